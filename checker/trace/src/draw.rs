@@ -1,0 +1,1 @@
+//! Drawings: one layout, written as SVG or as text.

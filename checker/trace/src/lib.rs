@@ -1,0 +1,29 @@
+//! The vocabulary of the project: what a host program asked a CUDA device for ([`Program`]), what
+//! ran where and when ([`Timeline`]), and what follows from the two (metrics, drawings).
+//!
+//! It is not a simulator and not a driver: it holds no clock, does no input or output and knows no
+//! CUDA library. It builds for wasm. All times are integer nanoseconds, all intervals half-open,
+//! and all byte counts *nominal* (see [`Program::scale`]).
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`program`] | calls, in the order in which the host made them |
+//! | [`timeline`] | spans of device work and of host calls |
+//! | [`record`] | one run of one program: both of the above and what was checked |
+//! | [`run`] | how a run is asked for: environment variables |
+//! | [`metrics`] | busy time, hidden fraction, exposed copy, idle, overlap efficiency |
+//! | [`draw`] | one layout, drawn as SVG or for a terminal |
+//!
+//! The JSON form of each is versioned and described by the schemas in `checker/trace/schema`; a test
+//! keeps them equal to these types.
+
+pub mod draw;
+pub mod metrics;
+pub mod program;
+pub mod record;
+pub mod run;
+pub mod timeline;
+
+pub use program::Program;
+pub use record::Record;
+pub use timeline::Timeline;

@@ -1,0 +1,442 @@
+//! What the host asked for, in the order in which it asked.
+//!
+//! A program holds no addresses and no handles: streams, events, blocks of memory and kernels are
+//! numbered in the order in which they came to be, so the same source gives the same bytes on every
+//! machine. It can be simulated again, changed or unchanged, on any device profile.
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the JSON form of [`Program`]; a reader refuses any other.
+pub const VERSION: u32 = 1;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
+        #[serde(transparent)]
+        pub struct $name(pub u32);
+    };
+}
+
+id! {
+    /// A stream. [`StreamId::LEGACY`] and [`StreamId::PER_THREAD`] always exist; the streams that the
+    /// program creates are numbered from 2.
+    StreamId
+}
+id! {
+    /// An event, numbered from 0 in order of creation.
+    EventId
+}
+id! {
+    /// A block of device or pinned host memory, numbered from 0 in order of allocation.
+    BlockId
+}
+id! {
+    /// A kernel function, numbered from 0 in order of first lookup.
+    KernelId
+}
+
+impl StreamId {
+    /// The legacy default stream, also called the NULL stream.
+    pub const LEGACY: StreamId = StreamId(0);
+    /// The per-thread default stream.
+    pub const PER_THREAD: StreamId = StreamId(1);
+    /// The number of the first stream that a program creates.
+    pub const FIRST_CREATED: u32 = 2;
+}
+
+impl std::fmt::Display for StreamId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            Self::LEGACY => f.write_str("default stream"),
+            Self::PER_THREAD => f.write_str("per-thread stream"),
+            Self(created) => write!(f, "stream {}", created - Self::FIRST_CREATED + 1),
+        }
+    }
+}
+
+/// Everything the host asked for in one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Program {
+    /// [`VERSION`] of the form this was written in.
+    pub version: u32,
+    /// How many nominal bytes one byte in memory stood for. A simulated run moves `1/scale` of the
+    /// bytes at `1/scale` of the bandwidth, so its times are those of the whole; every byte count in
+    /// this program is nominal, that is, already multiplied.
+    pub scale: u32,
+    /// Places in the student's source that [`Step::site`] points into, in order of first use.
+    pub sites: Vec<Site>,
+    /// The calls, in the order in which the host made them.
+    pub steps: Vec<Step>,
+}
+
+impl Program {
+    /// An empty program at `scale` nominal bytes to a byte.
+    pub fn new(scale: u32) -> Self {
+        Self { version: VERSION, scale, sites: Vec::new(), steps: Vec::new() }
+    }
+
+    /// The place in the student's source that `step` came from.
+    pub fn site(&self, step: &Step) -> Option<&Site> {
+        step.site.and_then(|site| self.sites.get(site as usize))
+    }
+}
+
+/// A place in the student's source.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Site {
+    /// The file, relative to the exercise's folder, with forward slashes.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1, where the debug information has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+}
+
+impl std::fmt::Display for Site {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// One call and what came back from it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Step {
+    /// What was asked.
+    pub call: Call,
+    /// Index into [`Program::sites`]; none for calls that the lab or a library makes on its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site: Option<u32>,
+    /// Host thread, numbered from 0 in order of first call.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub thread: u32,
+    /// Host time between the return of this thread's previous call and this one, in ns. Always 0 in
+    /// a simulated run, where work between calls is free unless it is declared ([`Call::HostWork`]).
+    #[serde(default, skip_serializing_if = "is_zero_long")]
+    pub gap_ns: u64,
+    /// The CUresult: 0 for success, 600 for a query that found work still running.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub result: u32,
+}
+
+fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
+
+fn is_zero_long(value: &u64) -> bool {
+    *value == 0
+}
+
+/// A run of bytes in one block of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Range {
+    /// The block.
+    pub block: BlockId,
+    /// First byte, counted from the start of the block.
+    pub offset: u64,
+    /// Number of bytes.
+    pub bytes: u64,
+}
+
+/// One end of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// Device memory.
+    Device(Range),
+    /// Page-locked host memory, which a copy engine reads and writes by itself.
+    Pinned(Range),
+    /// Ordinary host memory, which the driver stages through a pinned buffer of its own. It has no
+    /// block: a copy has finished with it when the call returns.
+    Pageable,
+}
+
+/// Which way a copy goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// From host memory to device memory.
+    HostToDevice,
+    /// From device memory to host memory.
+    DeviceToHost,
+    /// Inside device memory.
+    DeviceToDevice,
+    /// Between two places in host memory; the device has no part in it.
+    HostToHost,
+}
+
+/// Whether a call came with a stream to be queued in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// An `Async` call: queued, and the host goes on where the memory allows it.
+    Asynchronous,
+    /// The call without `Async`: runs in the default stream, and may hold the host.
+    Synchronous,
+}
+
+/// Whether a stream waits for the default stream and is waited for by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum StreamKind {
+    /// Takes part in the barrier of the legacy default stream.
+    Blocking,
+    /// Does not.
+    NonBlocking,
+}
+
+/// Whether an event keeps a time stamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Timing {
+    /// Keeps one.
+    Enabled,
+    /// `CU_EVENT_DISABLE_TIMING`.
+    Disabled,
+}
+
+/// How a kernel uses a range of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AccessKind {
+    /// Reads it.
+    Read,
+    /// Writes it.
+    Write,
+}
+
+/// A range of memory that a kernel uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Access {
+    /// How.
+    pub kind: AccessKind,
+    /// Where. A kernel may use pinned host memory as well as device memory.
+    pub range: Range,
+}
+
+/// One launch of a kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Launch {
+    /// The kernel, as [`Call::FunctionGet`] introduced it.
+    pub kernel: KernelId,
+    /// The stream it is queued in.
+    pub stream: StreamId,
+    /// Blocks in the grid, along x, y, z.
+    pub grid: [u32; 3],
+    /// Threads in a block, along x, y, z.
+    pub block: [u32; 3],
+    /// Dynamic shared memory of a block, in bytes.
+    pub shared_bytes: u32,
+    /// Work of the whole grid, in units of the kernel's rate.
+    pub units: u64,
+    /// Device memory traffic of the whole grid, in bytes.
+    pub bytes: u64,
+    /// What it reads, then what it writes.
+    pub accesses: Vec<Access>,
+}
+
+/// A call that the host made: to the driver, or to the lab.
+///
+/// Calls that neither take host time nor order anything (current context, attributes) are left out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Call {
+    /// The measured region starts; the device is idle.
+    RegionBegin,
+    /// The measured region ends.
+    RegionEnd,
+    /// Work of the host that the program declares, in ns.
+    HostWork {
+        /// How long it takes.
+        ns: u64,
+    },
+
+    /// `cuStreamCreate`, `cuStreamCreateWithPriority`.
+    StreamCreate {
+        /// The new stream.
+        stream: StreamId,
+        /// Its part in the barrier of the default stream.
+        kind: StreamKind,
+        /// Its priority; lower numbers go first.
+        priority: i32,
+    },
+    /// `cuStreamDestroy_v2`.
+    StreamDestroy {
+        /// The stream; what is queued in it still runs.
+        stream: StreamId,
+    },
+    /// `cuStreamSynchronize`.
+    StreamSynchronize {
+        /// The stream that the host waits for.
+        stream: StreamId,
+    },
+    /// `cuStreamQuery`.
+    StreamQuery {
+        /// The stream that the host asks about.
+        stream: StreamId,
+    },
+    /// `cuStreamWaitEvent`.
+    StreamWait {
+        /// The stream that waits.
+        stream: StreamId,
+        /// For this event, as last recorded before this call.
+        event: EventId,
+    },
+    /// `cuCtxSynchronize`.
+    ContextSynchronize,
+
+    /// `cuEventCreate`.
+    EventCreate {
+        /// The new event.
+        event: EventId,
+        /// Whether it keeps a time stamp.
+        timing: Timing,
+    },
+    /// `cuEventDestroy_v2`.
+    EventDestroy {
+        /// The event.
+        event: EventId,
+    },
+    /// `cuEventRecord`.
+    EventRecord {
+        /// The event.
+        event: EventId,
+        /// The stream whose queued work it stands for.
+        stream: StreamId,
+    },
+    /// `cuEventSynchronize`.
+    EventSynchronize {
+        /// The event that the host waits for.
+        event: EventId,
+    },
+    /// `cuEventQuery`.
+    EventQuery {
+        /// The event that the host asks about.
+        event: EventId,
+    },
+    /// `cuEventElapsedTime`.
+    EventElapsed {
+        /// The first event.
+        start: EventId,
+        /// The second event.
+        end: EventId,
+    },
+
+    /// `cuMemAlloc_v2`.
+    Alloc {
+        /// The new block of device memory.
+        block: BlockId,
+        /// Its size.
+        bytes: u64,
+    },
+    /// `cuMemFree_v2`.
+    Free {
+        /// The block of device memory.
+        block: BlockId,
+    },
+    /// `cuMemAllocAsync`.
+    AllocAsync {
+        /// The new block of device memory.
+        block: BlockId,
+        /// Its size.
+        bytes: u64,
+        /// The stream in whose order it comes to be.
+        stream: StreamId,
+    },
+    /// `cuMemFreeAsync`.
+    FreeAsync {
+        /// The block of device memory.
+        block: BlockId,
+        /// The stream in whose order it goes.
+        stream: StreamId,
+    },
+    /// `cuMemHostAlloc`, `cuMemAllocHost_v2`.
+    AllocHost {
+        /// The new block of pinned host memory.
+        block: BlockId,
+        /// Its size.
+        bytes: u64,
+    },
+    /// `cuMemFreeHost`.
+    FreeHost {
+        /// The block of pinned host memory.
+        block: BlockId,
+    },
+
+    /// `cuMemcpy…`.
+    Copy {
+        /// The stream it is queued in; the default stream for a synchronous copy.
+        stream: StreamId,
+        /// The call with or without `Async`.
+        mode: Mode,
+        /// From where.
+        source: Place,
+        /// To where.
+        target: Place,
+        /// How much.
+        bytes: u64,
+    },
+    /// `cuMemsetD8…`, `cuMemsetD16…`, `cuMemsetD32…`.
+    Memset {
+        /// The stream it is queued in; the default stream for a synchronous one.
+        stream: StreamId,
+        /// The call with or without `Async`.
+        mode: Mode,
+        /// What is set.
+        target: Range,
+    },
+
+    /// `cuModuleLoadData`, `cuModuleLoad`, `cuModuleLoadDataEx`.
+    ModuleLoad,
+    /// `cuModuleUnload`.
+    ModuleUnload,
+    /// `cuModuleGetFunction`: what the later launches of this kernel need to know about it.
+    FunctionGet {
+        /// The kernel.
+        kernel: KernelId,
+        /// Its entry in the module.
+        name: String,
+        /// The rate in the device's profile that its work is counted in.
+        rate: String,
+        /// Registers of a thread.
+        registers: u32,
+        /// Static shared memory of a block, in bytes.
+        shared_bytes: u32,
+    },
+    /// `cuLaunchKernel`.
+    Launch(Launch),
+    /// `cuLaunchHostFunc`.
+    HostFunction {
+        /// The stream it is queued in.
+        stream: StreamId,
+    },
+}
+
+impl Call {
+    /// The way a copy goes; none for other calls.
+    pub fn direction(&self) -> Option<Direction> {
+        let Call::Copy { source, target, .. } = self else { return None };
+        let on_device = |place: &Place| matches!(place, Place::Device(_));
+        Some(match (on_device(source), on_device(target)) {
+            (false, true) => Direction::HostToDevice,
+            (true, false) => Direction::DeviceToHost,
+            (true, true) => Direction::DeviceToDevice,
+            (false, false) => Direction::HostToHost,
+        })
+    }
+}

@@ -1,0 +1,94 @@
+//! One run of one program, as the driver writes it down for whoever started the run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Program, Timeline};
+
+/// Version of the JSON form of [`Record`]; a reader refuses any other.
+pub const VERSION: u32 = 1;
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Record {
+    /// [`VERSION`] of the form this was written in.
+    pub version: u32,
+    /// What the host asked for.
+    pub program: Program,
+    /// What happened.
+    pub timeline: Timeline,
+    /// The measured regions that came to their end, one for each trial, in order.
+    pub trials: Vec<Trial>,
+    /// Something that the one who started the run should know, such as why a measurement fell back
+    /// to a lesser method.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// One pass through the measured region.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Trial {
+    /// What the region was, where a program has regions of several kinds; empty otherwise.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// From the host's entry into the region to its exit, in ns.
+    pub makespan_ns: u64,
+    /// How the outputs compare with what the workload expects.
+    pub output: Output,
+    /// Whether the device had finished all its work when the host left the region.
+    pub device: DeviceState,
+    /// Work that the task needs and the program did not do, or did differently; empty when all is
+    /// there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing_work: Vec<Shortfall>,
+}
+
+/// How the outputs of a region compare with what its workload expects.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Output {
+    /// The region had no outputs that anyone checks.
+    Unchecked,
+    /// All as expected.
+    Correct,
+    /// Some are not.
+    Wrong {
+        /// Which output, as the workload numbers its blocks.
+        block: u32,
+        /// Index of the first wrong element.
+        element: u64,
+        /// What it should be.
+        expected: u32,
+        /// What it is.
+        found: u32,
+        /// How many elements are wrong, over all outputs.
+        wrong: u64,
+        /// How many there are, over all outputs.
+        of: u64,
+    },
+}
+
+/// Whether the device was still at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceState {
+    /// It had finished.
+    Idle,
+    /// It had not.
+    Busy,
+}
+
+/// A part of the task's work that was not done in the region.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Shortfall {
+    /// What: `host to device bytes`, `device to host bytes`, or the name of a kernel for its units.
+    pub what: String,
+    /// How much the task needs.
+    pub needed: u64,
+    /// How much there was.
+    pub found: u64,
+}

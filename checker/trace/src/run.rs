@@ -1,0 +1,57 @@
+//! What one process tells another about a run: names of environment variables and their values.
+//!
+//! The checker sets them, the lab and the driver read them. A program that is started by hand gets
+//! the defaults and needs none of them.
+
+/// Absolute path of the driver library. Default: the one that cargo built beside the program.
+pub const DRIVER: &str = "SWIM_DRIVER";
+
+/// Which device: [`DEVICE_SIMULATED`] (the default) or [`DEVICE_GPU`].
+pub const DEVICE: &str = "SWIM_DEVICE";
+/// The simulated device.
+pub const DEVICE_SIMULATED: &str = "sim";
+/// A real one, through the system's `libcuda.so.1`.
+pub const DEVICE_GPU: &str = "gpu";
+
+/// Path of a device profile (TOML). Default: the built-in `h200`.
+pub const PROFILE: &str = "SWIM_PROFILE";
+
+/// Where the simulated device lives: [`MACHINE_IN_PROCESS`] (the default), or the number of an
+/// inherited file descriptor that holds the ring to a device process.
+pub const MACHINE: &str = "SWIM_MACHINE";
+/// In the program's own process.
+pub const MACHINE_IN_PROCESS: &str = "in-process";
+
+/// Path to write the run's [`Record`](crate::Record) to, as JSON, each time a region ends. Default:
+/// none is written.
+pub const RECORD: &str = "SWIM_RECORD";
+
+/// Seed of a perturbed schedule: every duration of the device is changed, which gives another legal
+/// order of operations. Default: nothing is changed.
+pub const SCHEDULE: &str = "SWIM_SCHEDULE";
+
+/// Seed of the workload's inputs. Default: a public constant.
+pub const SEED: &str = "SWIM_SEED";
+
+/// How a run on a GPU obtains its timeline: [`TRACE_OFF`] (the default), [`TRACE_CUPTI`] or
+/// [`TRACE_EVENTS`].
+pub const TRACE: &str = "SWIM_TRACE";
+/// No spans: only the host is timed.
+pub const TRACE_OFF: &str = "off";
+/// CUPTI activity records; falls back to event pairs, with a note in the record.
+pub const TRACE_CUPTI: &str = "cupti";
+/// A pair of events around each operation.
+pub const TRACE_EVENTS: &str = "events";
+
+/// How many passes through the region come before the first that counts. Default 0.
+pub const WARMUPS: &str = "SWIM_WARMUPS";
+/// How many passes count. Default 1.
+pub const TRIALS: &str = "SWIM_TRIALS";
+
+/// What the program does: [`MODE_SOLVE`] (the default) or [`MODE_CALIBRATE`].
+pub const MODE: &str = "SWIM_MODE";
+/// Runs the exercise.
+pub const MODE_SOLVE: &str = "solve";
+/// Runs the work of each engine alone, one region each; [`Trial::name`](crate::record::Trial) says
+/// which.
+pub const MODE_CALIBRATE: &str = "calibrate";

@@ -1,0 +1,184 @@
+//! What ran where and when: on the device, and on the host.
+
+use serde::{Deserialize, Serialize};
+
+use crate::program::StreamId;
+
+/// Version of the JSON form of [`Timeline`]; a reader refuses any other.
+pub const VERSION: u32 = 1;
+
+/// A half-open interval of time, in ns since the start of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Interval {
+    /// First instant in it.
+    pub start_ns: u64,
+    /// First instant after it.
+    pub end_ns: u64,
+}
+
+impl Interval {
+    /// `[start_ns, end_ns)`.
+    pub fn new(start_ns: u64, end_ns: u64) -> Self {
+        Self { start_ns, end_ns }
+    }
+
+    /// Its length in ns.
+    pub fn ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+}
+
+/// What happened in one run. Spans are ordered by `(start_ns, step)`, host spans by step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Timeline {
+    /// [`VERSION`] of the form this was written in.
+    pub version: u32,
+    /// Where the times come from.
+    pub origin: Origin,
+    /// The measured region, where the program marked one: from the host's entry to its exit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<Interval>,
+    /// Work of the device.
+    pub spans: Vec<Span>,
+    /// Calls of the host.
+    pub host: Vec<HostSpan>,
+}
+
+impl Timeline {
+    /// A timeline on which nothing has happened yet.
+    pub fn new(origin: Origin) -> Self {
+        Self { version: VERSION, origin, region: None, spans: Vec::new(), host: Vec::new() }
+    }
+
+    /// The measured region, or from the first call or span to the end of the last.
+    pub fn extent(&self) -> Interval {
+        if let Some(region) = self.region {
+            return region;
+        }
+        let starts =
+            self.spans.iter().map(|s| s.start_ns).chain(self.host.iter().map(|h| h.start_ns));
+        let ends = self.spans.iter().map(|s| s.end_ns).chain(self.host.iter().map(|h| h.end_ns));
+        Interval::new(starts.min().unwrap_or(0), ends.max().unwrap_or(0))
+    }
+}
+
+/// Where the times of a timeline come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// Simulated on a device profile.
+    Simulated {
+        /// The name of the profile.
+        profile: String,
+    },
+    /// Measured on a real device.
+    Measured {
+        /// The device's own name.
+        device: String,
+        /// The driver's version, as `cuDriverGetVersion` counts it: 13000 is CUDA 13.0.
+        driver: u32,
+        /// How the spans were obtained.
+        method: Method,
+    },
+}
+
+/// How the spans of a measured timeline were obtained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// CUPTI activity records.
+    Cupti,
+    /// A pair of events around each operation, in its own stream. The events themselves take time,
+    /// and a span ends no earlier than the next event could be recorded.
+    EventPairs,
+    /// No spans: only the host was timed.
+    Untraced,
+}
+
+/// What a span of device work is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum SpanKind {
+    /// A kernel.
+    Kernel,
+    /// A copy from host memory to device memory.
+    HostToDevice,
+    /// A copy from device memory to host memory.
+    DeviceToHost,
+    /// A copy inside device memory.
+    DeviceToDevice,
+    /// A memset.
+    Memset,
+    /// A host function, run in stream order.
+    HostFunction,
+}
+
+impl SpanKind {
+    /// Whether it moves data between host and device.
+    pub fn is_transfer(self) -> bool {
+        matches!(self, Self::HostToDevice | Self::DeviceToHost)
+    }
+}
+
+/// Whether the host memory of a copy was page-locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum HostMemory {
+    /// Page-locked.
+    Pinned,
+    /// Ordinary.
+    Pageable,
+}
+
+/// One operation of the device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Span {
+    /// Index into the program's steps: the call that asked for it.
+    pub step: u32,
+    /// What it is.
+    pub kind: SpanKind,
+    /// The kernel's name; empty for other kinds.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// The stream it was queued in.
+    pub stream: StreamId,
+    /// When it started, in ns.
+    pub start_ns: u64,
+    /// When it ended, in ns.
+    pub end_ns: u64,
+    /// Bytes moved; 0 for kernels and host functions.
+    #[serde(default)]
+    pub bytes: u64,
+    /// For transfers: the kind of host memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_memory: Option<HostMemory>,
+}
+
+impl Span {
+    /// The time it took up.
+    pub fn interval(&self) -> Interval {
+        Interval::new(self.start_ns, self.end_ns)
+    }
+}
+
+/// One call of the host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct HostSpan {
+    /// Index into the program's steps.
+    pub step: u32,
+    /// When the host made the call, in ns.
+    pub start_ns: u64,
+    /// When it came back, in ns.
+    pub end_ns: u64,
+    /// How much of it the host was held waiting for the device, in ns. 0 where it is not known.
+    #[serde(default)]
+    pub blocked_ns: u64,
+}

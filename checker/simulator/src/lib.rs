@@ -1,1 +1,34 @@
+//! A CUDA device of discrete events: virtual time in integer nanoseconds, real data.
+//!
+//! The same calls give the same bytes on every machine. Nothing here reads a clock, starts a thread or
+//! does input or output, and nothing assumes that the student's program shares its address space.
+//!
+//! # What it does not model
+//! Everything below is wrong or missing today; each will become a conformance row that says so.
+//! - Work queues (`CUDA_DEVICE_MAX_CONNECTIONS`): each stream has a queue of its own.
+//! - The queue depth of 1022: a launch never blocks because a stream is full.
+//! - Stream priorities act on the order in which waiting kernels are dispatched, and on nothing else.
+//! - Memory pools: `cuMemAllocAsync` always finds memory at once; freed memory is never handed out
+//!   again, so a use after free reads what was there.
+//! - Graphs, peer copies, managed and registered memory, textures, 2D and 3D copies: the driver says
+//!   that the call is not supported.
+//! - Contention for device memory between copies and kernels, and clocks that change with load.
+//! - Blocks of one kernel all take the same time; real ones spread, which softens the edges of waves.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`profile`] | the figures of one device, each with its source |
+//! | [`device`] | the timing core: streams, events, copy engines, multiprocessors, the host's clock |
+//! | [`machine`] | the device with memory and handles: a [`Command`](machine::Command) in, a reply out |
+//! | [`replay`](mod@replay) | a recorded program, simulated again for its times alone |
+//! | [`bounds`](mod@bounds) | what a task's work takes alone, from the profile |
 
+pub mod bounds;
+pub mod device;
+pub mod machine;
+pub mod profile;
+pub mod replay;
+
+pub use device::Schedule;
+pub use profile::Profile;
+pub use replay::replay;

@@ -11,6 +11,8 @@
 //! | [`timeline`] | spans of device work and of host calls |
 //! | [`record`] | one run of one program: both of the above and what was checked |
 //! | [`run`] | how a run is asked for: environment variables |
+//! | [`version`] | refusing a JSON form of another version |
+//! | [`lab`] | what the lab asks of the driver beside the driver API |
 //! | [`metrics`] | busy time, hidden fraction, exposed copy, idle, overlap efficiency |
 //! | [`draw`] | one layout, drawn as SVG or for a terminal |
 //!
@@ -18,12 +20,18 @@
 //! keeps them equal to these types.
 
 pub mod draw;
+pub mod lab;
 pub mod metrics;
 pub mod program;
 pub mod record;
 pub mod run;
 pub mod timeline;
+pub mod version;
 
+#[cfg(test)]
+mod schema;
+
+pub use metrics::Metrics;
 pub use program::Program;
 pub use record::Record;
 pub use timeline::Timeline;

@@ -1,1 +1,154 @@
-//! Metrics of a timeline.
+//! Metrics of a timeline: how much of the time each engine was busy, and how much of the copying
+//! was hidden behind kernels.
+//!
+//! Every figure is the length of a set of instants ([`Coverage`]), so work that runs twice at the
+//! same time counts once. These figures explain a run; none of them grades it, since a kernel that
+//! does nothing useful hides copies as well as one that does. What grades is [`Bounds`], whose two
+//! ends come from the task and not from the program.
+//!
+//! | module | its question |
+//! | --- | --- |
+//! | [`coverage`] | which instants does a set of intervals cover? |
+//! | [`bounds`] | between the serial time and the floor, where does a makespan lie? |
+
+pub mod bounds;
+pub mod coverage;
+
+use serde::Serialize;
+
+pub use bounds::Bounds;
+pub use coverage::{Coverage, union};
+
+use crate::Timeline;
+use crate::timeline::{HostSpan, Interval, SpanKind};
+
+/// How one kind of work used the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Usage {
+    /// Time in which at least one operation of the kind ran, in ns.
+    pub busy_ns: u64,
+    /// Sum of the durations of its operations, in ns; more than `busy_ns` where they ran at the
+    /// same time.
+    pub work_ns: u64,
+}
+
+/// The metrics of one timeline, over its [`extent`](Timeline::extent). Spans that stick out of it
+/// count as far as they lie inside.
+///
+/// `copies` are transfers between host and device; copies inside the device and memsets are
+/// neither copies nor kernels here. Host functions run on the host and leave the device idle.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Metrics {
+    /// Length of the extent, in ns.
+    pub makespan_ns: u64,
+    /// Kernels.
+    pub kernel: Usage,
+    /// Copies from host to device.
+    pub host_to_device: Usage,
+    /// Copies from device to host.
+    pub device_to_host: Usage,
+    /// Copies inside the device.
+    pub device_to_device: Usage,
+    /// Memsets.
+    pub memset: Usage,
+    /// Time in which anything ran on the device, in ns.
+    pub busy_ns: u64,
+    /// Time in which nothing did, in ns: `makespan_ns - busy_ns`.
+    pub idle_ns: u64,
+    /// Time in which a copy ran, in either direction, in ns.
+    pub copies_ns: u64,
+    /// Time in which a copy and a kernel ran at once, in ns.
+    pub hidden_copy_ns: u64,
+    /// Time in which a copy ran and no kernel did, in ns: `copies_ns - hidden_copy_ns`.
+    pub exposed_copy_ns: u64,
+    /// `hidden_copy_ns / copies_ns`; none without copies.
+    pub hidden_fraction: Option<f64>,
+    /// Time in which a kernel and a memory operation of any kind (transfer, copy inside the
+    /// device, memset) ran at once, in ns.
+    pub overlap_ns: u64,
+    /// `overlap_ns / busy_ns`, the share of busy time that trace analysers quote; none where
+    /// nothing ran.
+    pub overlap_share: Option<f64>,
+    /// Time in which a kernel and copies in both directions ran at once, in ns.
+    pub all_lanes_ns: u64,
+    /// Share of the makespan in which a kernel or a copy ran: what is missing from 1 was lost to
+    /// orchestration. None where the makespan is 0.
+    pub orchestration_efficiency: Option<f64>,
+    /// Share of that time in which a kernel ran: what is missing from 1 are exposed copies. None
+    /// where neither ran.
+    pub communication_efficiency: Option<f64>,
+    /// How long host threads were held waiting for the device, in ns, summed over calls.
+    pub host_blocked_ns: u64,
+}
+
+impl Metrics {
+    /// The metrics of `timeline`.
+    pub fn of(timeline: &Timeline) -> Self {
+        let extent = timeline.extent();
+        let cover = |kinds: &[SpanKind]| {
+            Coverage::of(
+                timeline
+                    .spans
+                    .iter()
+                    .filter(|span| kinds.contains(&span.kind))
+                    .map(|span| span.interval().clip(extent)),
+            )
+        };
+        let usage = |kind| Usage {
+            busy_ns: cover(&[kind]).ns(),
+            work_ns: timeline
+                .spans
+                .iter()
+                .filter(|span| span.kind == kind)
+                .map(|span| span.interval().clip(extent).ns())
+                .sum(),
+        };
+
+        let kernels = cover(&[SpanKind::Kernel]);
+        let up = cover(&[SpanKind::HostToDevice]);
+        let down = cover(&[SpanKind::DeviceToHost]);
+        let copies = up.union(&down);
+        let memory = copies.union(&cover(&[SpanKind::DeviceToDevice, SpanKind::Memset]));
+
+        let makespan_ns = extent.ns();
+        let busy_ns = kernels.union(&memory).ns();
+        let hidden_copy_ns = copies.intersection(&kernels).ns();
+        let exposed_copy_ns = copies.ns() - hidden_copy_ns;
+        let overlap_ns = memory.intersection(&kernels).ns();
+        let useful_ns = kernels.ns() + exposed_copy_ns;
+
+        Self {
+            makespan_ns,
+            kernel: usage(SpanKind::Kernel),
+            host_to_device: usage(SpanKind::HostToDevice),
+            device_to_host: usage(SpanKind::DeviceToHost),
+            device_to_device: usage(SpanKind::DeviceToDevice),
+            memset: usage(SpanKind::Memset),
+            busy_ns,
+            idle_ns: makespan_ns - busy_ns,
+            copies_ns: copies.ns(),
+            hidden_copy_ns,
+            exposed_copy_ns,
+            hidden_fraction: share(hidden_copy_ns, copies.ns()),
+            overlap_ns,
+            overlap_share: share(overlap_ns, busy_ns),
+            all_lanes_ns: kernels.intersection(&up).intersection(&down).ns(),
+            orchestration_efficiency: share(useful_ns, makespan_ns),
+            communication_efficiency: share(kernels.ns(), useful_ns),
+            host_blocked_ns: timeline.host.iter().map(|h| h.blocked().clip(extent).ns()).sum(),
+        }
+    }
+}
+
+impl HostSpan {
+    /// The part of the call in which the host was held: its last `blocked_ns`, since a call first
+    /// queues its work and then waits.
+    pub fn blocked(&self) -> Interval {
+        Interval::new(self.end_ns.saturating_sub(self.blocked_ns).max(self.start_ns), self.end_ns)
+    }
+}
+
+/// `part / whole`; none of nothing.
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}

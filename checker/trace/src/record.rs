@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::metrics::Bounds;
 use crate::{Program, Timeline};
 
 /// Version of the JSON form of [`Record`]; a reader refuses any other.
@@ -34,6 +35,10 @@ pub struct Trial {
     pub name: String,
     /// From the host's entry into the region to its exit, in ns.
     pub makespan_ns: u64,
+    /// What the workload's own work takes alone, where the device that ran it can tell: on the
+    /// simulator from the profile. On a GPU it is measured by runs of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<Bounds>,
     /// How the outputs compare with what the workload expects.
     pub output: Output,
     /// Whether the device had finished all its work when the host left the region.

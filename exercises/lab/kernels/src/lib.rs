@@ -1,1 +1,246 @@
+//! The kernels that the exercises launch: CUDA C (`cuda/`), the PTX built from it (`ptx/`), and for each
+//! entry what a simulator needs to stand in for it: its parameters, the memory it reads and writes, its
+//! work, and a twin in Rust that computes the same bytes.
+//!
+//! It is not a way to launch anything: there is no driver, no device and no clock here, only plain data
+//! and functions of it, so that it also builds for WebAssembly.
+//!
+//! - [`map`]: integer affine maps iterated per element, one entry per stage of a pipeline.
+//! - [`matmul`]: a matrix product that keeps every SM busy; simulated for its time alone.
 
+pub mod map;
+pub mod matmul;
+
+pub use map::{Affine, Stage, map_constants};
+
+/// One value of a launch's argument list, as the driver reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// An address in device memory.
+    Pointer(u64),
+    /// A 32-bit unsigned integer.
+    U32(u32),
+}
+
+/// The type of one parameter of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// An address in device memory, 8 bytes.
+    Pointer,
+    /// A 32-bit unsigned integer, 4 bytes.
+    U32,
+}
+
+/// What a kernel does to a range of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Reads every byte of it.
+    Read,
+    /// Writes every byte of it.
+    Write,
+}
+
+/// A range of device memory that a launch reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Its first byte.
+    pub pointer: u64,
+    /// Its length in bytes, as they are in memory.
+    pub bytes: u64,
+    /// Read or write.
+    pub mode: Mode,
+}
+
+/// How much a launch has to do, over all its blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// Units of the kernel's rate: element-rounds for `map`, multiply-adds for `matmul`.
+    pub units: u64,
+    /// Bytes that pass between device memory and the SMs at the least.
+    pub bytes: u64,
+}
+
+/// The blocks that a kernel may be launched with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocks {
+    /// Any number of them: they share the work evenly.
+    Any,
+    /// This many in one dimension; with fewer or more the result is wrong.
+    Exactly(u32),
+}
+
+/// Computes a launch: arguments, the bytes of each read access in the order of [`Kernel::accesses`], and
+/// the bytes of each write access in the same order, which hold the old contents on entry.
+pub type Twin = fn(&[Argument], inputs: &[&[u8]], outputs: &mut [Vec<u8>]);
+
+/// A kernel that the exercises may launch.
+#[derive(Debug)]
+pub struct Kernel {
+    /// The name of its entry in the PTX.
+    pub name: &'static str,
+    /// The PTX text of the module that holds it.
+    pub image: &'static str,
+    /// The types of its parameters, in order.
+    pub parameters: &'static [Parameter],
+    /// The name of the rate, in units per time, by which a device's profile turns its work into time.
+    pub rate: &'static str,
+    /// Registers per thread, as compiled for compute capability 9.0.
+    pub registers: u32,
+    /// Static shared memory per block, in bytes.
+    pub shared_bytes: u32,
+    /// Threads per block that it is meant for.
+    pub threads: u32,
+    /// Blocks that it is meant for.
+    pub blocks: Blocks,
+    body: Body,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Body {
+    Map(Stage),
+    Matmul,
+}
+
+impl Kernel {
+    /// What a launch with these arguments has to do.
+    ///
+    /// The grid does not change it: both families divide fixed work among whatever blocks there are.
+    ///
+    /// # Panics
+    ///
+    /// When the arguments do not have the types of [`Kernel::parameters`].
+    #[must_use]
+    pub fn work(&self, arguments: &[Argument], _grid: [u32; 3]) -> Work {
+        match self.body {
+            Body::Map(_) => map::work(arguments),
+            Body::Matmul => matmul::work(),
+        }
+    }
+
+    /// The memory that a launch with these arguments touches: reads first, then writes.
+    ///
+    /// # Panics
+    ///
+    /// When the arguments do not have the types of [`Kernel::parameters`].
+    #[must_use]
+    pub fn accesses(&self, arguments: &[Argument]) -> Vec<Access> {
+        match self.body {
+            Body::Map(_) => map::accesses(arguments),
+            Body::Matmul => matmul::accesses(arguments),
+        }
+    }
+
+    /// The function that computes what the kernel computes; `None` where the kernel is simulated for its
+    /// time alone, and its outputs keep their old contents.
+    #[must_use]
+    pub fn twin(&self) -> Option<Twin> {
+        match self.body {
+            Body::Map(stage) => Some(map::twin(stage)),
+            Body::Matmul => None,
+        }
+    }
+}
+
+/// The kernel with this entry name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Kernel> {
+    all().iter().find(|kernel| kernel.name == name)
+}
+
+/// Every kernel, grouped by image.
+#[must_use]
+pub fn all() -> &'static [Kernel] {
+    static ALL: [Kernel; 8] = [
+        map::kernel("map_a", Stage::A),
+        map::kernel("map_b", Stage::B),
+        map::kernel("map_c", Stage::C),
+        // The variants of `matmul_1024`, to be compared on a device.
+        matmul::kernel("matmul_1024", 256, 128, 165, 32_768),
+        matmul::kernel("matmul_1024_t128x64_s1", 128, 128, 187, 25_088),
+        matmul::kernel("matmul_1024_t128x64_s4", 512, 128, 128, 32_768),
+        matmul::kernel("matmul_1024_t64x64", 128, 256, 167, 16_896),
+        matmul::kernel("matmul_1024_t64x64_s4", 256, 256, 128, 16_896),
+    ];
+    &ALL
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The entries of a module with the types of their parameters, as its PTX declares them.
+    fn entries(image: &str) -> Vec<(String, Vec<Parameter>)> {
+        let mut found = Vec::new();
+        for declaration in image.split(".visible .entry ").skip(1) {
+            let (name, rest) = declaration.split_once('(').expect("an entry has a parameter list");
+            let (list, _) = rest.split_once(')').expect("a parameter list ends");
+            let parameters = list
+                .split(',')
+                .map(|parameter| {
+                    let kind = parameter.split_whitespace().nth(1).expect("`.param` has a type");
+                    match kind {
+                        ".u64" => Parameter::Pointer,
+                        ".u32" => Parameter::U32,
+                        other => panic!("a parameter of `{name}` is of type `{other}`"),
+                    }
+                })
+                .collect();
+            found.push((name.trim().to_owned(), parameters));
+        }
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        found
+    }
+
+    #[test]
+    fn the_table_lists_exactly_the_entries_of_each_image_with_their_parameters() {
+        for image in [map::IMAGE, matmul::IMAGE] {
+            let mut listed: Vec<_> = all()
+                .iter()
+                .filter(|kernel| kernel.image == image)
+                .map(|kernel| (kernel.name.to_owned(), kernel.parameters.to_vec()))
+                .collect();
+            listed.sort_by(|a, b| a.0.cmp(&b.0));
+            assert_eq!(listed, entries(image));
+        }
+    }
+
+    #[test]
+    fn every_image_is_for_drivers_from_r525_on_and_devices_from_volta_on() {
+        for kernel in all() {
+            // The JIT of R525 reads PTX up to 8.0; newer drivers read it too.
+            assert!(kernel.image.contains("\n.version 8.0\n"), "{}", kernel.name);
+            assert!(kernel.image.contains("\n.target sm_70\n"), "{}", kernel.name);
+        }
+    }
+
+    #[test]
+    fn a_kernel_is_found_by_its_entry_name_alone() {
+        for kernel in all() {
+            assert!(std::ptr::eq(find(kernel.name).expect("it is listed"), kernel));
+        }
+        assert!(find("map").is_none());
+    }
+
+    #[test]
+    fn reads_come_before_writes() {
+        for kernel in all() {
+            let arguments: Vec<_> = kernel
+                .parameters
+                .iter()
+                .map(|parameter| match parameter {
+                    Parameter::Pointer => Argument::Pointer(0x1000),
+                    Parameter::U32 => Argument::U32(8),
+                })
+                .collect();
+            let modes: Vec<_> =
+                kernel.accesses(&arguments).iter().map(|access| access.mode).collect();
+            let first_write =
+                modes.iter().position(|mode| *mode == Mode::Write).expect("it writes");
+            assert!(
+                modes[first_write..].iter().all(|mode| *mode == Mode::Write),
+                "{}",
+                kernel.name
+            );
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Grids, dispatched block by block onto the multiprocessors.
+//!
+//! The waiting grids are served in order of priority, then of readiness. A grid's blocks are dispatched
+//! in groups of equal blocks, as many as fit; the next grid's turn comes when the last block of the one
+//! before it has been placed (the leftover policy). Resident blocks share throughput and memory
+//! bandwidth: while the sum of what they could use alone is more than there is, all are slower.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trace::program::{KernelId, Launch};
+
+use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work};
+use crate::profile::Profile;
+
+/// A multiprocessor is divided into this many shares; a kernel of which `n` blocks are resident takes
+/// `SHARES / n` for each. Divisible by every residency up to 16 and by 32.
+const SHARES: u64 = 1_441_440;
+
+/// What launches of a kernel have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Facts {
+    pub registers: u32,
+    pub shared_bytes: u32,
+    pub units_per_us_warp: u64,
+    pub units_per_us_multiprocessor: u64,
+    pub fixed_ns: u64,
+}
+
+/// One launch, as the multiprocessors see it.
+#[derive(Clone, Copy)]
+pub(super) struct Grid {
+    pub kernel: KernelId,
+    pub priority: i32,
+    blocks: u64,
+    /// Shares of a multiprocessor that a block takes.
+    shares: u64,
+    /// Time of a block that has a multiprocessor to itself, in ns.
+    pub block_ns: u64,
+    /// Of a multiprocessor's throughput, what such a block uses, in millionths.
+    block_load: u64,
+    /// Of the device's memory bandwidth, what such a block uses, in millionths of millionths.
+    block_traffic: u64,
+    fixed_ns: u64,
+}
+
+impl Grid {
+    /// The grid of a launch; none if a single block does not fit on a multiprocessor.
+    pub(super) fn new(
+        launch: &Launch,
+        facts: &Facts,
+        priority: i32,
+        profile: &Profile,
+    ) -> Option<Self> {
+        let threads: u32 = launch.block.iter().product();
+        let resident = u64::from(profile.resident_blocks(
+            threads,
+            facts.registers,
+            facts.shared_bytes + launch.shared_bytes,
+        ));
+        if resident == 0 {
+            return None;
+        }
+        let blocks = launch.grid.iter().map(|&n| u64::from(n)).product::<u64>().max(1);
+        let warps = u64::from(threads.div_ceil(32).max(1));
+        let throughput = facts.units_per_us_multiprocessor.max(1);
+        let alone = (warps * facts.units_per_us_warp).clamp(1, throughput);
+        let compute_ns = (launch.units * 1000).div_ceil(blocks * alone);
+        let bandwidth = profile.chip.memory_bytes_per_us.value.max(1);
+        // One block draws at most a multiprocessor's even part of the memory bandwidth.
+        let memory_ns =
+            (launch.bytes * 1000 * profile.chip.multiprocessors.value).div_ceil(blocks * bandwidth);
+        let block_ns = compute_ns.max(memory_ns).max(1);
+        let load_of = |ns: u64, whole: u64| {
+            (u128::from(ns) * u128::from(whole) / u128::from(block_ns)) as u64
+        };
+        Some(Self {
+            kernel: launch.kernel,
+            priority,
+            blocks,
+            shares: SHARES / resident,
+            block_ns,
+            block_load: load_of(compute_ns, FULL_SPEED * alone / throughput),
+            block_traffic: load_of(
+                memory_ns,
+                FULL_SPEED * FULL_SPEED / profile.chip.multiprocessors.value,
+            ),
+            fixed_ns: facts.fixed_ns,
+        })
+    }
+}
+
+/// Equal blocks of one grid that were dispatched together and end together.
+struct Group {
+    id: OperationId,
+    grid: Grid,
+    blocks: u64,
+    /// Work left, in ns of a block alone times [`FULL_SPEED`].
+    left: u64,
+    /// Of [`FULL_SPEED`].
+    speed: u64,
+    /// What the blocks allow one another where several share a multiprocessor.
+    own_speed: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Progress {
+    undispatched: u64,
+    running: u64,
+    started: bool,
+}
+
+pub(super) struct Pool {
+    multiprocessors: u64,
+    resident_grids: u64,
+    free_shares: u64,
+    /// Grids with blocks yet to be dispatched.
+    waiting: BTreeSet<(i32, u64, OperationId)>,
+    progress: BTreeMap<OperationId, Progress>,
+    started: u64,
+    groups: Vec<Group>,
+    as_of: u64,
+    generation: u32,
+}
+
+impl Pool {
+    pub(super) fn new(profile: &Profile) -> Self {
+        let multiprocessors = profile.chip.multiprocessors.value;
+        Self {
+            multiprocessors,
+            resident_grids: profile.chip.resident_grids.value,
+            free_shares: multiprocessors * SHARES,
+            waiting: BTreeSet::new(),
+            progress: BTreeMap::new(),
+            started: 0,
+            groups: Vec::new(),
+            as_of: 0,
+            generation: 0,
+        }
+    }
+}
+
+impl Device {
+    pub(super) fn grid_ready(&mut self, id: OperationId, grid: Grid, effects: &mut impl Effects) {
+        self.pool.waiting.insert((grid.priority, self.now, id));
+        self.pool
+            .progress
+            .insert(id, Progress { undispatched: grid.blocks, running: 0, started: false });
+        self.dispatch_blocks(effects);
+    }
+
+    fn dispatch_blocks(&mut self, effects: &mut impl Effects) {
+        self.advance_groups();
+        while let Some(&(_, _, id)) = self.pool.waiting.first() {
+            let Work::Kernel(grid) = self.operations[id as usize].work else {
+                unreachable!("only kernels have grids")
+            };
+            let pool = &mut self.pool;
+            let progress = pool.progress.get_mut(&id).expect("a waiting grid has progress");
+            if !progress.started && pool.started >= pool.resident_grids {
+                break;
+            }
+            let blocks = progress.undispatched.min(pool.free_shares / grid.shares);
+            if blocks == 0 {
+                break;
+            }
+            let first = !progress.started;
+            progress.undispatched -= blocks;
+            progress.running += blocks;
+            progress.started = true;
+            pool.free_shares -= blocks * grid.shares;
+            if progress.undispatched == 0 {
+                pool.waiting.pop_first();
+            }
+            let together = blocks.div_ceil(pool.multiprocessors);
+            let own_speed =
+                (FULL_SPEED * FULL_SPEED / (together * grid.block_load).max(1)).min(FULL_SPEED);
+            self.pool.groups.push(Group {
+                id,
+                grid,
+                blocks,
+                left: grid.block_ns * FULL_SPEED,
+                speed: own_speed,
+                own_speed,
+            });
+            if first {
+                self.pool.started += 1;
+                self.begin(id, effects);
+            }
+        }
+        self.share_throughput();
+    }
+
+    /// Brings all groups up to now.
+    fn advance_groups(&mut self) {
+        let pool = &mut self.pool;
+        let elapsed = self.now - pool.as_of;
+        pool.as_of = self.now;
+        if elapsed > 0 {
+            for group in &mut pool.groups {
+                group.left = group.left.saturating_sub(elapsed * group.speed);
+            }
+        }
+    }
+
+    /// Gives each group its speed and foresees the next end.
+    fn share_throughput(&mut self) {
+        let pool = &mut self.pool;
+        let (mut load, mut traffic) = (0u128, 0u128);
+        for group in &pool.groups {
+            let pull = u128::from(group.blocks) * u128::from(group.own_speed);
+            load += pull * u128::from(group.grid.block_load);
+            traffic += pull * u128::from(group.grid.block_traffic);
+        }
+        let full = u128::from(FULL_SPEED);
+        // `load` is in (blocks · speed · load): millionths of millionths of a multiprocessor.
+        let load_limit = u128::from(pool.multiprocessors) * full * full;
+        let traffic_limit = full * full * full;
+        let mut next = u64::MAX;
+        for group in &mut pool.groups {
+            let mut speed = u128::from(group.own_speed);
+            if load > load_limit && group.grid.block_load > 0 {
+                speed = speed.min(u128::from(group.own_speed) * load_limit / load);
+            }
+            if traffic > traffic_limit && group.grid.block_traffic > 0 {
+                speed = speed.min(u128::from(group.own_speed) * traffic_limit / traffic);
+            }
+            group.speed = (speed as u64).max(1);
+            next = next.min(group.left.div_ceil(group.speed));
+        }
+        pool.generation += 1;
+        let generation = pool.generation;
+        if next != u64::MAX {
+            self.schedule(self.now + next, Event::BlocksEnd { generation });
+        }
+    }
+
+    pub(super) fn blocks_end(&mut self, generation: u32, effects: &mut impl Effects) {
+        if self.pool.generation != generation {
+            return; // speeds have changed since this end was foreseen
+        }
+        self.advance_groups();
+        let pool = &mut self.pool;
+        let mut finished = Vec::new();
+        pool.groups.retain(|group| {
+            if group.left > 0 {
+                return true;
+            }
+            pool.free_shares += group.blocks * group.grid.shares;
+            let progress = pool.progress.get_mut(&group.id).expect("a running grid has progress");
+            progress.running -= group.blocks;
+            if progress.running == 0 && progress.undispatched == 0 {
+                finished.push((group.id, group.grid.fixed_ns));
+            }
+            false
+        });
+        for (id, fixed_ns) in finished {
+            self.pool.progress.remove(&id);
+            self.pool.started -= 1;
+            // The multiprocessors are free at once; the kernel is over when its writes are out.
+            self.schedule(self.now + fixed_ns, Event::OperationEnd(id));
+        }
+        self.dispatch_blocks(effects);
+    }
+}

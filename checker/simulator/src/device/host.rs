@@ -1,0 +1,375 @@
+//! The host's side: what each call costs it, and what holds it.
+//!
+//! Which calls wait follows what was measured, not what the documentation leaves open: `cuMemFree`,
+//! `cuMemFreeHost` and a module load wait for the whole device, `cuMemAlloc` and `cuMemHostAlloc` do
+//! not.
+
+use trace::program::{Call, Direction, Launch, Mode, Place, StreamId, StreamKind, Timing};
+use trace::timeline::{HostMemory, HostSpan, Interval, SpanKind};
+
+use super::{Device, Effects, FULL_SPEED, OperationId, State, Stream, Work, blocks, copies};
+
+/// One MiB, the unit of the costs of page-locked allocation.
+const MIB: u64 = 1 << 20;
+
+/// What a call came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// For queries: whether everything asked about had ended when the host asked. For launches:
+    /// whether a block fits on a multiprocessor. True for all other calls.
+    pub yes: bool,
+    /// For [`Call::EventElapsed`]: from the first event to the second, in ns; none if one of them was
+    /// never recorded or has not ended.
+    pub elapsed_ns: Option<i64>,
+}
+
+/// What a call waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Nothing.
+    None,
+    /// One operation, and so everything that it comes after.
+    Operation(u32),
+    /// Everything that was queued before.
+    All,
+}
+
+/// An operation to be queued, and whether the host waits for it.
+struct Queued {
+    work: Work,
+    cost: u64,
+    waits: bool,
+}
+
+impl Device {
+    /// The host makes a call, which `step` stands for in spans and effects. The call must be valid:
+    /// streams, events and kernels that exist.
+    pub fn call(&mut self, step: u32, call: &Call, effects: &mut impl Effects) -> Answer {
+        let start = self.host_ns;
+        self.run_until(start, effects);
+        let mut answer = Answer { yes: true, elapsed_ns: None };
+        let host = &self.profile.host;
+        let (cost, wait) = match call {
+            // A region begins on an idle device.
+            Call::RegionBegin => (0, Wait::All),
+            Call::RegionEnd => (0, Wait::None),
+            Call::HostWork { ns } => (*ns, Wait::None),
+
+            Call::StreamCreate { stream, kind, priority } => {
+                let cost = host.stream_create_ns.value;
+                self.create_stream(*stream, *kind, *priority);
+                (cost, Wait::None)
+            }
+            Call::StreamDestroy { .. } => (host.stream_destroy_ns.value, Wait::None),
+            Call::StreamSynchronize { stream } => {
+                let cost = host.synchronize_ns.value;
+                (cost, self.wait_for_stream(*stream))
+            }
+            Call::StreamQuery { stream } => {
+                let cost = host.query_ns.value;
+                answer.yes = self.tails(*stream).iter().all(|&id| self.has_ended(id));
+                (cost, Wait::None)
+            }
+            Call::StreamWait { stream, event } => {
+                let cost = host.stream_wait_ns.value;
+                // An event that was never recorded holds nothing back.
+                if let Some(recorded) = *self.event_slot(*event) {
+                    self.submit(step, *stream, Work::Marker, start + cost, Some(recorded));
+                }
+                (cost, Wait::None)
+            }
+            Call::ContextSynchronize => (host.synchronize_ns.value, Wait::All),
+
+            Call::EventCreate { event, timing } => {
+                if *timing == Timing::Enabled {
+                    self.timed_events.insert(*event);
+                }
+                (host.event_create_ns.value, Wait::None)
+            }
+            Call::EventDestroy { .. } => (host.event_destroy_ns.value, Wait::None),
+            Call::EventRecord { event, stream } => {
+                let cost = match self.timed_events.contains(event) {
+                    true => host.event_record_timed_ns.value,
+                    false => host.event_record_ns.value,
+                };
+                let id = self.submit(step, *stream, Work::Marker, start + cost, None);
+                *self.event_slot(*event) = Some(id);
+                (cost, Wait::None)
+            }
+            Call::EventSynchronize { event } => {
+                let cost = host.synchronize_ns.value;
+                (cost, self.event_slot(*event).map_or(Wait::None, Wait::Operation))
+            }
+            Call::EventQuery { event } => {
+                let cost = host.query_ns.value;
+                let recorded = *self.event_slot(*event);
+                answer.yes = recorded.is_none_or(|id| self.has_ended(id));
+                (cost, Wait::None)
+            }
+            Call::EventElapsed { start: first, end: second } => {
+                let cost = host.query_ns.value;
+                let (first, second) = (*self.event_slot(*first), *self.event_slot(*second));
+                if let (Some(first), Some(second)) = (first, second)
+                    && self.has_ended(first)
+                    && self.has_ended(second)
+                {
+                    let end = |id: OperationId| self.operations[id as usize].end_ns as i64;
+                    answer.elapsed_ns = Some(end(second) - end(first));
+                }
+                (cost, Wait::None)
+            }
+
+            Call::Alloc { .. } => (host.alloc_ns.value, Wait::None),
+            Call::Free { .. } => (host.free_ns.value, Wait::All),
+            Call::AllocAsync { stream, .. } => {
+                let cost = host.alloc_async_ns.value;
+                self.submit(step, *stream, Work::Marker, start + cost, None);
+                (cost, Wait::None)
+            }
+            Call::FreeAsync { stream, .. } => {
+                let cost = host.free_async_ns.value;
+                self.submit(step, *stream, Work::Marker, start + cost, None);
+                (cost, Wait::None)
+            }
+            Call::AllocHost { bytes, .. } => (
+                host.alloc_host_ns.value + bytes * host.alloc_host_ns_per_mib.value / MIB,
+                Wait::None,
+            ),
+            Call::FreeHost { .. } => (host.free_host_ns.value, Wait::All),
+
+            Call::Copy { stream, mode, source, target, bytes } => {
+                let direction = call.direction().expect("a copy has a direction");
+                let queued = self.copy(direction, *mode, source, target, *bytes);
+                self.queue_work(step, *stream, queued, start)
+            }
+            Call::Memset { stream, mode: _, target } => {
+                let queued = Queued {
+                    work: self.memory_work(SpanKind::Memset, target.bytes),
+                    cost: host.memset_ns.value,
+                    waits: false,
+                };
+                self.queue_work(step, *stream, queued, start)
+            }
+
+            Call::ModuleLoad => (host.module_load_ns.value, Wait::All),
+            Call::ModuleUnload => (host.other_ns.value, Wait::None),
+            Call::FunctionGet { kernel, name, rate, registers, shared_bytes } => {
+                let cost = host.other_ns.value;
+                let facts = self.profile.rate(rate).ok().map(|rate| blocks::Facts {
+                    registers: *registers,
+                    shared_bytes: *shared_bytes,
+                    units_per_us_warp: rate.units_per_us_warp.value,
+                    units_per_us_multiprocessor: rate.units_per_us_multiprocessor.value,
+                    fixed_ns: rate.fixed_ns.value,
+                });
+                let slot = self.kernel_slot(*kernel);
+                slot.name.clone_from(name);
+                slot.grid_facts = facts;
+                (cost, Wait::None)
+            }
+            Call::Launch(launch) => match self.kernel_work(launch) {
+                Some(work) => {
+                    let queued =
+                        Queued { work, cost: self.profile.host.launch_ns.value, waits: false };
+                    self.queue_work(step, launch.stream, queued, start)
+                }
+                None => {
+                    answer.yes = false;
+                    (self.profile.host.launch_ns.value, Wait::None)
+                }
+            },
+            Call::HostFunction { stream } => {
+                let queued = Queued {
+                    work: Work::HostFunction,
+                    cost: host.host_function_ns.value,
+                    waits: false,
+                };
+                self.queue_work(step, *stream, queued, start)
+            }
+        };
+
+        let mut end = start + cost;
+        let mut blocked_ns = 0;
+        let held_until = match wait {
+            Wait::None => None,
+            Wait::Operation(id) => {
+                self.run_to_end_of(id, effects);
+                Some(self.operations[id as usize].end_ns)
+            }
+            Wait::All => {
+                self.run_to_idle(effects);
+                Some(self.last_end_ns)
+            }
+        };
+        if let Some(freed) = held_until.map(|end_ns| end_ns + self.profile.host.wake_ns.value)
+            && freed > end
+            && held_until > Some(start)
+        {
+            blocked_ns = freed - end;
+            end = freed;
+        }
+        self.host_ns = end;
+        self.run_until(end, effects);
+        self.timeline.host.push(HostSpan { step, start_ns: start, end_ns: end, blocked_ns });
+        match call {
+            Call::RegionBegin => self.region_start = Some(end),
+            Call::RegionEnd => {
+                self.timeline.region =
+                    self.region_start.map(|region_start| Interval::new(region_start, end));
+            }
+            _ => {}
+        }
+        answer
+    }
+
+    /// Works off everything that is queued.
+    pub fn run_to_idle(&mut self, effects: &mut impl Effects) {
+        self.work_off_ends(effects);
+        while self.unfinished > 0 {
+            let (at, event) = self.queue.pop().map(|next| (next.0.0, next.0.2)).expect(
+                "unfinished operations have an event ahead: what they wait for was queued before them",
+            );
+            self.now = at;
+            self.handle(event, effects);
+        }
+    }
+
+    fn queue_work(
+        &mut self,
+        step: u32,
+        stream: StreamId,
+        queued: Queued,
+        start: u64,
+    ) -> (u64, Wait) {
+        let Queued { mut work, cost, waits } = queued;
+        match &mut work {
+            Work::Transfer { ns, .. } | Work::Memory { ns, .. } => {
+                *ns = self.schedule.duration(*ns, step)
+            }
+            Work::Kernel(grid) => grid.block_ns = self.schedule.duration(grid.block_ns, step),
+            Work::Marker | Work::HostFunction => {}
+        }
+        let visible = start + cost + self.profile.gaps.submit_ns.value;
+        let id = self.submit(step, stream, work, visible, None);
+        (cost, if waits { Wait::Operation(id) } else { Wait::None })
+    }
+
+    fn copy(
+        &self,
+        direction: Direction,
+        mode: Mode,
+        source: &Place,
+        target: &Place,
+        bytes: u64,
+    ) -> Queued {
+        let copies = &self.profile.copies;
+        let host = &self.profile.host;
+        let pageable = matches!(source, Place::Pageable) || matches!(target, Place::Pageable);
+        let (link, way) = match direction {
+            Direction::HostToDevice => (&copies.host_to_device, copies::Direction::HostToDevice),
+            Direction::DeviceToHost => (&copies.device_to_host, copies::Direction::DeviceToHost),
+            Direction::DeviceToDevice => {
+                return Queued {
+                    work: self.memory_work(SpanKind::DeviceToDevice, bytes),
+                    cost: host.copy_ns.value,
+                    waits: false,
+                };
+            }
+            // The host moves the bytes itself, at the pace at which it stages them.
+            Direction::HostToHost => {
+                return Queued {
+                    work: Work::Marker,
+                    cost: bytes * 1000 / copies.staging_bytes_per_us.value,
+                    waits: true,
+                };
+            }
+        };
+        let transfer = |fixed_ns: u64, bytes_per_us: u64, memory| Work::Transfer {
+            direction: way,
+            ns: fixed_ns + bytes * 1000 / bytes_per_us,
+            bytes,
+            memory,
+        };
+        let from_pinned = transfer(
+            link.pinned_fixed_ns.value,
+            link.pinned_bytes_per_us.value,
+            if pageable { HostMemory::Pageable } else { HostMemory::Pinned },
+        );
+        if !pageable {
+            let waits = mode == Mode::Synchronous;
+            return Queued { work: from_pinned, cost: host.copy_ns.value, waits };
+        }
+        if direction == Direction::HostToDevice && bytes <= copies.staged_bytes.value {
+            // The driver takes the data into a pinned buffer of its own during the call.
+            let staging = bytes * 1000 / copies.staging_bytes_per_us.value;
+            return Queued {
+                work: from_pinned,
+                cost: host.pageable_copy_ns.value + staging,
+                waits: false,
+            };
+        }
+        let work = transfer(
+            link.pageable_fixed_ns.value,
+            link.pageable_bytes_per_us.value,
+            HostMemory::Pageable,
+        );
+        Queued { work, cost: host.pageable_copy_ns.value, waits: true }
+    }
+
+    fn memory_work(&self, kind: SpanKind, bytes: u64) -> Work {
+        let copies = &self.profile.copies;
+        let bytes_per_us = match kind {
+            SpanKind::Memset => copies.memset_bytes_per_us.value,
+            _ => copies.device_bytes_per_us.value,
+        };
+        Work::Memory { kind, ns: copies.device_fixed_ns.value + bytes * 1000 / bytes_per_us, bytes }
+    }
+
+    fn kernel_work(&self, launch: &Launch) -> Option<Work> {
+        let facts = self.kernels.get(launch.kernel.0 as usize)?.grid_facts?;
+        let priority = self.streams[launch.stream.0 as usize].priority;
+        blocks::Grid::new(launch, &facts, priority, &self.profile).map(Work::Kernel)
+    }
+
+    fn create_stream(&mut self, stream: StreamId, kind: StreamKind, priority: i32) {
+        let new = Stream { blocking: kind == StreamKind::Blocking, priority, tail: None };
+        let index = stream.0 as usize;
+        if self.streams.len() <= index {
+            self.streams.resize(index + 1, new);
+        }
+        self.streams[index] = new;
+    }
+
+    /// The last operations that a stream answers for: its own, and for the legacy default stream
+    /// those of the blocking streams too, since what is queued there comes after them.
+    fn tails(&self, stream: StreamId) -> Vec<OperationId> {
+        let legacy = stream == StreamId::LEGACY;
+        let counts =
+            |index: usize, other: &Stream| index == stream.0 as usize || (legacy && other.blocking);
+        let streams = self.streams.iter().enumerate();
+        streams
+            .filter(|&(index, other)| counts(index, other))
+            .filter_map(|(_, other)| other.tail)
+            .collect()
+    }
+
+    fn wait_for_stream(&mut self, stream: StreamId) -> Wait {
+        let tails = self.tails(stream);
+        match tails.as_slice() {
+            [] => Wait::None,
+            [tail] => Wait::Operation(*tail),
+            [first, ..] => {
+                // Which one ends last is not known yet; a marker behind all of them is.
+                let step = self.operations[*first as usize].step;
+                Wait::Operation(self.submit(step, stream, Work::Marker, self.now, None))
+            }
+        }
+    }
+
+    fn has_ended(&self, id: OperationId) -> bool {
+        self.operations[id as usize].state == State::Done
+    }
+}
+
+// Work left is counted in ns times FULL_SPEED in 64 bits: five hours at most for one operation.
+const _: () = assert!(u64::MAX / FULL_SPEED > 5 * 3600 * 1_000_000_000);

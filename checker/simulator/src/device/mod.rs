@@ -1,0 +1,497 @@
+//! The timing core: when does each operation run, and how long is the host held?
+//!
+//! It takes the calls of a [`Program`](trace::Program) one by one and knows neither memory contents nor
+//! handles, so a recorded program can be run through it again. Operations form a graph: each waits for
+//! the one before it in its stream, for what its stream was told to wait for, and for the barrier of
+//! the default stream; then for an engine. Device events up to the host's clock are worked off before
+//! each call, so what an engine picks depends only on what had been queued by then.
+
+mod blocks;
+mod copies;
+mod host;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+use trace::program::{BlockId, EventId, KernelId, StreamId};
+use trace::timeline::{HostMemory, Origin, Span, SpanKind, Timeline};
+
+use crate::profile::Profile;
+
+pub use host::{Answer, Wait};
+
+/// Speeds are counted in millionths of the speed alone.
+const FULL_SPEED: u64 = 1_000_000;
+
+/// Which of the legal schedules of a program is played.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Schedule {
+    /// Durations as the profile has them.
+    #[default]
+    Exact,
+    /// Each duration is changed by a factor between 1/4 and 4 that follows from this seed and the
+    /// operation. Stream order, events and synchronisation hold as ever; what they leave open changes.
+    Perturbed(u64),
+}
+
+impl Schedule {
+    /// The duration that this schedule gives to what takes `ns` in the exact one.
+    fn duration(self, ns: u64, step: u32) -> u64 {
+        let Schedule::Perturbed(seed) = self else { return ns };
+        // splitmix64, whose every output bit depends on every input bit.
+        let mut x = seed ^ (u64::from(step) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^= x >> 31;
+        // 2^(k/2) for k from -4 to 4, in thousandths.
+        const FACTORS: [u64; 9] = [250, 354, 500, 707, 1000, 1414, 2000, 2828, 4000];
+        (ns * FACTORS[(x % FACTORS.len() as u64) as usize] / 1000).max(1)
+    }
+}
+
+/// What is to be done when an operation starts and when it ends: the data follows the times.
+pub trait Effects {
+    /// The operation that `step` asked for starts: it reads its inputs now.
+    fn start(&mut self, step: u32);
+    /// It ends: what it writes lands now.
+    fn end(&mut self, step: u32);
+}
+
+/// For the times alone.
+impl Effects for () {
+    fn start(&mut self, _step: u32) {}
+    fn end(&mut self, _step: u32) {}
+}
+
+type OperationId = u32;
+
+/// End of a list of edges.
+const NO_EDGE: u32 = u32::MAX;
+
+struct Operation {
+    step: u32,
+    stream: StreamId,
+    work: Work,
+    /// How many operations it still waits for.
+    pending: u32,
+    /// Not ready before: the host's call, and the ends of what it waited for with the gap after them.
+    not_before: u64,
+    start_ns: u64,
+    end_ns: u64,
+    state: State,
+    first_edge: u32,
+    /// Where it runs. A marker takes the place of what it waited for last, so that an event between
+    /// two operations costs no more than their own order.
+    place: Place,
+}
+
+/// What runs an operation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Nowhere,
+    Multiprocessors,
+    Engine(copies::Direction),
+    Memory,
+    Host,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Waiting,
+    Done,
+}
+
+struct Edge {
+    to: OperationId,
+    next: u32,
+}
+
+#[derive(Clone, Copy)]
+enum Work {
+    /// Takes no time: record, wait, stream-ordered allocation.
+    Marker,
+    Transfer {
+        direction: copies::Direction,
+        ns: u64,
+        bytes: u64,
+        memory: HostMemory,
+    },
+    /// A copy or memset inside device memory.
+    Memory {
+        kind: SpanKind,
+        ns: u64,
+        bytes: u64,
+    },
+    Kernel(blocks::Grid),
+    HostFunction,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Ready(OperationId),
+    TransferEnd { engine: u8, generation: u32 },
+    BlocksEnd { generation: u32 },
+    MemoryEnd(OperationId),
+    OperationEnd(OperationId),
+}
+
+#[derive(Clone, Copy)]
+struct Stream {
+    blocking: bool,
+    priority: i32,
+    tail: Option<OperationId>,
+}
+
+#[derive(Clone, Default)]
+struct KernelFacts {
+    name: String,
+    grid_facts: Option<blocks::Facts>,
+}
+
+/// A device and the host thread that drives it, at some instant of virtual time.
+pub struct Device {
+    profile: Profile,
+    schedule: Schedule,
+    /// The host's clock, in ns since the start of the run.
+    host_ns: u64,
+    /// Events up to here have been worked off.
+    now: u64,
+    queue: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    sequence: u64,
+    operations: Vec<Operation>,
+    edges: Vec<Edge>,
+    unfinished: usize,
+    last_end_ns: u64,
+    streams: Vec<Stream>,
+    events: Vec<Option<OperationId>>,
+    timed_events: BTreeSet<EventId>,
+    /// Sizes of page-locked blocks, which cost by size to free.
+    pinned: BTreeMap<BlockId, u64>,
+    kernels: Vec<KernelFacts>,
+    engines: [copies::Engine; 2],
+    pool: blocks::Pool,
+    /// Copies inside device memory wait here for one another.
+    memory_waiting: BTreeSet<(u64, OperationId)>,
+    memory_busy: bool,
+    /// Operations whose end is being worked off; a list instead of recursion, since one end can let
+    /// thousands of markers go.
+    ending: Vec<OperationId>,
+    timeline: Timeline,
+    /// The host entered the measured region at this instant.
+    region_start: Option<u64>,
+}
+
+impl Device {
+    /// An idle device at time 0.
+    pub fn new(profile: Profile, schedule: Schedule) -> Self {
+        let pool = blocks::Pool::new(&profile);
+        let default_stream = Stream { blocking: true, priority: 0, tail: None };
+        let timeline = Timeline::new(Origin::Simulated { profile: profile.name.clone() });
+        Self {
+            schedule,
+            host_ns: 0,
+            now: 0,
+            queue: BinaryHeap::new(),
+            sequence: 0,
+            operations: Vec::new(),
+            edges: Vec::new(),
+            unfinished: 0,
+            last_end_ns: 0,
+            streams: vec![default_stream; StreamId::FIRST_CREATED as usize],
+            events: Vec::new(),
+            timed_events: BTreeSet::new(),
+            pinned: BTreeMap::new(),
+            kernels: Vec::new(),
+            engines: Default::default(),
+            pool,
+            memory_waiting: BTreeSet::new(),
+            memory_busy: false,
+            ending: Vec::new(),
+            timeline,
+            region_start: None,
+            profile,
+        }
+    }
+
+    /// The figures it works by.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// The host's clock, in ns since the start of the run.
+    pub fn host_ns(&self) -> u64 {
+        self.host_ns
+    }
+
+    /// Whether all work has ended by the host's clock.
+    pub fn is_idle(&self) -> bool {
+        self.unfinished == 0
+    }
+
+    /// What has happened so far. Spans come in the order of their ends; [`Device::into_timeline`]
+    /// sorts them.
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// What happened, in the order that a [`Timeline`] promises.
+    pub fn into_timeline(self) -> Timeline {
+        let mut timeline = self.timeline;
+        timeline.spans.sort_by_key(|span| (span.start_ns, span.step));
+        timeline
+    }
+
+    /// Queues an operation that the host asks for now. `visible_ns` is when the device can see it.
+    fn submit(
+        &mut self,
+        step: u32,
+        stream: StreamId,
+        work: Work,
+        visible_ns: u64,
+        after: Option<OperationId>,
+    ) -> OperationId {
+        let id = self.operations.len() as OperationId;
+        self.operations.push(Operation {
+            step,
+            stream,
+            work,
+            pending: 0,
+            not_before: visible_ns,
+            start_ns: 0,
+            end_ns: 0,
+            state: State::Waiting,
+            first_edge: NO_EDGE,
+            place: match work {
+                Work::Marker => Place::Nowhere,
+                Work::Transfer { direction, .. } => Place::Engine(direction),
+                Work::Memory { .. } => Place::Memory,
+                Work::Kernel(_) => Place::Multiprocessors,
+                Work::HostFunction => Place::Host,
+            },
+        });
+        self.unfinished += 1;
+        let index = stream.0 as usize;
+        if let Some(tail) = self.streams[index].tail {
+            self.depend(tail, id);
+        }
+        if let Some(event) = after {
+            self.depend(event, id);
+        }
+        if stream == StreamId::LEGACY {
+            // The barrier: after everything that blocking streams hold so far …
+            for other in 1..self.streams.len() {
+                if let Stream { blocking: true, tail: Some(tail), .. } = self.streams[other] {
+                    self.depend(tail, id);
+                }
+            }
+        } else if self.streams[index].blocking
+            && let Some(barrier) = self.streams[StreamId::LEGACY.0 as usize].tail
+        {
+            // … and before everything that they are given from now on.
+            self.depend(barrier, id);
+        }
+        self.streams[index].tail = Some(id);
+        if self.operations[id as usize].pending == 0 {
+            self.release(id);
+        }
+        id
+    }
+
+    fn depend(&mut self, on: OperationId, id: OperationId) {
+        let next = self.edges.len() as u32;
+        if self.operations[on as usize].state == State::Done {
+            self.follow(on, id);
+            return;
+        }
+        let prerequisite = &mut self.operations[on as usize];
+        self.edges.push(Edge { to: id, next: prerequisite.first_edge });
+        prerequisite.first_edge = next;
+        self.operations[id as usize].pending += 1;
+    }
+
+    /// `id` comes after `on`, which has ended: no sooner than the gap between the two.
+    fn follow(&mut self, on: OperationId, id: OperationId) {
+        let Operation { end_ns, place: from, .. } = self.operations[on as usize];
+        let gaps = &self.profile.gaps;
+        let operation = &mut self.operations[id as usize];
+        let gap = match (from, operation.place) {
+            (Place::Nowhere, _) => 0,
+            _ if matches!(operation.work, Work::Marker) => {
+                operation.place = from;
+                0
+            }
+            (Place::Multiprocessors, Place::Multiprocessors) => gaps.kernel_ns.value,
+            (from, to) if from == to => gaps.copy_ns.value,
+            _ => gaps.crossing_ns.value,
+        };
+        operation.not_before = operation.not_before.max(end_ns + gap);
+    }
+
+    /// Nothing holds the operation back any more but time and engines.
+    fn release(&mut self, id: OperationId) {
+        let operation = &self.operations[id as usize];
+        let ready = operation.not_before.max(self.now);
+        match operation.work {
+            Work::Marker if ready <= self.now => {
+                self.ending.push(id);
+                return;
+            }
+            Work::Transfer { direction, .. } => self.keep_engine(id, direction, ready),
+            _ => {}
+        }
+        self.schedule(ready, Event::Ready(id));
+    }
+
+    fn schedule(&mut self, time: u64, event: Event) {
+        self.sequence += 1;
+        self.queue.push(Reverse((time, self.sequence, event)));
+    }
+
+    /// Works off all events up to `time`.
+    fn run_until(&mut self, time: u64, effects: &mut impl Effects) {
+        self.work_off_ends(effects);
+        while let Some(&Reverse((at, _, event))) = self.queue.peek()
+            && at <= time
+        {
+            self.queue.pop();
+            self.now = at;
+            self.handle(event, effects);
+        }
+        self.now = self.now.max(time);
+    }
+
+    /// Works off events until `id` has ended.
+    fn run_to_end_of(&mut self, id: OperationId, effects: &mut impl Effects) {
+        self.work_off_ends(effects);
+        while self.operations[id as usize].state != State::Done {
+            let Reverse((at, _, event)) =
+                self.queue.pop().expect("an unfinished operation has an event ahead");
+            self.now = at;
+            self.handle(event, effects);
+        }
+    }
+
+    fn handle(&mut self, event: Event, effects: &mut impl Effects) {
+        match event {
+            Event::Ready(id) => match self.operations[id as usize].work {
+                Work::Marker => self.ending.push(id),
+                Work::Transfer { direction, .. } => self.transfer_ready(id, direction, effects),
+                Work::Memory { .. } => {
+                    self.memory_waiting.insert((self.now, id));
+                    self.start_memory(effects);
+                }
+                Work::Kernel(grid) => self.grid_ready(id, grid, effects),
+                Work::HostFunction => {
+                    self.begin(id, effects);
+                    let end = self.now + self.profile.host.host_function_run_ns.value;
+                    self.schedule(end, Event::OperationEnd(id));
+                }
+            },
+            Event::TransferEnd { engine, generation } => {
+                self.transfer_end(engine, generation, effects)
+            }
+            Event::BlocksEnd { generation } => self.blocks_end(generation, effects),
+            Event::MemoryEnd(id) => {
+                self.memory_busy = false;
+                self.ending.push(id);
+                self.work_off_ends(effects);
+                self.start_memory(effects);
+            }
+            Event::OperationEnd(id) => self.ending.push(id),
+        }
+        self.work_off_ends(effects);
+    }
+
+    fn start_memory(&mut self, effects: &mut impl Effects) {
+        if self.memory_busy {
+            return;
+        }
+        let Some((_, id)) = self.memory_waiting.pop_first() else { return };
+        let Work::Memory { ns, .. } = self.operations[id as usize].work else {
+            unreachable!("only memory operations wait here")
+        };
+        self.memory_busy = true;
+        self.begin(id, effects);
+        self.schedule(self.now + ns, Event::MemoryEnd(id));
+    }
+
+    /// The operation starts now.
+    fn begin(&mut self, id: OperationId, effects: &mut impl Effects) {
+        let operation = &mut self.operations[id as usize];
+        operation.start_ns = self.now;
+        effects.start(operation.step);
+    }
+
+    /// Ends what has come to its end, and lets go what waited for it.
+    fn work_off_ends(&mut self, effects: &mut impl Effects) {
+        while let Some(id) = self.ending.pop() {
+            let operation = &mut self.operations[id as usize];
+            operation.state = State::Done;
+            operation.end_ns = self.now;
+            let mut edge = operation.first_edge;
+            let step = operation.step;
+            self.unfinished -= 1;
+            self.last_end_ns = self.now;
+            if let Some(span) = self.span(id) {
+                self.timeline.spans.push(span);
+            }
+            effects.end(step);
+            // Edges were pushed to the front: walk them, then release in the order of issue.
+            let mut freed = Vec::new();
+            while edge != NO_EDGE {
+                let Edge { to, next } = self.edges[edge as usize];
+                self.follow(id, to);
+                let dependent = &mut self.operations[to as usize];
+                dependent.pending -= 1;
+                if dependent.pending == 0 {
+                    freed.push(to);
+                }
+                edge = next;
+            }
+            for id in freed.into_iter().rev() {
+                self.release(id);
+            }
+        }
+    }
+
+    fn span(&self, id: OperationId) -> Option<Span> {
+        let operation = &self.operations[id as usize];
+        let (kind, name, bytes, host_memory) = match operation.work {
+            Work::Marker => return None,
+            Work::Transfer { direction, bytes, memory, .. } => {
+                (direction.span_kind(), String::new(), bytes, Some(memory))
+            }
+            Work::Memory { kind, bytes, .. } => (kind, String::new(), bytes, None),
+            Work::Kernel(grid) => {
+                (SpanKind::Kernel, self.kernels[grid.kernel.0 as usize].name.clone(), 0, None)
+            }
+            Work::HostFunction => (SpanKind::HostFunction, String::new(), 0, None),
+        };
+        Some(Span {
+            step: operation.step,
+            kind,
+            name,
+            stream: operation.stream,
+            start_ns: operation.start_ns,
+            end_ns: operation.end_ns,
+            bytes,
+            host_memory,
+        })
+    }
+
+    fn event_slot(&mut self, event: EventId) -> &mut Option<OperationId> {
+        let index = event.0 as usize;
+        if self.events.len() <= index {
+            self.events.resize(index + 1, None);
+        }
+        &mut self.events[index]
+    }
+
+    fn kernel_slot(&mut self, kernel: KernelId) -> &mut KernelFacts {
+        let index = kernel.0 as usize;
+        if self.kernels.len() <= index {
+            self.kernels.resize(index + 1, KernelFacts::default());
+        }
+        &mut self.kernels[index]
+    }
+}

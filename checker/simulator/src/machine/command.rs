@@ -1,0 +1,314 @@
+//! What goes into the machine and what comes out: plain data, so that the machine may live in another
+//! process.
+
+use serde::{Deserialize, Serialize};
+use trace::lab;
+
+use trace::program::{Mode, Site, StreamKind, Timing};
+
+use crate::profile::{Figure, Profile};
+
+/// CUresult codes that the machine gives (`cuda.h`, `enum cudaError_enum`).
+pub mod code {
+    /// No error.
+    pub const SUCCESS: u32 = 0;
+    /// `CUDA_ERROR_INVALID_VALUE`
+    pub const INVALID_VALUE: u32 = 1;
+    /// `CUDA_ERROR_OUT_OF_MEMORY`
+    pub const OUT_OF_MEMORY: u32 = 2;
+    /// `CUDA_ERROR_NOT_INITIALIZED`
+    pub const NOT_INITIALIZED: u32 = 3;
+    /// `CUDA_ERROR_NO_DEVICE`
+    pub const NO_DEVICE: u32 = 100;
+    /// `CUDA_ERROR_INVALID_DEVICE`
+    pub const INVALID_DEVICE: u32 = 101;
+    /// `CUDA_ERROR_INVALID_IMAGE`
+    pub const INVALID_IMAGE: u32 = 200;
+    /// `CUDA_ERROR_INVALID_CONTEXT`
+    pub const INVALID_CONTEXT: u32 = 201;
+    /// `CUDA_ERROR_INVALID_HANDLE`
+    pub const INVALID_HANDLE: u32 = 400;
+    /// `CUDA_ERROR_NOT_FOUND`
+    pub const NOT_FOUND: u32 = 500;
+    /// `CUDA_ERROR_NOT_READY`
+    pub const NOT_READY: u32 = 600;
+    /// `CUDA_ERROR_ILLEGAL_ADDRESS`
+    pub const ILLEGAL_ADDRESS: u32 = 700;
+    /// `CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES`
+    pub const LAUNCH_OUT_OF_RESOURCES: u32 = 701;
+    /// `CUDA_ERROR_NOT_SUPPORTED`
+    pub const NOT_SUPPORTED: u32 = 801;
+    /// `CUDA_ERROR_UNKNOWN`
+    pub const UNKNOWN: u32 = 999;
+}
+
+/// One command and where it comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// What is asked.
+    pub command: Command,
+    /// The place in the student's source, by the number that [`Command::Site`] gave it.
+    pub site: Option<u32>,
+}
+
+/// One end of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Address {
+    /// A device address.
+    Device(u64),
+    /// Page-locked memory, by its offset in the memory that both sides map.
+    Pinned(u64),
+    /// Ordinary memory, by its address in the student's process.
+    Pageable(u64),
+}
+
+/// What is asked of the machine. Handles and addresses are those that earlier replies gave; byte
+/// counts are those of memory, not nominal ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each stands for the driver call of the same name, field by field")]
+pub enum Command {
+    /// A place in the student's source that commands will come from.
+    Site(Site),
+    /// A request of the lab's.
+    Lab(lab::Request),
+    /// What the device says about itself.
+    DeviceFacts,
+
+    StreamCreate {
+        kind: StreamKind,
+        priority: i32,
+    },
+    StreamDestroy {
+        stream: u64,
+    },
+    StreamSynchronize {
+        stream: u64,
+    },
+    StreamQuery {
+        stream: u64,
+    },
+    StreamWait {
+        stream: u64,
+        event: u64,
+    },
+    /// `cuStreamGetFlags`, `cuStreamGetPriority`.
+    StreamFacts {
+        stream: u64,
+    },
+    ContextSynchronize,
+
+    EventCreate {
+        timing: Timing,
+    },
+    EventDestroy {
+        event: u64,
+    },
+    EventRecord {
+        event: u64,
+        stream: u64,
+    },
+    EventSynchronize {
+        event: u64,
+    },
+    EventQuery {
+        event: u64,
+    },
+    EventElapsed {
+        start: u64,
+        end: u64,
+    },
+
+    Alloc {
+        bytes: u64,
+    },
+    AllocAsync {
+        bytes: u64,
+        stream: u64,
+    },
+    Free {
+        address: u64,
+    },
+    FreeAsync {
+        address: u64,
+        stream: u64,
+    },
+    AllocHost {
+        bytes: u64,
+    },
+    FreeHost {
+        offset: u64,
+    },
+    MemoryInfo,
+
+    Copy {
+        stream: u64,
+        mode: Mode,
+        source: Address,
+        target: Address,
+        bytes: u64,
+    },
+    /// `count` times the lowest `width` bytes of `pattern`.
+    Memset {
+        stream: u64,
+        mode: Mode,
+        target: u64,
+        pattern: u32,
+        width: u8,
+        count: u64,
+    },
+
+    /// A module, by the entries that its image holds.
+    ModuleLoad {
+        entries: Vec<String>,
+    },
+    ModuleUnload {
+        module: u64,
+    },
+    FunctionGet {
+        module: u64,
+        name: String,
+    },
+    /// `cuFuncGetAttribute`, `cuOccupancy…`.
+    FunctionFacts {
+        function: u64,
+        threads: u32,
+        shared_bytes: u32,
+    },
+    Launch {
+        function: u64,
+        grid: [u32; 3],
+        block: [u32; 3],
+        shared_bytes: u32,
+        stream: u64,
+        /// The arguments, one after the other, in the sizes that [`Reply::Entry`] gave.
+        arguments: Vec<u8>,
+    },
+    /// A host function, by its address and that of its data in the student's process.
+    HostFunction {
+        stream: u64,
+        function: u64,
+        data: u64,
+    },
+}
+
+/// What the machine answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Reply {
+    /// Done, nothing to say.
+    Done,
+    /// A handle, an address, an offset or a count.
+    Number(u64),
+    /// From the first event to the second.
+    Elapsed {
+        /// In ns.
+        ns: i64,
+    },
+    /// To [`Command::DeviceFacts`].
+    Device(DeviceFacts),
+    /// To [`Command::StreamFacts`].
+    Stream {
+        /// Blocking or not.
+        kind: StreamKind,
+        /// Priority.
+        priority: i32,
+    },
+    /// To [`Command::MemoryInfo`], in bytes.
+    Memory {
+        /// Free.
+        free: u64,
+        /// In all.
+        total: u64,
+    },
+    /// To [`Command::FunctionGet`].
+    Entry {
+        /// The handle.
+        function: u64,
+        /// Size of each parameter, in bytes, in order.
+        parameters: Vec<u8>,
+    },
+    /// To [`Command::FunctionFacts`].
+    Function {
+        /// Registers of a thread.
+        registers: u32,
+        /// Static shared memory of a block, in bytes.
+        shared_bytes: u32,
+        /// Blocks resident on a multiprocessor, at the block size that was asked about.
+        resident_blocks: u32,
+    },
+    /// To [`Command::Lab`].
+    Lab(lab::Reply),
+    /// It was refused or went wrong.
+    Failed(Failure),
+}
+
+/// What the device says about itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceFacts {
+    /// Its name.
+    pub name: String,
+    /// The highest stream priority; the lowest is 0.
+    pub highest_priority: i32,
+    /// Device memory, in bytes.
+    pub memory_bytes: u64,
+    /// Values of `CUdevice_attribute`, by number.
+    pub attributes: Vec<(u32, i32)>,
+}
+
+impl DeviceFacts {
+    /// What the device of a profile says.
+    pub fn of(profile: &Profile) -> Self {
+        let chip = &profile.chip;
+        let attribute = |number: u32, figure: &Figure| (number, figure.value as i32);
+        Self {
+            name: format!("{} (simulated)", profile.device),
+            highest_priority: -(chip.highest_priority.value as i32),
+            memory_bytes: chip.memory_bytes.value,
+            attributes: vec![
+                (1, 1024),                                         // threads in a block
+                (2, 1024),                                         // threads in a block, along x
+                (3, 1024),                                         // along y
+                (4, 64),                                           // along z
+                (5, i32::MAX),                                     // blocks in a grid, along x
+                (6, 65535),                                        // along y
+                (7, 65535),                                        // along z
+                (8, 48 << 10), // shared memory of a block without opting in
+                (10, 32),      // warp size
+                attribute(12, &chip.registers_per_multiprocessor), // registers of a block
+                (15, 1),       // copies beside kernels
+                attribute(16, &chip.multiprocessors),
+                (31, 1), // concurrent kernels
+                attribute(39, &chip.threads_per_multiprocessor),
+                attribute(40, &chip.async_engines),
+                (41, 1), // unified addressing
+                attribute(75, &chip.compute_capability_major),
+                attribute(76, &chip.compute_capability_minor),
+                (78, 1), // stream priorities
+                attribute(81, &chip.shared_bytes_per_multiprocessor),
+                attribute(82, &chip.registers_per_multiprocessor),
+                attribute(106, &chip.blocks_per_multiprocessor),
+                (115, 1), // stream-ordered allocation
+            ],
+        }
+    }
+}
+
+/// Why a command was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The CUresult.
+    pub code: u32,
+    /// What the code alone does not say.
+    pub why: Option<String>,
+}
+
+impl Failure {
+    /// A failure that its code describes well enough.
+    pub fn bare(code: u32) -> Self {
+        Self { code, why: None }
+    }
+
+    /// A failure that needs a word more.
+    pub fn because(code: u32, why: String) -> Self {
+        Self { code, why: Some(why) }
+    }
+}

@@ -1,0 +1,164 @@
+//! The data: what is in device memory, and what is on its way to and from it.
+
+use std::collections::BTreeMap;
+
+use trace::program::AccessKind;
+
+use super::Host;
+use super::command::Address;
+use super::library::{KernelAccess, Twin};
+use crate::device::Effects;
+
+/// Contents of device memory, by address. Ranges are checked at the call, against live blocks; freed
+/// ones stay until the device is idle, since work that was queued before the free may touch them.
+#[derive(Default)]
+pub(super) struct Store {
+    blocks: BTreeMap<u64, Vec<u8>>,
+    freed: Vec<u64>,
+}
+
+impl Store {
+    pub(super) fn allocate(&mut self, address: u64, bytes: u64) {
+        self.blocks.insert(address, vec![0; bytes as usize]);
+    }
+
+    pub(super) fn free(&mut self, address: u64) {
+        self.freed.push(address);
+    }
+
+    pub(super) fn forget_freed(&mut self) {
+        for address in self.freed.drain(..) {
+            self.blocks.remove(&address);
+        }
+    }
+
+    fn slice(&self, address: u64, bytes: u64) -> &[u8] {
+        let (start, block) =
+            self.blocks.range(..=address).next_back().expect("ranges are checked at the call");
+        let offset = (address - start) as usize;
+        &block[offset..offset + bytes as usize]
+    }
+
+    fn slice_mut(&mut self, address: u64, bytes: u64) -> &mut [u8] {
+        let (start, block) =
+            self.blocks.range_mut(..=address).next_back().expect("ranges are checked at the call");
+        let offset = (address - start) as usize;
+        &mut block[offset..offset + bytes as usize]
+    }
+
+    pub(super) fn read(&self, address: Address, bytes: &mut [u8], host: &mut dyn Host) {
+        match address {
+            Address::Device(at) => bytes.copy_from_slice(self.slice(at, bytes.len() as u64)),
+            Address::Pinned(offset) => host.read_pinned(offset, bytes),
+            Address::Pageable(at) => host.read(at, bytes),
+        }
+    }
+
+    pub(super) fn write(&mut self, address: Address, bytes: &[u8], host: &mut dyn Host) {
+        match address {
+            Address::Device(at) => self.slice_mut(at, bytes.len() as u64).copy_from_slice(bytes),
+            Address::Pinned(offset) => host.write_pinned(offset, bytes),
+            Address::Pageable(at) => host.write(at, bytes),
+        }
+    }
+}
+
+/// What an operation does to the data.
+pub(super) enum Movement {
+    Copy {
+        source: Address,
+        target: Address,
+        bytes: u64,
+        data: Option<Vec<u8>>,
+    },
+    Memset {
+        target: u64,
+        pattern: u32,
+        width: u8,
+        count: u64,
+    },
+    Kernel {
+        run: Option<Twin>,
+        arguments: Vec<u8>,
+        accesses: Vec<KernelAccess>,
+        results: Vec<Vec<u8>>,
+    },
+    HostFunction {
+        function: u64,
+        data: u64,
+    },
+}
+
+impl Movement {
+    /// The operation starts: everything that it reads is read now.
+    pub(super) fn read(&mut self, store: &Store, host: &mut dyn Host) {
+        match self {
+            Movement::Copy { source, bytes, data, .. } => {
+                if data.is_none() {
+                    let mut read = vec![0; *bytes as usize];
+                    store.read(*source, &mut read, host);
+                    *data = Some(read);
+                }
+            }
+            Movement::Memset { .. } => {}
+            Movement::Kernel { run, arguments, accesses, results } => {
+                let Some(run) = run else { return };
+                let slice = |access: &KernelAccess| store.slice(access.address, access.bytes);
+                let of_kind = |kind| accesses.iter().filter(move |a| a.kind == kind && a.bytes > 0);
+                let inputs: Vec<&[u8]> = of_kind(AccessKind::Read).map(slice).collect();
+                *results =
+                    of_kind(AccessKind::Write).map(|access| slice(access).to_vec()).collect();
+                if !inputs.is_empty() || !results.is_empty() {
+                    run(arguments, &inputs, results);
+                }
+            }
+            Movement::HostFunction { function, data } => host.call(*function, *data),
+        }
+    }
+
+    /// The operation ends: everything that it writes lands now.
+    fn write(self, store: &mut Store, host: &mut dyn Host) {
+        match self {
+            Movement::Copy { target, data, .. } => {
+                store.write(target, &data.expect("a copy ends after it started"), host);
+            }
+            Movement::Memset { target, pattern, width, count } => {
+                let width = usize::from(width);
+                let pattern = pattern.to_le_bytes();
+                let bytes = store.slice_mut(target, count * width as u64);
+                for element in bytes.chunks_exact_mut(width) {
+                    element.copy_from_slice(&pattern[..width]);
+                }
+            }
+            Movement::Kernel { accesses, results, .. } => {
+                let written =
+                    accesses.iter().filter(|a| a.kind == AccessKind::Write && a.bytes > 0);
+                for (access, result) in written.zip(results) {
+                    store.slice_mut(access.address, access.bytes).copy_from_slice(&result);
+                }
+            }
+            Movement::HostFunction { .. } => {}
+        }
+    }
+}
+
+/// The data, as the timing core sees it.
+pub(super) struct World<'a> {
+    pub(super) store: &'a mut Store,
+    pub(super) moving: &'a mut BTreeMap<u32, Movement>,
+    pub(super) host: &'a mut dyn Host,
+}
+
+impl Effects for World<'_> {
+    fn start(&mut self, step: u32) {
+        if let Some(movement) = self.moving.get_mut(&step) {
+            movement.read(self.store, self.host);
+        }
+    }
+
+    fn end(&mut self, step: u32) {
+        if let Some(movement) = self.moving.remove(&step) {
+            movement.write(self.store, self.host);
+        }
+    }
+}

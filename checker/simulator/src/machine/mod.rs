@@ -1,0 +1,338 @@
+//! The device with memory and handles.
+//!
+//! A [`Command`] comes in, a [`Reply`] goes out. The machine checks the command, gives what it talks
+//! about its number in the [`Program`], lets the timing core say when things happen, and moves the
+//! data when they do: an operation reads at its start, and what it writes lands at its end.
+
+mod command;
+mod data;
+mod library;
+mod names;
+mod region;
+
+use std::collections::BTreeMap;
+
+use trace::program::{Call, Program, Step};
+use trace::record::{self, Record, Trial};
+
+pub use command::{Address, Command, DeviceFacts, Failure, Reply, Request, code};
+pub use library::{Kernel, KernelAccess, KernelWork, Library, Task, Twin};
+pub use names::Names;
+pub use region::{POISON, check_outputs, shortfalls};
+
+use crate::device::{Answer, Device, Schedule};
+use crate::profile::Profile;
+use data::{Movement, Store, World};
+
+/// Page-locked memory that a run can have, in bytes. It is reserved, not used, until it is touched.
+pub const PINNED_BYTES: u64 = 1 << 30;
+
+/// Page-locked memory is handed out in whole pages.
+const PAGE: u64 = 4096;
+/// Device addresses start here: far from anything that a process has mapped.
+pub const DEVICE_BASE: u64 = 0x0200_0000_0000;
+/// Device addresses end here: the machine never hands out this much.
+pub const DEVICE_END: u64 = 0x0300_0000_0000;
+/// `cuMemAlloc` aligns to at least 256 bytes (CUDA C++ Programming Guide, device memory accesses).
+const DEVICE_ALIGNMENT: u64 = 512;
+
+/// The student's process, as far as the machine can reach into it.
+pub trait Host {
+    /// Reads ordinary memory of the process.
+    fn read(&mut self, address: u64, bytes: &mut [u8]);
+    /// Writes ordinary memory of the process.
+    fn write(&mut self, address: u64, bytes: &[u8]);
+    /// Reads page-locked memory, which both sides map.
+    fn read_pinned(&mut self, offset: u64, bytes: &mut [u8]);
+    /// Writes page-locked memory.
+    fn write_pinned(&mut self, offset: u64, bytes: &[u8]);
+    /// Runs a host function.
+    fn call(&mut self, function: u64, data: u64);
+}
+
+/// A simulated device and everything that belongs to one run on it.
+pub struct Machine {
+    device: Device,
+    program: Program,
+    library: Box<dyn Library>,
+    names: Names,
+    store: Store,
+    /// What operations that have not ended do to the data, by their step.
+    moving: BTreeMap<u32, Movement>,
+    handles: u64,
+    device_next: u64,
+    trials: Vec<Trial>,
+    open_region: Option<region::Open>,
+}
+
+impl Machine {
+    /// A machine at rest.
+    pub fn new(profile: Profile, schedule: Schedule, library: Box<dyn Library>) -> Self {
+        Self {
+            device: Device::new(profile, schedule),
+            program: Program::new(1),
+            library,
+            names: Names::default(),
+            store: Store::default(),
+            moving: BTreeMap::new(),
+            handles: 0,
+            device_next: DEVICE_BASE,
+            trials: Vec::new(),
+            open_region: None,
+        }
+    }
+
+    /// What happened so far.
+    pub fn record(&self) -> Record {
+        let mut timeline = self.device.timeline().clone();
+        timeline.spans.sort_by_key(|span| (span.start_ns, span.step));
+        Record {
+            version: record::VERSION,
+            program: self.program.clone(),
+            timeline,
+            trials: self.trials.clone(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Carries out one command.
+    pub fn execute(&mut self, request: &Request, host: &mut dyn Host) -> Reply {
+        self.try_execute(request, host).unwrap_or_else(Reply::Failed)
+    }
+
+    fn try_execute(&mut self, request: &Request, host: &mut dyn Host) -> Result<Reply, Failure> {
+        let site = request.site;
+        let mut movement = None;
+        let reply = match &request.command {
+            Command::Site(place) => {
+                self.program.sites.push(place.clone());
+                return Ok(Reply::Number(self.program.sites.len() as u64 - 1));
+            }
+            Command::Lab(asked) => return Ok(Reply::Lab(self.lab(asked, site, host))),
+            Command::DeviceFacts => {
+                return Ok(Reply::Device(DeviceFacts::of(self.device.profile())));
+            }
+            Command::StreamFacts { stream } => {
+                let (kind, priority) = self.names.stream_facts(*stream)?;
+                return Ok(Reply::Stream { kind, priority });
+            }
+            Command::MemoryInfo => {
+                let scale = u64::from(self.names.scale);
+                let total = self.device.profile().chip.memory_bytes.value;
+                let free = total.saturating_sub(self.used_nominal_bytes());
+                return Ok(Reply::Memory { free: free / scale, total: total / scale });
+            }
+            Command::FunctionFacts { function, threads, shared_bytes } => {
+                return self.function_facts(*function, *threads, *shared_bytes);
+            }
+
+            Command::StreamCreate { .. }
+            | Command::EventCreate { .. }
+            | Command::ModuleLoad { .. } => self.new_handle(),
+            Command::FunctionGet { module, name } => self.entry(*module, name)?,
+            Command::Alloc { bytes } => self.allocate(*bytes)?,
+            Command::AllocAsync { bytes, stream } => {
+                self.names.stream(*stream)?;
+                self.allocate(*bytes)?
+            }
+            Command::AllocHost { bytes } => self.allocate_pinned(*bytes)?,
+            Command::Free { address } | Command::FreeAsync { address, .. } if *address != 0 => {
+                self.names.device.size(*address)?;
+                self.store.free(*address);
+                Reply::Done
+            }
+            Command::EventElapsed { start, end } => {
+                for event in [start, end] {
+                    let (timing, recorded) = *self.names.events.facts(*event)?;
+                    if timing == trace::program::Timing::Disabled || !recorded {
+                        return Err(Failure::bare(code::INVALID_HANDLE));
+                    }
+                }
+                Reply::Done
+            }
+            Command::Copy { source, target, bytes, .. } => {
+                movement = Some(Movement::Copy {
+                    source: *source,
+                    target: *target,
+                    bytes: *bytes,
+                    data: None,
+                });
+                Reply::Done
+            }
+            Command::Memset { target, pattern, width, count, .. } => {
+                let (target, pattern, width, count) = (*target, *pattern, *width, *count);
+                movement = Some(Movement::Memset { target, pattern, width, count });
+                Reply::Done
+            }
+            Command::Launch { function, grid, block, arguments, .. } => {
+                movement = Some(self.kernel_movement(*function, *grid, *block, arguments)?);
+                Reply::Done
+            }
+            Command::HostFunction { function, data, .. } => {
+                movement = Some(Movement::HostFunction { function: *function, data: *data });
+                Reply::Done
+            }
+            _ => Reply::Done,
+        };
+
+        let command = self.clamped(&request.command);
+        let Some(call) = self.names.call(&command, &reply, self.library.as_ref())? else {
+            return Ok(reply);
+        };
+        if let Some(mut movement) = movement {
+            if let Movement::Copy { source: Address::Pageable(_), .. } = movement {
+                // The driver has taken the data when the call returns, however late the copy runs.
+                movement.read(&self.store, host);
+            }
+            self.moving.insert(self.program.steps.len() as u32, movement);
+        }
+        let answer = self.make(call, site, host);
+        match &request.command {
+            Command::EventElapsed { .. } => match answer.elapsed_ns {
+                Some(ns) => Ok(Reply::Elapsed { ns }),
+                None => Err(self.refuse_last(code::NOT_READY)),
+            },
+            Command::StreamQuery { .. } | Command::EventQuery { .. } if !answer.yes => {
+                Err(self.refuse_last(code::NOT_READY))
+            }
+            Command::Launch { .. } if !answer.yes => {
+                Err(self.refuse_last(code::LAUNCH_OUT_OF_RESOURCES))
+            }
+            _ => Ok(reply),
+        }
+    }
+
+    /// Makes a call of the program: notes it down and lets its time pass.
+    fn make(&mut self, call: Call, site: Option<u32>, host: &mut dyn Host) -> Answer {
+        let step = self.program.steps.len() as u32;
+        let mut world = World { store: &mut self.store, moving: &mut self.moving, host };
+        let answer = self.device.call(step, &call, &mut world);
+        self.program.steps.push(Step { call, site, thread: 0, gap_ns: 0, result: 0 });
+        if self.device.is_idle() {
+            self.store.forget_freed();
+        }
+        answer
+    }
+
+    /// The call that was just made came back with this code.
+    fn refuse_last(&mut self, result: u32) -> Failure {
+        self.program.steps.last_mut().expect("a call has just been made").result = result;
+        if result == code::LAUNCH_OUT_OF_RESOURCES {
+            self.moving.remove(&(self.program.steps.len() as u32 - 1));
+        }
+        Failure::bare(result)
+    }
+
+    /// A priority out of range is clamped, as the driver does.
+    fn clamped(&self, command: &Command) -> Command {
+        let mut command = command.clone();
+        if let Command::StreamCreate { priority, .. } = &mut command {
+            let highest = -(self.device.profile().chip.highest_priority.value as i32);
+            *priority = (*priority).clamp(highest, 0);
+        }
+        command
+    }
+
+    /// Handles look like addresses and are never given twice, so one that is kept beyond the
+    /// destruction of its object is known as such.
+    fn new_handle(&mut self) -> Reply {
+        const BASE: u64 = 0x5700_0000;
+        const STRIDE: u64 = 0x10;
+        self.handles += 1;
+        Reply::Number(BASE + self.handles * STRIDE)
+    }
+
+    fn used_nominal_bytes(&self) -> u64 {
+        self.names.nominal(self.names.device.spans().map(|(_, bytes)| bytes).sum())
+    }
+
+    fn allocate(&mut self, bytes: u64) -> Result<Reply, Failure> {
+        if bytes == 0 {
+            return Err(Failure::bare(code::INVALID_VALUE));
+        }
+        let total = self.device.profile().chip.memory_bytes.value;
+        let left = total.saturating_sub(self.used_nominal_bytes()) / u64::from(self.names.scale);
+        if bytes > left || bytes > DEVICE_END - self.device_next {
+            return Err(Failure::bare(code::OUT_OF_MEMORY));
+        }
+        let address = self.device_next;
+        // A gap between blocks, so that running off the end of one never reaches the next.
+        self.device_next += bytes.next_multiple_of(DEVICE_ALIGNMENT) + DEVICE_ALIGNMENT;
+        self.store.allocate(address, bytes);
+        Ok(Reply::Number(address))
+    }
+
+    fn allocate_pinned(&self, bytes: u64) -> Result<Reply, Failure> {
+        if bytes == 0 {
+            return Err(Failure::bare(code::INVALID_VALUE));
+        }
+        // First fit: the gaps between what is given out, then the rest.
+        let mut offset: u64 = 0;
+        for (start, taken) in self.names.pinned.spans() {
+            if start - offset >= bytes {
+                break;
+            }
+            offset = (start + taken).next_multiple_of(PAGE);
+        }
+        if offset.checked_add(bytes).is_none_or(|end| end > PINNED_BYTES) {
+            return Err(Failure::bare(code::OUT_OF_MEMORY));
+        }
+        Ok(Reply::Number(offset))
+    }
+
+    fn entry(&mut self, module: u64, name: &str) -> Result<Reply, Failure> {
+        if !self.names.modules.facts(module)?.iter().any(|entry| entry == name) {
+            return Err(Failure::bare(code::NOT_FOUND));
+        }
+        let Some(kernel) = self.library.kernel(name) else {
+            let why = format!(
+                "the simulated device has no kernel `{name}`: it runs the lab's kernels only"
+            );
+            return Err(Failure::because(code::NOT_SUPPORTED, why));
+        };
+        if let Err(unknown) = self.device.profile().rate(kernel.rate()) {
+            return Err(Failure::because(code::NOT_SUPPORTED, unknown.to_string()));
+        }
+        let parameters = kernel.parameter_sizes();
+        let Reply::Number(function) = self.new_handle() else {
+            unreachable!("a handle is a number")
+        };
+        Ok(Reply::Entry { function, parameters })
+    }
+
+    fn kernel(&self, function: u64) -> Result<&dyn Kernel, Failure> {
+        let name = self.names.functions.facts(function)?;
+        self.library.kernel(name).ok_or(Failure::bare(code::INVALID_HANDLE))
+    }
+
+    fn function_facts(&self, function: u64, threads: u32, shared: u32) -> Result<Reply, Failure> {
+        let kernel = self.kernel(function)?;
+        let (registers, shared_bytes) = (kernel.registers(), kernel.shared_bytes());
+        let profile = self.device.profile();
+        let resident_blocks = profile.resident_blocks(threads, registers, shared_bytes + shared);
+        Ok(Reply::Function { registers, shared_bytes, resident_blocks })
+    }
+
+    fn kernel_movement(
+        &self,
+        function: u64,
+        grid: [u32; 3],
+        block: [u32; 3],
+        arguments: &[u8],
+    ) -> Result<Movement, Failure> {
+        let kernel = self.kernel(function)?;
+        // The limit of every compute capability since 2.0.
+        const MOST_THREADS: u64 = 1024;
+        let threads: u64 = block.iter().map(|&n| u64::from(n)).product();
+        if grid.contains(&0) || block.contains(&0) || threads > MOST_THREADS {
+            return Err(Failure::bare(code::INVALID_VALUE));
+        }
+        let accesses = kernel.accesses(arguments);
+        Ok(Movement::Kernel {
+            run: kernel.twin(),
+            arguments: arguments.to_vec(),
+            accesses,
+            results: Vec::new(),
+        })
+    }
+}

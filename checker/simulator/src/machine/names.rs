@@ -1,0 +1,350 @@
+//! Names: what the driver's caller holds, handles and addresses, and the numbers that the
+//! [`Program`](trace::Program) knows it by.
+//!
+//! Both arms use it: the simulator gives out handles of its own, a GPU gives its own, and the same
+//! commands become the same calls.
+
+use std::collections::BTreeMap;
+
+use trace::program::{
+    Access, AccessKind, BlockId, Call, EventId, KernelId, Launch, Place, Range, StreamId,
+    StreamKind, Timing,
+};
+
+use super::command::{Address, Command, Failure, Reply, code};
+use super::library::{KernelAccess, Library};
+
+/// Handles of one kind.
+pub(super) struct Table<Id, Facts> {
+    entries: BTreeMap<u64, (Id, Facts)>,
+    count: u32,
+    id: fn(u32) -> Id,
+}
+
+impl<Id: Copy, Facts> Table<Id, Facts> {
+    fn new(first: u32, id: fn(u32) -> Id) -> Self {
+        Self { entries: BTreeMap::new(), count: first, id }
+    }
+
+    fn add(&mut self, handle: u64, facts: Facts) -> Id {
+        let id = (self.id)(self.count);
+        self.count += 1;
+        self.entries.insert(handle, (id, facts));
+        id
+    }
+
+    pub(super) fn find(&self, handle: u64) -> Result<Id, Failure> {
+        self.entries.get(&handle).map(|entry| entry.0).ok_or(Failure::bare(code::INVALID_HANDLE))
+    }
+
+    pub(super) fn facts(&self, handle: u64) -> Result<&Facts, Failure> {
+        self.entries.get(&handle).map(|entry| &entry.1).ok_or(Failure::bare(code::INVALID_HANDLE))
+    }
+
+    fn remove(&mut self, handle: u64) -> Result<Id, Failure> {
+        self.entries.remove(&handle).map(|entry| entry.0).ok_or(Failure::bare(code::INVALID_HANDLE))
+    }
+}
+
+/// Blocks of memory of one kind, by address.
+#[derive(Default)]
+pub(super) struct Blocks(BTreeMap<u64, (u64, BlockId)>);
+
+impl Blocks {
+    /// The part of a live block that `bytes` at `address` are.
+    pub(super) fn range(&self, address: u64, bytes: u64) -> Result<Range, Failure> {
+        let found = self.0.range(..=address).next_back();
+        let fits = found.filter(|(start, (size, _))| {
+            (address - *start).checked_add(bytes).is_some_and(|end| end <= *size)
+        });
+        let (start, (_, block)) = fits.ok_or(Failure::bare(code::INVALID_VALUE))?;
+        Ok(Range { block: *block, offset: address - start, bytes })
+    }
+
+    /// Whether `address` is in a live block.
+    pub(super) fn holds(&self, address: u64) -> bool {
+        self.range(address, 1).is_ok()
+    }
+
+    /// Size of the block that starts at `address`.
+    pub(super) fn size(&self, address: u64) -> Result<u64, Failure> {
+        self.0.get(&address).map(|block| block.0).ok_or(Failure::bare(code::INVALID_VALUE))
+    }
+
+    /// Starts and sizes of the live blocks, in order.
+    pub(super) fn spans(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.0.iter().map(|(&start, &(size, _))| (start, size))
+    }
+
+    fn remove(&mut self, address: u64) -> Result<BlockId, Failure> {
+        self.0.remove(&address).map(|block| block.1).ok_or(Failure::bare(code::INVALID_VALUE))
+    }
+}
+
+/// Everything that one run has names for.
+pub struct Names {
+    pub(super) scale: u32,
+    pub(super) streams: Table<StreamId, (StreamKind, i32)>,
+    /// Whether the event keeps time, and whether it was ever recorded.
+    pub(super) events: Table<EventId, (Timing, bool)>,
+    /// The entries of each module.
+    pub(super) modules: Table<(), Vec<String>>,
+    /// The name of each function.
+    pub(super) functions: Table<KernelId, String>,
+    /// Device memory, by device address.
+    pub(super) device: Blocks,
+    /// Page-locked memory, by what [`Address::Pinned`] holds.
+    pub(super) pinned: Blocks,
+    blocks: u32,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self {
+            scale: 1,
+            streams: Table::new(StreamId::FIRST_CREATED, StreamId),
+            events: Table::new(0, EventId),
+            modules: Table::new(0, |_| ()),
+            functions: Table::new(0, KernelId),
+            device: Blocks::default(),
+            pinned: Blocks::default(),
+            blocks: 0,
+        }
+    }
+}
+
+/// `CU_STREAM_LEGACY`.
+const LEGACY: u64 = 1;
+/// `CU_STREAM_PER_THREAD`.
+const PER_THREAD: u64 = 2;
+
+impl Names {
+    /// Whether page-locked memory that was given out holds this address.
+    pub fn is_pinned(&self, address: u64) -> bool {
+        self.pinned.holds(address)
+    }
+
+    /// Whether device memory that was given out holds this address.
+    pub fn is_device(&self, address: u64) -> bool {
+        self.device.holds(address)
+    }
+
+    /// Whether any memory is given out.
+    pub fn has_memory(&self) -> bool {
+        !self.device.0.is_empty() || !self.pinned.0.is_empty()
+    }
+
+    /// Sizes of the arguments of a function, in bytes; none for a kernel that the library lacks.
+    pub fn parameter_sizes(&self, function: u64, library: &dyn Library) -> Option<Vec<u8>> {
+        let name = self.functions.facts(function).ok()?;
+        library.kernel(name).map(|kernel| kernel.parameter_sizes())
+    }
+
+    /// Nominal bytes for bytes in memory.
+    pub(super) fn nominal(&self, bytes: u64) -> u64 {
+        bytes * u64::from(self.scale)
+    }
+
+    fn nominal_range(&self, range: Range) -> Range {
+        Range {
+            block: range.block,
+            offset: self.nominal(range.offset),
+            bytes: self.nominal(range.bytes),
+        }
+    }
+
+    /// A stream by its handle.
+    pub(super) fn stream(&self, handle: u64) -> Result<StreamId, Failure> {
+        match handle {
+            0 | LEGACY => Ok(StreamId::LEGACY),
+            PER_THREAD => Ok(StreamId::PER_THREAD),
+            created => self.streams.find(created),
+        }
+    }
+
+    pub(super) fn stream_facts(&self, handle: u64) -> Result<(StreamKind, i32), Failure> {
+        match handle {
+            0 | LEGACY | PER_THREAD => Ok((StreamKind::Blocking, 0)),
+            created => self.streams.facts(created).copied(),
+        }
+    }
+
+    fn new_block(&mut self) -> BlockId {
+        self.blocks += 1;
+        BlockId(self.blocks - 1)
+    }
+
+    /// The call that a command makes, given what the device answers or is about to answer to it: new
+    /// handles and addresses get their numbers, old ones lose theirs. None for commands that neither
+    /// take time nor order anything.
+    pub fn call(
+        &mut self,
+        command: &Command,
+        reply: &Reply,
+        library: &dyn Library,
+    ) -> Result<Option<Call>, Failure> {
+        let number = || match reply {
+            Reply::Number(number) => Ok(*number),
+            Reply::Entry { function, .. } => Ok(*function),
+            _ => Err(Failure::bare(code::UNKNOWN)),
+        };
+        Ok(Some(match command {
+            Command::StreamCreate { kind, priority } => {
+                let stream = self.streams.add(number()?, (*kind, *priority));
+                Call::StreamCreate { stream, kind: *kind, priority: *priority }
+            }
+            Command::StreamDestroy { stream } => {
+                Call::StreamDestroy { stream: self.streams.remove(*stream)? }
+            }
+            Command::StreamSynchronize { stream } => {
+                Call::StreamSynchronize { stream: self.stream(*stream)? }
+            }
+            Command::StreamQuery { stream } => Call::StreamQuery { stream: self.stream(*stream)? },
+            Command::StreamWait { stream, event } => {
+                Call::StreamWait { stream: self.stream(*stream)?, event: self.events.find(*event)? }
+            }
+            Command::ContextSynchronize => Call::ContextSynchronize,
+
+            Command::EventCreate { timing } => {
+                let event = self.events.add(number()?, (*timing, false));
+                Call::EventCreate { event, timing: *timing }
+            }
+            Command::EventDestroy { event } => {
+                Call::EventDestroy { event: self.events.remove(*event)? }
+            }
+            Command::EventRecord { event, stream } => {
+                let call = Call::EventRecord {
+                    event: self.events.find(*event)?,
+                    stream: self.stream(*stream)?,
+                };
+                if let Some((_, (_, recorded))) = self.events.entries.get_mut(event) {
+                    *recorded = true;
+                }
+                call
+            }
+            Command::EventSynchronize { event } => {
+                Call::EventSynchronize { event: self.events.find(*event)? }
+            }
+            Command::EventQuery { event } => Call::EventQuery { event: self.events.find(*event)? },
+            Command::EventElapsed { start, end } => Call::EventElapsed {
+                start: self.events.find(*start)?,
+                end: self.events.find(*end)?,
+            },
+
+            Command::Alloc { bytes } => {
+                let block = self.new_block();
+                self.device.0.insert(number()?, (*bytes, block));
+                Call::Alloc { block, bytes: self.nominal(*bytes) }
+            }
+            Command::AllocAsync { bytes, stream } => {
+                let stream = self.stream(*stream)?;
+                let block = self.new_block();
+                self.device.0.insert(number()?, (*bytes, block));
+                Call::AllocAsync { block, bytes: self.nominal(*bytes), stream }
+            }
+            Command::Free { address: 0 } => return Ok(None),
+            Command::Free { address } => Call::Free { block: self.device.remove(*address)? },
+            Command::FreeAsync { address, stream } => {
+                let stream = self.stream(*stream)?;
+                Call::FreeAsync { block: self.device.remove(*address)?, stream }
+            }
+            Command::AllocHost { bytes } => {
+                let block = self.new_block();
+                self.pinned.0.insert(number()?, (*bytes, block));
+                Call::AllocHost { block, bytes: self.nominal(*bytes) }
+            }
+            Command::FreeHost { offset } => Call::FreeHost { block: self.pinned.remove(*offset)? },
+
+            Command::Copy { bytes: 0, .. } => return Ok(None),
+            Command::Copy { stream, mode, source, target, bytes } => Call::Copy {
+                stream: self.stream(*stream)?,
+                mode: *mode,
+                source: self.place(*source, *bytes)?,
+                target: self.place(*target, *bytes)?,
+                bytes: self.nominal(*bytes),
+            },
+            Command::Memset { stream, mode, target, width, count, .. } => {
+                let range = self.device.range(*target, count * u64::from(*width))?;
+                let stream = self.stream(*stream)?;
+                Call::Memset { stream, mode: *mode, target: self.nominal_range(range) }
+            }
+
+            Command::ModuleLoad { entries } => {
+                self.modules.add(number()?, entries.clone());
+                Call::ModuleLoad
+            }
+            Command::ModuleUnload { module } => {
+                self.modules.remove(*module)?;
+                Call::ModuleUnload
+            }
+            Command::FunctionGet { name, .. } => {
+                let kernel = self.functions.add(number()?, name.clone());
+                let known = library.kernel(name);
+                Call::FunctionGet {
+                    kernel,
+                    name: name.clone(),
+                    rate: known.map_or(String::new(), |known| known.rate().to_owned()),
+                    registers: known.map_or(0, |known| known.registers()),
+                    shared_bytes: known.map_or(0, |known| known.shared_bytes()),
+                }
+            }
+            Command::Launch { function, grid, block, shared_bytes, stream, arguments } => {
+                let stream = self.stream(*stream)?;
+                let kernel = self.functions.find(*function)?;
+                let mut launch = Launch {
+                    kernel,
+                    stream,
+                    grid: *grid,
+                    block: *block,
+                    shared_bytes: *shared_bytes,
+                    units: 0,
+                    bytes: 0,
+                    accesses: Vec::new(),
+                };
+                if let Some(known) = library.kernel(self.functions.facts(*function)?) {
+                    let work = known.work(arguments, *grid, *block);
+                    launch.units = self.nominal(work.units);
+                    launch.bytes = self.nominal(work.bytes);
+                    launch.accesses = self.accesses(known.accesses(arguments), *function)?;
+                }
+                Call::Launch(launch)
+            }
+            Command::HostFunction { stream, .. } => {
+                Call::HostFunction { stream: self.stream(*stream)? }
+            }
+            Command::Site(_)
+            | Command::Lab(_)
+            | Command::DeviceFacts
+            | Command::StreamFacts { .. }
+            | Command::MemoryInfo
+            | Command::FunctionFacts { .. } => return Ok(None),
+        }))
+    }
+
+    fn place(&self, address: Address, bytes: u64) -> Result<Place, Failure> {
+        Ok(match address {
+            Address::Device(at) => Place::Device(self.nominal_range(self.device.range(at, bytes)?)),
+            Address::Pinned(at) => Place::Pinned(self.nominal_range(self.pinned.range(at, bytes)?)),
+            Address::Pageable(_) => Place::Pageable,
+        })
+    }
+
+    fn accesses(&self, touched: Vec<KernelAccess>, function: u64) -> Result<Vec<Access>, Failure> {
+        let mut accesses = Vec::new();
+        for KernelAccess { kind, address, bytes } in touched {
+            if bytes == 0 {
+                continue;
+            }
+            let range = self.device.range(address, bytes).map_err(|_| {
+                let name = self.functions.facts(function).map_or("", String::as_str);
+                let does = if kind == AccessKind::Read { "reads" } else { "writes" };
+                let why = format!(
+                    "kernel `{name}` {does} {bytes} bytes at {address:#x}, which are not in live device memory"
+                );
+                Failure::because(code::ILLEGAL_ADDRESS, why)
+            })?;
+            accesses.push(Access { kind, range: self.nominal_range(range) });
+        }
+        Ok(accesses)
+    }
+}

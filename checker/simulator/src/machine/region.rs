@@ -1,0 +1,230 @@
+//! Measured regions: the machine fills a task's inputs when one begins, and looks at its outputs and
+//! at the work that was done when it ends.
+
+use trace::lab::{
+    Buffer, Device as Kind, Pass, Region, Reply as LabReply, Request as LabRequest, Speeds,
+};
+use trace::program::{Call, Direction, Program};
+use trace::record::{DeviceState, Output, Shortfall, Trial};
+
+use super::command::Address;
+use super::data::World;
+use super::library::Task;
+use super::{Host, Machine};
+use crate::bounds::bounds;
+
+/// What outputs hold before the region: 0 or an old result would hide work that was never done.
+pub const POISON: u32 = 0xdead_beef;
+
+pub(super) struct Open {
+    region: Region,
+    task: Option<Box<dyn Task>>,
+    first_step: usize,
+    start_ns: u64,
+}
+
+impl Machine {
+    /// The speeds that tasks are sized by.
+    pub fn speeds(&self) -> Speeds {
+        let profile = self.device.profile();
+        let map = profile.rates.get("map").map_or(0, |rate| rate.units_per_us_multiprocessor.value);
+        Speeds {
+            host_to_device_bytes_per_us: profile.copies.host_to_device.pinned_bytes_per_us.value,
+            device_to_host_bytes_per_us: profile.copies.device_to_host.pinned_bytes_per_us.value,
+            map_units_per_us: map * profile.chip.multiprocessors.value,
+            device: Kind::Simulated,
+        }
+    }
+
+    pub(super) fn lab(
+        &mut self,
+        request: &LabRequest,
+        site: Option<u32>,
+        host: &mut dyn Host,
+    ) -> LabReply {
+        match request {
+            // The client keeps it: it is the one that walks the stack.
+            LabRequest::Source { .. } => LabReply::Done,
+            LabRequest::Scale { scale } => {
+                if self.names.has_memory() || *scale == 0 {
+                    let why = "the scale is set once, before any memory is allocated".to_owned();
+                    LabReply::Refused { why }
+                } else {
+                    self.program.scale = *scale;
+                    self.names.scale = *scale;
+                    LabReply::Done
+                }
+            }
+            LabRequest::Speeds => LabReply::Speeds(self.speeds()),
+            LabRequest::Clock => LabReply::Clock { ns: self.device.host_ns() },
+            LabRequest::HostWork { ns } => {
+                self.make(Call::HostWork { ns: *ns }, site, host);
+                LabReply::Done
+            }
+            LabRequest::RegionBegin(region) => self.begin_region(region, site, host),
+            LabRequest::RegionEnd => self.end_region(site, host),
+        }
+    }
+
+    /// Host memory of either kind is reached through the student's process.
+    fn address(&self, buffer: &Buffer) -> Address {
+        let at = buffer.address;
+        if self.names.is_device(at) { Address::Device(at) } else { Address::Pageable(at) }
+    }
+
+    fn begin_region(
+        &mut self,
+        region: &Region,
+        site: Option<u32>,
+        host: &mut dyn Host,
+    ) -> LabReply {
+        if self.open_region.is_some() {
+            return LabReply::Refused { why: "a measured region is open already".to_owned() };
+        }
+        let task = if region.task.is_empty() {
+            None
+        } else {
+            match self.library.task(&region.task, &self.speeds(), self.program.scale) {
+                Some(task) => Some(task),
+                None => {
+                    return LabReply::Refused { why: format!("there is no task `{}`", region.task) };
+                }
+            }
+        };
+        self.make(Call::RegionBegin, site, host);
+        if let Some(task) = &task {
+            // Outputs first: a buffer may be both.
+            for buffer in &region.outputs {
+                self.write_elements(buffer, host, |elements| elements.fill(POISON));
+            }
+            for buffer in &region.inputs {
+                self.write_elements(buffer, host, |elements| {
+                    task.input(buffer.array, region.seed, buffer.first, elements);
+                });
+            }
+        }
+        self.open_region = Some(Open {
+            region: region.clone(),
+            task,
+            first_step: self.program.steps.len(),
+            start_ns: self.device.host_ns(),
+        });
+        LabReply::Done
+    }
+
+    fn write_elements(
+        &mut self,
+        buffer: &Buffer,
+        host: &mut dyn Host,
+        fill: impl FnOnce(&mut [u32]),
+    ) {
+        let mut elements = vec![0; (buffer.bytes / 4) as usize];
+        fill(&mut elements);
+        let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_le_bytes()).collect();
+        self.store.write(self.address(buffer), &bytes, host);
+    }
+
+    fn end_region(&mut self, site: Option<u32>, host: &mut dyn Host) -> LabReply {
+        let Some(open) = self.open_region.take() else {
+            return LabReply::Refused { why: "no measured region is open".to_owned() };
+        };
+        self.make(Call::RegionEnd, site, host);
+        let device = if self.device.is_idle() { DeviceState::Idle } else { DeviceState::Busy };
+        let makespan_ns = self.device.host_ns() - open.start_ns;
+        let mut world = World { store: &mut self.store, moving: &mut self.moving, host };
+        self.device.run_to_idle(&mut world);
+        let Open { region, task, first_step, .. } = open;
+        let mut trial = Trial {
+            name: region.name.clone(),
+            makespan_ns,
+            bounds: None,
+            output: Output::Unchecked,
+            device,
+            missing_work: Vec::new(),
+        };
+        if let Some(task) = &task {
+            trial.bounds = bounds(&task.work(), self.device.profile()).ok();
+            trial.missing_work = shortfalls(&self.program, first_step, task.as_ref());
+            trial.output = check_outputs(&region, task.as_ref(), |buffer, bytes| {
+                self.store.read(self.address(buffer), bytes, host);
+            });
+        }
+        if region.pass == Pass::Counts {
+            self.trials.push(trial.clone());
+        }
+        LabReply::Trial(trial)
+    }
+}
+
+/// Compares the outputs of a region with what its task expects. `read` reads one buffer; it is called
+/// once for each output, in order.
+pub fn check_outputs(
+    region: &Region,
+    task: &dyn Task,
+    mut read: impl FnMut(&Buffer, &mut [u8]),
+) -> Output {
+    let (mut first_wrong, mut wrong, mut of) = (None, 0, 0);
+    for buffer in &region.outputs {
+        let mut bytes = vec![0; buffer.bytes as usize];
+        read(buffer, &mut bytes);
+        let mut expected = vec![0; bytes.len() / 4];
+        task.expected(buffer.array, region.seed, buffer.first, &mut expected);
+        of += expected.len() as u64;
+        for (index, (bytes, &expected)) in bytes.chunks_exact(4).zip(&expected).enumerate() {
+            let found = u32::from_le_bytes(bytes.try_into().expect("chunks of four"));
+            if found != expected {
+                wrong += 1;
+                first_wrong.get_or_insert((
+                    buffer.array,
+                    buffer.first + index as u64,
+                    expected,
+                    found,
+                ));
+            }
+        }
+    }
+    match first_wrong {
+        Some((block, element, expected, found)) => {
+            Output::Wrong { block, element, expected, found, wrong, of }
+        }
+        None if region.outputs.is_empty() => Output::Unchecked,
+        None => Output::Correct,
+    }
+}
+
+/// The work that `task` needs and that the steps of `program` from `first_step` on did not do.
+pub fn shortfalls(program: &Program, first_step: usize, task: &dyn Task) -> Vec<Shortfall> {
+    let (mut up, mut down) = (0, 0);
+    let mut names = std::collections::BTreeMap::new();
+    let mut units: std::collections::BTreeMap<&str, u64> = Default::default();
+    for (index, step) in program.steps.iter().enumerate() {
+        match &step.call {
+            Call::FunctionGet { kernel, name, .. } => {
+                names.insert(*kernel, name.as_str());
+            }
+            _ if index < first_step || step.result != 0 => {}
+            call @ Call::Copy { bytes, .. } => match call.direction() {
+                Some(Direction::HostToDevice) => up += bytes,
+                Some(Direction::DeviceToHost) => down += bytes,
+                _ => {}
+            },
+            Call::Launch(launch) => {
+                *units
+                    .entry(names.get(&launch.kernel).copied().unwrap_or_default())
+                    .or_default() += launch.units;
+            }
+            _ => {}
+        }
+    }
+    let work = task.work();
+    let mut needs = vec![
+        ("host to device bytes".to_owned(), work.host_to_device_bytes, up),
+        ("device to host bytes".to_owned(), work.device_to_host_bytes, down),
+    ];
+    for (kernel, needed) in task.kernel_units() {
+        let found = units.get(kernel.as_str()).copied().unwrap_or(0);
+        needs.push((kernel, needed, found));
+    }
+    let short = needs.into_iter().filter(|(_, needed, found)| found < needed);
+    short.map(|(what, needed, found)| Shortfall { what, needed, found }).collect()
+}

@@ -1,0 +1,245 @@
+//! The figures of one device.
+//!
+//! A profile is a TOML file in which every figure carries its source. It comes from micro-benchmarks
+//! or data sheets alone and is never fitted to the exercises.
+
+use serde::{Deserialize, Serialize};
+
+/// A figure and where it comes from. The unit is part of the field's name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Figure {
+    /// The value, a whole number of the unit.
+    pub value: u64,
+    /// `measured: …`, `data sheet: …` or `invented`.
+    pub source: String,
+}
+
+macro_rules! figures {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: Figure,)*
+        }
+    };
+}
+
+/// One device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Short name, as `--profile` takes it.
+    pub name: String,
+    /// The device's own name.
+    pub device: String,
+    /// Shape of the chip.
+    pub chip: Chip,
+    /// Copies.
+    pub copies: Copies,
+    /// How fast each kind of kernel works, by the name that the kernel gives.
+    pub rates: std::collections::BTreeMap<String, Rate>,
+    /// From the end of one operation to the start of the next.
+    pub gaps: Gaps,
+    /// What calls cost the host.
+    pub host: Host,
+}
+
+figures! {
+    /// Shape of the chip.
+    Chip {
+        /// Compute capability, major.
+        compute_capability_major,
+        /// Compute capability, minor.
+        compute_capability_minor,
+        /// Streaming multiprocessors.
+        multiprocessors,
+        /// Resident threads on a multiprocessor.
+        threads_per_multiprocessor,
+        /// Resident blocks on a multiprocessor.
+        blocks_per_multiprocessor,
+        /// 32-bit registers of a multiprocessor.
+        registers_per_multiprocessor,
+        /// Shared memory of a multiprocessor, in bytes.
+        shared_bytes_per_multiprocessor,
+        /// Grids that can be resident at once.
+        resident_grids,
+        /// Device memory, in bytes.
+        memory_bytes,
+        /// What reads and writes of kernels get from device memory together, in bytes per µs.
+        memory_bytes_per_us,
+        /// `asyncEngineCount`, as the device states it.
+        async_engines,
+        /// Copy engines between host and device: 2 is one for each direction, 1 is one for both.
+        copy_engines,
+        /// The highest stream priority is minus this.
+        highest_priority,
+    }
+}
+
+/// Copies.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Copies {
+    /// From host to device.
+    pub host_to_device: Link,
+    /// From device to host.
+    pub device_to_host: Link,
+    /// Up to this many bytes a pageable copy to the device is staged: the call returns once the
+    /// driver has taken the data, before the stream reaches the copy.
+    pub staged_bytes: Figure,
+    /// Taking staged data costs the host this, in bytes per µs.
+    pub staging_bytes_per_us: Figure,
+    /// Inside device memory, in bytes copied per µs.
+    pub device_bytes_per_us: Figure,
+    /// A memset, in bytes per µs.
+    pub memset_bytes_per_us: Figure,
+    /// Fixed time of a copy or memset inside device memory, in ns.
+    pub device_fixed_ns: Figure,
+}
+
+figures! {
+    /// One direction between host and device.
+    Link {
+        /// Page-locked host memory, alone on the link, in bytes per µs.
+        pinned_bytes_per_us,
+        /// Fixed time of a copy from or to page-locked memory, in ns.
+        pinned_fixed_ns,
+        /// Ordinary host memory, in bytes per µs.
+        pageable_bytes_per_us,
+        /// Fixed time of a copy from or to ordinary memory, in ns.
+        pageable_fixed_ns,
+        /// Speed while the other direction is at work too, in thousandths of the speed alone.
+        duplex_permille,
+    }
+}
+
+figures! {
+    /// How fast a kind of kernel works.
+    Rate {
+        /// One warp alone on a multiprocessor, in units per µs: what its latencies allow.
+        units_per_us_warp,
+        /// A full multiprocessor, in units per µs: what its throughput allows.
+        units_per_us_multiprocessor,
+        /// Time of a kernel that does nothing, from its start to its end, in ns.
+        fixed_ns,
+    }
+}
+
+figures! {
+    /// From the end of what an operation waits for to its own start, in ns, where it was queued long
+    /// before.
+    Gaps {
+        /// Between two kernels.
+        kernel_ns,
+        /// Between two copies of one engine.
+        copy_ns,
+        /// Before an operation that waits for one of another engine: a kernel for a copy, a copy for a
+        /// kernel or for a copy in the other direction.
+        crossing_ns,
+        /// From the return of the call to the start on an idle device.
+        submit_ns,
+    }
+}
+
+figures! {
+    /// What calls cost the host, in ns.
+    Host {
+        /// `cuLaunchKernel`.
+        launch_ns,
+        /// `cuMemcpy…Async` with page-locked memory, or inside the device.
+        copy_ns,
+        /// What a copy with pageable memory costs beyond the copy itself.
+        pageable_copy_ns,
+        /// `cuMemset…`.
+        memset_ns,
+        /// `cuEventRecord` of an event without timing.
+        event_record_ns,
+        /// `cuEventRecord` of an event with timing.
+        event_record_timed_ns,
+        /// `cuStreamWaitEvent`.
+        stream_wait_ns,
+        /// `cuEventQuery`, `cuStreamQuery`.
+        query_ns,
+        /// A synchronise that finds nothing to wait for.
+        synchronize_ns,
+        /// From the end of what a synchronise waits for to its return.
+        wake_ns,
+        /// `cuStreamCreate`.
+        stream_create_ns,
+        /// `cuStreamDestroy`.
+        stream_destroy_ns,
+        /// `cuEventCreate`.
+        event_create_ns,
+        /// `cuEventDestroy`.
+        event_destroy_ns,
+        /// `cuMemAlloc`.
+        alloc_ns,
+        /// `cuMemFree` on an idle device.
+        free_ns,
+        /// `cuMemAllocAsync`.
+        alloc_async_ns,
+        /// `cuMemFreeAsync`.
+        free_async_ns,
+        /// `cuMemHostAlloc`, the fixed part.
+        alloc_host_ns,
+        /// `cuMemHostAlloc`, for each MiB.
+        alloc_host_ns_per_mib,
+        /// `cuMemFreeHost` on an idle device, the fixed part.
+        free_host_ns,
+        /// `cuMemFreeHost`, for each MiB.
+        free_host_ns_per_mib,
+        /// `cuModuleLoadData`.
+        module_load_ns,
+        /// `cuLaunchHostFunc`.
+        host_function_ns,
+        /// How long a host function that does nothing takes its stream.
+        host_function_run_ns,
+        /// Everything else.
+        other_ns,
+    }
+}
+
+impl Profile {
+    /// The H200 as measured: the text of its file, for those who can read TOML.
+    pub const H200: &'static str = include_str!("../profiles/h200.toml");
+
+    /// What a rate says, or the reason why it does not.
+    pub fn rate(&self, name: &str) -> Result<&Rate, NoSuchRate> {
+        self.rates
+            .get(name)
+            .ok_or_else(|| NoSuchRate { rate: name.to_owned(), profile: self.name.clone() })
+    }
+
+    /// How many blocks of a kernel are resident on one multiprocessor.
+    pub fn resident_blocks(&self, threads: u32, registers: u32, shared_bytes: u32) -> u32 {
+        let chip = &self.chip;
+        // Registers are handed out to warps in units of 256 (CUDA C++ Programming Guide, occupancy).
+        let warps = u64::from(threads.div_ceil(32).max(1));
+        let warp_registers = (u64::from(registers) * 32).next_multiple_of(256).max(256);
+        let by_threads = chip.threads_per_multiprocessor.value / (warps * 32);
+        let by_registers = chip.registers_per_multiprocessor.value / (warps * warp_registers);
+        // Each block takes 1 KiB more than it asks for (compute capability 8.0 and later).
+        let by_shared =
+            chip.shared_bytes_per_multiprocessor.value / (u64::from(shared_bytes) + 1024);
+        chip.blocks_per_multiprocessor.value.min(by_threads).min(by_registers).min(by_shared) as u32
+    }
+}
+
+/// A kernel counts its work in a rate that the profile does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoSuchRate {
+    /// The rate.
+    pub rate: String,
+    /// The profile.
+    pub profile: String,
+}
+
+impl std::fmt::Display for NoSuchRate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "profile `{}` has no rate `{}`", self.profile, self.rate)
+    }
+}
+
+impl std::error::Error for NoSuchRate {}

@@ -1,0 +1,246 @@
+//! One run of one program: what it is told, and what it leaves behind.
+
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use trace::version::Header;
+use trace::{Program, Record, program, record, run, version};
+
+use crate::cli::Machine;
+use crate::process::{self, Ending, Limits, Output};
+use crate::scratch::Scratch;
+
+/// What one run is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Order<'a> {
+    /// The program.
+    pub(crate) executable: &'a Path,
+    /// The folder that it is started in.
+    pub(crate) folder: &'a Path,
+    /// The driver library; none for the program's own default.
+    pub(crate) driver: Option<&'a Path>,
+    /// The device and how it is watched.
+    pub(crate) device: Watched<'a>,
+    /// What the program does: [`run::MODE_SOLVE`] or [`run::MODE_CALIBRATE`].
+    pub(crate) mode: &'static str,
+    /// What it may use.
+    pub(crate) limits: Limits,
+}
+
+/// A device and how it is watched.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Watched<'a> {
+    /// The simulated device, whose every run is exact.
+    Simulated {
+        /// File of the profile; none for the built-in one.
+        profile: Option<&'a Path>,
+        /// Seed of a perturbed schedule.
+        schedule: Option<u64>,
+        /// Where the device lives.
+        machine: Machine,
+    },
+    /// A GPU.
+    Gpu {
+        /// [`run::TRACE_OFF`] or [`run::TRACE_CUPTI`].
+        trace: &'static str,
+        /// Passes before the first that counts.
+        warmups: u32,
+        /// Passes that count.
+        trials: u32,
+    },
+}
+
+/// What one run left behind.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    /// How the program ended.
+    pub(crate) ending: Ending,
+    /// What it printed.
+    pub(crate) output: Output,
+    /// The driver's record: none where no region came to its end, an error where it cannot be read.
+    pub(crate) record: Result<Option<Record>>,
+}
+
+impl Attempt {
+    /// The record, where there is one that can be read.
+    pub(crate) fn record(&self) -> Option<&Record> {
+        self.record.as_ref().ok()?.as_ref()
+    }
+}
+
+/// Runs a program as ordered.
+pub(crate) fn run(order: &Order<'_>) -> Result<Attempt> {
+    let scratch = Scratch::new()?;
+    let path = scratch.path().join("record.json");
+    let mut command = Command::new(order.executable);
+    command.current_dir(order.folder);
+    settings(&mut command, order, &path);
+
+    let mut device = match order.device {
+        Watched::Simulated { machine: Machine::Process, .. } => {
+            let device = DeviceProcess::start(order, &path, scratch.path())?;
+            device.connect(&mut command);
+            Some(device)
+        }
+        _ => None,
+    };
+    let spared: Vec<u32> = device.iter().map(|device| device.child.id()).collect();
+    let finished = process::run(command, order.limits, &spared)?;
+    if let Some(device) = &mut device {
+        device.finish()?;
+    }
+    Ok(Attempt { ending: finished.ending, output: finished.output, record: read_record(&path) })
+}
+
+/// Puts `order` into the environment, where nothing that the user set may linger: a run is what it is
+/// told to be.
+fn settings(command: &mut Command, order: &Order<'_>, record: &Path) {
+    for name in [
+        run::DRIVER,
+        run::DEVICE,
+        run::PROFILE,
+        run::MACHINE,
+        run::RECORD,
+        run::SCHEDULE,
+        run::SEED,
+        run::TRACE,
+        run::WARMUPS,
+        run::TRIALS,
+        run::MODE,
+    ] {
+        command.env_remove(name);
+    }
+    if let Some(driver) = order.driver {
+        command.env(run::DRIVER, driver);
+    }
+    command.env(run::RECORD, record).env(run::MODE, order.mode);
+    match order.device {
+        Watched::Simulated { profile, schedule, machine } => {
+            command.env(run::DEVICE, run::DEVICE_SIMULATED);
+            if let Some(profile) = profile {
+                command.env(run::PROFILE, profile);
+            }
+            if let Some(seed) = schedule {
+                command.env(run::SCHEDULE, seed.to_string());
+            }
+            if machine == Machine::InProcess {
+                command.env(run::MACHINE, run::MACHINE_IN_PROCESS);
+            }
+        }
+        Watched::Gpu { trace, warmups, trials } => {
+            command
+                .env(run::DEVICE, run::DEVICE_GPU)
+                .env(run::TRACE, trace)
+                .env(run::WARMUPS, warmups.to_string())
+                .env(run::TRIALS, trials.to_string());
+        }
+    }
+}
+
+fn read_record(path: &Path) -> Result<Option<Record>> {
+    let text = match std::fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).context("cannot read the record of the run"),
+    };
+    const BROKEN: &str = "cannot read the record of the run";
+    // Read first: another version may differ in a way that does not parse.
+    let header: Header = serde_json::from_slice(&text).context(BROKEN)?;
+    version::check_version(header.version, record::VERSION, "record")?;
+    let record: Record = serde_json::from_slice(&text).context(BROKEN)?;
+    record.check_versions()?;
+    Ok(Some(record))
+}
+
+/// Reads a recorded program.
+pub(crate) fn read_program(path: &Path) -> Result<Program> {
+    let text = std::fs::read(path)?;
+    let header: Header = serde_json::from_slice(&text)?;
+    version::check_version(header.version, program::VERSION, "program")?;
+    Ok(serde_json::from_slice(&text)?)
+}
+
+/// The simulated device in a process of the checker's: no number that the student's process holds
+/// can reach the record.
+struct DeviceProcess {
+    child: Child,
+    /// The student's end; open here until the student's process has its own copy.
+    end: Option<OwnedFd>,
+    said: PathBuf,
+}
+
+/// How long a device may take to write its record once the program is gone.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+impl DeviceProcess {
+    fn start(order: &Order<'_>, record: &Path, scratch: &Path) -> Result<Self> {
+        let Some(driver) = order.driver else {
+            bail!("cannot start a device process: no driver library was built");
+        };
+        let (ours, theirs) = UnixStream::pair().context("cannot make a socket pair")?;
+        let said = scratch.join("device.txt");
+        let output = std::fs::File::create(&said).context("cannot make a file")?;
+        let this = std::env::current_exe().context("cannot find this program")?;
+        let mut command = Command::new(this);
+        settings(&mut command, order, record);
+        command.arg("device-process").arg(driver).arg("--fd").arg(ours.as_raw_fd().to_string());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(output);
+        inherit(&mut command, ours.as_raw_fd());
+        let child = command.spawn().context("cannot start the device process")?;
+        Ok(Self { child, end: Some(theirs.into()), said })
+    }
+
+    fn connect(&self, command: &mut Command) {
+        if let Some(end) = &self.end {
+            command.env(run::MACHINE, end.as_raw_fd().to_string());
+            inherit(command, end.as_raw_fd());
+        }
+    }
+
+    /// The program has ended: lets the device write its record.
+    fn finish(&mut self) -> Result<()> {
+        self.end = None; // the last copy of the program's end: now the device sees that it is gone
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().context("cannot wait for the device")? {
+                break status;
+            }
+            if start.elapsed() > LAST_WORDS {
+                bail!("the device process did not end");
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        if !status.success() {
+            let said = std::fs::read_to_string(&self.said).unwrap_or_default();
+            bail!("the device process failed: {}", said.trim_end());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for DeviceProcess {
+    fn drop(&mut self) {
+        // Both fail for a process that has already been waited for, as they should.
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
+
+/// Lets the program of `command` have `fd`, which must stay open until it has been started.
+fn inherit(command: &mut Command, fd: RawFd) {
+    // SAFETY: between fork and exec only system calls on integers are made.
+    unsafe {
+        command.pre_exec(move || {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            if libc::fcntl(fd, libc::F_SETFD, 0) < 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+            Ok(())
+        });
+    }
+}

@@ -1,0 +1,159 @@
+//! The command line, as types.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Runs exercises about CUDA concurrency, draws what the device did and grades the overlap.
+#[derive(Debug, Parser)]
+#[command(name = "checker", version, disable_help_subcommand = true, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the exercises, their state, and what each needs
+    List(Look),
+    /// Run an exercise: draw what the device did, grade it, say what to do next
+    Run(Box<Run>),
+    /// Say what this machine has and which exercises run on it
+    Doctor(Look),
+    /// Commands for authors of exercises
+    #[command(hide = true, subcommand)]
+    Dev(Dev),
+    /// Answers whether there is a GPU; a process of its own, since the answer may crash or hang
+    #[command(hide = true)]
+    ProbeGpu,
+    /// Answers what a driver library is; a process of its own, since loading it runs its code
+    #[command(hide = true)]
+    ProbeDriver {
+        /// The library
+        library: PathBuf,
+    },
+    /// Hosts the simulated device for a program in another process
+    #[command(hide = true)]
+    DeviceProcess {
+        /// The driver library, which holds the device
+        library: PathBuf,
+        /// The inherited file descriptor that leads to the program
+        #[arg(long)]
+        fd: i32,
+    },
+}
+
+/// How facts are shown.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Look {
+    /// Print one JSON object on standard output and nothing else there
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print no colours, on a terminal either
+    #[arg(long)]
+    pub(crate) plain: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// Name, number or beginning of the name; default: the exercise of this folder, or the one saved
+    /// last
+    #[arg(value_name = "EX")]
+    pub(crate) exercise: Option<String>,
+
+    /// Run the solution instead of your file
+    #[arg(long, conflicts_with_all = ["baseline", "program"])]
+    pub(crate) solution: bool,
+    /// Run the correct but slow program that scores 0
+    #[arg(long, conflicts_with = "program")]
+    pub(crate) baseline: bool,
+    /// Run a program of the chapter's puzzle: drawn, not graded
+    #[arg(long, value_name = "NAME")]
+    pub(crate) program: Option<String>,
+
+    /// Which device to run on
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
+    pub(crate) device: DeviceChoice,
+    /// Profile of the simulated device: `h200`, or a TOML file
+    #[arg(long, value_name = "P")]
+    pub(crate) profile: Option<String>,
+    /// Seed of another legal order of operations on the simulated device
+    #[arg(long, value_name = "S")]
+    pub(crate) schedule: Option<u64>,
+    /// Take programs that `checker dev bundle` built, instead of cargo
+    #[arg(long, value_name = "DIR")]
+    pub(crate) prebuilt: Option<PathBuf>,
+
+    /// Write what the program asked for and what ran where to a file, as JSON
+    #[arg(long, value_name = "F")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Write the drawing to a file, as SVG
+    #[arg(long, value_name = "F")]
+    pub(crate) svg: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) look: Look,
+
+    /// Where the simulated device lives
+    #[arg(long, value_enum, default_value_t, hide = true)]
+    pub(crate) machine: Machine,
+    /// Seconds that one run may take, instead of the exercise's own limit
+    #[arg(long, value_name = "SECONDS", hide = true)]
+    pub(crate) time_limit: Option<f64>,
+    /// Seconds that the runs on a GPU may take together
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, hide = true)]
+    pub(crate) time_cap: f64,
+}
+
+/// Which device to run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DeviceChoice {
+    /// A GPU where there is a usable one, else the simulated device
+    #[default]
+    Auto,
+    /// The simulated device
+    Sim,
+    /// A GPU
+    Gpu,
+}
+
+/// Where the simulated device lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Machine {
+    /// In the program's own process
+    #[default]
+    InProcess,
+    /// In a process of the checker's
+    Process,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Dev {
+    /// Run baseline and solution on the simulator and keep what they asked for
+    Record {
+        /// Which exercises; default: all
+        #[arg(value_name = "EX")]
+        exercises: Vec<String>,
+    },
+    /// Build everything that a machine without Rust needs to run the exercises
+    Bundle {
+        /// A new folder
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 passed, 1 failed, 2 usage, 3 inconclusive, 4 an error that is not yours, 5 rejected";
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,377 @@
+//! From an exercise's programs to executables: by cargo, or out of a folder of prebuilt ones.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde::Deserialize;
+
+use crate::interrupt;
+use crate::print::Style;
+use crate::workspace::Workspace;
+
+/// The file name of the driver library, whichever way it was built.
+const DRIVER_FILE: &str = "libswim_driver.so";
+
+/// How programs are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Optimisation {
+    /// The student's code as written, so that each call has its line.
+    Dev,
+    /// For times on a GPU.
+    Release,
+}
+
+impl Optimisation {
+    /// The folder of a bundle that holds such programs.
+    pub(crate) fn folder(self) -> &'static str {
+        match self {
+            Self::Dev => "dev",
+            Self::Release => "release",
+        }
+    }
+}
+
+/// One program of a package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// The package.
+    pub(crate) package: String,
+    /// Whether it is the package's program or one of its examples.
+    pub(crate) kind: TargetKind,
+    /// Its name, which no other target of the workspace has.
+    pub(crate) name: String,
+}
+
+/// Where cargo finds a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TargetKind {
+    Bin,
+    Example,
+}
+
+/// Where programs come from.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    /// Compiled in the workspace.
+    Cargo(Workspace),
+    /// Lying in a folder that `checker dev bundle` made.
+    Prebuilt(PathBuf),
+}
+
+/// Executables, and what they load.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Build {
+    /// The driver library; none where no program that was built depends on it.
+    pub(crate) driver: Option<PathBuf>,
+    /// Executables by the name of their target.
+    executables: BTreeMap<String, PathBuf>,
+    /// What the compiler warned of in the student's package, as it renders it.
+    pub(crate) warnings: String,
+}
+
+impl Build {
+    /// The executable of a target that was asked for.
+    pub(crate) fn executable(&self, target: &str) -> Result<&Path> {
+        let found = self.executables.get(target).map(PathBuf::as_path);
+        found.ok_or_else(|| anyhow!("cargo built no program `{target}`"))
+    }
+}
+
+/// What came of a build.
+#[derive(Debug)]
+pub(crate) enum Built {
+    /// Everything is there.
+    Ready(Build),
+    /// The student's package does not compile.
+    Refused(Refusal),
+}
+
+/// The compiler's objections.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal {
+    /// In its own words.
+    pub(crate) rendered: String,
+    /// On one line.
+    pub(crate) summary: String,
+}
+
+impl Source {
+    /// Builds `targets`, or finds them. Errors in files under `own` are the student's, others are not.
+    pub(crate) fn build(
+        &self,
+        targets: &[Target],
+        optimisation: Optimisation,
+        own: &Path,
+        style: Style,
+    ) -> Result<Built> {
+        match self {
+            Self::Cargo(workspace) => {
+                let mut arguments: Vec<&str> = Vec::new();
+                for target in targets {
+                    let kind = match target.kind {
+                        TargetKind::Bin => "--bin",
+                        TargetKind::Example => "--example",
+                    };
+                    arguments.extend(["--package", &target.package, kind, &target.name]);
+                }
+                cargo(workspace, &arguments, optimisation, own, style)
+            }
+            Self::Prebuilt(folder) => prebuilt(folder, targets, optimisation).map(Built::Ready),
+        }
+    }
+}
+
+fn prebuilt(folder: &Path, targets: &[Target], optimisation: Optimisation) -> Result<Build> {
+    let existing = |path: PathBuf| {
+        if !path.is_file() {
+            bail!("there is no `{}`{BUNDLE_AGAIN}", path.display());
+        }
+        path.canonicalize().with_context(|| format!("cannot resolve `{}`", path.display()))
+    };
+    let mut build = Build::default();
+    if driver_override().is_none() {
+        build.driver = Some(existing(folder.join("driver").join(DRIVER_FILE))?);
+    } else {
+        build.driver = driver_override();
+    }
+    for Target { name, .. } in targets {
+        let path = existing(folder.join(optimisation.folder()).join(name))?;
+        build.executables.insert(name.clone(), path);
+    }
+    Ok(build)
+}
+
+const BUNDLE_AGAIN: &str = "\n\nhint: make the folder again with `checker dev bundle`";
+
+fn driver_override() -> Option<PathBuf> {
+    std::env::var_os(trace::run::DRIVER).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// One line of `cargo build --message-format=json`.
+#[derive(Deserialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+enum Message {
+    CompilerMessage {
+        target: MessageTarget,
+        message: Diagnostic,
+    },
+    CompilerArtifact {
+        target: MessageTarget,
+        filenames: Vec<PathBuf>,
+        executable: Option<PathBuf>,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+struct MessageTarget {
+    name: String,
+    src_path: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Diagnostic {
+    level: String,
+    message: String,
+    code: Option<Code>,
+    spans: Vec<DiagnosticSpan>,
+    rendered: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Code {
+    code: String,
+}
+
+#[derive(Deserialize)]
+struct DiagnosticSpan {
+    file_name: String,
+    line_start: u32,
+    column_start: u32,
+    is_primary: bool,
+}
+
+impl Diagnostic {
+    fn is_error(&self) -> bool {
+        self.level.starts_with("error")
+    }
+
+    /// `aborting due to 2 previous errors` and the like, which say nothing new.
+    fn is_epilogue(&self) -> bool {
+        self.spans.is_empty()
+            && (self.message.starts_with("aborting due to") || self.message.contains("warnings emitted") || self.message.contains("warning emitted"))
+    }
+
+    fn on_one_line(&self) -> String {
+        let code = self.code.as_ref().map(|c| format!("[{}]", c.code)).unwrap_or_default();
+        let place = self.spans.iter().find(|span| span.is_primary).map(|span| {
+            format!(" ({}:{}:{})", span.file_name, span.line_start, span.column_start)
+        });
+        let message = self.message.lines().next().unwrap_or_default();
+        format!("error{code}: {message}{}", place.unwrap_or_default())
+    }
+}
+
+/// Runs `cargo build` once.
+pub(crate) fn cargo(
+    workspace: &Workspace,
+    arguments: &[&str],
+    optimisation: Optimisation,
+    own: &Path,
+    style: Style,
+) -> Result<Built> {
+    let mut command = cargo_command();
+    let format = match style {
+        Style::Plain => "--message-format=json",
+        Style::Colour => "--message-format=json,json-diagnostic-rendered-ansi",
+    };
+    command.current_dir(workspace.root()).args(["build", format]).args(arguments);
+    if optimisation == Optimisation::Release {
+        command.arg("--release");
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // SAFETY: between fork and exec only a system call on integers is made.
+    unsafe {
+        command.pre_exec(|| {
+            // A checker that is killed leaves no cargo behind.
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
+            Ok(())
+        });
+    }
+    let mut child = command.spawn().context(NO_CARGO)?;
+    let guard = interrupt::guard(child.id() as libc::pid_t);
+    let stderr = child.stderr.take().context("cargo has no standard error")?;
+    let progress = Progress::follow(stderr);
+    let stdout = child.stdout.take().context("cargo has no standard output")?;
+
+    let mut build = Build { driver: driver_override(), ..Build::default() };
+    let mut own_errors: Vec<Diagnostic> = Vec::new();
+    let mut other_errors: Vec<Diagnostic> = Vec::new();
+    for line in BufReader::new(stdout).lines() {
+        let line = line.context("cannot read what cargo reports")?;
+        // Anything else that a build script or a wrapper prints there is none of our business.
+        let Ok(message) = serde_json::from_str(&line) else { continue };
+        match message {
+            Message::CompilerArtifact { target, filenames, executable } => {
+                let driver = filenames.into_iter().find(|path| path.ends_with(DRIVER_FILE));
+                build.driver = build.driver.or(driver);
+                if let Some(executable) = executable {
+                    build.executables.insert(target.name, executable);
+                }
+            }
+            Message::CompilerMessage { target, message } => {
+                let is_own = target.src_path.starts_with(own);
+                match (message.is_error(), is_own) {
+                    _ if message.is_epilogue() => {}
+                    (true, true) => own_errors.push(message),
+                    (true, false) => other_errors.push(message),
+                    (false, true) => {
+                        build.warnings.push_str(message.rendered.as_deref().unwrap_or_default());
+                    }
+                    (false, false) => {}
+                }
+            }
+            Message::Other => {}
+        }
+    }
+    let said = progress.finish();
+    let status = child.wait().context("cannot wait for cargo")?;
+    drop(guard);
+    interrupt::check()?;
+    if status.success() {
+        return Ok(Built::Ready(build));
+    }
+    if let Some(refusal) = refusal(&own_errors) {
+        return Ok(Built::Refused(refusal));
+    }
+    match refusal(&other_errors) {
+        Some(Refusal { rendered, summary }) => {
+            bail!("what the exercises are built on does not compile: {summary}\n\n{rendered}")
+        }
+        None => bail!("cargo failed\n\n{}", said.trim_end()),
+    }
+}
+
+fn refusal(errors: &[Diagnostic]) -> Option<Refusal> {
+    let first = errors.first()?;
+    let rendered = errors.iter().filter_map(|e| e.rendered.as_deref()).collect();
+    let more = match errors.len() - 1 {
+        0 => String::new(),
+        1 => ", and 1 more error".to_owned(),
+        more => format!(", and {more} more errors"),
+    };
+    Some(Refusal { rendered, summary: format!("{}{more}", first.on_one_line()) })
+}
+
+/// Cargo, without what an outer `cargo run` left in the environment: it describes the checker's own
+/// package, and build scripts that look at it would run again.
+pub(crate) fn cargo_command() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
+
+const NO_CARGO: &str = "cannot start `cargo`
+
+hint: install Rust from https://rustup.rs, or run what was built elsewhere with `--prebuilt DIR`";
+
+/// What cargo says beside its messages: kept, and shown on a terminal once a build takes long enough
+/// for somebody to wonder.
+struct Progress {
+    reader: std::thread::JoinHandle<String>,
+}
+
+/// A warm build is done by then, and its chatter would only push the verdict up.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Progress {
+    fn follow(stderr: impl Read + Send + 'static) -> Self {
+        let reader = std::thread::spawn(move || {
+            let (sender, lines) = mpsc::channel();
+            std::thread::spawn(move || {
+                for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                    if sender.send(line).is_err() {
+                        break;
+                    }
+                }
+            });
+            let mut said = String::new();
+            let mut shown = 0;
+            let show = std::io::stderr().is_terminal();
+            let start = std::time::Instant::now();
+            loop {
+                let left = PATIENCE.saturating_sub(start.elapsed());
+                let wait = if show && !left.is_zero() { left } else { Duration::from_secs(3600) };
+                match lines.recv_timeout(wait) {
+                    Ok(line) => {
+                        said.push_str(&line);
+                        said.push('\n');
+                    }
+                    Err(mpsc::RecvTimeoutError::Timeout) => {}
+                    Err(mpsc::RecvTimeoutError::Disconnected) => return said,
+                }
+                if show && start.elapsed() >= PATIENCE {
+                    _ = std::io::stderr().write_all(&said.as_bytes()[shown..]);
+                    shown = said.len();
+                }
+            }
+        });
+        Self { reader }
+    }
+
+    fn finish(self) -> String {
+        self.reader.join().unwrap_or_default()
+    }
+}

@@ -1,0 +1,245 @@
+//! Which device a run takes, and whether there is a GPU at all.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use serde::{Deserialize, Serialize};
+use simulator::Profile;
+
+use crate::cli::DeviceChoice;
+use crate::exit::Usage;
+use crate::process::{self, Ending, Limits};
+use crate::scratch::Scratch;
+
+/// The device of a run.
+#[derive(Clone, Debug)]
+pub(crate) enum Device {
+    Simulated(Box<Simulated>),
+    Gpu(Gpu),
+}
+
+/// A simulated device.
+#[derive(Clone, Debug)]
+pub(crate) struct Simulated {
+    /// What it can do.
+    pub(crate) profile: Profile,
+    /// The file of the profile; none for the built-in one.
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// A GPU that answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Gpu {
+    /// The device's own name.
+    pub(crate) name: String,
+    /// The driver's version, as `cuDriverGetVersion` counts it.
+    pub(crate) driver: u32,
+}
+
+/// The device that `choice` comes to on this machine.
+pub(crate) fn choose(choice: DeviceChoice, profile: Option<&str>) -> Result<Device> {
+    let simulated = || simulated(profile).map(|device| Device::Simulated(Box::new(device)));
+    match choice {
+        DeviceChoice::Sim => simulated(),
+        // Whoever names a profile means the device that has one.
+        DeviceChoice::Auto if profile.is_some() => simulated(),
+        DeviceChoice::Auto => match gpu() {
+            Ok(gpu) => Ok(Device::Gpu(gpu)),
+            Err(_) => simulated(),
+        },
+        DeviceChoice::Gpu if profile.is_some() => {
+            Err(Usage("`--profile` is for the simulated device, not for `--device gpu`".into()).into())
+        }
+        DeviceChoice::Gpu => gpu()
+            .map(Device::Gpu)
+            .map_err(|error| anyhow!("no usable GPU: {error}{WITHOUT_GPU}")),
+    }
+}
+
+const WITHOUT_GPU: &str = "\n\nhint: `--device sim` runs every exercise without one";
+
+/// The name of the profile that is built in.
+const BUILT_IN: &str = "h200";
+
+fn simulated(profile: Option<&str>) -> Result<Simulated> {
+    let Some(path) = profile.filter(|name| *name != BUILT_IN) else {
+        let profile = toml::from_str(Profile::H200).context("the built-in profile is broken")?;
+        return Ok(Simulated { profile, file: None });
+    };
+    let file = Path::new(path);
+    if !file.is_file() {
+        let message = format!(
+            "there is no profile `{path}`\n\nhint: it is `{BUILT_IN}`, or the path of a TOML file"
+        );
+        return Err(Usage(message).into());
+    }
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{path}`"))?;
+    let profile = toml::from_str(&text)
+        .map_err(|error| Usage(format!("`{path}` is not a device profile: {error}")))?;
+    let file = file.canonicalize().with_context(|| format!("cannot resolve `{path}`"))?;
+    Ok(Simulated { profile, file: Some(file) })
+}
+
+/// How long a driver may take to say whether there is a GPU. A cold one needs seconds; one that hangs
+/// hangs for ever.
+const PROBE_LIMIT: Duration = Duration::from_secs(20);
+
+/// The GPU of this machine, or why there is none. Asked in a process of its own: `cuInit` of a broken
+/// driver may crash or never return.
+pub(crate) fn gpu() -> Result<Gpu> {
+    let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
+    command.arg("probe-gpu");
+    answer(command)
+}
+
+/// A driver library of ours, as it describes itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Library {
+    /// What it was built from.
+    pub(crate) build_id: String,
+}
+
+/// What the driver library at `path` says about itself.
+pub(crate) fn library(path: &Path) -> Result<Library> {
+    let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
+    command.arg("probe-driver").arg(path);
+    answer(command)
+}
+
+/// Runs a probe, which writes `{"Ok": …}` or `{"Err": "…"}` to the file that it is told.
+fn answer<T: serde::de::DeserializeOwned>(mut command: Command) -> Result<T> {
+    let scratch = Scratch::new()?;
+    let path = scratch.path().join("answer.json");
+    command.env(ANSWER, &path);
+    let limits = Limits { wall: PROBE_LIMIT, output_bytes: 16 * 1024 };
+    let finished = process::run(command, limits, &[])?;
+    match finished.ending {
+        Ending::Exited(0) => {}
+        Ending::Exited(code) => return Err(anyhow!("the driver ended the process with {code}")),
+        Ending::Signalled(signal) => {
+            return Err(anyhow!("the driver crashed with signal {signal}"));
+        }
+        Ending::OutOfTime => {
+            return Err(anyhow!("the driver did not answer within {PROBE_LIMIT:?}"));
+        }
+    }
+    let text = std::fs::read_to_string(&path).context("the driver left no answer")?;
+    let answer: Result<T, String> =
+        serde_json::from_str(&text).context("the driver's answer cannot be read")?;
+    answer.map_err(|why| anyhow!(why))
+}
+
+/// Where a probe writes its answer: the driver may print what it likes.
+const ANSWER: &str = "SWIM_ANSWER";
+
+/// The body of a probe's process.
+pub(crate) fn write_answer<T: Serialize>(answer: Result<T>) -> Result<()> {
+    let answer: Result<T, String> = answer.map_err(|error| format!("{error:#}"));
+    let path = std::env::var_os(ANSWER).context("a probe is started by the checker alone")?;
+    std::fs::write(path, serde_json::to_string(&answer)?).context("cannot write the answer")
+}
+
+/// Asks the system's driver for the first GPU. May crash; may not return.
+pub(crate) fn probe_gpu() -> Result<Gpu> {
+    type Init = unsafe extern "C" fn(c_uint) -> c_int;
+    type Count = unsafe extern "C" fn(*mut c_int) -> c_int;
+    type Get = unsafe extern "C" fn(*mut c_int, c_int) -> c_int;
+    type Name = unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int;
+
+    let library = Loaded::open(Path::new("libcuda.so.1"))?;
+    let check = |name: &str, result: c_int| match result {
+        0 => Ok(()),
+        code => Err(anyhow!("`{name}` fails with CUresult {code}")),
+    };
+    // SAFETY: the types are those of `cuda.h`; every pointer is to a local that outlives its call.
+    unsafe {
+        let init: Init = library.function(c"cuInit")?;
+        check("cuInit", init(0))?;
+        let count: Count = library.function(c"cuDeviceGetCount")?;
+        let mut devices = 0;
+        check("cuDeviceGetCount", count(&raw mut devices))?;
+        if devices < 1 {
+            return Err(anyhow!("the driver finds no device"));
+        }
+        let get: Get = library.function(c"cuDeviceGet")?;
+        let mut device = 0;
+        check("cuDeviceGet", get(&raw mut device, 0))?;
+        let name: Name = library.function(c"cuDeviceGetName")?;
+        let mut buffer: [c_char; 256] = [0; 256];
+        check("cuDeviceGetName", name(buffer.as_mut_ptr(), 255, device))?;
+        let version: Count = library.function(c"cuDriverGetVersion")?;
+        let mut driver = 0;
+        check("cuDriverGetVersion", version(&raw mut driver))?;
+        let name = CStr::from_ptr(buffer.as_ptr()).to_string_lossy().into_owned();
+        Ok(Gpu { name, driver: driver.unsigned_abs() })
+    }
+}
+
+/// Asks a driver library of ours what it was built from.
+pub(crate) fn probe_library(path: &Path) -> Result<Library> {
+    let library = Loaded::open(path)?;
+    // SAFETY: the export's type, as the driver declares it.
+    let build_id: unsafe extern "C" fn() -> *const c_char =
+        unsafe { library.function(c"swim_build_id")? };
+    // SAFETY: it returns a NUL-terminated string that lives as long as the library.
+    let build_id = unsafe { CStr::from_ptr(build_id()) };
+    Ok(Library { build_id: build_id.to_string_lossy().into_owned() })
+}
+
+/// Hosts the simulated device behind `fd` until the program at the other end is gone; returns what
+/// the driver library says at the end.
+pub(crate) fn serve(path: &Path, fd: c_int) -> Result<()> {
+    let library = Loaded::open(path)?;
+    // SAFETY: the export's type, as the driver declares it.
+    let serve: unsafe extern "C" fn(c_int) -> c_int = unsafe { library.function(c"swim_serve")? };
+    // SAFETY: the descriptor was inherited for this call alone.
+    match unsafe { serve(fd) } {
+        0 => Ok(()),
+        code => Err(anyhow!("the device process ended with {code}")),
+    }
+}
+
+/// A shared library that stays loaded until the process ends.
+struct Loaded {
+    handle: *mut c_void,
+}
+
+impl Loaded {
+    fn open(path: &Path) -> Result<Self> {
+        let name = CString::new(path.as_os_str().as_bytes()).context("a path holds a NUL")?;
+        // SAFETY: `name` is NUL-terminated; the library's initialisers are what the caller wants.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        if handle.is_null() { Err(anyhow!(last_error())) } else { Ok(Self { handle }) }
+    }
+
+    /// The function called `name`.
+    ///
+    /// # Safety
+    /// `F` is a pointer to a function of the type that the library defines under that name.
+    unsafe fn function<F: Copy>(&self, name: &CStr) -> Result<F> {
+        // SAFETY: the handle is that of a loaded library, the name is NUL-terminated.
+        let symbol = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
+        if symbol.is_null() {
+            return Err(anyhow!("it has no function `{}`", name.to_string_lossy()));
+        }
+        const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+        // SAFETY: `F` is a function pointer by this function's contract, and of a pointer's size.
+        Ok(unsafe { std::mem::transmute_copy(&symbol) })
+    }
+}
+
+fn last_error() -> String {
+    // SAFETY: `dlerror` returns null or a NUL-terminated string, valid until the next call of the
+    // same family; this process has one thread here.
+    unsafe {
+        let text = libc::dlerror();
+        if text.is_null() {
+            return "the library cannot be loaded".to_owned();
+        }
+        CStr::from_ptr(text).to_string_lossy().into_owned()
+    }
+}

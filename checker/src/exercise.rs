@@ -1,0 +1,341 @@
+//! Exercises: where they are, what each asks for, and which of them somebody means.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::exit::Usage;
+use crate::workspace::Workspace;
+
+/// An exercise's folder: `exercises/NN_name`. The number is its place in the order and nothing else.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// The exercise's name, which is also its package's.
+    pub(crate) id: String,
+    /// Its place in the order.
+    pub(crate) number: u32,
+    /// The folder.
+    pub(crate) folder: PathBuf,
+}
+
+/// An exercise and what it asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct Exercise {
+    /// Where it is.
+    pub(crate) place: Place,
+    /// Its `exercise.toml`.
+    pub(crate) manifest: Manifest,
+}
+
+/// Version of `exercise.toml`; any other is refused.
+const FORMAT: u32 = 1;
+
+/// The contents of `exercise.toml`. Unknown keys are errors: a misspelt limit is no limit.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Manifest {
+    #[serde(rename = "format")]
+    _format: u32,
+    /// What it is called.
+    pub(crate) title: String,
+    /// One line for the list.
+    pub(crate) summary: String,
+    /// What is graded.
+    pub(crate) metric: Metric,
+    /// The score from which on it is passed.
+    pub(crate) pass_score: f64,
+    /// How long one run may take, on the wall clock.
+    pub(crate) time_limit_s: f64,
+    /// How much output of one run is kept.
+    #[serde(default = "default_output_limit_kib")]
+    pub(crate) output_limit_kib: u32,
+    /// What it needs beyond the simulator.
+    #[serde(default)]
+    pub(crate) needs: Vec<String>,
+    /// The rule that turns the metric into a score.
+    pub(crate) score: Rule,
+    /// The programs of the chapter's puzzle.
+    #[serde(default)]
+    pub(crate) programs: Vec<Puzzle>,
+    /// What to do after a run.
+    pub(crate) next: Next,
+}
+
+/// Enough for every print that helps; a megabyte of it helps nobody.
+fn default_output_limit_kib() -> u32 {
+    256
+}
+
+/// What an exercise is graded by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Metric {
+    /// Where the makespan lies between the serial time and the floor.
+    OverlapEfficiency,
+}
+
+impl Metric {
+    /// As people call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::OverlapEfficiency => "overlap efficiency",
+        }
+    }
+}
+
+/// The rule that turns the metric into a score.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Rule {
+    /// Which one: a grade names the rule that it was given by.
+    pub(crate) version: u32,
+}
+
+/// A program of the chapter's puzzle: run and drawn, never graded.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Puzzle {
+    /// What `--program` calls it.
+    pub(crate) name: String,
+    /// The example that it is built from.
+    pub(crate) example: String,
+    /// One line about it.
+    pub(crate) summary: String,
+}
+
+/// What to do after a run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Next {
+    /// After one that is not a pass.
+    pub(crate) failed: String,
+    /// After a pass.
+    pub(crate) passed: String,
+}
+
+/// Whether the student has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum State {
+    /// The file is as it was shipped.
+    Untouched,
+    /// It is not.
+    Changed,
+    /// There is no copy to compare it with.
+    Unknown,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Untouched => "untouched",
+            Self::Changed => "changed",
+            Self::Unknown => "unknown",
+        })
+    }
+}
+
+/// All exercises of a workspace, in order.
+pub(crate) fn all(workspace: &Workspace) -> Result<Vec<Place>> {
+    let folder = workspace.root().join("exercises");
+    let entries = std::fs::read_dir(&folder)
+        .with_context(|| format!("cannot list `{}`", folder.display()))?;
+    let mut places = Vec::new();
+    for entry in entries {
+        let folder = entry.with_context(|| format!("cannot list `{}`", folder.display()))?.path();
+        if folder.join("exercise.toml").is_file()
+            && let Some(place) = Place::of(folder)
+        {
+            places.push(place);
+        }
+    }
+    places.sort_by(|a, b| (a.number, &a.id).cmp(&(b.number, &b.id)));
+    Ok(places)
+}
+
+/// The exercise that `wanted` means: its name, its number, its folder, or the beginning of its name
+/// where no other begins like it.
+pub(crate) fn find(workspace: &Workspace, wanted: &str) -> Result<Exercise> {
+    let mut places = all(workspace)?;
+    match choose(&places, wanted) {
+        Ok(index) => places.swap_remove(index).open(workspace),
+        Err(usage) => Err(usage.into()),
+    }
+}
+
+/// The exercise that is meant when none is named: the one whose folder this is, else the one whose
+/// file was saved last, else the first.
+pub(crate) fn current(workspace: &Workspace) -> Result<Exercise> {
+    let places = all(workspace)?;
+    let here = std::env::current_dir().ok().and_then(|here| here.canonicalize().ok());
+    let inside =
+        places.iter().find(|place| here.as_ref().is_some_and(|h| h.starts_with(&place.folder)));
+    let saved_last = || {
+        let changed = places.iter().filter(|place| place.state() == State::Changed);
+        changed.max_by_key(|place| {
+            std::fs::metadata(place.file()).and_then(|data| data.modified()).ok()
+        })
+    };
+    match inside.or_else(saved_last).or_else(|| places.first()) {
+        Some(place) => place.clone().open(workspace),
+        None => Err(Usage(format!("`{}` holds no exercise", workspace.root().display())).into()),
+    }
+}
+
+fn choose(places: &[Place], wanted: &str) -> Result<usize, Usage> {
+    // Shells complete folders to `exercises/01_name/`.
+    let name = wanted.trim_end_matches('/').rsplit('/').next().unwrap_or(wanted);
+    let exact = |place: &Place| {
+        place.id == name || name.parse() == Ok(place.number) || place.folder.ends_with(name)
+    };
+    if let Some(index) = places.iter().position(exact) {
+        return Ok(index);
+    }
+    let begins: Vec<_> =
+        (0..places.len()).filter(|&index| places[index].id.starts_with(name)).collect();
+    match begins[..] {
+        [index] if !name.is_empty() => Ok(index),
+        [_, _, ..] if !name.is_empty() => {
+            let names: Vec<_> =
+                begins.iter().map(|&index| format!("`{}`", places[index].id)).collect();
+            Err(Usage(format!("`{wanted}` could be {}", names.join(" or "))))
+        }
+        _ => Err(Usage(format!("there is no exercise `{wanted}`\n\nhint: {}", advice(places, name)))),
+    }
+}
+
+/// Names more alike than this are worth asking about; `jaro_winkler` of unrelated ones lies below.
+const ALIKE: f64 = 0.75;
+
+fn advice(places: &[Place], name: &str) -> String {
+    let likeness = |place: &&Place| strsim::jaro_winkler(&place.id, name);
+    let nearest = places.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    match nearest {
+        Some(place) if likeness(&place) > ALIKE => format!("did you mean `{}`?", place.id),
+        _ => "`checker list` names them all".to_owned(),
+    }
+}
+
+impl Place {
+    /// `NN_name`, or nothing for a folder that is called otherwise.
+    fn of(folder: PathBuf) -> Option<Self> {
+        let (number, id) = folder.file_name()?.to_str()?.split_once('_')?;
+        let number = number.parse().ok()?;
+        Some(Self { id: id.to_owned(), number, folder })
+    }
+
+    /// Reads what the exercise asks for.
+    pub(crate) fn open(self, workspace: &Workspace) -> Result<Exercise> {
+        let path = self.folder.join("exercise.toml");
+        let manifest = read(&path)
+            .with_context(|| format!("cannot read `{}`", workspace.relative(&path).display()))?;
+        Ok(Exercise { place: self, manifest })
+    }
+
+    /// The student's file.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.folder.join("src/lib.rs")
+    }
+
+    /// Whether the student's file is as it was shipped.
+    pub(crate) fn state(&self) -> State {
+        let pristine = std::fs::read(self.folder.join(".shipped/lib.rs"));
+        match (pristine, std::fs::read(self.file())) {
+            (Ok(pristine), Ok(file)) if pristine == file => State::Untouched,
+            (Ok(_), Ok(_)) => State::Changed,
+            _ => State::Unknown,
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Manifest> {
+    #[derive(Deserialize)]
+    struct Header {
+        format: u32,
+    }
+
+    let text = std::fs::read_to_string(path)?;
+    // Read first: another version may differ in a way that does not parse.
+    let Header { format } = toml::from_str(&text)?;
+    if format != FORMAT {
+        bail!("it is of format {format}, and this checker reads format {FORMAT}{UPDATE}");
+    }
+    let manifest: Manifest = toml::from_str(&text)?;
+    if !(manifest.time_limit_s > 0.0 && manifest.time_limit_s <= LONGEST_S) {
+        bail!("`time_limit_s` is {}, not between 0 and {LONGEST_S}", manifest.time_limit_s);
+    }
+    if !(0.0..=100.0).contains(&manifest.pass_score) {
+        bail!("`pass_score` is {}, not between 0 and 100", manifest.pass_score);
+    }
+    Ok(manifest)
+}
+
+/// One run that takes longer than this is a mistake in the file.
+const LONGEST_S: f64 = 600.0;
+
+const UPDATE: &str = "\n\nhint: exercises and checker belong together; update both";
+
+impl Exercise {
+    /// The program that `--program` calls `name`.
+    pub(crate) fn puzzle(&self, name: &str) -> Result<&Puzzle> {
+        let programs = &self.manifest.programs;
+        if let Some(puzzle) = programs.iter().find(|p| p.name == name || p.example == name) {
+            return Ok(puzzle);
+        }
+        let id = &self.place.id;
+        if programs.is_empty() {
+            return Err(Usage(format!("`{id}` has no program `{name}`; it has none at all")).into());
+        }
+        let names: Vec<_> = programs.iter().map(|p| format!("`{}`", p.name)).collect();
+        let message =
+            format!("`{id}` has no program `{name}`\n\nhint: there is {}", names.join(", "));
+        Err(Usage(message).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places() -> Vec<Place> {
+        ["exercises/01_three_lanes", "exercises/02_chunked_pipeline", "exercises/10_chunked_graph"]
+            .into_iter()
+            .map(|folder| Place::of(PathBuf::from(folder)).expect("a number and a name"))
+            .collect()
+    }
+
+    fn chosen(wanted: &str) -> Result<String, String> {
+        let places = places();
+        choose(&places, wanted).map(|i| places[i].id.clone()).map_err(|usage| usage.0)
+    }
+
+    #[test]
+    fn an_exercise_is_found_by_name_number_folder_and_unique_beginning() {
+        for wanted in
+            ["three_lanes", "1", "01", "01_three_lanes", "exercises/01_three_lanes/", "thr"]
+        {
+            assert_eq!(chosen(wanted).as_deref(), Ok("three_lanes"), "{wanted}");
+        }
+    }
+
+    #[test]
+    fn a_beginning_of_two_names_is_not_guessed() {
+        assert_eq!(
+            chosen("chunked").unwrap_err(),
+            "`chunked` could be `chunked_pipeline` or `chunked_graph`"
+        );
+    }
+
+    #[test]
+    fn a_slip_of_the_finger_brings_a_suggestion_and_nonsense_does_not() {
+        assert_eq!(
+            chosen("tree_lanes").unwrap_err(),
+            "there is no exercise `tree_lanes`\n\nhint: did you mean `three_lanes`?"
+        );
+        for nonsense in ["zzz", "", "99"] {
+            assert!(chosen(nonsense).unwrap_err().contains("checker list"), "{nonsense}");
+        }
+    }
+}

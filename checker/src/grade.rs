@@ -1,0 +1,80 @@
+//! The grade: functions of what was seen, without input or output.
+//!
+//! | module | its question |
+//! | --- | --- |
+//! | [`gate`] | did the run do the task at all? |
+//! | [`score`] | where does it lie between baseline and reference? |
+//! | [`spread`] | how sure is that, after several runs? |
+
+pub(crate) mod gate;
+pub(crate) mod score;
+pub(crate) mod spread;
+
+use std::fmt;
+
+use serde::Serialize;
+
+pub(crate) use gate::{Finding, judge};
+pub(crate) use score::Standard;
+
+/// What a run comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[must_use]
+pub(crate) enum Verdict {
+    /// All gates clear and the score high enough.
+    Passed,
+    /// A gate failed or the score is too low.
+    Failed,
+    /// The measurements spread too far.
+    Inconclusive,
+    /// Trouble that is not the student's.
+    Error,
+    /// A submission lacks files or holds forbidden ones.
+    #[expect(dead_code, reason = "only submissions are rejected; the word and its code are fixed")]
+    Rejected,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Inconclusive => "inconclusive",
+            Self::Error => "error",
+            Self::Rejected => "rejected",
+        })
+    }
+}
+
+/// What has to hold before any points are given, in the order in which it is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Gate {
+    /// The file compiles.
+    Builds,
+    /// The program ends in time.
+    Time,
+    /// The region comes to its end and its outputs are as expected.
+    Output,
+    /// No two accesses to the same memory lack an order.
+    #[expect(dead_code, reason = "its place in the order is fixed; nothing finds hazards yet")]
+    Hazard,
+    /// The work that the task needs is done, on the device.
+    Work,
+    /// The device has finished when the region ends.
+    Idle,
+}
+
+impl fmt::Display for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Builds => "builds",
+            Self::Time => "time",
+            Self::Output => "output",
+            Self::Hazard => "hazard",
+            Self::Work => "work",
+            Self::Idle => "idle",
+        })
+    }
+}

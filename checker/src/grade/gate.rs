@@ -1,0 +1,175 @@
+//! Gates: whether a run did the task at all, asked in a fixed order.
+
+use trace::record::{DeviceState, Output, Trial};
+
+use crate::attempt::Attempt;
+use crate::grade::Gate;
+use crate::process::Ending;
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Finding {
+    /// All gates are clear.
+    Clear,
+    /// One is not; those after it have not been looked at.
+    Failed {
+        /// Which.
+        gate: Gate,
+        /// Why, for the student.
+        message: String,
+    },
+    /// The run says nothing about the student's work.
+    Trouble {
+        /// Why, for whoever looks after the machine.
+        message: String,
+    },
+}
+
+/// What a run has to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Demand {
+    /// The task done, in so many passes through the region.
+    Task {
+        /// How many passes.
+        trials: usize,
+    },
+    /// A region that came to its end; it has no outputs that anyone checks.
+    Region,
+}
+
+/// The exit status by which lab and driver say that the trouble is not the student's.
+const NOT_YOURS: i32 = 4;
+/// The exit status of a panic.
+const PANICKED: i32 = 101;
+
+/// Looks at all gates but `builds`.
+pub(crate) fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding {
+    let failed = |gate, message| Finding::Failed { gate, message };
+    let trials = attempt.record().map_or(&[][..], |record| &record.trials);
+    let when = if trials.is_empty() { "before the measured region came to its end" } else { "after the measured region" };
+    match attempt.ending {
+        Ending::OutOfTime => {
+            return failed(
+                Gate::Time,
+                format!("the program ran for more than {limit_s} s and was stopped {when}"),
+            );
+        }
+        Ending::Exited(NOT_YOURS) => {
+            return Finding::Trouble { message: last_words(attempt) };
+        }
+        Ending::Exited(PANICKED) => {
+            let panic = panic_message(attempt.output.end());
+            let message = match panic {
+                Some(panic) => format!("the program panicked {panic}"),
+                None => format!("the program panicked {when}"),
+            };
+            return failed(Gate::Output, message);
+        }
+        Ending::Exited(0) => {}
+        Ending::Exited(status) => {
+            return failed(
+                Gate::Output,
+                format!("the program exited with status {status} {when}"),
+            );
+        }
+        Ending::Signalled(signal) => {
+            return failed(
+                Gate::Output,
+                format!("the program was ended by {} {when}", signal_name(signal)),
+            );
+        }
+    }
+    if let Err(error) = &attempt.record {
+        return Finding::Trouble { message: format!("{error:#}") };
+    }
+    if trials.is_empty() {
+        return failed(Gate::Output, format!("the program exited with status 0 {when}"));
+    }
+    let Demand::Task { trials: expected } = demand else { return Finding::Clear };
+    if trials.len() != expected {
+        return failed(
+            Gate::Output,
+            format!("the measured region ended {} times, not {expected}", trials.len()),
+        );
+    }
+    // Gate by gate rather than trial by trial: the first gate that fails in any trial is named.
+    if let Some(message) = trials.iter().find_map(wrong_output) {
+        return failed(Gate::Output, message);
+    }
+    // `hazard` comes here.
+    if let Some(message) = trials.iter().find_map(missing_work) {
+        return failed(Gate::Work, message);
+    }
+    if trials.iter().any(|trial| trial.device == DeviceState::Busy) {
+        return failed(
+            Gate::Idle,
+            "the device was still at work when the measured region ended".to_owned(),
+        );
+    }
+    Finding::Clear
+}
+
+fn wrong_output(trial: &Trial) -> Option<String> {
+    match &trial.output {
+        Output::Correct => None,
+        Output::Unchecked => Some("nobody checked the outputs of the measured region".to_owned()),
+        Output::Wrong { block, element, expected, found, wrong, of } => Some(format!(
+            "the output is wrong: element {element} of block {block} is {found}, expected \
+             {expected} ({wrong} of {of} elements are wrong)"
+        )),
+    }
+}
+
+fn missing_work(trial: &Trial) -> Option<String> {
+    if trial.missing_work.is_empty() {
+        return None;
+    }
+    let each: Vec<_> = trial
+        .missing_work
+        .iter()
+        .map(|lack| format!("{}: {} of {}", lack.what, lack.found, lack.needed))
+        .collect();
+    Some(format!("the task's work was not all done in the measured region; {}", each.join(", ")))
+}
+
+/// `at src/lib.rs:3:5: message` of the last panic in `output`.
+fn panic_message(output: &str) -> Option<String> {
+    const MARK: &str = "' panicked at ";
+    let at = output.rfind(MARK)?;
+    let mut lines = output[at + MARK.len()..].lines();
+    let place = lines.next()?.trim_end_matches(':');
+    let message = lines.next().unwrap_or_default();
+    Some(format!("at {place}: {message}"))
+}
+
+/// What the lab or the driver said before it gave up: the last lines, since what the student's code
+/// printed comes before.
+fn last_words(attempt: &Attempt) -> String {
+    let text = attempt.output.end().trim();
+    // A message of ours starts with its kind; hints belong to it.
+    let text = match text.rfind("error: ") {
+        Some(at) if at == 0 || text[..at].ends_with('\n') => &text[at + "error: ".len()..],
+        _ => text,
+    };
+    if text.is_empty() {
+        return format!("the driver gave up with status {NOT_YOURS} and without a word");
+    }
+    text.to_owned()
+}
+
+fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGILL => "SIGILL",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGTRAP => "SIGTRAP",
+        _ => return format!("signal {signal}"),
+    };
+    format!("signal {signal} ({name})")
+}

@@ -1,0 +1,68 @@
+//! The checker: compiles an exercise, runs it in a process of its own, draws what the device did
+//! and grades the overlap achieved.
+//!
+//! It is not a simulator and knows no CUDA: what a program did comes from the record that the driver
+//! writes ([`trace::Record`]), what the reference would have done from the simulator. It is not a
+//! sandbox either: a program runs with the rights of whoever started the checker.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`cli`] | the command line, as types |
+//! | [`commands`] | one file for each command |
+//! | [`workspace`], [`exercise`] | where the exercises are and what each asks for |
+//! | [`compile`] | cargo, or binaries that were built elsewhere |
+//! | [`process`] | one child process: its limits, its output, its end |
+//! | [`attempt`] | one run of one program: what it is told, what it leaves behind |
+//! | [`device`] | which device a run takes; whether there is a GPU |
+//! | [`measure`] | many runs on a GPU, and what they say together |
+//! | [`grade`] | gates, score, verdict: functions of what was seen |
+//! | [`report`] | the same report for a terminal and as JSON |
+//! | [`print`] | the only way to standard output and standard error |
+//!
+//! Exit codes are a contract: [`exit::Exit`].
+
+// The driver takes the place of a shared library as only ELF systems let it, see `main.rs`.
+#![cfg(target_os = "linux")]
+
+mod attempt;
+mod cli;
+mod commands;
+mod compile;
+mod device;
+mod exercise;
+mod exit;
+mod grade;
+mod interrupt;
+mod measure;
+mod print;
+mod process;
+mod report;
+mod scratch;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use exit::Exit;
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Clap knows whether this is help for stdout or a mistake for stderr. A closed pipe is
+            // no reason to complain about either.
+            _ = error.print();
+            let exit = if error.use_stderr() { Exit::Usage } else { Exit::Passed };
+            return exit.into();
+        }
+    };
+    match commands::dispatch(cli) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            print::error(&error);
+            exit::of_error(&error).into()
+        }
+    }
+}

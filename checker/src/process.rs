@@ -1,0 +1,368 @@
+//! One child process: its limits, its output, its end, and that nothing of it is left running.
+//!
+//! A child gets a session and a process group of its own, no standard input, and one pipe for
+//! standard output and standard error together, so that the order of what it prints is kept. At its
+//! end, however that comes, the whole group is killed, and so is whatever left the group: the checker
+//! is made the parent of orphans below it for as long as the child runs.
+
+use std::fmt::Write as _;
+use std::io::{self, PipeReader, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::interrupt;
+
+/// What a child may use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Time on the wall clock.
+    pub(crate) wall: Duration,
+    /// Bytes of output that are kept; the rest is read and dropped, so that no child ever waits for
+    /// room in the pipe.
+    pub(crate) output_bytes: usize,
+}
+
+/// A child that has come to its end.
+#[derive(Clone, Debug)]
+pub(crate) struct Finished {
+    /// How it ended.
+    pub(crate) ending: Ending,
+    /// What it printed.
+    pub(crate) output: Output,
+}
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// By itself, with this exit status.
+    Exited(i32),
+    /// By a signal that was not ours.
+    Signalled(i32),
+    /// It ran longer than it may and was killed.
+    OutOfTime,
+}
+
+/// Runs `command` to its end within `limits`. `spared` are other children of the checker, which are
+/// not to be ended with it.
+pub(crate) fn run(mut command: Command, limits: Limits, spared: &[u32]) -> Result<Finished> {
+    let program = command.get_program().display().to_string();
+    let (reader, writer) = io::pipe().context("cannot make a pipe")?;
+    let second = writer.try_clone().context("cannot make a pipe")?;
+    command.stdin(Stdio::null()).stdout(writer).stderr(second);
+    // SAFETY: between fork and exec only system calls are made, on integers.
+    unsafe { command.pre_exec(isolate) };
+
+    let _orphans = AdoptOrphans::start();
+    let mut child = command.spawn().with_context(|| format!("cannot start `{program}`"))?;
+    drop(command); // it holds the pipe's other end, and without that the output never ends
+    let group = -pid(&child);
+    let guard = interrupt::guard(group);
+
+    let capture = Capture::start(reader, limits.output_bytes);
+    let in_time = exits_within(&child, limits.wall);
+    // SAFETY: no memory is involved. The child has not been waited for, so its number, which is the
+    // group's, cannot have gone to anyone else.
+    unsafe { libc::kill(group, libc::SIGKILL) };
+    let status = child.wait().with_context(|| format!("cannot wait for `{program}`"))?;
+    end_orphans(spared);
+    let output = capture.finish();
+    drop(guard);
+    interrupt::check()?;
+
+    let ending = if in_time { ending(status) } else { Ending::OutOfTime };
+    Ok(Finished { ending, output })
+}
+
+fn ending(status: ExitStatus) -> Ending {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ending::Exited(code),
+        (None, signal) => Ending::Signalled(signal.unwrap_or(0)),
+    }
+}
+
+fn pid(child: &Child) -> libc::pid_t {
+    // Linux numbers processes below 2^22.
+    child.id() as libc::pid_t
+}
+
+/// Runs in the child, before the program.
+fn isolate() -> io::Result<()> {
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: system calls on integers, and on one structure that lives until they return.
+    unsafe {
+        // A session of its own is also a group of its own, without a terminal to read from.
+        if libc::setsid() < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // If the checker itself is killed, nobody would end the child.
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        // Many students crash; nobody reads the core files.
+        libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
+    }
+    Ok(())
+}
+
+/// Waits until `child` has exited, at most for `limit`; it stays to be waited for.
+fn exits_within(child: &Child, limit: Duration) -> bool {
+    let pid = child.id();
+    let (sender, receiver) = mpsc::channel();
+    // The thread ends with the child, which is killed at the latest when this function has returned.
+    std::thread::spawn(move || {
+        let mut info = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
+        loop {
+            // SAFETY: `info` is writable for one `siginfo_t`. WNOWAIT leaves the child to be waited
+            // for, so its number stays taken until the group has been killed.
+            let result = unsafe {
+                libc::waitid(
+                    libc::P_PID,
+                    pid,
+                    info.as_mut_ptr(),
+                    libc::WEXITED | libc::WNOWAIT,
+                )
+            };
+            if result == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                break;
+            }
+        }
+        _ = sender.send(()); // the one who asked may have stopped waiting
+    });
+    !matches!(receiver.recv_timeout(limit), Err(RecvTimeoutError::Timeout))
+}
+
+/// While it lives, processes below the checker that lose their parent become its own children.
+struct AdoptOrphans(());
+
+impl AdoptOrphans {
+    fn start() -> Self {
+        // Where the kernel cannot do it, the group is all that is ended.
+        // SAFETY: no memory is involved.
+        unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+        Self(())
+    }
+}
+
+impl Drop for AdoptOrphans {
+    fn drop(&mut self) {
+        // SAFETY: no memory is involved.
+        unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 0) };
+    }
+}
+
+/// How often orphans are looked for: each time may bring up the children of those just killed, and
+/// one that forks faster than it is killed must not keep the checker.
+const ORPHAN_ROUNDS: usize = 64;
+
+fn end_orphans(spared: &[u32]) {
+    for _ in 0..ORPHAN_ROUNDS {
+        let orphans: Vec<_> =
+            children().into_iter().filter(|&pid| !spared.contains(&(pid as u32))).collect();
+        if orphans.is_empty() {
+            return;
+        }
+        for pid in orphans {
+            // SAFETY: no memory is involved; `pid` is a child of ours that has not been waited for.
+            unsafe {
+                libc::kill(pid, libc::SIGKILL);
+                libc::waitpid(pid, std::ptr::null_mut(), 0);
+            }
+        }
+    }
+}
+
+/// The children of this process. Not every kernel keeps `/proc/self/task/*/children`.
+fn children() -> Vec<libc::pid_t> {
+    let own = std::process::id().to_string();
+    let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
+    processes
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid: &libc::pid_t| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            // `pid (name) state parent …`, where the name may hold spaces and brackets.
+            stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(1)) == Some(&own)
+        })
+        .collect()
+}
+
+/// What a child printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Output {
+    /// The first part of it; all of it, as far as there was room.
+    pub(crate) head: String,
+    /// How many bytes between the two parts were dropped.
+    pub(crate) dropped_bytes: u64,
+    /// The last part, where any were dropped: a panic's message comes last.
+    pub(crate) tail: String,
+}
+
+impl Output {
+    /// All that was kept, with a note where something was dropped. Empty if nothing was printed.
+    pub(crate) fn text(&self) -> String {
+        let mut text = self.head.clone();
+        if self.dropped_bytes > 0 {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            // Rounded, so that a line more or less does not change the report.
+            let kib = self.dropped_bytes.div_ceil(1024);
+            _ = writeln!(text, "[… {kib} KiB of output left out …]");
+            text.push_str(self.tail.trim_start_matches('\n'));
+        }
+        text
+    }
+
+    /// The end of what was printed.
+    pub(crate) fn end(&self) -> &str {
+        if self.dropped_bytes > 0 { &self.tail } else { &self.head }
+    }
+}
+
+/// How much of the end of a long output is kept.
+const TAIL_BYTES: usize = 4096;
+
+#[derive(Default)]
+struct Kept {
+    head: Vec<u8>,
+    tail: std::collections::VecDeque<u8>,
+    dropped: u64,
+}
+
+impl Kept {
+    fn push(&mut self, bytes: &[u8], head_bytes: usize) {
+        let room = head_bytes.saturating_sub(self.head.len()).min(bytes.len());
+        let (head, rest) = bytes.split_at(room);
+        self.head.extend_from_slice(head);
+        self.tail.extend(rest);
+        let over = self.tail.len().saturating_sub(TAIL_BYTES);
+        self.tail.drain(..over);
+        self.dropped += over as u64;
+    }
+}
+
+struct Capture {
+    kept: Arc<Mutex<Kept>>,
+    done: mpsc::Receiver<()>,
+}
+
+/// How long the rest of the output may take once every process that could print is dead.
+const DRAIN: Duration = Duration::from_secs(1);
+
+impl Capture {
+    fn start(mut reader: PipeReader, bytes: usize) -> Self {
+        let kept = Arc::new(Mutex::new(Kept::default()));
+        let shared = Arc::clone(&kept);
+        let head_bytes = bytes.saturating_sub(TAIL_BYTES);
+        let (sender, done) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 64 * 1024];
+            loop {
+                match reader.read(&mut buffer) {
+                    Ok(0) => break,
+                    Ok(count) => {
+                        let mut kept = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                        kept.push(&buffer[..count], head_bytes);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(_) => break,
+                }
+            }
+            _ = sender.send(());
+        });
+        Self { kept, done }
+    }
+
+    fn finish(self) -> Output {
+        // Somebody outside may have been handed the pipe; then what is there must do.
+        _ = self.done.recv_timeout(DRAIN);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let Kept { mut head, tail, dropped } = std::mem::take(&mut *kept);
+        let tail = Vec::from(tail);
+        if dropped == 0 {
+            head.extend_from_slice(&tail);
+            return Output { head: printable(&head), ..Output::default() };
+        }
+        Output { head: printable(&head), dropped_bytes: dropped, tail: printable(&tail) }
+    }
+}
+
+/// Text that cannot move the cursor, change colours or claim to be the checker's: without escape
+/// sequences and control characters; and without the number of the thread that panicked, which is
+/// another one in every run.
+fn printable(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut clean = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\n' | '\t' => clean.push(c),
+            '\x1b' => {
+                // CSI … final byte; anything else is dropped as a single character.
+                if chars.next_if_eq(&'[').is_some() {
+                    while let Some(c) = chars.next() {
+                        if ('@'..='~').contains(&c) {
+                            break;
+                        }
+                    }
+                }
+            }
+            c if c.is_control() => {}
+            c => clean.push(c),
+        }
+    }
+    clean
+        .split_inclusive('\n')
+        .map(|line| match panicking_thread(line) {
+            Some((before, after)) => format!("{before}{after}"),
+            None => line.to_owned(),
+        })
+        .collect()
+}
+
+/// Splits `thread 'main' (123) panicked at …` around the number.
+fn panicking_thread(line: &str) -> Option<(&str, &str)> {
+    let rest = line.strip_prefix("thread '")?;
+    let at = rest.find(") panicked at ")?;
+    let open = rest[..at].rfind(" (")?;
+    rest[open + 2..at].bytes().all(|b| b.is_ascii_digit()).then(|| {
+        let open = "thread '".len() + open;
+        (&line[..open], &line["thread '".len() + at + 1..])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_the_panicking_thread_is_left_out() {
+        assert_eq!(
+            printable(b"thread 'main' (4711) panicked at src/lib.rs:3:5:\nno\n"),
+            "thread 'main' panicked at src/lib.rs:3:5:\nno\n"
+        );
+        assert_eq!(printable(b"thread 'a (1) b' panicked at x"), "thread 'a (1) b' panicked at x");
+    }
+
+    #[test]
+    fn escape_sequences_do_not_reach_the_terminal() {
+        assert_eq!(printable(b"\x1b[31mred\x1b[0m\r\x07\tok\n"), "red\tok\n");
+        assert_eq!(printable(b"cut \x1b[3"), "cut ");
+    }
+
+    #[test]
+    fn long_output_keeps_its_beginning_and_its_end() {
+        let mut kept = Kept::default();
+        for n in 0..10_000 {
+            kept.push(format!("line {n}\n").as_bytes(), 16);
+        }
+        assert_eq!(kept.head, b"line 0\nline 1\nli");
+        assert_eq!(kept.tail.len(), TAIL_BYTES);
+        assert!(Vec::from(kept.tail.clone()).ends_with(b"line 9999\n"));
+        let all: usize = (0..10_000).map(|n| format!("line {n}\n").len()).sum();
+        assert_eq!(16 + TAIL_BYTES + kept.dropped as usize, all);
+    }
+}

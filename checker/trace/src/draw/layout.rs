@@ -1,0 +1,325 @@
+//! Which bar goes into which row of which lane.
+
+use std::collections::BTreeMap;
+
+use crate::draw::scale::{Tick, duration, ticks};
+use crate::draw::{Lanes, Mark, Panel};
+use crate::metrics::Coverage;
+use crate::program::{Call, EventId, StreamId};
+use crate::timeline::{HostMemory, Interval, Span};
+use crate::{Program, Timeline};
+
+/// Rows that a lane may have; what runs beside more than these goes into the last one.
+const MOST_ROWS: usize = 4;
+
+/// Bars above which a drawing no longer tells them apart. More could not be walked through with a
+/// keyboard, and a page of them would be slow.
+pub const MOST_SINGLE_BARS: usize = 400;
+
+/// Arrows above which a chart shows none: they would hide what they explain.
+const MOST_ARROWS: usize = 40;
+
+/// Charts on one axis, ready to be drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layout {
+    /// Length of the axis in ns: that of the longest chart.
+    pub axis_ns: u64,
+    /// Its ticks.
+    pub ticks: Vec<Tick>,
+    /// One for each panel, from the top.
+    pub charts: Vec<Chart>,
+}
+
+/// One timeline.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// What stands above it.
+    pub title: String,
+    /// Its length in ns.
+    pub makespan_ns: u64,
+    /// Its lanes, the host's first.
+    pub lanes: Vec<Lane>,
+    /// From recorded events to the work that waited for them.
+    pub arrows: Vec<Arrow>,
+}
+
+/// One lane.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lane {
+    /// What stands before it.
+    pub label: String,
+    /// How long anything in it lasted, in ns; none for the host, which is never idle.
+    pub busy_ns: Option<u64>,
+    /// Its rows: more than one where bars overlap. In a row, bars are ordered by their start.
+    pub rows: Vec<Vec<Bar>>,
+}
+
+/// One bar. Times count from the start of the axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    /// What it shows.
+    pub mark: Mark,
+    /// Where it starts, in ns.
+    pub start_ns: u64,
+    /// Where it ends, in ns.
+    pub end_ns: u64,
+    /// The kernel's name; empty for others.
+    pub name: String,
+    /// What else is known about it, for a tooltip; empty where there are too many bars for that.
+    pub note: String,
+}
+
+/// An arrow from one end of work to another start of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrow {
+    /// The last work that the event stands for.
+    pub from: Anchor,
+    /// The first work that waited for it.
+    pub to: Anchor,
+}
+
+/// One end of an arrow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// Index into [`Chart::lanes`].
+    pub lane: usize,
+    /// Index into [`Lane::rows`].
+    pub row: usize,
+    /// Where on the axis, in ns.
+    pub at_ns: u64,
+}
+
+impl Layout {
+    /// Lays out `panels` from the top on one axis, in lanes by stream or by engine.
+    pub fn new(panels: &[Panel<'_>], lanes: Lanes) -> Self {
+        let bars: usize =
+            panels.iter().map(|p| p.timeline.spans.len() + p.timeline.host.len()).sum();
+        let notes = bars <= MOST_SINGLE_BARS;
+        let charts: Vec<Chart> = panels.iter().map(|panel| chart(panel, lanes, notes)).collect();
+        let axis_ns = charts.iter().map(|c| c.makespan_ns).max().unwrap_or(0).max(1);
+        Self { axis_ns, ticks: ticks(axis_ns), charts }
+    }
+
+    /// The marks that occur in it, in the order of legends.
+    pub fn marks(&self) -> Vec<Mark> {
+        let occurs = |mark| self.bars().any(|bar| bar.mark == mark);
+        Mark::ALL.into_iter().filter(|&mark| occurs(mark)).collect()
+    }
+
+    /// All bars.
+    pub fn bars(&self) -> impl Iterator<Item = &Bar> {
+        self.charts.iter().flat_map(|c| &c.lanes).flat_map(|l| &l.rows).flatten()
+    }
+}
+
+/// The spans of each lane with its label, in the order of drawing.
+pub(super) fn lanes_of(timeline: &Timeline, lanes: Lanes) -> Vec<(String, Vec<&Span>)> {
+    let mut groups: BTreeMap<(u32, String), Vec<&Span>> = BTreeMap::new();
+    for span in &timeline.spans {
+        let key = match lanes {
+            Lanes::Streams => (span.stream.0, span.stream.to_string()),
+            Lanes::Engines => engine(Mark::from(span.kind)),
+        };
+        groups.entry(key).or_default().push(span);
+    }
+    groups
+        .into_iter()
+        .map(|((_, label), mut spans)| {
+            spans.sort_by_key(|span| (span.start_ns, span.step));
+            (label, spans)
+        })
+        .collect()
+}
+
+/// Place and label of the engine that does such work.
+fn engine(mark: Mark) -> (u32, String) {
+    let (place, label) = match mark {
+        Mark::HostToDevice => (0, "to device"),
+        Mark::Kernel => (1, "kernels"),
+        Mark::DeviceToHost => (2, "to host"),
+        Mark::DeviceToDevice | Mark::Memset => (3, "in device"),
+        Mark::HostFunction | Mark::HostWork | Mark::Call | Mark::Blocked => (4, "functions"),
+    };
+    (place, label.into())
+}
+
+fn chart(panel: &Panel<'_>, by: Lanes, notes: bool) -> Chart {
+    let Panel { title, timeline, program } = *panel;
+    let extent = timeline.extent();
+    let mut lanes = Vec::new();
+    let host = host_lane(timeline, program, extent, notes);
+    if !host.rows.is_empty() {
+        lanes.push(host);
+    }
+    // Where each step's work ended up, for the arrows.
+    let mut placed: BTreeMap<u32, (Interval, Anchor)> = BTreeMap::new();
+    for (label, spans) in lanes_of(timeline, by) {
+        let visible: Vec<&Span> =
+            spans.into_iter().filter(|s| visible(s.interval(), extent)).collect();
+        let covered = Coverage::of(visible.iter().map(|span| span.interval().clip(extent)));
+        let mut rows = Rows::default();
+        for span in visible {
+            let time = shift(span.interval(), extent);
+            let note = if notes { note(span, program) } else { String::new() };
+            let row = rows.push(Bar {
+                mark: span.kind.into(),
+                start_ns: time.start_ns,
+                end_ns: time.end_ns,
+                name: span.name.clone(),
+                note,
+            });
+            let anchor = Anchor { lane: lanes.len(), row, at_ns: time.start_ns };
+            placed.insert(span.step, (time, anchor));
+        }
+        if !rows.0.is_empty() {
+            lanes.push(Lane { label, busy_ns: Some(covered.ns()), rows: rows.0 });
+        }
+    }
+    let arrows = match (by, program) {
+        (Lanes::Streams, Some(program)) => arrows(program, timeline, &placed),
+        _ => Vec::new(),
+    };
+    Chart { title: title.into(), makespan_ns: extent.ns(), lanes, arrows }
+}
+
+fn host_lane(
+    timeline: &Timeline,
+    program: Option<&Program>,
+    extent: Interval,
+    notes: bool,
+) -> Lane {
+    let mut calls: Vec<_> = timeline.host.iter().collect();
+    calls.sort_by_key(|call| (call.start_ns, call.step));
+    let mut rows = Rows::default();
+    for call in calls {
+        let step = program.and_then(|program| program.steps.get(call.step as usize));
+        let busy = match step.map(|step| &step.call) {
+            Some(Call::RegionBegin | Call::RegionEnd) if call.blocked_ns == 0 => continue,
+            Some(Call::HostWork { .. }) => Mark::HostWork,
+            _ => Mark::Call,
+        };
+        let blocked = call.blocked();
+        let parts =
+            [(busy, Interval::new(call.start_ns, blocked.start_ns)), (Mark::Blocked, blocked)];
+        for (mark, part) in parts {
+            if part.ns() == 0 || !visible(part, extent) {
+                continue;
+            }
+            let time = shift(part, extent);
+            let site = step.and_then(|step| program?.site(step)).filter(|_| notes);
+            rows.push(Bar {
+                mark,
+                start_ns: time.start_ns,
+                end_ns: time.end_ns,
+                name: String::new(),
+                note: site.map(ToString::to_string).unwrap_or_default(),
+            });
+        }
+    }
+    Lane { label: "host".into(), busy_ns: None, rows: rows.0 }
+}
+
+/// Whether any of it lies in `extent`; what has no length lies there or not as its instant does.
+fn visible(time: Interval, extent: Interval) -> bool {
+    time.clip(extent).ns() > 0
+        || (time.ns() == 0 && (extent.start_ns..extent.end_ns).contains(&time.start_ns))
+}
+
+/// The part in `extent`, counted from its start.
+fn shift(time: Interval, extent: Interval) -> Interval {
+    let inside = time.clip(extent);
+    Interval::new(inside.start_ns - extent.start_ns, inside.end_ns - extent.start_ns)
+}
+
+/// Rows of bars that come in order of their start.
+#[derive(Default)]
+struct Rows(Vec<Vec<Bar>>);
+
+impl Rows {
+    /// Puts `bar` into the first row that is free at its start, and says which.
+    fn push(&mut self, bar: Bar) -> usize {
+        let free = |row: &Vec<Bar>| row.last().is_none_or(|last| last.end_ns <= bar.start_ns);
+        let rows = &mut self.0;
+        let index = match rows.iter().position(free) {
+            Some(index) => index,
+            None if rows.len() < MOST_ROWS => {
+                rows.push(Vec::new());
+                rows.len() - 1
+            }
+            None => MOST_ROWS - 1,
+        };
+        rows[index].push(bar);
+        index
+    }
+}
+
+/// What a tooltip says about a span beyond its kind and time.
+fn note(span: &Span, program: Option<&Program>) -> String {
+    let mut parts = vec![span.stream.to_string()];
+    if span.bytes > 0 {
+        parts.push(format!("{} bytes", span.bytes));
+    }
+    match span.host_memory {
+        Some(HostMemory::Pinned) => parts.push("pinned memory".into()),
+        Some(HostMemory::Pageable) => parts.push("pageable memory".into()),
+        None => {}
+    }
+    let step = program.and_then(|program| program.steps.get(span.step as usize));
+    if let Some(site) = step.and_then(|step| program?.site(step)) {
+        parts.push(site.to_string());
+    }
+    parts.join(", ")
+}
+
+impl Bar {
+    /// What a tooltip says: `kernel mix, 330 µs from 20.0 µs: stream 1, src/lib.rs:42`.
+    pub fn describe(&self) -> String {
+        let Self { mark, start_ns, end_ns, name, note } = self;
+        let (space, colon) =
+            (if name.is_empty() { "" } else { " " }, if note.is_empty() { "" } else { ": " });
+        let (length, start) = (duration(end_ns - start_ns), duration(*start_ns));
+        format!("{}{space}{name}, {length} from {start}{colon}{note}", mark.label())
+    }
+}
+
+/// One arrow for each wait of a stream for an event of another: from the last work before the
+/// record to the first work after the wait, where both ran in the region.
+fn arrows(
+    program: &Program,
+    timeline: &Timeline,
+    placed: &BTreeMap<u32, (Interval, Anchor)>,
+) -> Vec<Arrow> {
+    let mut by_stream: BTreeMap<StreamId, Vec<u32>> = BTreeMap::new();
+    for span in timeline.spans.iter().filter(|span| placed.contains_key(&span.step)) {
+        by_stream.entry(span.stream).or_default().push(span.step);
+    }
+    by_stream.values_mut().for_each(|steps| steps.sort_unstable());
+    let in_stream = |stream| by_stream.get(&stream).map_or(&[][..], Vec::as_slice);
+
+    let mut recorded: BTreeMap<EventId, (StreamId, u32)> = BTreeMap::new();
+    let mut arrows = Vec::new();
+    for (index, step) in (0..).zip(&program.steps) {
+        match step.call {
+            Call::EventRecord { event, stream } => {
+                recorded.insert(event, (stream, index));
+            }
+            Call::StreamWait { stream, event } => {
+                let Some(&(source, record)) = recorded.get(&event) else { continue };
+                let before = in_stream(source).iter().rev().find(|&&step| step < record);
+                let after = in_stream(stream).iter().find(|&&step| step > index);
+                if let (Some(before), Some(after), true) = (before, after, source != stream) {
+                    let (ended, from) = placed[before];
+                    arrows.push(Arrow {
+                        from: Anchor { at_ns: ended.end_ns, ..from },
+                        to: placed[after].1,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    if arrows.len() > MOST_ARROWS {
+        arrows.clear();
+    }
+    arrows
+}

@@ -1,0 +1,334 @@
+//! A layout as SVG, to stand by itself or inside a page.
+//!
+//! Colours follow the reader's light or dark preference, and print in the light ones. A page with
+//! themes of its own sets custom properties instead, which win: put [`theme`] into the rule of each
+//! theme. Text takes the page's own colour and font. Wide figures belong into a container that
+//! scrolls, with a least width of 560 px, below which the text becomes too small.
+
+mod paint;
+mod text;
+
+use std::fmt::Write as _;
+
+use crate::draw::Mark;
+use crate::draw::layout::{Anchor, Arrow, Bar, Chart, Lane, Layout, MOST_SINGLE_BARS};
+use crate::draw::raster::raster;
+use crate::draw::scale::{duration, percent};
+
+pub use paint::{Appearance, theme};
+use text::{Hundredths, escape, identifier, text_width};
+
+/// All lengths are in px.
+const WIDTH: u64 = 720;
+const MARGIN: u64 = 6;
+/// Right of the bars, for a share (`100 %`) beside the end of the last label of the axis.
+const SHARE: u64 = 54;
+const TITLE: u64 = 24;
+/// Height of a row, and of the bar in it.
+const ROW: u64 = 20;
+const BAR: u64 = 16;
+/// Between lanes, and between charts.
+const LANE_GAP: u64 = 3;
+const CHART_GAP: u64 = 14;
+const AXIS: u64 = 22;
+const LEGEND_ROW: u64 = 20;
+
+/// Two cells of a raster to a pixel, for screens that have two dots to one.
+const CELLS_PER_PX: u64 = 2;
+
+/// `layout` as one `svg` element of 720 px width, without blank lines, so that it can stand in a
+/// page written in Markdown. `id` becomes the id of the element and the prefix of all ids in it, so
+/// it must be the only one of its kind on the page.
+///
+/// Up to [`MOST_SINGLE_BARS`] bars stay apart, each with a tooltip and reachable with the keyboard.
+/// Where there are more, bars of the same kind in the same row that lie closer than half a pixel
+/// become one, whose tooltip sums them up.
+pub fn svg(layout: &Layout, id: &str) -> String {
+    let mut picture = Picture::new(layout, identifier(id));
+    let mut y = MARGIN;
+    for (index, chart) in layout.charts.iter().enumerate() {
+        if index > 0 {
+            y += CHART_GAP;
+        }
+        y = picture.chart(chart, y);
+    }
+    picture.axis(y);
+    y = picture.legend(y + AXIS);
+    picture.finish(y + MARGIN)
+}
+
+struct Picture<'a> {
+    layout: &'a Layout,
+    id: String,
+    marks: Vec<Mark>,
+    /// Where the bars begin, and how far they reach at most.
+    left: u64,
+    span: u64,
+    single: bool,
+    /// Grid lines lie under the bars, so the two are written apart.
+    body: String,
+    grid: String,
+}
+
+impl<'a> Picture<'a> {
+    fn new(layout: &'a Layout, id: String) -> Self {
+        let labels = layout.charts.iter().flat_map(|c| &c.lanes).map(|l| text_width(&l.label, 12));
+        let left = MARGIN + labels.max().unwrap_or(0).min(140) + 10;
+        Self {
+            layout,
+            id,
+            marks: layout.marks(),
+            left,
+            span: WIDTH - left - SHARE - MARGIN,
+            single: layout.bars().count() <= MOST_SINGLE_BARS,
+            body: String::new(),
+            grid: String::new(),
+        }
+    }
+
+    /// Where an instant lies.
+    fn x(&self, ns: u64) -> Hundredths {
+        let along = u128::from(ns) * u128::from(self.span * 100) / u128::from(self.layout.axis_ns);
+        Hundredths(self.left * 100 + along as u64)
+    }
+
+    fn chart(&mut self, chart: &Chart, top: u64) -> u64 {
+        let (right, baseline) = (WIDTH - MARGIN, top + 15);
+        let (title, makespan) = (escape(&chart.title), duration(chart.makespan_ns));
+        line(
+            &mut self.body,
+            format_args!(
+                r#"<text x="{MARGIN}" y="{baseline}" class="h" font-size="13" font-weight="600">{title}</text>"#
+            ),
+        );
+        line(
+            &mut self.body,
+            format_args!(
+                r#"<text x="{right}" y="{baseline}" font-size="12" font-weight="600" text-anchor="end">{makespan}</text>"#
+            ),
+        );
+        let first = top + TITLE;
+        let mut y = first;
+        let mut tops = Vec::new();
+        for lane in &chart.lanes {
+            tops.push(y);
+            self.lane(lane, chart.makespan_ns, y);
+            y += lane.rows.len() as u64 * ROW + LANE_GAP;
+        }
+        self.grid(first, y);
+        // The end of this chart, where the axis goes on for a longer one.
+        if chart.makespan_ns < self.layout.axis_ns {
+            let end = self.x(chart.makespan_ns);
+            line(
+                &mut self.body,
+                format_args!(
+                    r#"<path d="M{end} {first}V{y}" stroke="currentColor" stroke-width="1.5"/>"#
+                ),
+            );
+        }
+        for arrow in &chart.arrows {
+            self.arrow(*arrow, &tops);
+        }
+        y
+    }
+
+    fn lane(&mut self, lane: &Lane, makespan_ns: u64, top: u64) {
+        let (left, width) = (self.left, self.x(makespan_ns).0 - self.left * 100);
+        let (height, baseline) = (lane.rows.len() as u64 * ROW, top + 14);
+        let width = Hundredths(width);
+        line(
+            &mut self.grid,
+            format_args!(
+                r#"<rect x="{left}" y="{top}" width="{width}" height="{height}" fill="currentColor" fill-opacity=".06"/>"#
+            ),
+        );
+        let label = escape(&lane.label);
+        let end = left - 8;
+        line(
+            &mut self.body,
+            format_args!(
+                r#"<text x="{end}" y="{baseline}" font-size="12" text-anchor="end">{label}</text>"#
+            ),
+        );
+        if let Some(busy) = lane.busy_ns {
+            let (right, share) = (WIDTH - MARGIN, percent(busy, makespan_ns));
+            line(
+                &mut self.body,
+                format_args!(
+                    r#"<text x="{right}" y="{baseline}" font-size="11" text-anchor="end">{share}</text>"#
+                ),
+            );
+        }
+        for (index, row) in lane.rows.iter().enumerate() {
+            let top = top + index as u64 * ROW + (ROW - BAR) / 2;
+            if self.single {
+                row.iter().for_each(|bar| self.bar(bar, top));
+            } else {
+                self.runs(row, top);
+            }
+        }
+    }
+
+    /// One bar, with its letters where they fit.
+    fn bar(&mut self, bar: &Bar, top: u64) {
+        let (start, end) = (self.x(bar.start_ns), self.x(bar.end_ns));
+        let width = end.0 - start.0;
+        let title = escape(&bar.describe());
+        let rect = self.rect(bar.mark, start, Hundredths(width), top);
+        let letters = letters(bar)
+            .into_iter()
+            .find(|text| !text.is_empty() && (text_width(text, 11) + 6) * 100 <= width);
+        let letters = letters.map(|text| {
+            let (middle, baseline) = (Hundredths(start.0 + width / 2), top + 12);
+            let (class, attributes) = (paint::class(bar.mark), paint::text(bar.mark));
+            let text = escape(text);
+            format!(
+                r#"<text x="{middle}" y="{baseline}" class="t {class}-t" font-size="11" text-anchor="middle" {attributes}>{text}</text>"#
+            )
+        });
+        let letters = letters.unwrap_or_default();
+        line(
+            &mut self.body,
+            format_args!(r#"<g tabindex="0" role="img"><title>{title}</title>{rect}{letters}</g>"#),
+        );
+    }
+
+    /// A row of more bars than can be told apart.
+    fn runs(&mut self, row: &[Bar], top: u64) {
+        let cells = self.span * CELLS_PER_PX;
+        for run in raster(row, self.layout.axis_ns, cells as usize) {
+            let place = |cell: usize| self.left * 100 + cell as u64 * 100 / CELLS_PER_PX;
+            let (start, width) = (place(run.first), place(run.end) - place(run.first));
+            let rect = self.rect(run.mark, Hundredths(start), Hundredths(width), top);
+            let (bars, mark, busy) = (run.bars.max(1), run.mark.label(), duration(run.busy_ns));
+            line(
+                &mut self.body,
+                format_args!("<g><title>{bars} × {mark}, {busy}</title>{rect}</g>"),
+            );
+        }
+    }
+
+    fn rect(&self, mark: Mark, x: Hundredths, width: Hundredths, y: u64) -> String {
+        // Thinner would not be seen, and of a thin bar the outline would be all that is.
+        let outline = if width.0 < 300 { ".25" } else { ".75" };
+        let width = Hundredths(width.0.max(75));
+        let (class, attributes) = (paint::class(mark), paint::bar(mark, &self.id));
+        format!(
+            r#"<rect x="{x}" y="{y}" width="{width}" height="{BAR}" class="{class}-b" {attributes} stroke-width="{outline}"/>"#
+        )
+    }
+
+    fn arrow(&mut self, arrow: Arrow, tops: &[u64]) {
+        let y = |at: Anchor| tops[at.lane] + at.row as u64 * ROW + ROW / 2;
+        let (x1, y1, x2, y2) =
+            (self.x(arrow.from.at_ns), y(arrow.from), self.x(arrow.to.at_ns), y(arrow.to));
+        let id = &self.id;
+        let (bend, back) = (Hundredths(x1.0 + 1000), Hundredths(x2.0.saturating_sub(1000)));
+        line(
+            &mut self.body,
+            format_args!(
+                r##"<path d="M{x1} {y1}C{bend} {y1} {back} {y2} {x2} {y2}" fill="none" stroke="currentColor" stroke-width="1.5" marker-end="url(#{id}-arrow)"/>"##
+            ),
+        );
+    }
+
+    /// Labels of the ticks and of the shares, below all charts.
+    fn axis(&mut self, bottom: u64) {
+        let baseline = bottom + 15;
+        for tick in &self.layout.ticks {
+            let (x, label) = (self.x(tick.at_ns), &tick.label);
+            line(
+                &mut self.body,
+                format_args!(
+                    r#"<text x="{x}" y="{baseline}" font-size="11" text-anchor="middle">{label}</text>"#
+                ),
+            );
+        }
+        let right = WIDTH - MARGIN;
+        line(
+            &mut self.body,
+            format_args!(
+                r#"<text x="{right}" y="{baseline}" font-size="11" text-anchor="end">busy</text>"#
+            ),
+        );
+    }
+
+    /// Grid lines behind one chart.
+    fn grid(&mut self, top: u64, bottom: u64) {
+        for tick in &self.layout.ticks {
+            let x = self.x(tick.at_ns);
+            line(
+                &mut self.grid,
+                format_args!(
+                    r#"<path d="M{x} {top}V{bottom}" stroke="currentColor" stroke-opacity=".2"/>"#
+                ),
+            );
+        }
+    }
+
+    fn legend(&mut self, top: u64) -> u64 {
+        const SWATCH: u64 = 24;
+        let (mut x, mut y) = (self.left, top + 4);
+        for mark in self.marks.clone() {
+            let width = SWATCH + 6 + text_width(mark.label(), 12);
+            if x + width > WIDTH - MARGIN && x > self.left {
+                (x, y) = (self.left, y + LEGEND_ROW);
+            }
+            let rect = self.rect(mark, Hundredths(x * 100), Hundredths(SWATCH * 100), y);
+            let (after, baseline, label) = (x + SWATCH + 6, y + 12, mark.label());
+            line(
+                &mut self.body,
+                format_args!(
+                    r#"{rect}<text x="{after}" y="{baseline}" font-size="12">{label}</text>"#
+                ),
+            );
+            x += width + 16;
+        }
+        y + LEGEND_ROW
+    }
+
+    fn finish(self, height: u64) -> String {
+        let Self { layout, id, marks, grid, body, single, .. } = self;
+        let mut out = String::new();
+        // An image hides what is in it from assistive technology, so one with parts that take the
+        // focus is a group of images instead.
+        let role = if single { "group" } else { "img" };
+        line(
+            &mut out,
+            format_args!(
+                r#"<svg xmlns="http://www.w3.org/2000/svg" id="{id}" class="swim-timeline" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="{role}" aria-labelledby="{id}-title" font-family="system-ui, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif" fill="currentColor">"#
+            ),
+        );
+        let charts = layout.charts.iter();
+        let name: Vec<String> =
+            charts.map(|c| format!("{}: {}", c.title, duration(c.makespan_ns))).collect();
+        let name = escape(&format!("Timeline. {}", name.join("; ")));
+        line(&mut out, format_args!(r#"<title id="{id}-title">{name}</title>"#));
+        out.push_str(&paint::style(&id, &marks));
+        out.push_str(&paint::definitions(&id, &marks));
+        out.push_str(&grid);
+        out.push_str(&body);
+        out.push_str("</svg>\n");
+        out
+    }
+}
+
+/// What may stand in a bar, the longest first.
+fn letters(bar: &Bar) -> [&str; 2] {
+    match bar.mark {
+        Mark::Kernel => [&bar.name, "K"],
+        Mark::HostToDevice => ["H2D", ""],
+        Mark::DeviceToHost => ["D2H", ""],
+        Mark::DeviceToDevice => ["D2D", ""],
+        Mark::Memset => ["set", ""],
+        Mark::HostFunction => ["function", "f"],
+        Mark::HostWork => ["work", ""],
+        Mark::Call => ["", ""],
+        Mark::Blocked => ["blocked", ""],
+    }
+}
+
+fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
+    let written = writeln!(out, "{text}");
+    debug_assert!(written.is_ok(), "a string takes all that is written to it");
+}

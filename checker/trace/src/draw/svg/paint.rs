@@ -1,0 +1,166 @@
+//! Colours and patterns.
+//!
+//! Of the three kinds that meet most often, kernels are darkest, copies up are in the middle and
+//! copies down are lightest (the other way round on a dark page), so they stay apart in greyscale
+//! and for those who see colours differently. Chevrons point to the device for copies up and away
+//! from it for copies down; time that the host is held is hatched.
+
+use crate::draw::Mark;
+
+/// Whether the page under a drawing is light or dark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Appearance {
+    /// Dark text on a light page.
+    Light,
+    /// Light text on a dark page.
+    Dark,
+}
+
+/// The colours of a mark: of its bar, of pattern and outline on it, and of letters.
+struct Paint {
+    fill: &'static str,
+    ink: &'static str,
+    text: &'static str,
+}
+
+fn paint(mark: Mark, appearance: Appearance) -> Paint {
+    use Appearance::{Dark, Light};
+    let (fill, ink, text) = match (mark, appearance) {
+        (Mark::Kernel, Light) => ("#1f4f94", "#12315f", "#ffffff"),
+        (Mark::Kernel, Dark) => ("#8fbcff", "#d3e5ff", "#0b1f3a"),
+        (Mark::HostToDevice, Light) => ("#f0a63c", "#8f5500", "#2b1800"),
+        (Mark::HostToDevice, Dark) => ("#c77a1c", "#ffe0b3", "#ffffff"),
+        (Mark::DeviceToHost, Light) => ("#c6ead8", "#2b7a56", "#06301d"),
+        (Mark::DeviceToHost, Dark) => ("#1f5a40", "#7fd6ae", "#eafff5"),
+        (Mark::DeviceToDevice, Light) => ("#d9c8f0", "#6a3fa5", "#25104a"),
+        (Mark::DeviceToDevice, Dark) => ("#513282", "#c9aef5", "#f6efff"),
+        (Mark::Memset, Light) => ("#e4e4e4", "#666666", "#1b1b1b"),
+        (Mark::Memset, Dark) => ("#444444", "#b5b5b5", "#ffffff"),
+        (Mark::HostFunction, Light) => ("#f3cfe0", "#a03a6e", "#3d0a24"),
+        (Mark::HostFunction, Dark) => ("#6e2a4c", "#f0a5c8", "#fff0f7"),
+        (Mark::HostWork, Light) => ("#5c6670", "#3a4248", "#ffffff"),
+        (Mark::HostWork, Dark) => ("#b8c0c8", "#e2e6ea", "#15191c"),
+        (Mark::Call, Light) => ("#a9b2ba", "#5c6670", "#15191c"),
+        (Mark::Call, Dark) => ("#6c757d", "#a9b2ba", "#ffffff"),
+        (Mark::Blocked, Light) => ("#fdecea", "#c0392b", "#5a100a"),
+        (Mark::Blocked, Dark) => ("#3d1714", "#ff8f85", "#ffe9e7"),
+    };
+    Paint { fill, ink, text }
+}
+
+/// The name of a mark in classes, ids and custom properties.
+pub(super) fn class(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Kernel => "kernel",
+        Mark::HostToDevice => "h2d",
+        Mark::DeviceToHost => "d2h",
+        Mark::DeviceToDevice => "d2d",
+        Mark::Memset => "memset",
+        Mark::HostFunction => "function",
+        Mark::HostWork => "work",
+        Mark::Call => "call",
+        Mark::Blocked => "blocked",
+    }
+}
+
+/// Side and path of the tile that a mark's pattern repeats; none for plain bars.
+fn pattern(mark: Mark) -> Option<(u32, &'static str)> {
+    match mark {
+        Mark::Kernel | Mark::HostWork | Mark::Call => None,
+        Mark::HostToDevice => Some((8, "M2.5 1L5.5 4L2.5 7")),
+        Mark::DeviceToHost => Some((8, "M5.5 1L2.5 4L5.5 7")),
+        Mark::DeviceToDevice => Some((6, "M0 2H6M0 4.5H6")),
+        Mark::Memset => Some((6, "M2 3H4M3 2V4")),
+        Mark::HostFunction => Some((5, "M2.5 0V5")),
+        Mark::Blocked => Some((6, "M-1.5 1.5L1.5 -1.5M0 6L6 0M4.5 7.5L7.5 4.5")),
+    }
+}
+
+/// Attributes of a bar: what is drawn where styles are not understood.
+pub(super) fn bar(mark: Mark, id: &str) -> String {
+    let Paint { fill, ink, .. } = paint(mark, Appearance::Light);
+    match pattern(mark) {
+        Some(_) => {
+            format!(r#"fill="url(#{id}-{})" stroke="{ink}""#, class(mark))
+        }
+        None => format!(r#"fill="{fill}" stroke="{ink}""#),
+    }
+}
+
+/// Attributes of letters on a bar. A rim in the colour of the bar keeps the pattern off them.
+pub(super) fn text(mark: Mark) -> String {
+    let Paint { fill, text, .. } = paint(mark, Appearance::Light);
+    format!(r#"fill="{text}" stroke="{fill}" stroke-width="3" paint-order="stroke""#)
+}
+
+/// The pattern of each mark, and the head of an arrow.
+pub(super) fn definitions(id: &str, marks: &[Mark]) -> String {
+    let mut out = String::from("<defs>\n");
+    for &mark in marks {
+        let Some((side, path)) = pattern(mark) else { continue };
+        let (class, Paint { fill, ink, .. }) = (class(mark), paint(mark, Appearance::Light));
+        out += &format!(
+            "<pattern id=\"{id}-{class}\" width=\"{side}\" height=\"{side}\" patternUnits=\"userSpaceOnUse\">\
+             <rect width=\"{side}\" height=\"{side}\" class=\"{class}-f\" fill=\"{fill}\"/>\
+             <path d=\"{path}\" class=\"{class}-i\" fill=\"none\" stroke=\"{ink}\" stroke-width=\"1.2\"/>\
+             </pattern>\n"
+        );
+    }
+    out += &format!(
+        "<marker id=\"{id}-arrow\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" \
+         markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0L8 4L0 8Z\" fill=\"currentColor\"/></marker>\n"
+    );
+    out + "</defs>\n"
+}
+
+/// The style sheet of one drawing. Its rules name the drawing, since a style sheet in a page holds
+/// for the whole page.
+pub(super) fn style(id: &str, marks: &[Mark]) -> String {
+    let rules = |appearance| {
+        let rule = |mark: &Mark| {
+            let (class, Paint { fill, ink, text }) = (class(*mark), paint(*mark, appearance));
+            let bar = match pattern(*mark) {
+                Some(_) => String::new(),
+                None => format!("fill:var(--swim-{class},{fill});"),
+            };
+            let (fill, ink, text) = (
+                format!("var(--swim-{class},{fill})"),
+                format!("var(--swim-{class}-ink,{ink})"),
+                format!("var(--swim-{class}-text,{text})"),
+            );
+            let pattern = match pattern(*mark) {
+                Some(_) => {
+                    format!("#{id} .{class}-f{{fill:{fill}}}#{id} .{class}-i{{stroke:{ink}}}")
+                }
+                None => String::new(),
+            };
+            format!(
+                "#{id} .{class}-b{{{bar}stroke:{ink}}}{pattern}\
+                 #{id} .{class}-t{{fill:{text};stroke:{fill}}}\n"
+            )
+        };
+        marks.iter().map(rule).collect::<String>()
+    };
+    let light: String = rules(Appearance::Light);
+    let dark: String = rules(Appearance::Dark);
+    let printed = theme(Appearance::Light);
+    // `:root` is the drawing only where it stands by itself; in a page the page's colours hold.
+    format!(
+        "<style>\n{light}#{id} text{{font-variant-numeric:tabular-nums}}\n\
+         #{id} g:focus{{outline:none}}#{id} g:focus-visible rect{{stroke:currentColor;stroke-width:2.5}}\n\
+         #{id}:root{{color:#1b1b1b;background:#fff}}\n\
+         @media (prefers-color-scheme:dark){{\n{dark}#{id}:root{{color:#e6e6e6;background:#16181d}}\n}}\n\
+         @media print{{#{id}{{{printed}color:#000}}#{id}:root{{background:#fff}}}}\n\
+         </style>\n"
+    )
+}
+
+/// Declarations of the custom properties that colour every drawing, for the rule of a theme:
+/// `.navy { … }`.
+pub fn theme(appearance: Appearance) -> String {
+    let declare = |mark| {
+        let (class, Paint { fill, ink, text }) = (class(mark), paint(mark, appearance));
+        format!("--swim-{class}:{fill};--swim-{class}-ink:{ink};--swim-{class}-text:{text};")
+    };
+    Mark::ALL.into_iter().map(declare).collect()
+}

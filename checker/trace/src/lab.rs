@@ -1,0 +1,119 @@
+//! What the lab asks of the driver beside the driver API: regions, declared host work, the clock.
+//!
+//! The lab sends one [`Request`] through the driver library's extension symbol and gets one
+//! [`Reply`]; both travel as postcard.
+
+use serde::{Deserialize, Serialize};
+
+/// What the lab asks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Request {
+    /// Calls are attributed to source files under this folder, given as an absolute path.
+    Source {
+        /// The exercise's folder.
+        directory: String,
+    },
+    /// One byte in memory stands for this many nominal bytes from now on. Refused on a GPU, where it
+    /// is always 1, and once memory has been allocated.
+    Scale {
+        /// Nominal bytes to a byte.
+        scale: u32,
+    },
+    /// What the device's profile says about speeds, for sizing a task.
+    Speeds,
+    /// The host enters the measured region.
+    RegionBegin(Region),
+    /// The host leaves it.
+    RegionEnd,
+    /// The host declares work of its own.
+    HostWork {
+        /// How long it takes, in ns.
+        ns: u64,
+    },
+    /// What time is it?
+    Clock,
+}
+
+/// What the driver answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Reply {
+    /// Nothing more to say.
+    Done,
+    /// To [`Request::Speeds`].
+    Speeds(Speeds),
+    /// To [`Request::Clock`]: ns since the start of the run.
+    Clock {
+        /// The host's clock, in ns.
+        ns: u64,
+    },
+    /// To [`Request::RegionEnd`]: how the pass through the region went.
+    Trial(crate::record::Trial),
+    /// The request was refused.
+    Refused {
+        /// Why, for the one who reads it on a terminal.
+        why: String,
+    },
+}
+
+/// How fast a device is, as far as the size of a task depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Speeds {
+    /// From page-locked host memory to the device, in bytes per µs.
+    pub host_to_device_bytes_per_us: u64,
+    /// From the device to page-locked host memory, in bytes per µs.
+    pub device_to_host_bytes_per_us: u64,
+    /// Element-rounds of the map kernels on the whole device, per µs.
+    pub map_units_per_us: u64,
+    /// Whether the device is simulated.
+    pub device: Device,
+}
+
+/// Which kind of device answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Device {
+    /// The simulator.
+    Simulated,
+    /// A GPU.
+    Gpu,
+}
+
+/// A measured region.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Region {
+    /// What it is, where a program has regions of several kinds; empty otherwise.
+    pub name: String,
+    /// Whether this pass counts.
+    pub pass: Pass,
+    /// The task whose inputs are filled when the region begins and whose outputs are read when it
+    /// ends; empty if there is none.
+    pub task: String,
+    /// Seed of the inputs.
+    pub seed: u64,
+    /// Memory to be filled.
+    pub inputs: Vec<Buffer>,
+    /// Memory to be poisoned before and read after.
+    pub outputs: Vec<Buffer>,
+}
+
+/// Whether a pass through the region counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Pass {
+    /// It does.
+    #[default]
+    Counts,
+    /// It does not.
+    WarmUp,
+}
+
+/// A part of a task's data, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Buffer {
+    /// Which of the task's arrays, as the task numbers them.
+    pub array: u32,
+    /// First element of the array that is in this buffer.
+    pub first: u64,
+    /// Where: a host address, or a device address.
+    pub address: u64,
+    /// Its size. Elements are 32-bit words.
+    pub bytes: u64,
+}

@@ -1,0 +1,6 @@
+//! Tests of the package from outside.
+
+mod draw;
+mod metrics;
+mod samples;
+mod version;

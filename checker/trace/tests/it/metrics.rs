@@ -1,0 +1,208 @@
+//! Metrics against values that were worked out by hand, and against counting every nanosecond.
+
+use trace::metrics::{Bounds, Coverage, Metrics, Usage, union};
+use trace::timeline::{HostSpan, Interval, SpanKind};
+
+use crate::samples::{DOWN, Dice, INSIDE, KERNEL, SET, UP, timeline};
+
+fn of(region: Option<(u64, u64)>, spans: &[(SpanKind, u64, u64)]) -> Metrics {
+    Metrics::of(&timeline(region, spans))
+}
+
+#[test]
+fn a_union_joins_what_overlaps_or_touches_and_drops_what_is_empty() {
+    let of = |pairs: &[(u64, u64)]| {
+        union(pairs.iter().map(|&(start, end)| Interval::new(start, end)))
+            .iter()
+            .map(|i| (i.start_ns, i.end_ns))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of(&[]), []);
+    assert_eq!(of(&[(5, 5), (7, 6)]), []);
+    assert_eq!(of(&[(4, 6), (0, 2), (2, 3)]), [(0, 3), (4, 6)]);
+    assert_eq!(of(&[(0, 10), (2, 3), (9, 12)]), [(0, 12)]);
+}
+
+#[test]
+fn touching_intervals_have_nothing_in_common() {
+    let cover = |start, end| Coverage::of([Interval::new(start, end)]);
+    assert_eq!(cover(0, 5).intersection(&cover(5, 9)).ns(), 0);
+    assert_eq!(cover(0, 6).intersection(&cover(5, 9)).ns(), 1);
+    let metrics = of(None, &[(UP, 0, 5), (KERNEL, 5, 9)]);
+    assert_eq!((metrics.hidden_copy_ns, metrics.exposed_copy_ns, metrics.idle_ns), (0, 5, 0));
+}
+
+#[test]
+fn an_empty_timeline_has_lengths_of_zero_and_no_shares() {
+    let metrics = of(None, &[]);
+    assert_eq!((metrics.makespan_ns, metrics.busy_ns, metrics.idle_ns), (0, 0, 0));
+    assert_eq!(metrics.hidden_fraction, None);
+    assert_eq!(metrics.overlap_share, None);
+    assert_eq!(metrics.orchestration_efficiency, None);
+    assert_eq!(metrics.communication_efficiency, None);
+}
+
+#[test]
+fn without_copies_there_is_no_hidden_fraction() {
+    let metrics = of(Some((0, 10)), &[(KERNEL, 2, 6), (SET, 0, 1), (INSIDE, 6, 8)]);
+    assert_eq!(metrics.hidden_fraction, None);
+    assert_eq!((metrics.busy_ns, metrics.idle_ns), (7, 3));
+    assert_eq!(metrics.orchestration_efficiency, Some(0.4));
+    assert_eq!(metrics.communication_efficiency, Some(1.0));
+}
+
+#[test]
+fn a_copy_under_a_kernel_is_all_hidden() {
+    let metrics = of(None, &[(KERNEL, 0, 10), (UP, 2, 4), (DOWN, 6, 10)]);
+    assert_eq!((metrics.copies_ns, metrics.hidden_copy_ns, metrics.exposed_copy_ns), (6, 6, 0));
+    assert_eq!(metrics.hidden_fraction, Some(1.0));
+    assert_eq!(metrics.communication_efficiency, Some(1.0));
+}
+
+#[test]
+fn work_in_turn_hides_nothing() {
+    let metrics = of(Some((0, 20)), &[(UP, 0, 4), (KERNEL, 4, 8), (DOWN, 8, 16)]);
+    assert_eq!((metrics.copies_ns, metrics.hidden_copy_ns, metrics.exposed_copy_ns), (12, 0, 12));
+    assert_eq!(metrics.hidden_fraction, Some(0.0));
+    assert_eq!(metrics.overlap_share, Some(0.0));
+    assert_eq!(metrics.orchestration_efficiency, Some(0.8)); // 16 of 20
+    assert_eq!(metrics.communication_efficiency, Some(0.25)); // 4 of 16
+}
+
+#[test]
+fn kernels_at_the_same_time_count_once_in_busy_and_twice_in_work() {
+    let metrics = of(None, &[(KERNEL, 0, 6), (KERNEL, 2, 8), (UP, 7, 11)]);
+    assert_eq!(metrics.kernel, Usage { busy_ns: 8, work_ns: 12 });
+    assert_eq!((metrics.hidden_copy_ns, metrics.hidden_fraction), (1, Some(0.25)));
+}
+
+#[test]
+fn spans_count_as_far_as_they_lie_in_the_region() {
+    let metrics =
+        of(Some((10, 20)), &[(UP, 0, 12), (KERNEL, 11, 30), (DOWN, 25, 40), (SET, 0, 10)]);
+    assert_eq!(metrics.makespan_ns, 10);
+    assert_eq!(metrics.host_to_device, Usage { busy_ns: 2, work_ns: 2 });
+    assert_eq!(metrics.kernel, Usage { busy_ns: 9, work_ns: 9 });
+    assert_eq!((metrics.device_to_host, metrics.memset), (Usage::default(), Usage::default()));
+    assert_eq!((metrics.hidden_copy_ns, metrics.idle_ns), (1, 0));
+}
+
+#[test]
+fn spans_of_no_length_count_nothing() {
+    let metrics = of(Some((0, 10)), &[(UP, 3, 3), (KERNEL, 3, 3), (KERNEL, 0, 5)]);
+    assert_eq!((metrics.copies_ns, metrics.hidden_fraction), (0, None));
+    assert_eq!(metrics.kernel, Usage { busy_ns: 5, work_ns: 5 });
+}
+
+#[test]
+fn the_overlap_share_takes_all_memory_work_and_the_hidden_fraction_only_transfers() {
+    // Busy [0, 10). Kernel [0, 6) meets a memset [0, 1), a copy inside [1, 3), a copy up [5, 10).
+    let metrics = of(None, &[(KERNEL, 0, 6), (SET, 0, 1), (INSIDE, 1, 3), (UP, 5, 10)]);
+    assert_eq!((metrics.overlap_ns, metrics.overlap_share), (4, Some(0.4)));
+    assert_eq!((metrics.hidden_copy_ns, metrics.hidden_fraction), (1, Some(0.2)));
+}
+
+#[test]
+fn all_lanes_is_the_time_in_which_kernel_and_both_directions_ran() {
+    let metrics = of(None, &[(KERNEL, 0, 6), (UP, 2, 9), (DOWN, 4, 5), (DOWN, 5, 12)]);
+    assert_eq!(metrics.all_lanes_ns, 2); // [4, 6)
+}
+
+#[test]
+fn a_host_function_leaves_the_device_idle() {
+    let metrics = of(Some((0, 10)), &[(SpanKind::HostFunction, 0, 8)]);
+    assert_eq!((metrics.busy_ns, metrics.idle_ns), (0, 10));
+}
+
+#[test]
+fn the_host_is_blocked_at_the_end_of_a_call_and_only_inside_the_region() {
+    let mut timeline = timeline(Some((10, 20)), &[]);
+    let host = |start_ns, end_ns, blocked_ns| HostSpan { step: 0, start_ns, end_ns, blocked_ns };
+    timeline.host = vec![host(0, 12, 5), host(12, 14, 0), host(14, 30, 14)];
+    // [7, 12) gives 2, then nothing, then [16, 30) gives 4.
+    assert_eq!(Metrics::of(&timeline).host_blocked_ns, 6);
+    // A claim of more than the call's own length is the call's length.
+    timeline.host = vec![host(12, 15, 100)];
+    assert_eq!(Metrics::of(&timeline).host_blocked_ns, 3);
+}
+
+#[test]
+fn overlap_efficiency_is_0_at_the_serial_time_and_1_at_the_floor_and_not_clamped() {
+    let bounds = Bounds { serial_ns: 24, floor_ns: 10 };
+    assert_eq!(bounds.overlap_efficiency(24), Some(0.0));
+    assert_eq!(bounds.overlap_efficiency(10), Some(1.0));
+    assert_eq!(bounds.overlap_efficiency(17), Some(0.5));
+    assert_eq!(bounds.overlap_efficiency(38), Some(-1.0));
+    assert_eq!(bounds.overlap_efficiency(3), Some(1.5));
+    assert_eq!(bounds.headroom(), Some(14.0 / 24.0));
+}
+
+#[test]
+fn a_task_with_nothing_to_overlap_has_no_overlap_efficiency() {
+    for (serial_ns, floor_ns) in [(10, 10), (9, 10), (0, 0)] {
+        let bounds = Bounds { serial_ns, floor_ns };
+        assert_eq!((bounds.overlap_efficiency(5), bounds.headroom()), (None, None));
+    }
+}
+
+#[test]
+fn random_timelines_agree_with_counting_every_nanosecond() {
+    const KINDS: [SpanKind; 6] = [KERNEL, UP, DOWN, INSIDE, SET, SpanKind::HostFunction];
+    let mut dice = Dice(7);
+    for round in 0..400 {
+        let spans: Vec<_> = (0..dice.roll(25))
+            .map(|_| {
+                let start = dice.roll(150);
+                (KINDS[dice.roll(6) as usize], start, start + dice.roll(40))
+            })
+            .collect();
+        let region = (dice.roll(3) > 0).then(|| {
+            let start = dice.roll(60);
+            (start, start + dice.roll(120))
+        });
+        let timeline = timeline(region, &spans);
+        let extent = timeline.extent();
+        let metrics = Metrics::of(&timeline);
+
+        let [mut kernel, mut up, mut down, mut inside, mut set] = [0; 5];
+        let [mut busy, mut copies, mut hidden, mut overlap, mut all, mut useful] = [0; 6];
+        let mut work = 0;
+        for now in extent.start_ns..extent.end_ns {
+            let running = |kind: SpanKind| {
+                spans.iter().filter(move |&&(k, start, end)| k == kind && start <= now && now < end)
+            };
+            let [k, u, d, i, s] =
+                [KERNEL, UP, DOWN, INSIDE, SET].map(|kind| running(kind).next().is_some());
+            work += running(KERNEL).count() as u64;
+            kernel += u64::from(k);
+            up += u64::from(u);
+            down += u64::from(d);
+            inside += u64::from(i);
+            set += u64::from(s);
+            busy += u64::from(k || u || d || i || s);
+            copies += u64::from(u || d);
+            hidden += u64::from((u || d) && k);
+            overlap += u64::from((u || d || i || s) && k);
+            all += u64::from(u && d && k);
+            useful += u64::from(u || d || k);
+        }
+        let ratio = |a: u64, b: u64| (b > 0).then(|| a as f64 / b as f64);
+
+        assert_eq!(metrics.kernel, Usage { busy_ns: kernel, work_ns: work }, "round {round}");
+        assert_eq!(metrics.host_to_device.busy_ns, up, "round {round}");
+        assert_eq!(metrics.device_to_host.busy_ns, down, "round {round}");
+        assert_eq!(metrics.device_to_device.busy_ns, inside, "round {round}");
+        assert_eq!(metrics.memset.busy_ns, set, "round {round}");
+        assert_eq!(metrics.busy_ns, busy, "round {round}");
+        assert_eq!(metrics.copies_ns, copies, "round {round}");
+        assert_eq!(metrics.hidden_copy_ns, hidden, "round {round}");
+        assert_eq!(metrics.hidden_fraction, ratio(hidden, copies), "round {round}");
+        assert_eq!(metrics.overlap_share, ratio(overlap, busy), "round {round}");
+        assert_eq!(metrics.all_lanes_ns, all, "round {round}");
+        assert_eq!(metrics.orchestration_efficiency, ratio(useful, extent.ns()), "round {round}");
+        assert_eq!(metrics.communication_efficiency, ratio(kernel, useful), "round {round}");
+        assert_eq!(metrics.makespan_ns, metrics.busy_ns + metrics.idle_ns, "round {round}");
+        let parts = metrics.hidden_copy_ns + metrics.exposed_copy_ns;
+        assert_eq!(parts, metrics.copies_ns, "round {round}");
+    }
+}

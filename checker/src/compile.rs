@@ -11,12 +11,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 
+use crate::exercise::Place;
 use crate::interrupt;
 use crate::print::Style;
 use crate::workspace::Workspace;
 
 /// The file name of the driver library, whichever way it was built.
-const DRIVER_FILE: &str = "libswim_driver.so";
+pub(crate) const DRIVER_FILE: &str = "libswim_driver.so";
 
 /// How programs are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +128,22 @@ impl Source {
     }
 }
 
+impl Source {
+    /// Whether the solution of an exercise is there.
+    pub(crate) fn has_solution(&self, place: &Place) -> bool {
+        match self {
+            Self::Cargo(workspace) => {
+                let folder = workspace.root().join("solutions").join(place.name());
+                folder.join("Cargo.toml").is_file()
+            }
+            Self::Prebuilt(folder) => {
+                let name = format!("{}-solution", place.id);
+                folder.join(Optimisation::Dev.folder()).join(name).is_file()
+            }
+        }
+    }
+}
+
 fn prebuilt(folder: &Path, targets: &[Target], optimisation: Optimisation) -> Result<Build> {
     let existing = |path: PathBuf| {
         if !path.is_file() {
@@ -155,17 +172,12 @@ fn driver_override() -> Option<PathBuf> {
 
 /// One line of `cargo build --message-format=json`.
 #[derive(Deserialize)]
-#[serde(tag = "reason", rename_all = "kebab-case")]
+#[serde(tag = "reason")]
 enum Message {
-    CompilerMessage {
-        target: MessageTarget,
-        message: Diagnostic,
-    },
-    CompilerArtifact {
-        target: MessageTarget,
-        filenames: Vec<PathBuf>,
-        executable: Option<PathBuf>,
-    },
+    #[serde(rename = "compiler-message")]
+    Compiler { target: MessageTarget, message: Diagnostic },
+    #[serde(rename = "compiler-artifact")]
+    Artifact { target: MessageTarget, filenames: Vec<PathBuf>, executable: Option<PathBuf> },
     #[serde(other)]
     Other,
 }
@@ -206,14 +218,17 @@ impl Diagnostic {
     /// `aborting due to 2 previous errors` and the like, which say nothing new.
     fn is_epilogue(&self) -> bool {
         self.spans.is_empty()
-            && (self.message.starts_with("aborting due to") || self.message.contains("warnings emitted") || self.message.contains("warning emitted"))
+            && (self.message.starts_with("aborting due to")
+                || self.message.contains("warnings emitted")
+                || self.message.contains("warning emitted"))
     }
 
     fn on_one_line(&self) -> String {
         let code = self.code.as_ref().map(|c| format!("[{}]", c.code)).unwrap_or_default();
-        let place = self.spans.iter().find(|span| span.is_primary).map(|span| {
-            format!(" ({}:{}:{})", span.file_name, span.line_start, span.column_start)
-        });
+        let place =
+            self.spans.iter().find(|span| span.is_primary).map(|span| {
+                format!(" ({}:{}:{})", span.file_name, span.line_start, span.column_start)
+            });
         let message = self.message.lines().next().unwrap_or_default();
         format!("error{code}: {message}{}", place.unwrap_or_default())
     }
@@ -259,14 +274,14 @@ pub(crate) fn cargo(
         // Anything else that a build script or a wrapper prints there is none of our business.
         let Ok(message) = serde_json::from_str(&line) else { continue };
         match message {
-            Message::CompilerArtifact { target, filenames, executable } => {
+            Message::Artifact { target, filenames, executable } => {
                 let driver = filenames.into_iter().find(|path| path.ends_with(DRIVER_FILE));
                 build.driver = build.driver.or(driver);
                 if let Some(executable) = executable {
                     build.executables.insert(target.name, executable);
                 }
             }
-            Message::CompilerMessage { target, message } => {
+            Message::Compiler { target, message } => {
                 let is_own = target.src_path.starts_with(own);
                 match (message.is_error(), is_own) {
                     _ if message.is_epilogue() => {}

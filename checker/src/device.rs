@@ -52,11 +52,12 @@ pub(crate) fn choose(choice: DeviceChoice, profile: Option<&str>) -> Result<Devi
             Err(_) => simulated(),
         },
         DeviceChoice::Gpu if profile.is_some() => {
-            Err(Usage("`--profile` is for the simulated device, not for `--device gpu`".into()).into())
+            Err(Usage("`--profile` is for the simulated device, not for `--device gpu`".into())
+                .into())
         }
-        DeviceChoice::Gpu => gpu()
-            .map(Device::Gpu)
-            .map_err(|error| anyhow!("no usable GPU: {error}{WITHOUT_GPU}")),
+        DeviceChoice::Gpu => {
+            gpu().map(Device::Gpu).map_err(|error| anyhow!("no usable GPU: {error}{WITHOUT_GPU}"))
+        }
     }
 }
 

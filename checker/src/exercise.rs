@@ -1,5 +1,6 @@
 //! Exercises: where they are, what each asks for, and which of them somebody means.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -7,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Usage;
+use crate::grade::score;
 use crate::workspace::Workspace;
 
 /// An exercise's folder: `exercises/NN_name`. The number is its place in the order and nothing else.
@@ -54,8 +56,8 @@ pub(crate) struct Manifest {
     /// What it needs beyond the simulator.
     #[serde(default)]
     pub(crate) needs: Vec<String>,
-    /// The rule that turns the metric into a score.
-    pub(crate) score: Rule,
+    /// How the metric becomes a score.
+    score: Rule,
     /// The programs of the chapter's puzzle.
     #[serde(default)]
     pub(crate) programs: Vec<Puzzle>,
@@ -76,21 +78,12 @@ pub(crate) enum Metric {
     OverlapEfficiency,
 }
 
-impl Metric {
-    /// As people call it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::OverlapEfficiency => "overlap efficiency",
-        }
-    }
-}
-
 /// The rule that turns the metric into a score.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Rule {
+struct Rule {
     /// Which one: a grade names the rule that it was given by.
-    pub(crate) version: u32,
+    version: u32,
 }
 
 /// A program of the chapter's puzzle: run and drawn, never graded.
@@ -188,7 +181,7 @@ fn choose(places: &[Place], wanted: &str) -> Result<usize, Usage> {
     // Shells complete folders to `exercises/01_name/`.
     let name = wanted.trim_end_matches('/').rsplit('/').next().unwrap_or(wanted);
     let exact = |place: &Place| {
-        place.id == name || name.parse() == Ok(place.number) || place.folder.ends_with(name)
+        place.id == name || name.parse() == Ok(place.number) || place.name() == name
     };
     if let Some(index) = places.iter().position(exact) {
         return Ok(index);
@@ -202,7 +195,9 @@ fn choose(places: &[Place], wanted: &str) -> Result<usize, Usage> {
                 begins.iter().map(|&index| format!("`{}`", places[index].id)).collect();
             Err(Usage(format!("`{wanted}` could be {}", names.join(" or "))))
         }
-        _ => Err(Usage(format!("there is no exercise `{wanted}`\n\nhint: {}", advice(places, name)))),
+        _ => {
+            Err(Usage(format!("there is no exercise `{wanted}`\n\nhint: {}", advice(places, name))))
+        }
     }
 }
 
@@ -234,6 +229,11 @@ impl Place {
         Ok(Exercise { place: self, manifest })
     }
 
+    /// Its folder's name, which its solution's folder has too.
+    pub(crate) fn name(&self) -> &OsStr {
+        self.folder.file_name().unwrap_or_default()
+    }
+
     /// The student's file.
     pub(crate) fn file(&self) -> PathBuf {
         self.folder.join("src/lib.rs")
@@ -263,6 +263,13 @@ fn read(path: &Path) -> Result<Manifest> {
         bail!("it is of format {format}, and this checker reads format {FORMAT}{UPDATE}");
     }
     let manifest: Manifest = toml::from_str(&text)?;
+    if manifest.score.version != score::RULE {
+        let Rule { version } = manifest.score;
+        bail!(
+            "its score is of rule {version}, and this checker knows rule {}{UPDATE}",
+            score::RULE
+        );
+    }
     if !(manifest.time_limit_s > 0.0 && manifest.time_limit_s <= LONGEST_S) {
         bail!("`time_limit_s` is {}, not between 0 and {LONGEST_S}", manifest.time_limit_s);
     }

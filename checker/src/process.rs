@@ -118,12 +118,7 @@ fn exits_within(child: &Child, limit: Duration) -> bool {
             // SAFETY: `info` is writable for one `siginfo_t`. WNOWAIT leaves the child to be waited
             // for, so its number stays taken until the group has been killed.
             let result = unsafe {
-                libc::waitid(
-                    libc::P_PID,
-                    pid,
-                    info.as_mut_ptr(),
-                    libc::WEXITED | libc::WNOWAIT,
-                )
+                libc::waitid(libc::P_PID, pid, info.as_mut_ptr(), libc::WEXITED | libc::WNOWAIT)
             };
             if result == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
                 break;
@@ -303,7 +298,7 @@ fn printable(bytes: &[u8]) -> String {
             '\x1b' => {
                 // CSI … final byte; anything else is dropped as a single character.
                 if chars.next_if_eq(&'[').is_some() {
-                    while let Some(c) = chars.next() {
+                    for c in chars.by_ref() {
                         if ('@'..='~').contains(&c) {
                             break;
                         }

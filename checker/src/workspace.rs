@@ -63,10 +63,10 @@ impl Workspace {
 
 fn is_workspace(folder: &Path) -> bool {
     folder.join("exercises").is_dir()
-        && std::fs::read_to_string(folder.join("Cargo.toml"))
-            .is_ok_and(|text| toml::from_str::<toml::Table>(&text).is_ok_and(|manifest| {
-                manifest.contains_key("workspace")
-            }))
+        && std::fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|text| {
+            toml::from_str::<toml::Table>(&text)
+                .is_ok_and(|manifest| manifest.contains_key("workspace"))
+        })
 }
 
 const NOT_ONE: &str = "which is no workspace of exercises

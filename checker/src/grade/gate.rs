@@ -47,7 +47,11 @@ const PANICKED: i32 = 101;
 pub(crate) fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding {
     let failed = |gate, message| Finding::Failed { gate, message };
     let trials = attempt.record().map_or(&[][..], |record| &record.trials);
-    let when = if trials.is_empty() { "before the measured region came to its end" } else { "after the measured region" };
+    let when = if trials.is_empty() {
+        "before the measured region came to its end"
+    } else {
+        "after the measured region"
+    };
     match attempt.ending {
         Ending::OutOfTime => {
             return failed(
@@ -68,10 +72,7 @@ pub(crate) fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding 
         }
         Ending::Exited(0) => {}
         Ending::Exited(status) => {
-            return failed(
-                Gate::Output,
-                format!("the program exited with status {status} {when}"),
-            );
+            return failed(Gate::Output, format!("the program exited with status {status} {when}"));
         }
         Ending::Signalled(signal) => {
             return failed(

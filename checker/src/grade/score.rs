@@ -45,10 +45,12 @@ impl Standard {
 
     /// `100 · clamp((m − b − 0.05·Δ) / (0.9·Δ), 0, 1)`; 0 for a metric that is no number.
     pub(crate) fn score(self, metric: f64) -> f64 {
+        if metric.is_nan() {
+            return 0.0;
+        }
         let delta = self.delta();
         let share = (metric - self.baseline - MARGIN * delta) / (REACH * delta);
-        // `max` takes the other one where one is NaN.
-        100.0 * share.max(0.0).min(1.0)
+        100.0 * share.clamp(0.0, 1.0)
     }
 }
 

@@ -56,9 +56,15 @@ mod tests {
     #[test]
     fn the_interval_leaves_out_as_many_as_the_sign_test_allows() {
         // The table of order statistics for 95 %.
-        for (count, expected) in
-            [(5, None), (6, Some(0)), (7, Some(0)), (8, Some(0)), (9, Some(1)), (12, Some(2)), (20, Some(5))]
-        {
+        for (count, expected) in [
+            (5, None),
+            (6, Some(0)),
+            (7, Some(0)),
+            (8, Some(0)),
+            (9, Some(1)),
+            (12, Some(2)),
+            (20, Some(5)),
+        ] {
             assert_eq!(skipped(count), expected, "{count} values");
         }
     }

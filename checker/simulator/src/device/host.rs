@@ -131,11 +131,17 @@ impl Device {
                 self.submit(step, *stream, Work::Marker, start + cost, None);
                 (cost, Wait::None)
             }
-            Call::AllocHost { bytes, .. } => (
-                host.alloc_host_ns.value + bytes * host.alloc_host_ns_per_mib.value / MIB,
-                Wait::None,
-            ),
-            Call::FreeHost { .. } => (host.free_host_ns.value, Wait::All),
+            Call::AllocHost { block, bytes } => {
+                self.pinned.insert(*block, *bytes);
+                (
+                    host.alloc_host_ns.value + bytes * host.alloc_host_ns_per_mib.value / MIB,
+                    Wait::None,
+                )
+            }
+            Call::FreeHost { block } => {
+                let bytes = self.pinned.remove(block).unwrap_or(0);
+                (host.free_host_ns.value + bytes * host.free_host_ns_per_mib.value / MIB, Wait::All)
+            }
 
             Call::Copy { stream, mode, source, target, bytes } => {
                 let direction = call.direction().expect("a copy has a direction");

@@ -9,14 +9,14 @@ use crate::bounds::TaskWork;
 /// The kernels that can be launched and the tasks that can be set.
 pub trait Library: Send {
     /// The kernel with this name.
-    fn kernel(&self, name: &str) -> Option<&dyn Kernel>;
+    fn kernel(&self, name: &str) -> Option<Box<dyn Kernel>>;
     /// The task with this name, sized for a device of these speeds and cut down by `scale`.
     fn task(&self, name: &str, speeds: &Speeds, scale: u32) -> Option<Box<dyn Task>>;
 }
 
 /// Computes what a kernel leaves behind: from the arguments and what it reads, in the order of
 /// [`Kernel::accesses`], to what it writes. The outputs hold their old contents.
-pub type Twin = fn(arguments: &[u8], inputs: &[&[u8]], outputs: &mut [Vec<u8>]);
+pub type Twin = Box<dyn Fn(&[u8], &[&[u8]], &mut [Vec<u8>]) + Send>;
 
 /// A kernel: what it costs, what it touches, what it computes. Arguments come one after the other, in
 /// the sizes that it states.
@@ -29,12 +29,11 @@ pub trait Kernel {
     fn registers(&self) -> u32;
     /// Static shared memory of a block, in bytes.
     fn shared_bytes(&self) -> u32;
-    /// Threads of a block that it is meant for.
-    fn threads(&self) -> u32;
-    /// The work of a launch, in bytes and units of memory (not nominal).
-    fn work(&self, arguments: &[u8], grid: [u32; 3], block: [u32; 3]) -> KernelWork;
-    /// What a launch touches: reads, then writes.
-    fn accesses(&self, arguments: &[u8]) -> Vec<KernelAccess>;
+    /// The work of a launch, where one byte in memory stands for `scale`: what it does in memory, so
+    /// `1 / scale` of what it does on a device. None if the arguments are too short.
+    fn work(&self, arguments: &[u8], scale: u32) -> Option<KernelWork>;
+    /// What a launch touches: reads, then writes. None if the arguments are too short.
+    fn accesses(&self, arguments: &[u8], scale: u32) -> Option<Vec<KernelAccess>>;
     /// Its twin; none if it is simulated for its time alone.
     fn twin(&self) -> Option<Twin>;
 }
@@ -60,7 +59,7 @@ pub struct KernelAccess {
 }
 
 /// A task: what an exercise sets out to do. It owns the inputs and knows the outputs.
-pub trait Task {
+pub trait Task: Send {
     /// The work that it needs, in nominal bytes and units.
     fn work(&self) -> TaskWork;
     /// The units that it needs of each kernel, by the kernel's name.

@@ -300,7 +300,7 @@ impl Machine {
         Ok(Reply::Entry { function, parameters })
     }
 
-    fn kernel(&self, function: u64) -> Result<&dyn Kernel, Failure> {
+    fn kernel(&self, function: u64) -> Result<Box<dyn Kernel>, Failure> {
         let name = self.names.functions.facts(function)?;
         self.library.kernel(name).ok_or(Failure::bare(code::INVALID_HANDLE))
     }
@@ -327,7 +327,8 @@ impl Machine {
         if grid.contains(&0) || block.contains(&0) || threads > MOST_THREADS {
             return Err(Failure::bare(code::INVALID_VALUE));
         }
-        let accesses = kernel.accesses(arguments);
+        let accesses = kernel.accesses(arguments, self.names.scale);
+        let accesses = accesses.ok_or(Failure::bare(code::INVALID_VALUE))?;
         Ok(Movement::Kernel {
             run: kernel.twin(),
             arguments: arguments.to_vec(),

@@ -279,14 +279,13 @@ impl Names {
             }
             Command::FunctionGet { name, .. } => {
                 let kernel = self.functions.add(number()?, name.clone());
-                let known = library.kernel(name);
-                Call::FunctionGet {
-                    kernel,
-                    name: name.clone(),
-                    rate: known.map_or(String::new(), |known| known.rate().to_owned()),
-                    registers: known.map_or(0, |known| known.registers()),
-                    shared_bytes: known.map_or(0, |known| known.shared_bytes()),
-                }
+                let (rate, registers, shared_bytes) = match library.kernel(name) {
+                    Some(known) => {
+                        (known.rate().to_owned(), known.registers(), known.shared_bytes())
+                    }
+                    None => Default::default(),
+                };
+                Call::FunctionGet { kernel, name: name.clone(), rate, registers, shared_bytes }
             }
             Command::Launch { function, grid, block, shared_bytes, stream, arguments } => {
                 let stream = self.stream(*stream)?;
@@ -302,10 +301,14 @@ impl Names {
                     accesses: Vec::new(),
                 };
                 if let Some(known) = library.kernel(self.functions.facts(*function)?) {
-                    let work = known.work(arguments, *grid, *block);
+                    let missing = || Failure::bare(code::INVALID_VALUE);
+                    let work = known.work(arguments, self.scale).ok_or_else(missing)?;
                     launch.units = self.nominal(work.units);
                     launch.bytes = self.nominal(work.bytes);
-                    launch.accesses = self.accesses(known.accesses(arguments), *function)?;
+                    launch.accesses = self.accesses(
+                        known.accesses(arguments, self.scale).ok_or_else(missing)?,
+                        *function,
+                    )?;
                 }
                 Call::Launch(launch)
             }

@@ -87,7 +87,9 @@ impl Machine {
             match self.library.task(&region.task, &self.speeds(), self.program.scale) {
                 Some(task) => Some(task),
                 None => {
-                    return LabReply::Refused { why: format!("there is no task `{}`", region.task) };
+                    return LabReply::Refused {
+                        why: format!("there is no task `{}`", region.task),
+                    };
                 }
             }
         };

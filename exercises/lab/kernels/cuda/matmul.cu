@@ -183,8 +183,4 @@ __device__ __forceinline__ void matmul(const float* __restrict__ a, const float*
         matmul<ROWS, SLICES>(a, b, c);                                                             \
     }
 
-ENTRY(matmul_1024, 128, 2, 1)
-ENTRY(matmul_1024_t128x64_s1, 128, 1, 1)
-ENTRY(matmul_1024_t128x64_s4, 128, 4, 1)
-ENTRY(matmul_1024_t64x64, 64, 2, 2)
-ENTRY(matmul_1024_t64x64_s4, 64, 4, 2)
+ENTRY(matmul_1024, 64, 2, 2)

@@ -7,11 +7,14 @@
 //!
 //! - [`map`]: integer affine maps iterated per element, one entry per stage of a pipeline.
 //! - [`matmul`]: a matrix product that keeps every SM busy; simulated for its time alone.
+//! - [`task`]: what an exercise sets out to do: sizes, inputs, expected outputs.
 
 pub mod map;
 pub mod matmul;
+pub mod task;
 
 pub use map::{Affine, Stage, map_constants};
+pub use task::Task;
 
 /// One value of a launch's argument list, as the driver reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +105,8 @@ enum Body {
 }
 
 impl Kernel {
-    /// What a launch with these arguments has to do.
+    /// What a launch with these arguments has to do, where one byte in memory stands for `scale`: what
+    /// it has to do in memory, so `1 / scale` of what it does on a device.
     ///
     /// The grid does not change it: both families divide fixed work among whatever blocks there are.
     ///
@@ -110,23 +114,24 @@ impl Kernel {
     ///
     /// When the arguments do not have the types of [`Kernel::parameters`].
     #[must_use]
-    pub fn work(&self, arguments: &[Argument], _grid: [u32; 3]) -> Work {
+    pub fn work(&self, arguments: &[Argument], scale: u32) -> Work {
         match self.body {
             Body::Map(_) => map::work(arguments),
-            Body::Matmul => matmul::work(),
+            Body::Matmul => matmul::work(scale),
         }
     }
 
-    /// The memory that a launch with these arguments touches: reads first, then writes.
+    /// The memory that a launch with these arguments touches, where one byte stands for `scale`: reads
+    /// first, then writes.
     ///
     /// # Panics
     ///
     /// When the arguments do not have the types of [`Kernel::parameters`].
     #[must_use]
-    pub fn accesses(&self, arguments: &[Argument]) -> Vec<Access> {
+    pub fn accesses(&self, arguments: &[Argument], scale: u32) -> Vec<Access> {
         match self.body {
             Body::Map(_) => map::accesses(arguments),
-            Body::Matmul => matmul::accesses(arguments),
+            Body::Matmul => matmul::accesses(arguments, scale),
         }
     }
 
@@ -150,16 +155,11 @@ pub fn find(name: &str) -> Option<&'static Kernel> {
 /// Every kernel, grouped by image.
 #[must_use]
 pub fn all() -> &'static [Kernel] {
-    static ALL: [Kernel; 8] = [
-        map::kernel("map_a", Stage::A),
-        map::kernel("map_b", Stage::B),
-        map::kernel("map_c", Stage::C),
-        // The variants of `matmul_1024`, to be compared on a device.
-        matmul::kernel("matmul_1024", 256, 128, 165, 32_768),
-        matmul::kernel("matmul_1024_t128x64_s1", 128, 128, 187, 25_088),
-        matmul::kernel("matmul_1024_t128x64_s4", 512, 128, 128, 32_768),
-        matmul::kernel("matmul_1024_t64x64", 128, 256, 167, 16_896),
-        matmul::kernel("matmul_1024_t64x64_s4", 256, 256, 128, 16_896),
+    static ALL: [Kernel; 4] = [
+        map::kernel(Stage::A),
+        map::kernel(Stage::B),
+        map::kernel(Stage::C),
+        matmul::kernel("matmul_1024", 128, 256, 167, 16_896),
     ];
     &ALL
 }
@@ -233,7 +233,7 @@ mod tests {
                 })
                 .collect();
             let modes: Vec<_> =
-                kernel.accesses(&arguments).iter().map(|access| access.mode).collect();
+                kernel.accesses(&arguments, 1).iter().map(|access| access.mode).collect();
             let first_write =
                 modes.iter().position(|mode| *mode == Mode::Write).expect("it writes");
             assert!(

@@ -36,6 +36,16 @@ pub enum Stage {
 impl Stage {
     /// All stages, in order.
     pub const ALL: [Self; 3] = [Self::A, Self::B, Self::C];
+
+    /// The name of its entry.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::A => "map_a",
+            Self::B => "map_b",
+            Self::C => "map_c",
+        }
+    }
 }
 
 /// The map that one round of a stage applies.
@@ -98,9 +108,9 @@ impl Affine {
     }
 }
 
-pub(crate) const fn kernel(name: &'static str, stage: Stage) -> Kernel {
+pub(crate) const fn kernel(stage: Stage) -> Kernel {
     Kernel {
-        name,
+        name: stage.name(),
         image: IMAGE,
         parameters: &[Parameter::Pointer, Parameter::Pointer, Parameter::U32, Parameter::U32],
         rate: "map",
@@ -343,11 +353,11 @@ mod tests {
             Argument::U32(u32::MAX),
             Argument::U32(u32::MAX),
         ];
-        let work = kernel.work(&arguments, [1, 1, 1]);
+        let work = kernel.work(&arguments, 1);
         assert_eq!(work.units, u64::from(u32::MAX) * u64::from(u32::MAX));
         assert_eq!(work.bytes, 8 * u64::from(u32::MAX));
         assert_eq!(
-            kernel.accesses(&arguments),
+            kernel.accesses(&arguments, 1),
             [
                 Access { pointer: 16, bytes: 4 * u64::from(u32::MAX), mode: Mode::Read },
                 Access { pointer: 64, bytes: 4 * u64::from(u32::MAX), mode: Mode::Write },

@@ -1,0 +1,49 @@
+//! Names and descriptions of result codes.
+
+use std::ffi::{CStr, c_char};
+
+use super::{CUresult, answers, code};
+
+/// Code, name, description: those that this library gives, worded as `cuda.h` words them.
+const ERRORS: [(CUresult, &CStr, &CStr); 18] = [
+    (0, c"CUDA_SUCCESS", c"no error"),
+    (1, c"CUDA_ERROR_INVALID_VALUE", c"invalid argument"),
+    (2, c"CUDA_ERROR_OUT_OF_MEMORY", c"out of memory"),
+    (3, c"CUDA_ERROR_NOT_INITIALIZED", c"initialization error"),
+    (100, c"CUDA_ERROR_NO_DEVICE", c"no CUDA-capable device is detected"),
+    (101, c"CUDA_ERROR_INVALID_DEVICE", c"invalid device ordinal"),
+    (200, c"CUDA_ERROR_INVALID_IMAGE", c"device kernel image is invalid"),
+    (201, c"CUDA_ERROR_INVALID_CONTEXT", c"invalid device context"),
+    (218, c"CUDA_ERROR_INVALID_PTX", c"a PTX JIT compilation failed"),
+    (301, c"CUDA_ERROR_FILE_NOT_FOUND", c"file not found"),
+    (400, c"CUDA_ERROR_INVALID_HANDLE", c"invalid resource handle"),
+    (500, c"CUDA_ERROR_NOT_FOUND", c"named symbol not found"),
+    (600, c"CUDA_ERROR_NOT_READY", c"device not ready"),
+    (700, c"CUDA_ERROR_ILLEGAL_ADDRESS", c"an illegal memory access was encountered"),
+    (701, c"CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", c"too many resources requested for launch"),
+    (800, c"CUDA_ERROR_NOT_PERMITTED", c"operation not permitted"),
+    (801, c"CUDA_ERROR_NOT_SUPPORTED", c"operation not supported"),
+    (999, c"CUDA_ERROR_UNKNOWN", c"unknown error"),
+];
+
+fn find(error: CUresult) -> Option<&'static (CUresult, &'static CStr, &'static CStr)> {
+    ERRORS.iter().find(|(code, ..)| *code == error)
+}
+
+answers! {
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__ERROR.html>
+    fn cuGetErrorName(error: CUresult, name: *mut *const c_char) require name; {
+        let Some((_, found, _)) = find(error) else { return code::INVALID_VALUE };
+        // SAFETY: checked not to be null; the caller gives room for a pointer.
+        unsafe { *name = found.as_ptr() };
+        code::SUCCESS
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__ERROR.html>
+    fn cuGetErrorString(error: CUresult, text: *mut *const c_char) require text; {
+        let Some((_, _, found)) = find(error) else { return code::INVALID_VALUE };
+        // SAFETY: checked not to be null; the caller gives room for a pointer.
+        unsafe { *text = found.as_ptr() };
+        code::SUCCESS
+    }
+}

@@ -1,0 +1,93 @@
+//! The C functions of the driver API, and nothing else: arguments in, a `CUresult` out.
+//!
+//! `calls!` writes those that become commands, `answers!` those that the library answers by itself.
+//! On a GPU both go to the real driver. All others are in `passed_through`.
+
+mod context;
+mod copy;
+mod device;
+mod error;
+mod event;
+mod memory;
+mod module;
+pub(crate) mod passed_through;
+mod stream;
+
+pub(crate) use simulator::machine::code;
+
+/// A `CUresult`.
+pub(crate) type CUresult = u32;
+/// Any of the API's opaque pointers, and device addresses.
+pub(crate) type Handle = u64;
+
+/// Defines calls that become commands.
+///
+/// `require` lists pointers that must not be null; `command` is what is asked; `gpu` is the reply that
+/// can be read off after the real driver has been called; `sim` says what to do with the simulated
+/// device's reply.
+macro_rules! calls {
+    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) {
+        $(require $($required:ident),+;)?
+        command $command:expr;
+        $(gpu $reply:expr;)?
+        $(sim $pattern:pat => $write:expr;)?
+    })*) => {$(
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> $crate::abi::CUresult {
+            $($(if $required.is_null() { return $crate::abi::code::INVALID_VALUE; })+)?
+            if let Some(gpu) = $crate::call::gpu() {
+                let Some(real) = gpu.symbol(stringify!($name)) else {
+                    return $crate::abi::code::NOT_SUPPORTED;
+                };
+                // SAFETY: the real driver's function of this name has this signature.
+                let real: unsafe extern "C" fn($($type),*) -> $crate::abi::CUresult =
+                    unsafe { std::mem::transmute(real) };
+                return gpu.call(
+                    $command,
+                    // SAFETY: the caller's duties are those of the real function.
+                    || unsafe { real($($argument),*) },
+                    || calls!(@reply $($reply)?),
+                );
+            }
+            match $crate::call::issue($command) {
+                Ok(reply) => calls!(@answer reply $($pattern => $write)?),
+                Err(code) => code,
+            }
+        }
+    )*};
+    (@reply) => { simulator::machine::Reply::Done };
+    (@reply $reply:expr) => { $reply };
+    (@answer $given:ident) => {{ let _ = $given; $crate::abi::code::SUCCESS }};
+    (@answer $given:ident $pattern:pat => $write:expr) => {
+        match $given {
+            $pattern => { $write; $crate::abi::code::SUCCESS }
+            _ => $crate::abi::code::UNKNOWN,
+        }
+    };
+}
+
+/// Defines calls that the library answers by itself on the simulated device: they take no time and
+/// order nothing.
+macro_rules! answers {
+    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(require $($required:ident),+;)? $body:block)*) => {$(
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> $crate::abi::CUresult {
+            if let Some(gpu) = $crate::call::gpu() {
+                let Some(real) = gpu.symbol(stringify!($name)) else {
+                    return $crate::abi::code::NOT_SUPPORTED;
+                };
+                // SAFETY: the real driver's function of this name has this signature.
+                let real: unsafe extern "C" fn($($type),*) -> $crate::abi::CUresult =
+                    unsafe { std::mem::transmute(real) };
+                // SAFETY: the caller's duties are those of the real function.
+                return unsafe { real($($argument),*) };
+            }
+            $($(if $required.is_null() { return $crate::abi::code::INVALID_VALUE; })+)?
+            $body
+        }
+    )*};
+}
+
+pub(crate) use {answers, calls};

@@ -1,0 +1,79 @@
+//! Streams.
+
+use std::ffi::{c_int, c_void};
+
+use simulator::machine::{Command, Reply};
+use trace::program::StreamKind;
+
+use super::{Handle, calls};
+
+/// `CU_STREAM_NON_BLOCKING`
+const NON_BLOCKING: u32 = 1;
+
+fn kind(flags: u32) -> StreamKind {
+    if flags & NON_BLOCKING == 0 { StreamKind::Blocking } else { StreamKind::NonBlocking }
+}
+
+calls! {
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
+    fn cuStreamCreate(stream: *mut Handle, flags: u32) {
+        require stream;
+        command Command::StreamCreate { kind: kind(flags), priority: 0 };
+        // SAFETY: the real driver has just written it.
+        gpu Reply::Number(unsafe { *stream });
+        // SAFETY: checked not to be null; the caller gives room for a handle.
+        sim Reply::Number(handle) => unsafe { *stream = handle };
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
+    fn cuStreamCreateWithPriority(stream: *mut Handle, flags: u32, priority: c_int) {
+        require stream;
+        command Command::StreamCreate { kind: kind(flags), priority };
+        // SAFETY: the real driver has just written it.
+        gpu Reply::Number(unsafe { *stream });
+        // SAFETY: checked not to be null; the caller gives room for a handle.
+        sim Reply::Number(handle) => unsafe { *stream = handle };
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
+    fn cuStreamDestroy_v2(stream: Handle) {
+        command Command::StreamDestroy { stream };
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
+    fn cuStreamSynchronize(stream: Handle) {
+        command Command::StreamSynchronize { stream };
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
+    fn cuStreamQuery(stream: Handle) {
+        command Command::StreamQuery { stream };
+    }
+
+    /// Of the flags, only 0 exists outside capture.
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
+    fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: u32) {
+        command { let _ = flags; Command::StreamWait { stream, event } };
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
+    fn cuStreamGetPriority(stream: Handle, priority: *mut c_int) {
+        require priority;
+        command Command::StreamFacts { stream };
+        // SAFETY: checked not to be null; the caller gives room for an int.
+        sim Reply::Stream { priority: found, .. } => unsafe { *priority = found };
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
+    fn cuStreamGetFlags(stream: Handle, flags: *mut u32) {
+        require flags;
+        command Command::StreamFacts { stream };
+        // SAFETY: checked not to be null; the caller gives room for an int.
+        sim Reply::Stream { kind, .. } => unsafe { *flags = u32::from(kind == StreamKind::NonBlocking) };
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html>
+    fn cuLaunchHostFunc(stream: Handle, function: Handle, data: *mut c_void) {
+        command Command::HostFunction { stream, function, data: data as u64 };
+    }
+}

@@ -1,0 +1,143 @@
+//! A mailbox in shared memory: two processes take turns.
+//!
+//! One word says whose turn it is. The side that waits spins for a bounded time, since the other
+//! usually answers within a microsecond, and then sleeps on a futex.
+
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use simulator::machine::PINNED_BYTES;
+
+use super::Mapping;
+
+/// The student's process writes, the device process waits.
+pub(super) const CLIENT: u32 = 0;
+/// The other way round.
+pub(super) const SERVER: u32 = 1;
+/// One side is gone.
+const CLOSED: u32 = 2;
+
+/// Layout of the shared memory, in bytes: the words, a message, a window for data, page-locked memory.
+const WORDS: u64 = 4096;
+const MESSAGE: u64 = 1 << 20;
+/// Data that is moved in or out of ordinary memory goes through here, a window at a time.
+pub(super) const WINDOW: u64 = 1 << 20;
+const HEADER: u64 = WORDS + MESSAGE + WINDOW;
+/// All of it.
+pub(super) const SIZE: u64 = HEADER + PINNED_BYTES;
+
+/// How often the turn is looked at before sleeping: about 20 µs, many times a round trip between two
+/// cores (0.5 µs) and little enough not to matter where both sides share one.
+const SPINS: u32 = 4000;
+/// A sleeper looks around this often, so that a lost peer is noticed.
+const NAP: Duration = Duration::from_millis(100);
+
+/// One side's view of the mailbox.
+pub(super) struct Mailbox {
+    header: Mapping,
+    me: u32,
+}
+
+/// The other side is gone.
+pub(super) struct Gone;
+
+impl Mailbox {
+    /// Maps the mailbox and the page-locked memory behind it.
+    pub(super) fn open(memory: &OwnedFd, me: u32) -> Result<(Self, Mapping), String> {
+        let header = Mapping::new(memory, 0, HEADER)?;
+        let pinned = Mapping::new(memory, HEADER, PINNED_BYTES)?;
+        Ok((Self { header, me }, pinned))
+    }
+
+    fn word(&self, index: usize) -> &AtomicU32 {
+        // SAFETY: the words are aligned, inside the mapping, and only ever used as atomics.
+        unsafe { &*self.header.start.cast::<AtomicU32>().add(index) }
+    }
+
+    fn turn(&self) -> &AtomicU32 {
+        self.word(0)
+    }
+
+    fn length(&self) -> &AtomicU32 {
+        self.word(1)
+    }
+
+    /// The window for data.
+    pub(super) fn window(&self) -> *mut u8 {
+        // SAFETY: inside the mapping.
+        unsafe { self.header.start.add((WORDS + MESSAGE) as usize) }
+    }
+
+    /// Writes a message and passes the turn.
+    pub(super) fn send<T: Serialize>(&mut self, message: &T) -> Result<(), Gone> {
+        // SAFETY: it is this side's turn, so nobody else touches the message.
+        let room = unsafe {
+            std::slice::from_raw_parts_mut(self.header.start.add(WORDS as usize), MESSAGE as usize)
+        };
+        let length = postcard::to_slice(message, room).map_err(|_| Gone)?.len();
+        self.length().store(length as u32, Ordering::Relaxed);
+        let other = 1 - self.me;
+        if self
+            .turn()
+            .compare_exchange(self.me, other, Ordering::Release, Ordering::Relaxed)
+            .is_err()
+        {
+            return Err(Gone);
+        }
+        futex_wake(self.turn());
+        Ok(())
+    }
+
+    /// Waits for the turn and reads the message. `alive` is asked now and then whether to go on.
+    pub(super) fn receive<T: DeserializeOwned>(
+        &mut self,
+        mut alive: impl FnMut() -> bool,
+    ) -> Result<T, Gone> {
+        let mut spins = 0;
+        loop {
+            let turn = self.turn().load(Ordering::Acquire);
+            if turn == self.me {
+                break;
+            }
+            if turn == CLOSED {
+                return Err(Gone);
+            }
+            if spins < SPINS {
+                spins += 1;
+                std::hint::spin_loop();
+            } else {
+                if !alive() {
+                    return Err(Gone);
+                }
+                futex_wait(self.turn(), turn, NAP);
+            }
+        }
+        let length = (self.length().load(Ordering::Relaxed) as usize).min(MESSAGE as usize);
+        // SAFETY: it is this side's turn. The bytes are the other side's: they are parsed, not trusted.
+        let bytes =
+            unsafe { std::slice::from_raw_parts(self.header.start.add(WORDS as usize), length) };
+        postcard::from_bytes(bytes).map_err(|_| Gone)
+    }
+
+    /// Tells the other side that there will be no more messages.
+    pub(super) fn close(&self) {
+        self.turn().store(CLOSED, Ordering::Release);
+        futex_wake(self.turn());
+    }
+}
+
+fn futex_wait(word: &AtomicU32, value: u32, at_most: Duration) {
+    let timeout = libc::timespec { tv_sec: 0, tv_nsec: at_most.as_nanos() as libc::c_long };
+    // SAFETY: the word is mapped for the life of the process.
+    unsafe {
+        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const timeout)
+    };
+}
+
+fn futex_wake(word: &AtomicU32) {
+    // SAFETY: as above.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, 1) };
+}

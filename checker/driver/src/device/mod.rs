@@ -1,0 +1,216 @@
+//! The simulated device, in this process or in another.
+//!
+//! Either way the machine sees the student's process through [`Host`] alone: page-locked memory is a
+//! memfd that both sides map, ordinary memory is reached by address here and by asking back there.
+
+mod mailbox;
+mod remote;
+mod serve;
+
+use std::ffi::c_void;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
+
+use simulator::machine::{Host, Machine, PINNED_BYTES, Reply, Request};
+use simulator::{Profile, Schedule};
+use trace::lab;
+use trace::run;
+
+pub(crate) use serve::{make_memory, serve};
+
+use crate::library::Library;
+
+/// The way to the machine.
+pub(crate) enum Link {
+    /// In this process.
+    Local(Box<Local>),
+    /// In another.
+    Remote(remote::Remote),
+}
+
+impl Link {
+    pub(crate) fn execute(&mut self, request: &Request) -> Reply {
+        match self {
+            Link::Local(local) => {
+                let reply = local.machine.execute(request, &mut local.host);
+                after(&local.machine, &reply);
+                reply
+            }
+            Link::Remote(remote) => remote.execute(request),
+        }
+    }
+}
+
+/// A machine in this process.
+pub(crate) struct Local {
+    machine: Machine,
+    host: LocalHost,
+}
+
+/// Connects to the machine that the environment asks for.
+pub(crate) fn connect() -> Result<(Link, Pinned), String> {
+    match std::env::var(run::MACHINE).as_deref() {
+        Err(_) | Ok(run::MACHINE_IN_PROCESS) => {
+            let memory = shared_memory(PINNED_BYTES)?;
+            let pinned = Pinned(Mapping::new(&memory, 0, PINNED_BYTES)?);
+            // The machine uses a mapping of its own, here as in another process.
+            let host = LocalHost { pinned: Mapping::new(&memory, 0, PINNED_BYTES)? };
+            let machine = new_machine()?;
+            Ok((Link::Local(Box::new(Local { machine, host })), pinned))
+        }
+        Ok(descriptor) => {
+            let (remote, pinned) = remote::Remote::open(descriptor)?;
+            Ok((Link::Remote(remote), Pinned(pinned)))
+        }
+    }
+}
+
+/// A machine as the environment asks for it.
+fn new_machine() -> Result<Machine, String> {
+    let profile = profile()?;
+    let schedule = match std::env::var(run::SCHEDULE) {
+        Err(_) => Schedule::Exact,
+        Ok(seed) => Schedule::Perturbed(
+            seed.parse()
+                .map_err(|_| format!("`{}` is `{seed}`, but a seed is a number", run::SCHEDULE))?,
+        ),
+    };
+    Ok(Machine::new(profile, schedule, Box::new(Library)))
+}
+
+/// The profile that the environment names, or the H200's.
+pub(crate) fn profile() -> Result<Profile, String> {
+    let (name, text) = match std::env::var(run::PROFILE) {
+        Err(_) => ("the built-in profile".to_owned(), Profile::H200.to_owned()),
+        Ok(path) => {
+            let text = std::fs::read_to_string(Path::new(&path))
+                .map_err(|error| format!("cannot read the profile `{path}`: {error}"))?;
+            (format!("`{path}`"), text)
+        }
+    };
+    toml::from_str(&text).map_err(|error| format!("{name} is not a device profile: {error}"))
+}
+
+/// What follows a command: at the end of a region the run is written down.
+fn after(machine: &Machine, reply: &Reply) {
+    if let Reply::Lab(lab::Reply::Trial(_)) = reply
+        && let Some(path) = std::env::var_os(run::RECORD)
+    {
+        crate::extension::write_record(Path::new(&path), &machine.record());
+    }
+}
+
+/// Page-locked memory, as this process maps it.
+pub(crate) struct Pinned(Mapping);
+
+impl Pinned {
+    /// The address of what lies at `offset`.
+    pub(crate) fn address(&self, offset: u64) -> *mut c_void {
+        // SAFETY: the machine gives offsets inside the mapping.
+        unsafe { self.0.start.add(offset as usize).cast() }
+    }
+
+    /// The offset of what lies at `address`; none if it is not in here.
+    pub(crate) fn offset(&self, address: u64) -> Option<u64> {
+        address.checked_sub(self.0.start as u64).filter(|&offset| offset < PINNED_BYTES)
+    }
+}
+
+/// Shared memory, mapped for the life of the process.
+pub(crate) struct Mapping {
+    start: *mut u8,
+}
+
+// SAFETY: the mapping is never unmapped, and the driver's lock orders what goes through it.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    fn new(memory: &OwnedFd, offset: u64, bytes: u64) -> Result<Self, String> {
+        // SAFETY: a new mapping of a file of our own, at an address of the kernel's choice.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes as usize,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_NORESERVE,
+                memory.as_raw_fd(),
+                offset as libc::off_t,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(format!("cannot map shared memory: {}", std::io::Error::last_os_error()));
+        }
+        Ok(Self { start: start.cast() })
+    }
+}
+
+/// Memory that two processes can map, of a size that neither can change.
+fn shared_memory(bytes: u64) -> Result<OwnedFd, String> {
+    let failed =
+        |what: &str| format!("cannot {what} shared memory: {}", std::io::Error::last_os_error());
+    // SAFETY: the name is a C string; the descriptor is ours if it is one.
+    let memory = unsafe {
+        let descriptor = libc::memfd_create(
+            c"swim-pinned".as_ptr(),
+            libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING,
+        );
+        if descriptor < 0 {
+            return Err(failed("make"));
+        }
+        OwnedFd::from_raw_fd(descriptor)
+    };
+    let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+    // SAFETY: plain calls on a descriptor of our own.
+    let done = unsafe {
+        libc::ftruncate(memory.as_raw_fd(), bytes as libc::off_t) == 0
+            && libc::fcntl(memory.as_raw_fd(), libc::F_ADD_SEALS, seals) == 0
+    };
+    if done { Ok(memory) } else { Err(failed("size")) }
+}
+
+/// This process, as a machine inside it sees it.
+struct LocalHost {
+    pinned: Mapping,
+}
+
+impl Host for LocalHost {
+    fn read(&mut self, address: u64, bytes: &mut [u8]) {
+        // SAFETY: the student's program says that this memory is there, as it does to a real driver.
+        unsafe {
+            std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len())
+        }
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) {
+        // SAFETY: as above.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) }
+    }
+
+    fn read_pinned(&mut self, offset: u64, bytes: &mut [u8]) {
+        // SAFETY: the machine checks that the range is in what it gave out.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                self.pinned.start.add(offset as usize),
+                bytes.as_mut_ptr(),
+                bytes.len(),
+            );
+        }
+    }
+
+    fn write_pinned(&mut self, offset: u64, bytes: &[u8]) {
+        // SAFETY: as above.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                bytes.as_ptr(),
+                self.pinned.start.add(offset as usize),
+                bytes.len(),
+            );
+        }
+    }
+
+    fn call(&mut self, function: u64, data: u64) {
+        crate::call::run_host_function(function, data);
+    }
+}

@@ -1,0 +1,108 @@
+//! The device process's side: the machine, behind a mailbox.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use simulator::machine::Host;
+
+use super::Mapping;
+use super::mailbox::{Mailbox, SERVER, SIZE, WINDOW};
+use super::remote::{ToClient, ToServer, Upcall};
+
+/// Makes the shared memory that both processes map. The descriptor is inherited by children.
+pub(crate) fn make_memory() -> Result<OwnedFd, String> {
+    let memory = super::shared_memory(SIZE)?;
+    // SAFETY: a plain call on a descriptor of our own.
+    unsafe { libc::fcntl(memory.as_raw_fd(), libc::F_SETFD, 0) };
+    Ok(memory)
+}
+
+/// Serves one run, until the student's process or the one that started this one is gone.
+pub(crate) fn serve(memory: &OwnedFd) -> Result<(), String> {
+    let (mut mailbox, pinned) = Mailbox::open(memory, SERVER)?;
+    let mut machine = super::new_machine()?;
+    // SAFETY: takes nothing and cannot fail.
+    let parent = unsafe { libc::getppid() };
+    // SAFETY: as above.
+    let alive = || unsafe { libc::getppid() } == parent;
+    while let Ok(ToServer::Request(request)) = mailbox.receive(alive) {
+        let mut host = RemoteHost { mailbox: &mut mailbox, pinned: &pinned, gone: false };
+        let reply = machine.execute(&request, &mut host);
+        if host.gone {
+            break;
+        }
+        super::after(&machine, &reply);
+        if mailbox.send(&ToClient::Reply(reply)).is_err() {
+            break;
+        }
+    }
+    mailbox.close();
+    Ok(())
+}
+
+/// The student's process, as a machine in this one sees it.
+struct RemoteHost<'a> {
+    mailbox: &'a mut Mailbox,
+    pinned: &'a Mapping,
+    gone: bool,
+}
+
+impl RemoteHost<'_> {
+    fn ask(&mut self, upcall: Upcall) {
+        if self.gone {
+            return;
+        }
+        let asked = self.mailbox.send(&ToClient::Upcall(upcall));
+        let answered = asked.and_then(|()| self.mailbox.receive::<ToServer>(|| true));
+        self.gone = !matches!(answered, Ok(ToServer::Answered));
+    }
+}
+
+impl Host for RemoteHost<'_> {
+    fn read(&mut self, address: u64, bytes: &mut [u8]) {
+        for (index, part) in bytes.chunks_mut(WINDOW as usize).enumerate() {
+            let address = address + index as u64 * WINDOW;
+            self.ask(Upcall::Read { address, bytes: part.len() as u64 });
+            // SAFETY: the window is mapped and at least as long as the part.
+            unsafe {
+                std::ptr::copy_nonoverlapping(self.mailbox.window(), part.as_mut_ptr(), part.len())
+            };
+        }
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) {
+        for (index, part) in bytes.chunks(WINDOW as usize).enumerate() {
+            let address = address + index as u64 * WINDOW;
+            // SAFETY: the window is mapped and at least as long as the part.
+            unsafe {
+                std::ptr::copy_nonoverlapping(part.as_ptr(), self.mailbox.window(), part.len())
+            };
+            self.ask(Upcall::Write { address, bytes: part.len() as u64 });
+        }
+    }
+
+    fn read_pinned(&mut self, offset: u64, bytes: &mut [u8]) {
+        // SAFETY: the machine checks that the range is in what it gave out.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                self.pinned.start.add(offset as usize),
+                bytes.as_mut_ptr(),
+                bytes.len(),
+            );
+        }
+    }
+
+    fn write_pinned(&mut self, offset: u64, bytes: &[u8]) {
+        // SAFETY: as above.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                bytes.as_ptr(),
+                self.pinned.start.add(offset as usize),
+                bytes.len(),
+            );
+        }
+    }
+
+    fn call(&mut self, function: u64, data: u64) {
+        self.ask(Upcall::Call { function, data });
+    }
+}

@@ -1,0 +1,127 @@
+//! The lab's kernels and tasks, as the simulator wants to see them.
+
+use kernels::{Argument, Kernel, Mode, Parameter};
+use simulator::bounds::TaskWork;
+use simulator::machine::{self, KernelAccess, KernelWork, Twin};
+use trace::lab::Speeds;
+use trace::program::AccessKind;
+
+/// All kernels and tasks of the lab.
+pub(crate) struct Library;
+
+/// A kernel of the lab.
+struct Known(&'static Kernel);
+
+impl machine::Library for Library {
+    fn kernel(&self, name: &str) -> Option<Box<dyn machine::Kernel>> {
+        kernels::find(name).map(|kernel| Box::new(Known(kernel)) as Box<dyn machine::Kernel>)
+    }
+
+    fn task(&self, name: &str, speeds: &Speeds, scale: u32) -> Option<Box<dyn machine::Task>> {
+        let speeds = kernels::task::Speeds {
+            host_to_device_bytes_per_us: speeds.host_to_device_bytes_per_us,
+            device_to_host_bytes_per_us: speeds.device_to_host_bytes_per_us,
+            map_units_per_us: speeds.map_units_per_us,
+        };
+        kernels::Task::find(name, &speeds, scale)
+            .map(|task| Box::new(Set(task)) as Box<dyn machine::Task>)
+    }
+}
+
+/// The arguments of a launch, from their bytes; none if there are too few.
+fn arguments(kernel: &Kernel, mut bytes: &[u8]) -> Option<Vec<Argument>> {
+    let mut arguments = Vec::new();
+    for parameter in kernel.parameters {
+        let (argument, rest) = match parameter {
+            Parameter::Pointer => {
+                let (first, rest) = bytes.split_first_chunk()?;
+                (Argument::Pointer(u64::from_le_bytes(*first)), rest)
+            }
+            Parameter::U32 => {
+                let (first, rest) = bytes.split_first_chunk()?;
+                (Argument::U32(u32::from_le_bytes(*first)), rest)
+            }
+        };
+        arguments.push(argument);
+        bytes = rest;
+    }
+    Some(arguments)
+}
+
+impl machine::Kernel for Known {
+    fn parameter_sizes(&self) -> Vec<u8> {
+        let size = |parameter: &Parameter| match parameter {
+            Parameter::Pointer => 8,
+            Parameter::U32 => 4,
+        };
+        self.0.parameters.iter().map(size).collect()
+    }
+
+    fn rate(&self) -> &str {
+        self.0.rate
+    }
+
+    fn registers(&self) -> u32 {
+        self.0.registers
+    }
+
+    fn shared_bytes(&self) -> u32 {
+        self.0.shared_bytes
+    }
+
+    fn work(&self, bytes: &[u8], scale: u32) -> Option<KernelWork> {
+        let work = self.0.work(&arguments(self.0, bytes)?, scale);
+        Some(KernelWork { units: work.units, bytes: work.bytes })
+    }
+
+    fn accesses(&self, bytes: &[u8], scale: u32) -> Option<Vec<KernelAccess>> {
+        let accesses = self.0.accesses(&arguments(self.0, bytes)?, scale);
+        let access = |access: kernels::Access| KernelAccess {
+            kind: match access.mode {
+                Mode::Read => AccessKind::Read,
+                Mode::Write => AccessKind::Write,
+            },
+            address: access.pointer,
+            bytes: access.bytes,
+        };
+        Some(accesses.into_iter().map(access).collect())
+    }
+
+    fn twin(&self) -> Option<Twin> {
+        let (kernel, twin) = (self.0, self.0.twin()?);
+        Some(Box::new(move |bytes, inputs, outputs| {
+            if let Some(arguments) = arguments(kernel, bytes) {
+                twin(&arguments, inputs, outputs);
+            }
+        }))
+    }
+}
+
+/// A task of the lab.
+struct Set(kernels::Task);
+
+impl machine::Task for Set {
+    fn work(&self) -> TaskWork {
+        let (up, down) = self.0.bytes();
+        let rate = |(kernel, units): (&str, u64)| {
+            (kernels::find(kernel).map_or("", |kernel| kernel.rate).to_owned(), units)
+        };
+        TaskWork {
+            host_to_device_bytes: up,
+            device_to_host_bytes: down,
+            kernels: self.0.units().into_iter().map(rate).collect(),
+        }
+    }
+
+    fn kernel_units(&self) -> Vec<(String, u64)> {
+        self.0.units().into_iter().map(|(kernel, units)| (kernel.to_owned(), units)).collect()
+    }
+
+    fn input(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
+        self.0.input(array, seed, first, elements);
+    }
+
+    fn expected(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
+        self.0.expected(array, seed, first, elements);
+    }
+}

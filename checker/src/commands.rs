@@ -1,0 +1,29 @@
+//! One file for each command.
+
+mod bundle;
+mod doctor;
+mod list;
+mod overview;
+mod probe;
+mod record;
+mod run;
+
+use anyhow::Result;
+
+use crate::cli::{Cli, Command, Dev};
+use crate::exit::Exit;
+
+/// Does what the command line asks for.
+pub(crate) fn dispatch(cli: Cli) -> Result<Exit> {
+    match cli.command {
+        None => overview::overview(),
+        Some(Command::List(look)) => list::list(look),
+        Some(Command::Run(arguments)) => run::run(&arguments),
+        Some(Command::Doctor(look)) => doctor::doctor(look),
+        Some(Command::Dev(Dev::Record { exercises })) => record::record(&exercises),
+        Some(Command::Dev(Dev::Bundle { folder })) => bundle::bundle(&folder),
+        Some(Command::ProbeGpu) => probe::gpu(),
+        Some(Command::ProbeDriver { library }) => probe::library(&library),
+        Some(Command::DeviceProcess { library, fd }) => probe::serve(&library, fd),
+    }
+}

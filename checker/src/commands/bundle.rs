@@ -1,0 +1,113 @@
+//! `checker dev bundle`: everything that a machine without Rust needs to run the exercises.
+//!
+//! ```text
+//! DIR/checker                    this program
+//! DIR/driver/libswim_driver.so   the driver library
+//! DIR/dev/NAME, DIR/release/NAME each program of each exercise and solution
+//! DIR/exercises/NN_name/         exercise.toml and recorded/
+//! ```
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::commands::run::target;
+use crate::compile::{Built, Optimisation, Source, Target};
+use crate::exercise::{self, Exercise};
+use crate::exit::{Exit, Usage};
+use crate::print::{self, Style};
+use crate::report::Role;
+use crate::workspace::Workspace;
+
+/// Builds the bundle in `folder`.
+pub(super) fn bundle(folder: &Path) -> Result<Exit> {
+    let workspace = Workspace::find()?;
+    let occupied = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    if occupied && !folder.join("exercises").is_dir() {
+        let message = format!("`{}` is not empty and no bundle", folder.display());
+        return Err(Usage(message).into());
+    }
+    let source = Source::Cargo(workspace.clone());
+    let mut exercises = Vec::new();
+    for place in exercise::all(&workspace)? {
+        exercises.push(place.open(&workspace)?);
+    }
+    let mut targets = Vec::new();
+    for exercise in &exercises {
+        targets.extend(all_targets(exercise, &source)?);
+    }
+    let mut driver = None;
+    for optimisation in [Optimisation::Dev, Optimisation::Release] {
+        let built = source.build(&targets, optimisation, workspace.root(), Style::of_stderr())?;
+        let build = match built {
+            Built::Ready(build) => build,
+            Built::Refused(refusal) => bail!("{}\n\n{}", refusal.summary, refusal.rendered),
+        };
+        for Target { name, .. } in &targets {
+            let to = folder.join(optimisation.folder()).join(name);
+            copy(build.executable(name)?, &to)?;
+            if optimisation == Optimisation::Release {
+                strip(&to);
+            }
+        }
+        driver = build.driver; // that of the last build, the release
+    }
+    if let Some(driver) = driver {
+        copy(&driver, &folder.join("driver/libswim_driver.so"))?;
+    }
+    let this = std::env::current_exe().context("cannot find this program")?;
+    copy(&this, &folder.join("checker"))?;
+    strip(&folder.join("checker"));
+    for exercise in &exercises {
+        let to = folder.join("exercises").join(exercise.place.name());
+        for file in ["exercise.toml", super::run::BASELINE, super::run::REFERENCE] {
+            let from = exercise.place.folder.join(file);
+            if from.is_file() {
+                copy(&from, &to.join(file))?;
+            }
+        }
+    }
+    let mib = size(folder)? as f64 / f64::from(1 << 20);
+    print::out(&format!(
+        "{}: {} programs, built twice, {mib:.1} MiB\n",
+        folder.display(),
+        targets.len()
+    ));
+    Ok(Exit::Passed)
+}
+
+fn all_targets(exercise: &Exercise, source: &Source) -> Result<Vec<Target>> {
+    let mut roles = vec![Role::Student, Role::Baseline];
+    if source.has_solution(&exercise.place) {
+        roles.push(Role::Solution);
+    }
+    roles.extend(exercise.manifest.programs.iter().map(|p| Role::Puzzle(p.name.clone())));
+    roles.iter().map(|role| target(exercise, role)).collect()
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let context = || format!("cannot copy `{}` to `{}`", from.display(), to.display());
+    let folder = to.parent().context("a file has a folder")?;
+    std::fs::create_dir_all(folder).with_context(context)?;
+    // A program that is running cannot be written to, but its name can be given to another.
+    _ = std::fs::remove_file(to);
+    std::fs::copy(from, to).with_context(context)?;
+    Ok(())
+}
+
+/// Takes the debug information out of a copy. Where `strip` is missing the copy is larger, and that
+/// is all.
+fn strip(path: &Path) {
+    _ = Command::new("strip").arg(path).output();
+}
+
+fn size(folder: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder).context("cannot list the bundle")? {
+        let entry = entry.context("cannot list the bundle")?;
+        let data = entry.metadata().context("cannot look at a file of the bundle")?;
+        bytes += if data.is_dir() { size(&entry.path())? } else { data.len() };
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,83 @@
+//! `checker list`: the exercises in order.
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::cli::Look;
+use crate::exercise::{self, State};
+use crate::exit::Exit;
+use crate::print::{self, Style};
+use crate::workspace::Workspace;
+
+#[derive(Serialize)]
+struct Object {
+    format: u32,
+    exercises: Vec<Entry>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    exercise: String,
+    number: u32,
+    title: String,
+    summary: String,
+    needs: Vec<String>,
+    state: State,
+    programs: Vec<Program>,
+}
+
+#[derive(Serialize)]
+struct Program {
+    name: String,
+    summary: String,
+}
+
+/// Version of the object.
+const FORMAT: u32 = 1;
+
+/// Prints the exercises in order, with what each needs and whether it has been begun.
+pub(super) fn list(look: Look) -> Result<Exit> {
+    let workspace = Workspace::find()?;
+    let mut exercises = Vec::new();
+    for place in exercise::all(&workspace)? {
+        let exercise = place.open(&workspace)?;
+        exercises.push(Entry {
+            number: exercise.place.number,
+            state: exercise.place.state(),
+            exercise: exercise.place.id,
+            title: exercise.manifest.title,
+            summary: exercise.manifest.summary,
+            needs: exercise.manifest.needs,
+            programs: exercise
+                .manifest
+                .programs
+                .into_iter()
+                .map(|puzzle| Program { name: puzzle.name, summary: puzzle.summary })
+                .collect(),
+        });
+    }
+    if look.json {
+        print::json(&Object { format: FORMAT, exercises })?;
+        return Ok(Exit::Passed);
+    }
+    let style = if look.plain { Style::Plain } else { Style::of_stdout() };
+    let width = exercises.iter().map(|e| e.exercise.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for entry in &exercises {
+        let name = format!("{:<width$}", entry.exercise);
+        text.push_str(&format!("{:02} {}  {}\n", entry.number, style.bold(&name), entry.title));
+        let needs = match &entry.needs[..] {
+            [] => "no GPU".to_owned(),
+            needs => needs.join(", "),
+        };
+        text.push_str(&format!("   {}\n   {}; needs {needs}\n", entry.summary, entry.state));
+        for program in &entry.programs {
+            text.push_str(&format!("   `--program {}`: {}\n", program.name, program.summary));
+        }
+    }
+    if exercises.is_empty() {
+        text.push_str("there are no exercises here\n");
+    }
+    print::out(&text);
+    Ok(Exit::Passed)
+}

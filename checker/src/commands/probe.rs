@@ -1,0 +1,26 @@
+//! Bodies of the processes that the checker starts of itself.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::device;
+use crate::exit::Exit;
+
+/// Is there a GPU?
+pub(super) fn gpu() -> Result<Exit> {
+    device::write_answer(device::probe_gpu())?;
+    Ok(Exit::Passed)
+}
+
+/// What is this driver library?
+pub(super) fn library(path: &Path) -> Result<Exit> {
+    device::write_answer(device::probe_library(path))?;
+    Ok(Exit::Passed)
+}
+
+/// Hosts the simulated device.
+pub(super) fn serve(path: &Path, fd: i32) -> Result<Exit> {
+    device::serve(path, fd)?;
+    Ok(Exit::Passed)
+}

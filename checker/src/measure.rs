@@ -1,0 +1,307 @@
+//! Many runs on a GPU, and what they say together.
+//!
+//! Programs run in turn, one process each, so that whatever slows the machine down slows them alike;
+//! each round gives one score, and the spread of the scores says how sure the grade is. What the
+//! task's work takes alone is measured by the baseline program in a mode of its own, and the timeline
+//! comes from one more run, since tracing costs time.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use trace::metrics::Bounds;
+use trace::{Record, run};
+
+use crate::attempt::{self, Attempt, Order, Watched};
+use crate::grade::gate::Demand;
+use crate::grade::score::Measured;
+use crate::grade::{Finding, Standard, judge, spread};
+use crate::process::Limits;
+
+/// The programs of one exercise, as executables.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Programs<'a> {
+    /// The one that is graded.
+    pub(crate) student: &'a Path,
+    /// The correct but slow one.
+    pub(crate) baseline: &'a Path,
+    /// The solution, where this workspace has one.
+    pub(crate) reference: Option<&'a Path>,
+}
+
+/// What a measurement may use.
+#[derive(Clone, Debug)]
+pub(crate) struct Budget {
+    /// The driver library.
+    pub(crate) driver: Option<PathBuf>,
+    /// The folder that programs are started in.
+    pub(crate) folder: PathBuf,
+    /// Of one run.
+    pub(crate) limits: Limits,
+    /// Its limit of time, as people say it.
+    pub(crate) limit_s: f64,
+    /// Of all rounds together.
+    pub(crate) cap: Duration,
+}
+
+/// Makespans of one round, in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Round {
+    student_ns: u64,
+    baseline_ns: u64,
+    reference_ns: Option<u64>,
+}
+
+/// What all rounds say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Summary {
+    /// The student's median.
+    pub(crate) makespan_ns: u64,
+    /// Baseline and reference, from their medians; none without a reference, or where it is no
+    /// better than the baseline.
+    pub(crate) standard: Option<Standard>,
+    /// The score and its interval.
+    pub(crate) measured: Option<Measured>,
+}
+
+/// What came of a program that had to run many times.
+#[derive(Debug)]
+pub(crate) enum Outcome<T> {
+    /// One of the runs did not clear the gates.
+    Stopped(Finding, Box<Attempt>),
+    /// All did.
+    Done(T),
+}
+
+/// All rounds, and what the task's work takes alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Measurement {
+    /// What the task's work takes alone.
+    pub(crate) bounds: Bounds,
+    /// What the rounds say.
+    pub(crate) summary: Summary,
+    /// How many there were.
+    pub(crate) rounds: usize,
+}
+
+/// Passes before the first that counts: the first loads modules, the second fills caches, the third
+/// finds the clocks up.
+const WARMUPS: u32 = 3;
+/// Rounds that are always made. From six on an interval can hold the median with 95 %.
+const ROUNDS_AT_LEAST: usize = 7;
+/// Passes of each kind of calibration.
+const CALIBRATIONS: u32 = 7;
+
+/// Measures `programs` until the score is known well enough, or the time is up.
+pub(crate) fn measure(programs: Programs<'_>, budget: &Budget) -> Result<Outcome<Measurement>> {
+    let start = Instant::now();
+    let bounds = calibrate(programs.baseline, budget)?;
+    let mut rounds = Vec::new();
+    loop {
+        let attempt = timed(programs.student, budget)?;
+        let finding = judge(&attempt, budget.limit_s, Demand::Task { trials: 1 });
+        let student_ns = match (&finding, attempt.record()) {
+            (Finding::Clear, Some(record)) => makespan_ns(record)?,
+            _ => return Ok(Outcome::Stopped(finding, Box::new(attempt))),
+        };
+        let baseline_ns = trusted(programs.baseline, "baseline", budget)?;
+        let reference_ns = programs
+            .reference
+            .map(|reference| trusted(reference, "solution", budget))
+            .transpose()?;
+        rounds.push(Round { student_ns, baseline_ns, reference_ns });
+        if rounds.len() < ROUNDS_AT_LEAST {
+            continue;
+        }
+        let summary = summarise(&rounds, bounds)?;
+        let known = summary.measured.is_none_or(Measured::is_conclusive);
+        if known || start.elapsed() >= budget.cap {
+            let rounds = rounds.len();
+            return Ok(Outcome::Done(Measurement { bounds, summary, rounds }));
+        }
+    }
+}
+
+/// The median makespan of a program that is not graded.
+pub(crate) fn time(executable: &Path, budget: &Budget) -> Result<Outcome<u64>> {
+    let mut makespans = Vec::new();
+    while makespans.len() < ROUNDS_AT_LEAST {
+        let attempt = timed(executable, budget)?;
+        let finding = judge(&attempt, budget.limit_s, Demand::Region);
+        match (&finding, attempt.record()) {
+            (Finding::Clear, Some(record)) => makespans.push(makespan_ns(record)?),
+            _ => return Ok(Outcome::Stopped(finding, Box::new(attempt))),
+        }
+    }
+    let median = spread::median(&makespans).context("there are no runs")?;
+    Ok(Outcome::Done(median))
+}
+
+/// One more run, for the timeline alone.
+pub(crate) fn diagnose(executable: &Path, budget: &Budget) -> Result<Attempt> {
+    attempt::run(&Order {
+        executable,
+        folder: &budget.folder,
+        driver: budget.driver.as_deref(),
+        device: Watched::Gpu { trace: run::TRACE_CUPTI, warmups: WARMUPS, trials: 1 },
+        mode: run::MODE_SOLVE,
+        limits: budget.limits,
+    })
+}
+
+fn timed(executable: &Path, budget: &Budget) -> Result<Attempt> {
+    attempt::run(&Order {
+        executable,
+        folder: &budget.folder,
+        driver: budget.driver.as_deref(),
+        device: Watched::Gpu { trace: run::TRACE_OFF, warmups: WARMUPS, trials: 1 },
+        mode: run::MODE_SOLVE,
+        limits: budget.limits,
+    })
+}
+
+/// One run of a program that is ours: whatever goes wrong is not the student's.
+fn trusted(executable: &Path, whose: &str, budget: &Budget) -> Result<u64> {
+    let attempt = timed(executable, budget)?;
+    match (judge(&attempt, budget.limit_s, Demand::Task { trials: 1 }), attempt.record()) {
+        (Finding::Clear, Some(record)) => makespan_ns(record),
+        (Finding::Clear, None) => bail!("the {whose} left no record"),
+        (Finding::Failed { message, .. } | Finding::Trouble { message }, _) => {
+            bail!("the {whose} fails on this GPU: {message}")
+        }
+    }
+}
+
+fn makespan_ns(record: &Record) -> Result<u64> {
+    Ok(record.trials.last().context("the record holds no trial")?.makespan_ns)
+}
+
+/// What each engine's share of the task takes alone.
+fn calibrate(baseline: &Path, budget: &Budget) -> Result<Bounds> {
+    let attempt = attempt::run(&Order {
+        executable: baseline,
+        folder: &budget.folder,
+        driver: budget.driver.as_deref(),
+        device: Watched::Gpu { trace: run::TRACE_OFF, warmups: WARMUPS, trials: CALIBRATIONS },
+        mode: run::MODE_CALIBRATE,
+        limits: budget.limits,
+    })?;
+    match (judge(&attempt, budget.limit_s, Demand::Region), attempt.record()) {
+        (Finding::Clear, Some(record)) => {
+            let trials: Vec<_> =
+                record.trials.iter().map(|t| (t.name.as_str(), t.makespan_ns)).collect();
+            bounds(&trials)
+        }
+        (Finding::Clear, None) => bail!("the calibration left no record"),
+        (Finding::Failed { message, .. } | Finding::Trouble { message }, _) => {
+            bail!("the calibration fails on this GPU: {message}")
+        }
+    }
+}
+
+/// The bounds of a task from passes through each engine's share of it.
+fn bounds(trials: &[(&str, u64)]) -> Result<Bounds> {
+    let mut engines: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for (name, ns) in trials {
+        engines.entry(name).or_default().push(*ns);
+    }
+    if engines.contains_key("") {
+        bail!("the calibration has a pass that does not say which engine it is for");
+    }
+    let medians: Vec<u64> = engines.values().filter_map(|ns| spread::median(ns)).collect();
+    let floor_ns = *medians.iter().max().context("the calibration has no passes")?;
+    Ok(Bounds { serial_ns: medians.iter().sum(), floor_ns })
+}
+
+fn summarise(rounds: &[Round], bounds: Bounds) -> Result<Summary> {
+    let efficiency = |ns: u64| bounds.overlap_efficiency(ns).context(NOTHING_TO_OVERLAP);
+    let standard = |baseline_ns, reference_ns| -> Result<Option<Standard>> {
+        Ok(Standard::new(efficiency(baseline_ns)?, efficiency(reference_ns)?))
+    };
+    let median = |of: fn(&Round) -> Option<u64>| {
+        spread::median(&rounds.iter().filter_map(of).collect::<Vec<_>>())
+    };
+    let makespan_ns = median(|round| Some(round.student_ns)).context("there are no rounds")?;
+    let baseline_ns = median(|round| Some(round.baseline_ns)).context("there are no rounds")?;
+    let Some(reference_ns) = median(|round| round.reference_ns) else {
+        return Ok(Summary { makespan_ns, standard: None, measured: None });
+    };
+    let central = standard(baseline_ns, reference_ns)?;
+    let mut scores = Vec::new();
+    for round in rounds {
+        let Some(reference_ns) = round.reference_ns else { continue };
+        let own = efficiency(round.student_ns)?;
+        // A round in which the reference was no better says nothing, so it may say anything.
+        scores.push(standard(round.baseline_ns, reference_ns)?.map_or(f64::NAN, |s| s.score(own)));
+    }
+    let own = efficiency(makespan_ns)?;
+    let measured = central.map(|central| {
+        let score = central.score(own);
+        Measured::new(score, &scores).unwrap_or(Measured { score, low: 0.0, high: 100.0 })
+    });
+    Ok(Summary { makespan_ns, standard: central, measured })
+}
+
+const NOTHING_TO_OVERLAP: &str =
+    "the task has nothing to overlap on this GPU: one engine's work is all";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds { serial_ns: 3_000, floor_ns: 1_000 };
+
+    fn round(student_ns: u64, baseline_ns: u64, reference_ns: u64) -> Round {
+        Round { student_ns, baseline_ns, reference_ns: Some(reference_ns) }
+    }
+
+    #[test]
+    fn serial_is_the_sum_of_the_engines_medians_and_the_floor_the_longest() {
+        let trials = [
+            ("host_to_device", 300),
+            ("host_to_device", 310),
+            ("host_to_device", 9_000),
+            ("kernels", 500),
+            ("device_to_host", 200),
+        ];
+        let found = bounds(&trials).expect("three engines");
+        assert_eq!(found, Bounds { serial_ns: 1_010, floor_ns: 500 });
+    }
+
+    #[test]
+    fn a_slow_machine_slows_both_and_the_score_stays() {
+        // Every program takes a tenth longer in every second round.
+        let rounds: Vec<_> =
+            (0..8)
+                .map(|n| {
+                    if n % 2 == 0 { round(2_000, 3_000, 1_000) } else { round(2_200, 3_300, 1_100) }
+                })
+                .collect();
+        let measured = summarise(&rounds, BOUNDS).expect("a summary").measured.expect("a score");
+        assert!((measured.score - 50.0).abs() < 1e-9, "{measured:?}");
+        assert!(measured.is_conclusive(), "{measured:?}");
+    }
+
+    #[test]
+    fn a_student_who_jumps_about_is_inconclusive() {
+        let rounds: Vec<_> = (0..9).map(|n| round(1_500 + 100 * (n % 5), 3_000, 1_000)).collect();
+        let measured = summarise(&rounds, BOUNDS).expect("a summary").measured.expect("a score");
+        assert!(!measured.is_conclusive(), "{measured:?}");
+    }
+
+    #[test]
+    fn without_a_reference_there_is_a_makespan_and_no_score() {
+        let rounds = [Round { student_ns: 2_000, baseline_ns: 3_000, reference_ns: None }; 7];
+        let summary = summarise(&rounds, BOUNDS).expect("a summary");
+        assert_eq!(summary, Summary { makespan_ns: 2_000, standard: None, measured: None });
+    }
+
+    #[test]
+    fn a_round_that_says_nothing_leaves_the_score_open() {
+        let mut rounds = vec![round(2_000, 3_000, 1_000); 7];
+        rounds[3] = round(2_000, 1_000, 1_000);
+        let measured = summarise(&rounds, BOUNDS).expect("a summary").measured.expect("a score");
+        assert!(!measured.is_conclusive(), "{measured:?}");
+    }
+}

@@ -1,0 +1,125 @@
+//! What a run comes to, once, for people and for programs.
+//!
+//! | module | for whom |
+//! | --- | --- |
+//! | [`json`] | one object, the same bytes for the same run |
+//! | [`terminal`] | a drawing, the numbers, the verdict, what to do next |
+
+pub(crate) mod json;
+pub(crate) mod terminal;
+
+use std::fmt;
+
+use trace::metrics::Bounds;
+use trace::{Program, Timeline};
+
+use crate::exercise::Metric;
+use crate::grade::score::Measured;
+use crate::grade::{Gate, Standard, Verdict};
+
+/// What a run comes to. Whatever is not known is none.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    /// The exercise's name.
+    pub(crate) exercise: Option<String>,
+    /// Which of its programs ran.
+    pub(crate) role: Option<Role>,
+    /// Where.
+    pub(crate) device: Option<Where>,
+    /// None for a program that is not graded.
+    pub(crate) verdict: Option<Verdict>,
+    /// The first gate that failed.
+    pub(crate) gate: Option<Gate>,
+    /// Points of 100.
+    pub(crate) score: Option<f64>,
+    /// Where repeated measurements put them.
+    pub(crate) measured: Option<Measured>,
+    /// Points that pass.
+    pub(crate) pass_score: Option<f64>,
+    /// What is graded.
+    pub(crate) metric: Option<Metric>,
+    /// Its value.
+    pub(crate) metric_value: Option<f64>,
+    /// Its value for baseline and reference on the same device.
+    pub(crate) standard: Option<Standard>,
+    /// From the host's entry into the measured region to its exit, in ns.
+    pub(crate) makespan_ns: Option<u64>,
+    /// The task's two ends.
+    pub(crate) bounds: Option<Bounds>,
+    /// Share of the copying that was hidden behind kernels.
+    pub(crate) hidden_fraction: Option<f64>,
+    /// The verdict in a sentence.
+    pub(crate) message: String,
+    /// What else somebody should know.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Which of an exercise's programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The student's.
+    Student,
+    /// The solution.
+    Solution,
+    /// The correct but slow one.
+    Baseline,
+    /// One of the puzzle's, by its name.
+    Puzzle(String),
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Student => f.write_str("your file"),
+            Self::Solution => f.write_str("the solution"),
+            Self::Baseline => f.write_str("the baseline"),
+            Self::Puzzle(name) => write!(f, "program `{name}`"),
+        }
+    }
+}
+
+/// The device of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Where {
+    /// Simulated.
+    Simulated {
+        /// The profile's name.
+        profile: String,
+        /// Seed of a perturbed schedule.
+        schedule: Option<u64>,
+    },
+    /// Real.
+    Gpu {
+        /// The device's own name.
+        name: String,
+    },
+}
+
+/// What a terminal shows beside the report.
+#[derive(Debug, Default)]
+pub(crate) struct Exhibit {
+    /// What the program printed.
+    pub(crate) output: String,
+    /// The student's timeline first, then the reference's.
+    pub(crate) charts: Vec<Chart>,
+    /// What to do next.
+    pub(crate) next: Option<String>,
+}
+
+/// A timeline to draw.
+#[derive(Debug)]
+pub(crate) struct Chart {
+    /// Whose it is.
+    pub(crate) title: String,
+    /// What happened.
+    pub(crate) timeline: Timeline,
+    /// What was asked for.
+    pub(crate) program: Program,
+}
+
+impl Report {
+    /// The makespan's place between the task's two ends, unclamped.
+    pub(crate) fn overlap_efficiency(&self) -> Option<f64> {
+        self.bounds?.overlap_efficiency(self.makespan_ns?)
+    }
+}

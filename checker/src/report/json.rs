@@ -1,0 +1,96 @@
+//! The report as one JSON object.
+//!
+//! Every key is always there, null where nothing is known. Nothing in it depends on when or where the
+//! run took place: the same run gives the same bytes.
+
+use serde::Serialize;
+
+use crate::exercise::Metric;
+use crate::grade::{Gate, Verdict, score};
+use crate::report::{Report, Role, Where};
+
+/// Version of the object.
+const FORMAT: u32 = 1;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Object<'a> {
+    format: u32,
+    exercise: Option<&'a str>,
+    /// `student`, `solution`, `baseline`, or the name of one of the puzzle's programs.
+    program: Option<&'a str>,
+    /// `sim` or `gpu`.
+    device: Option<&'static str>,
+    /// The profile's name, or the GPU's.
+    device_name: Option<&'a str>,
+    schedule: Option<u64>,
+    /// How far the number can be trusted: `in-process` says that the student's own process took part
+    /// in making it.
+    trust: Option<&'static str>,
+    verdict: Option<Verdict>,
+    gate: Option<Gate>,
+    score: Option<f64>,
+    /// The interval of the score where it was measured more than once.
+    score_low: Option<f64>,
+    score_high: Option<f64>,
+    pass_score: Option<f64>,
+    /// Which rule turned the metric into the score.
+    score_rule: Option<u32>,
+    metric: Option<Metric>,
+    metric_value: Option<f64>,
+    baseline_value: Option<f64>,
+    reference_value: Option<f64>,
+    overlap_efficiency: Option<f64>,
+    makespan_ns: Option<u64>,
+    floor_ns: Option<u64>,
+    serial_ns: Option<u64>,
+    hidden_fraction: Option<f64>,
+    message: &'a str,
+    notes: &'a [String],
+}
+
+/// The object that stands for `report`.
+pub(crate) fn object(report: &Report) -> Object<'_> {
+    let device = report.device.as_ref();
+    Object {
+        format: FORMAT,
+        exercise: report.exercise.as_deref(),
+        program: report.role.as_ref().map(|role| match role {
+            Role::Student => "student",
+            Role::Solution => "solution",
+            Role::Baseline => "baseline",
+            Role::Puzzle(name) => name,
+        }),
+        device: device.map(|device| match device {
+            Where::Simulated { .. } => "sim",
+            Where::Gpu { .. } => "gpu",
+        }),
+        device_name: device.map(|device| match device {
+            Where::Simulated { profile, .. } => profile.as_str(),
+            Where::Gpu { name } => name,
+        }),
+        schedule: device.and_then(|device| match device {
+            Where::Simulated { schedule, .. } => *schedule,
+            Where::Gpu { .. } => None,
+        }),
+        // No device process stands between a program and the record yet.
+        trust: report.makespan_ns.map(|_| "in-process"),
+        verdict: report.verdict,
+        gate: report.gate,
+        score: report.score,
+        score_low: report.measured.map(|measured| measured.low),
+        score_high: report.measured.map(|measured| measured.high),
+        pass_score: report.pass_score,
+        score_rule: report.score.map(|_| score::RULE),
+        metric: report.metric,
+        metric_value: report.metric_value,
+        baseline_value: report.standard.map(|standard| standard.baseline()),
+        reference_value: report.standard.map(|standard| standard.reference()),
+        overlap_efficiency: report.overlap_efficiency(),
+        makespan_ns: report.makespan_ns,
+        floor_ns: report.bounds.map(|bounds| bounds.floor_ns),
+        serial_ns: report.bounds.map(|bounds| bounds.serial_ns),
+        hidden_fraction: report.hidden_fraction,
+        message: &report.message,
+        notes: &report.notes,
+    }
+}

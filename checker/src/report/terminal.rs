@@ -1,0 +1,131 @@
+//! The report as text.
+
+use std::fmt::Write as _;
+
+use trace::draw::{self, Lanes, Layout, Panel, duration};
+
+use crate::grade::Verdict;
+use crate::grade::score::{MARGIN, REACH, RULE, shown};
+use crate::print::Style;
+use crate::report::{Chart, Exhibit, Report, Where};
+
+/// The report and what belongs to it, as lines of at most `columns` columns where the width is ours
+/// to choose.
+pub(crate) fn text(report: &Report, exhibit: &Exhibit, columns: usize, style: Style) -> String {
+    let mut text = format!("{}\n", style.bold(&headline(report)));
+    if !exhibit.output.is_empty() {
+        text.push_str("\nthe program printed:\n");
+        for line in exhibit.output.lines() {
+            _ = writeln!(text, "{}", format!("  {line}").trim_end());
+        }
+    }
+    if !exhibit.charts.is_empty() {
+        let style = match style {
+            Style::Plain => draw::Style::Plain,
+            Style::Colour => draw::Style::Colour,
+        };
+        text.push('\n');
+        text.push_str(&draw::terminal(&layout(&exhibit.charts), columns, style));
+    }
+    let numbers = numbers(report);
+    if !numbers.is_empty() {
+        text.push('\n');
+        for (name, value) in numbers {
+            _ = writeln!(text, "{name:<NAME$}{value}");
+        }
+    }
+    for note in &report.notes {
+        _ = writeln!(text, "\nnote: {note}");
+    }
+    _ = writeln!(text, "\n{}", verdict(report, style));
+    if let Some(next) = &exhibit.next {
+        _ = writeln!(text, "\nnext: {next}");
+    }
+    text
+}
+
+/// Columns of the numbers' names.
+const NAME: usize = 20;
+
+/// Lanes that one chart may have before streams are more than anyone can follow.
+const MOST_STREAMS: usize = 8;
+
+/// The drawing of `charts`, one below the other on one axis.
+pub(crate) fn layout(charts: &[Chart]) -> Layout {
+    let panels: Vec<Panel<'_>> = charts
+        .iter()
+        .map(|chart| Panel {
+            title: &chart.title,
+            timeline: &chart.timeline,
+            program: Some(&chart.program),
+        })
+        .collect();
+    let by_stream = Layout::new(&panels, Lanes::Streams);
+    let host = 1;
+    if by_stream.charts.iter().all(|chart| chart.lanes.len() <= MOST_STREAMS + host) {
+        return by_stream;
+    }
+    Layout::new(&panels, Lanes::Engines)
+}
+
+fn headline(report: &Report) -> String {
+    let mut parts = Vec::new();
+    parts.extend(report.exercise.clone());
+    parts.extend(report.role.as_ref().map(ToString::to_string));
+    parts.extend(report.device.as_ref().map(|device| match device {
+        Where::Simulated { profile, schedule: None } => format!("simulated {profile}"),
+        Where::Simulated { profile, schedule: Some(seed) } => {
+            format!("simulated {profile}, schedule {seed}")
+        }
+        Where::Gpu { name } => name.clone(),
+    }));
+    parts.join(" · ")
+}
+
+fn numbers(report: &Report) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    if let Some(makespan_ns) = report.makespan_ns {
+        lines.push(("makespan", duration(makespan_ns)));
+    }
+    if let Some(bounds) = report.bounds {
+        lines.push(("floor", format!("{}, no schedule is shorter", duration(bounds.floor_ns))));
+        lines.push(("serial", format!("{}, everything in turn", duration(bounds.serial_ns))));
+    }
+    if let Some(hidden) = report.hidden_fraction {
+        lines.push(("hidden copies", format!("{:.0} %", 100.0 * hidden)));
+    }
+    if let (Some(value), Some(_)) = (report.overlap_efficiency(), report.bounds) {
+        let formula = "(serial - makespan) / (serial - floor)";
+        lines.push(("overlap efficiency", format!("{value:.3} = {formula}")));
+    }
+    if let (Some(score), Some(value), Some(standard)) =
+        (report.score.filter(|_| report.gate.is_none()), report.metric_value, report.standard)
+    {
+        let interval = report
+            .measured
+            .map(|m| format!(", between {} and {}", shown(m.low), shown(m.high)))
+            .unwrap_or_default();
+        lines.push(("score", format!("{} of 100{interval} (rule {RULE})", shown(score))));
+        let (base, delta) = (standard.baseline(), standard.delta());
+        lines.push((
+            "",
+            format!(
+                "= 100 x clamp(({value:.3} - {base:.3} - {MARGIN} x {delta:.3}) / ({REACH} x {delta:.3}))",
+            )
+            .replace("- -", "+ "),
+        ));
+        lines.push(("", format!("  baseline {base:.3}, reference {:.3}", standard.reference())));
+    }
+    lines
+}
+
+fn verdict(report: &Report, style: Style) -> String {
+    let Some(verdict) = report.verdict else { return report.message.clone() };
+    let word = match verdict {
+        Verdict::Passed => style.good("passed"),
+        Verdict::Failed | Verdict::Rejected => style.bad(&verdict.to_string()),
+        Verdict::Inconclusive | Verdict::Error => style.unsure(&verdict.to_string()),
+    };
+    let gate = report.gate.map(|gate| format!("gate `{gate}`: ")).unwrap_or_default();
+    format!("{word}: {gate}{}", report.message)
+}

@@ -1,0 +1,157 @@
+//! A machine with a GPU, or with one that is broken, as far as a stand-in for the system's driver can
+//! tell.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use serde_json::json;
+
+use crate::tree::{scratch, tree, write};
+
+/// A stand-in for the system's `libcuda.so.1`, whose `cuInit` does what the variable says.
+const LIBRARY: &str = r##"
+use std::ffi::{c_char, c_int, c_uint};
+
+#[unsafe(no_mangle)]
+extern "C" fn cuInit(_: c_uint) -> c_int {
+    match std::env::var("STAND_IN").as_deref() {
+        Ok("hangs") => loop { std::thread::sleep(std::time::Duration::from_secs(1)) },
+        Ok("crashes") => std::process::abort(),
+        Ok("fails") => 999,
+        _ => { println!("chatter"); 0 }
+    }
+}
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDeviceGetCount(count: *mut c_int) -> c_int {
+    unsafe { *count = if std::env::var("STAND_IN").as_deref() == Ok("empty") { 0 } else { 1 } };
+    0
+}
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDeviceGet(device: *mut c_int, _: c_int) -> c_int {
+    unsafe { *device = 0 };
+    0
+}
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, _: c_int, _: c_int) -> c_int {
+    unsafe { c"Stand-in".as_ptr().copy_to(name, 9) };
+    0
+}
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> c_int {
+    unsafe { *version = 13010 };
+    0
+}
+"##;
+
+/// The folder of the stand-in.
+fn library() -> &'static PathBuf {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = scratch().join("stand-in");
+        let source = folder.join("cuda.rs");
+        write(&source, LIBRARY);
+        let mut rustc = Command::new("rustc");
+        rustc.args(["--edition=2024", "--crate-type=cdylib", "-o"]);
+        let status = rustc.arg(folder.join("libcuda.so.1")).arg(&source).status();
+        assert!(status.expect("rustc starts").success());
+        folder
+    })
+}
+
+fn with_gpu(arguments: &[&str], behaviour: &str) -> Command {
+    let mut command = tree().checker(arguments);
+    command.env("LD_LIBRARY_PATH", library()).env("STAND_IN", behaviour);
+    command
+}
+
+#[test]
+fn without_a_gpu_asking_for_one_is_an_error_with_a_way_out() {
+    for (behaviour, why) in [
+        ("empty", "the driver finds no device"),
+        ("fails", "`cuInit` fails with CUresult 999"),
+        ("crashes", "the driver crashed with signal 6"),
+    ] {
+        let text = tree().snapshot(&mut with_gpu(&["run", "swift", "--device", "gpu"], behaviour));
+        assert_eq!(
+            text,
+            format!(
+                "exit code: 4\n----- stderr -----\nerror: no usable GPU: {why}\n\n\
+                 hint: `--device sim` runs every exercise without one\n"
+            )
+        );
+    }
+}
+
+#[test]
+fn the_object_for_a_gpu_that_is_not_there_is_an_error_without_a_gate() {
+    let mut command = with_gpu(&["run", "swift", "--device", "gpu", "--json"], "empty");
+    let (code, object) = crate::tree::json(&mut command);
+    assert_eq!(code, 4);
+    assert_eq!(
+        json!([object["exercise"], object["verdict"], object["gate"], object["score"]]),
+        json!(["swift", "error", null, null])
+    );
+}
+
+#[test]
+fn without_a_usable_gpu_the_simulated_device_is_taken() {
+    let (code, object) = crate::tree::json(&mut with_gpu(&["run", "swift", "--json"], "crashes"));
+    assert_eq!((code, object["device"].as_str()), (0, Some("sim")));
+}
+
+#[test]
+fn on_a_gpu_the_median_of_several_rounds_is_graded() {
+    let (code, object) = crate::tree::json(&mut with_gpu(&["run", "swift", "--json"], "works"));
+    assert_eq!(code, 0, "{object:#}");
+    assert_eq!(object["device"], "gpu");
+    assert_eq!(object["device_name"], "Stand-in");
+    assert_eq!(object["trust"], "in-process");
+    assert_eq!(object["makespan_ns"], 1_100_000);
+    // Each engine's median, and not the pass that took almost twice as long.
+    assert_eq!(object["floor_ns"], 1_000_000);
+    assert_eq!(object["serial_ns"], 3_000_000);
+    assert_eq!(object["score"], 100.0);
+    assert_eq!((&object["score_low"], &object["score_high"]), (&json!(100.0), &json!(100.0)));
+}
+
+#[test]
+fn measurements_that_spread_too_far_are_inconclusive_and_no_fail() {
+    let arguments = ["run", "noisy", "--json", "--time-cap", "0"];
+    let (code, object) = crate::tree::json(&mut with_gpu(&arguments, "works"));
+    assert_eq!(code, 3, "{object:#}");
+    assert_eq!(
+        json!([object["verdict"], object["gate"], object["score"]]),
+        json!(["inconclusive", null, null])
+    );
+}
+
+#[test]
+fn without_a_solution_a_gpu_measures_and_does_not_grade() {
+    // Nor is there a baseline, without which nothing can be measured at all.
+    let mut command = with_gpu(&["run", "sluggish", "--json"], "works");
+    let (code, object) = crate::tree::json(&mut command);
+    assert_eq!((code, object["verdict"].as_str()), (4, Some("error")), "{object:#}");
+}
+
+#[test]
+fn a_gate_that_fails_on_a_gpu_ends_the_measurement() {
+    let mut command = with_gpu(&["run", "swift", "--baseline", "--json"], "works");
+    let (code, object) = crate::tree::json(&mut command);
+    assert_eq!((code, object["score"].as_f64()), (1, Some(0.0)), "{object:#}");
+}
+
+#[test]
+fn a_program_of_the_puzzle_is_timed_on_a_gpu_and_not_graded() {
+    let mut command = with_gpu(&["run", "swift", "--program", "drawn", "--json"], "works");
+    let (code, object) = crate::tree::json(&mut command);
+    assert_eq!((code, object["makespan_ns"].as_u64()), (0, Some(1_400_000)), "{object:#}");
+    assert_eq!(object["verdict"], serde_json::Value::Null);
+}
+
+#[test]
+fn the_doctor_names_the_gpu() {
+    let text = tree().snapshot(&mut with_gpu(&["doctor"], "works"));
+    assert!(text.contains("ok      gpu: Stand-in, driver for CUDA 13.1\n"), "{text}");
+    assert!(text.contains("swift: runs, simulated and on the GPU\n"), "{text}");
+}

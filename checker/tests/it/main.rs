@@ -1,0 +1,22 @@
+//! The checker's program, run as people run it: on a miniature tree of exercises that need neither a
+//! driver nor a GPU.
+//!
+//! | module | what it is about |
+//! | --- | --- |
+//! | [`tree`] | the miniature tree, and how to run the checker in it |
+//! | `gates` | each way in which a run can go wrong, and what it comes to |
+//! | `processes` | that nothing is left running, whatever a program does |
+//! | `reports` | what a run prints, for people and for programs |
+//! | `usage` | command lines that ask for something that is not there |
+//! | `gpu` | a machine with a GPU, or with one that is broken |
+//! | `prebuilt` | programs that were built elsewhere |
+//! | `authors` | the commands for authors |
+
+mod authors;
+mod gates;
+mod gpu;
+mod prebuilt;
+mod processes;
+mod reports;
+mod tree;
+mod usage;

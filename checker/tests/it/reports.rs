@@ -1,0 +1,231 @@
+//! What a run prints, for people and for programs.
+
+use insta::assert_snapshot;
+
+use crate::tree::{json, tree};
+
+#[test]
+fn a_pass_is_drawn_counted_and_followed_by_the_next_step() {
+    assert_snapshot!(tree().run(&["run", "swift", "--device", "sim"]), @"
+    exit code: 0
+    ----- stdout -----
+    swift · your file · simulated h200
+
+    your file                                                                1.10 ms
+    host     wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww////////////////////////////////
+    stream 1 >>>>>>>>>>>>>>>>>>>>>>>>>>>>>>>>>································  50 %
+    stream 2 ················█████████████████████████████████████████████████  75 %
+    the reference                                                            1.00 ms
+    host     wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww
+             0          0.2 ms      0.4 ms      0.6 ms      0.8 ms      1 ms
+             █ kernel  > copy to device  w host work  / host blocked  · idle  % busy
+
+    makespan            1.10 ms
+    floor               1.00 ms, no schedule is shorter
+    serial              3.00 ms, everything in turn
+    hidden copies       50 %
+    overlap efficiency  0.950 = (serial - makespan) / (serial - floor)
+    score               100.0 of 100 (rule 1)
+                        = 100 x clamp((0.950 - 0.000 - 0.05 x 1.000) / (0.9 x 1.000))
+                          baseline 0.000, reference 1.000
+
+    passed: score 100.0, and 80 is enough
+
+    next: go on
+    ");
+}
+
+#[test]
+fn a_failed_gate_is_drawn_and_has_no_points() {
+    assert_snapshot!(tree().run(&["run", "hasty", "--device", "sim"]), @"
+    exit code: 1
+    ----- stdout -----
+    hasty · your file · simulated h200
+
+    your file                                                                1.10 ms
+    host     wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww////////////////////////////////
+    stream 1 >>>>>>>>>>>>>>>>>>>>>>>>>>>>>>>>>································  50 %
+    stream 2 ················█████████████████████████████████████████████████  75 %
+    the reference                                                            1.00 ms
+    host     wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww
+             0          0.2 ms      0.4 ms      0.6 ms      0.8 ms      1 ms
+             █ kernel  > copy to device  w host work  / host blocked  · idle  % busy
+
+    makespan            1.10 ms
+    floor               1.00 ms, no schedule is shorter
+    serial              3.00 ms, everything in turn
+    hidden copies       50 %
+    overlap efficiency  0.950 = (serial - makespan) / (serial - floor)
+
+    failed: gate `idle`: the device was still at work when the measured region ended
+
+    next: look at the timeline
+    ");
+}
+
+#[test]
+fn the_object_has_every_key() {
+    let output = tree().checker(&["run", "swift", "--device", "sim", "--json"]).output();
+    assert_snapshot!(String::from_utf8_lossy(&output.expect("it starts").stdout), @r#"
+    {
+      "format": 1,
+      "exercise": "swift",
+      "program": "student",
+      "device": "sim",
+      "device_name": "h200",
+      "schedule": null,
+      "trust": "in-process",
+      "verdict": "passed",
+      "gate": null,
+      "score": 99.99999999999999,
+      "score_low": null,
+      "score_high": null,
+      "pass_score": 80.0,
+      "score_rule": 1,
+      "metric": "overlap_efficiency",
+      "metric_value": 0.95,
+      "baseline_value": 0.0,
+      "reference_value": 1.0,
+      "overlap_efficiency": 0.95,
+      "makespan_ns": 1100000,
+      "floor_ns": 1000000,
+      "serial_ns": 3000000,
+      "hidden_fraction": 0.5,
+      "message": "score 100.0, and 80 is enough",
+      "notes": []
+    }
+    "#);
+}
+
+#[test]
+fn the_object_of_a_failure_has_the_same_keys() {
+    let keys = |arguments: &[&str]| -> Vec<String> {
+        let (_, object) = tree().json(arguments);
+        object.as_object().expect("an object").keys().cloned().collect()
+    };
+    let all = keys(&["run", "swift", "--device", "sim"]);
+    for key in [
+        "exercise",
+        "device",
+        "verdict",
+        "gate",
+        "score",
+        "metric",
+        "metric_value",
+        "overlap_efficiency",
+        "makespan_ns",
+        "floor_ns",
+        "serial_ns",
+        "hidden_fraction",
+        "message",
+    ] {
+        assert!(all.iter().any(|k| k == key), "{key}");
+    }
+    for arguments in [
+        &["run", "broken", "--device", "sim"][..],
+        &["run", "panics", "--device", "sim"],
+        &["run", "stale", "--device", "sim"],
+        &["run", "nobody", "--device", "sim"],
+        &["run", "swift", "--program", "drawn", "--device", "sim"],
+    ] {
+        assert_eq!(keys(arguments), all, "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes() {
+    for arguments in [
+        &["run", "swift", "--device", "sim"][..],
+        &["run", "swift", "--device", "sim", "--json"],
+        &["run", "panics", "--device", "sim"],
+        &["run", "broken", "--device", "sim", "--json"],
+        &["run", "floods", "--device", "sim"],
+    ] {
+        assert_eq!(tree().run(arguments), tree().run(arguments), "{arguments:?}");
+    }
+}
+
+#[test]
+fn what_the_program_prints_is_shown_in_order_and_without_its_colours() {
+    let text = tree().run(&["run", "chatty", "--device", "sim"]);
+    assert!(text.contains("the program printed:\n  hello\n  world\n"), "{text}");
+}
+
+#[test]
+fn a_pipe_gets_no_escape_sequences_and_eighty_columns() {
+    let mut command = tree().checker(&["run", "swift", "--device", "sim"]);
+    let text = tree().snapshot(command.env_remove("NO_COLOR"));
+    assert!(!text.contains('\x1b'), "{text}");
+    let widest = text.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "{widest:?}");
+}
+
+#[test]
+fn warnings_of_the_students_file_go_to_standard_error() {
+    let output = tree().checker(&["run", "warns", "--device", "sim"]).output().expect("starts");
+    assert_eq!(output.status.code(), Some(0));
+    let warnings = String::from_utf8_lossy(&output.stderr);
+    assert!(warnings.contains("unused variable: `streams`"), "{warnings}");
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("unused variable"));
+}
+
+#[test]
+fn a_program_of_the_puzzle_is_drawn_and_not_graded() {
+    let (code, object) = tree().json(&["run", "swift", "--program", "drawn", "--device", "sim"]);
+    assert_eq!(code, 0);
+    assert_eq!(object["verdict"], serde_json::Value::Null);
+    assert_eq!(object["program"], "drawn");
+    assert_eq!(object["makespan_ns"], 1_400_000);
+    assert_snapshot!(tree().run(&["run", "swift", "--program", "drawn", "--device", "sim"]), @"
+    exit code: 0
+    ----- stdout -----
+    swift · program `drawn` · simulated h200
+
+    program `drawn`                                                          1.40 ms
+    host     wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww////////////////////////////////
+    stream 1 >>>>>>>>>>>>>>>>>>>>>>>>>>>>>>>>>································  50 %
+    stream 2 ················█████████████████████████████████████████████████  75 %
+             0        0.2 ms   0.4 ms   0.6 ms    0.8 ms   1 ms     1.2 ms    1.4 ms
+             █ kernel  > copy to device  w host work  / host blocked  · idle  % busy
+
+    makespan            1.40 ms
+    hidden copies       50 %
+
+    a program of the puzzle: drawn, not graded
+    ");
+}
+
+#[test]
+fn solution_and_baseline_run_in_the_students_place() {
+    let (code, object) = tree().json(&["run", "swift", "--solution", "--device", "sim"]);
+    assert_eq!((code, object["score"].as_f64()), (0, Some(100.0)));
+    assert_eq!(object["program"], "solution");
+    let (code, object) = tree().json(&["run", "swift", "--baseline", "--device", "sim"]);
+    assert_eq!((code, object["score"].as_f64()), (1, Some(0.0)));
+    assert_eq!(object["program"], "baseline");
+}
+
+#[test]
+fn the_record_and_the_drawing_can_be_kept() {
+    let folder = crate::tree::scratch();
+    let (trace, svg) = (folder.join("kept.json"), folder.join("kept.svg"));
+    let mut command = tree().checker(&["run", "swift", "--device", "sim"]);
+    command.arg("--trace").arg(&trace).arg("--svg").arg(&svg);
+    assert!(command.status().expect("it starts").success());
+    let record: trace::Record =
+        serde_json::from_slice(&std::fs::read(trace).expect("a file")).expect("a record");
+    assert_eq!(record.trials.len(), 1);
+    let svg = std::fs::read_to_string(svg).expect("a file");
+    assert!(svg.starts_with("<svg") && svg.contains("the reference"), "{svg}");
+}
+
+#[test]
+fn another_profile_is_taken_from_a_file_and_named() {
+    let folder = crate::tree::scratch();
+    let path = folder.join("slow.toml");
+    let text = simulator::Profile::H200.replacen("name = \"h200\"", "name = \"slow\"", 1);
+    crate::tree::write(&path, &text);
+    let mut command = tree().checker(&["run", "swift", "--json"]);
+    let (code, object) = json(command.arg("--profile").arg(&path));
+    assert_eq!((code, object["device_name"].as_str()), (0, Some("slow")));
+}

@@ -1,0 +1,427 @@
+//! A miniature tree of exercises: tiny packages whose programs hand over a prepared record, or fail
+//! in some way of their own. They share one target folder and are built together, once.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use trace::metrics::Bounds;
+use trace::program::{Call, Step, StreamId};
+use trace::record::{DeviceState, Output as Outputs, Shortfall, Trial};
+use trace::timeline::{HostMemory, HostSpan, Interval, Origin, Span, SpanKind};
+use trace::{Program, Record, Timeline, record};
+
+/// The two ends of every miniature task.
+pub const BOUNDS: Bounds = Bounds { serial_ns: 3_000_000, floor_ns: 1_000_000 };
+
+/// Name and student's file of each exercise. `lab` is the miniature one below.
+const EXERCISES: &[(&str, &str)] = &[
+    ("01_swift", "pub fn solve() { lab::hand_over(\"swift\") }"),
+    ("02_sluggish", "pub fn solve() { lab::hand_over(\"sluggish\") }"),
+    ("03_broken", "pub fn solve() -> u32 { let streams: u32 = \"three\"; streams }"),
+    ("04_panics", "pub fn solve() { panic!(\"there is no third stream\") }"),
+    ("05_quits", "pub fn solve() { std::process::exit(0) }"),
+    ("06_loops", "pub fn solve() { loop { std::hint::spin_loop() } }"),
+    ("07_aborts", "pub fn solve() { std::process::abort() }"),
+    ("08_floods", FLOODS),
+    ("09_spawns", SPAWNS),
+    ("10_wrong", "pub fn solve() { lab::hand_over(\"wrong\") }"),
+    ("11_lazy", "pub fn solve() { lab::hand_over(\"lazy\") }"),
+    ("12_hasty", "pub fn solve() { lab::hand_over(\"hasty\") }"),
+    ("13_stale", STALE),
+    ("14_garbled", "pub fn solve() { lab::hand_over(\"garbled\") }"),
+    ("15_newer", "pub fn solve() { lab::hand_over(\"newer\") }"),
+    ("16_twice", "pub fn solve() { lab::hand_over(\"twice\") }"),
+    ("17_late", "pub fn solve() { lab::hand_over(\"swift\"); std::process::exit(3) }"),
+    ("18_warns", "pub fn solve() { let streams = 3; lab::hand_over(\"swift\") }"),
+    ("19_listens", LISTENS),
+    ("20_noisy", "pub fn solve() { lab::hand_over(\"noisy\") }"),
+    ("21_unchecked", "pub fn solve() { lab::hand_over(\"unchecked\") }"),
+    ("22_three_mistakes", "pub fn solve() { one(); two(); three() }"),
+    ("23_environment", ENVIRONMENT),
+    (
+        "24_chatty",
+        "pub fn solve() { println!(\"hello\"); eprintln!(\"\\x1b[31mworld\\x1b[0m\"); lab::hand_over(\"swift\") }",
+    ),
+];
+
+const FLOODS: &str = r#"
+pub fn solve() {
+    for line in 0..200_000 {
+        println!("line {line} of too many");
+    }
+    eprintln!("the last words");
+    lab::hand_over("swift")
+}
+"#;
+
+/// One process in the group, one in a session of its own whose parent is gone; then no end.
+const SPAWNS: &str = r#"
+pub fn solve() {
+    let seconds = std::env::var("LEFTOVER").unwrap();
+    let line = format!("sleep {seconds} & (setsid sleep {seconds} &) ; wait");
+    let mut shell = std::process::Command::new("sh").args(["-c", &line]).spawn().unwrap();
+    if std::env::var_os("AND_END").is_some() {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        return lab::hand_over("swift");
+    }
+    shell.wait().unwrap();
+}
+"#;
+
+const STALE: &str = r#"
+pub fn solve() {
+    println!("what the student prints");
+    eprintln!("error: the driver library is stale\n\nhint: `cargo build` makes it again");
+    std::process::exit(4)
+}
+"#;
+
+const LISTENS: &str = r#"
+pub fn solve() {
+    let mut line = String::new();
+    let bytes = std::io::stdin().read_line(&mut line).unwrap();
+    println!("{bytes} bytes");
+    lab::hand_over("swift")
+}
+"#;
+
+const ENVIRONMENT: &str = r#"
+pub fn solve() {
+    let mut found: Vec<_> = std::env::vars().filter(|(name, _)| name.starts_with("SWIM_")).collect();
+    found.retain(|(name, _)| name != "SWIM_RECORD" && name != "SWIM_WORKSPACE");
+    found.sort();
+    for (name, value) in found {
+        println!("{name}={value}");
+    }
+    println!("in {}", std::env::current_dir().unwrap().file_name().unwrap().display());
+    lab::hand_over("swift")
+}
+"#;
+
+/// Copies a record to where the run wants it, as the real driver writes it at a region's end.
+const LAB: &str = r#"
+pub fn hand_over(record: &str) {
+    let calibrates = std::env::var("SWIM_MODE").as_deref() == Ok("calibrate");
+    let name = match record {
+        _ if calibrates => "calibration".to_owned(),
+        "noisy" => {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+            format!("noisy_{}", now.subsec_nanos() / 1000 % 5)
+        }
+        record => record.to_owned(),
+    };
+    let from = format!("{}/{name}.json", env!("RECORDS"));
+    std::fs::copy(from, std::env::var_os("SWIM_RECORD").unwrap()).unwrap();
+}
+"#;
+
+/// The exercise that has a solution, a baseline and programs of a puzzle.
+const COMPLETE: &[&str] = &["01_swift", "20_noisy"];
+
+/// The miniature tree.
+#[derive(Debug)]
+pub struct Tree {
+    root: PathBuf,
+}
+
+/// The tree, built.
+pub fn tree() -> &'static Tree {
+    static TREE: OnceLock<Tree> = OnceLock::new();
+    TREE.get_or_init(|| {
+        let tree = Tree { root: scratch().join("mini") };
+        tree.write();
+        // Most of it at once; what does not compile is for the tests to find.
+        let mut cargo = Command::new(env!("CARGO"));
+        tree.environment(&mut cargo);
+        cargo.args(["build", "--quiet", "--workspace", "--bins", "--examples", "--keep-going"]);
+        cargo.current_dir(&tree.root).output().expect("cargo starts");
+        tree
+    })
+}
+
+/// A folder for files of tests, kept from run to run so that little is compiled again.
+pub fn scratch() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+}
+
+impl Tree {
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The checker with `arguments`, started in the tree.
+    pub fn checker(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_checker"));
+        self.environment(&mut command);
+        command.args(arguments).current_dir(&self.root);
+        command
+    }
+
+    /// Exit code, standard output and standard error of the checker with `arguments`.
+    pub fn run(&self, arguments: &[&str]) -> String {
+        self.snapshot(&mut self.checker(arguments))
+    }
+
+    pub fn snapshot(&self, command: &mut Command) -> String {
+        shown(&command.output().expect("the checker starts"), &self.root)
+    }
+
+    /// The one object that the checker prints with `--json`, and its exit code.
+    pub fn json(&self, arguments: &[&str]) -> (i32, serde_json::Value) {
+        json(&mut self.checker(&[arguments, &["--json"]].concat()))
+    }
+
+    /// Nothing of the tester's own settings.
+    fn environment(&self, command: &mut Command) {
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            if text.starts_with("SWIM_") || text.starts_with("CARGO_") || text.starts_with("RUST") {
+                command.env_remove(&name);
+            }
+        }
+        if let Some(home) = std::env::var_os("CARGO_HOME") {
+            command.env("CARGO_HOME", home);
+        }
+        for name in ["RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command
+            .env("CARGO_TARGET_DIR", scratch().join("mini-target"))
+            .env("CARGO_NET_OFFLINE", "true")
+            .env("NO_COLOR", "1");
+    }
+
+    fn write(&self) {
+        let mut members = vec!["exercises/lab".to_owned()];
+        for (folder, file) in EXERCISES {
+            let (_, id) = folder.split_once('_').expect("a number and a name");
+            members.push(format!("exercises/{folder}"));
+            let exercise = format!("exercises/{folder}");
+            let is_complete = COMPLETE.contains(folder);
+            self.package(&exercise, id, "../lab");
+            self.file(&format!("{exercise}/src/lib.rs"), file);
+            self.file(&format!("{exercise}/.shipped/lib.rs"), file);
+            self.file(
+                &format!("{exercise}/src/main.rs"),
+                &format!("fn main() {{ {id}::solve() }}"),
+            );
+            self.file(&format!("{exercise}/exercise.toml"), &manifest(id, is_complete));
+            for (name, ns) in [("baseline", BOUNDS.serial_ns), ("reference", BOUNDS.floor_ns)] {
+                self.json_file(&format!("{exercise}/recorded/{name}.json"), &program(ns));
+            }
+            if is_complete {
+                let hands_over = |record| format!("fn main() {{ lab::hand_over(\"{record}\") }}");
+                self.file(
+                    &format!("{exercise}/examples/{id}_baseline.rs"),
+                    &hands_over("sluggish"),
+                );
+                self.file(&format!("{exercise}/examples/{id}_drawn.rs"), &hands_over("unchecked"));
+                let solution = format!("solutions/{folder}");
+                self.package(&solution, &format!("{id}-solution"), "../../exercises/lab");
+                self.file(&format!("{solution}/src/main.rs"), &hands_over("swift"));
+                members.push(solution);
+            }
+        }
+        self.file("exercises/lab/Cargo.toml", "[package]\nname = \"lab\"\nedition = \"2024\"\n");
+        self.file("exercises/lab/src/lib.rs", LAB);
+        self.file(
+            "exercises/lab/build.rs",
+            &format!(
+                "fn main() {{ println!(\"cargo::rustc-env=RECORDS={}\") }}",
+                self.root.join("records").display()
+            ),
+        );
+        let members: Vec<_> = members.iter().map(|member| format!("{member:?}")).collect();
+        self.file(
+            "Cargo.toml",
+            &format!(
+                "[workspace]\nresolver = \"3\"\nmembers = [{}]\n\n[profile.dev]\ndebug = false\n",
+                members.join(", ")
+            ),
+        );
+        self.records();
+    }
+
+    fn records(&self) {
+        self.json_file("records/swift.json", &record_of(trial(1_100_000)));
+        self.json_file("records/sluggish.json", &record_of(trial(3_000_000)));
+        for n in 0..5 {
+            let noisy = record_of(trial(1_200_000 + 300_000 * n));
+            self.json_file(&format!("records/noisy_{n}.json"), &noisy);
+        }
+        let wrong = Outputs::Wrong {
+            block: 1,
+            element: 77,
+            expected: 12,
+            found: 0xDEAD,
+            wrong: 1024,
+            of: 65536,
+        };
+        self.json_file(
+            "records/wrong.json",
+            &record_of(Trial { output: wrong, ..trial(1_100_000) }),
+        );
+        self.json_file(
+            "records/unchecked.json",
+            &record_of(Trial { output: Outputs::Unchecked, bounds: None, ..trial(1_400_000) }),
+        );
+        let missing_work = vec![
+            Shortfall { what: "host to device bytes".to_owned(), needed: 4096, found: 1024 },
+            Shortfall { what: "map_b".to_owned(), needed: 10, found: 20 },
+        ];
+        // Busy too: the gate that comes first is named.
+        self.json_file(
+            "records/lazy.json",
+            &record_of(Trial { missing_work, device: DeviceState::Busy, ..trial(1_100_000) }),
+        );
+        self.json_file(
+            "records/hasty.json",
+            &record_of(Trial { device: DeviceState::Busy, ..trial(1_100_000) }),
+        );
+        let mut twice = record_of(trial(1_100_000));
+        twice.trials.push(trial(1_100_000));
+        self.json_file("records/twice.json", &twice);
+        let mut newer = record_of(trial(1_100_000));
+        newer.version = record::VERSION + 1;
+        self.json_file("records/newer.json", &newer);
+        self.file("records/garbled.json", "{\"version\":1,\"program\":");
+        let engine = |name: &str, ns| Trial {
+            name: name.to_owned(),
+            bounds: None,
+            output: Outputs::Unchecked,
+            ..trial(ns)
+        };
+        let mut calibration = record_of(engine("kernels", 1_000_000));
+        for jitter in [0, 1_000, 900_000] {
+            calibration.trials.push(engine("kernels", 1_000_000 + jitter));
+            calibration.trials.push(engine("host_to_device", 1_000_000 - 1_000 * (jitter % 2)));
+            calibration.trials.push(engine("device_to_host", 1_000_000));
+        }
+        self.json_file("records/calibration.json", &calibration);
+    }
+
+    fn package(&self, folder: &str, name: &str, lab: &str) {
+        self.file(
+            &format!("{folder}/Cargo.toml"),
+            &format!(
+                "[package]\nname = \"{name}\"\nedition = \"2024\"\n\n[dependencies]\nlab = {{ path = \"{lab}\" }}\n"
+            ),
+        );
+    }
+
+    fn json_file(&self, path: &str, value: &impl serde::Serialize) {
+        self.file(path, &serde_json::to_string(value).expect("plain data"));
+    }
+
+    /// Leaves a file alone that is as it should be: cargo looks at the time of the last change.
+    fn file(&self, path: &str, text: &str) {
+        write(&self.root.join(path), text);
+    }
+}
+
+pub fn write(path: &Path, text: &str) {
+    if std::fs::read_to_string(path).is_ok_and(|old| old == text) {
+        return;
+    }
+    std::fs::create_dir_all(path.parent().expect("a file has a folder")).expect("a folder");
+    std::fs::write(path, text).expect("a file");
+}
+
+/// The one object that a checker prints, and its exit code.
+#[track_caller]
+pub fn json(command: &mut Command) -> (i32, serde_json::Value) {
+    let output = command.output().expect("the checker starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let object = serde_json::from_str(&text)
+        .unwrap_or_else(|error| panic!("not one JSON object: {error}\n{text}"));
+    (output.status.code().expect("an exit code"), object)
+}
+
+/// Exit code first, then what was printed; empty parts are left out. Paths are those of every
+/// machine.
+pub fn shown(output: &Output, root: &Path) -> String {
+    let mut text = match output.status.code() {
+        Some(code) => format!("exit code: {code}\n"),
+        None => format!("{}\n", output.status),
+    };
+    for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
+        if !bytes.is_empty() {
+            text.push_str(&format!("----- {name} -----\n{}", String::from_utf8_lossy(bytes)));
+        }
+    }
+    text.replace(&root.display().to_string(), "[ROOT]")
+}
+
+pub fn manifest(id: &str, with_programs: bool) -> String {
+    let mut text = format!(
+        r#"format = 1
+title = "The {id} one"
+summary = "shows what {id} comes to"
+metric = "overlap_efficiency"
+pass_score = 80
+time_limit_s = 20
+output_limit_kib = 16
+
+[score]
+version = 1
+
+[next]
+failed = "look at the timeline"
+passed = "go on"
+"#
+    );
+    if with_programs {
+        text.push_str(&format!(
+            "\n[[programs]]\nname = \"drawn\"\nexample = \"{id}_drawn\"\nsummary = \"only drawn\"\n"
+        ));
+    }
+    text
+}
+
+/// A program whose replay takes `ns`, and a little for its calls.
+pub fn program(ns: u64) -> Program {
+    let mut program = Program::new(1);
+    for call in [Call::RegionBegin, Call::HostWork { ns }, Call::RegionEnd] {
+        program.steps.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0 });
+    }
+    program
+}
+
+fn trial(makespan_ns: u64) -> Trial {
+    Trial {
+        name: String::new(),
+        makespan_ns,
+        bounds: Some(BOUNDS),
+        output: Outputs::Correct,
+        device: DeviceState::Idle,
+        missing_work: Vec::new(),
+    }
+}
+
+/// A record whose timeline has a copy, half of it hidden behind a kernel.
+fn record_of(trial: Trial) -> Record {
+    let ns = trial.makespan_ns;
+    let origin = Origin::Simulated { profile: "h200".to_owned() };
+    let mut timeline = Timeline::new(origin);
+    timeline.region = Some(Interval::new(0, ns));
+    let span = |kind, name: &str, stream, start_ns, end_ns| Span {
+        step: 1,
+        kind,
+        name: name.to_owned(),
+        stream: StreamId(stream),
+        start_ns,
+        end_ns,
+        bytes: 0,
+        host_memory: Some(HostMemory::Pinned),
+    };
+    timeline.spans = vec![
+        span(SpanKind::HostToDevice, "", 2, 0, ns / 2),
+        span(SpanKind::Kernel, "map_a", 3, ns / 4, ns),
+    ];
+    timeline.host = vec![HostSpan { step: 1, start_ns: 0, end_ns: ns, blocked_ns: ns / 2 }];
+    let version = record::VERSION;
+    Record { version, program: program(ns), timeline, trials: vec![trial], notes: Vec::new() }
+}

@@ -1,0 +1,226 @@
+//! Command lines that ask for something that is not there, and the commands that tell what is.
+
+use std::path::Path;
+
+use insta::assert_snapshot;
+
+use crate::tree::{manifest, scratch, tree, write};
+
+#[test]
+fn an_unknown_exercise_brings_a_suggestion() {
+    assert_snapshot!(tree().run(&["run", "swfit"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: there is no exercise `swfit`
+
+    hint: did you mean `swift`?
+    ");
+}
+
+#[test]
+fn a_beginning_of_several_names_brings_them_all() {
+    assert_snapshot!(tree().run(&["run", "s"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: `s` could be `swift` or `sluggish` or `spawns` or `stale`
+    ");
+}
+
+#[test]
+fn an_unknown_program_brings_the_known_ones() {
+    assert_snapshot!(tree().run(&["run", "swift", "--program", "drown", "--device", "sim"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: `swift` has no program `drown`
+
+    hint: there is `drawn`
+    ");
+    assert_snapshot!(tree().run(&["run", "panics", "--program", "drown", "--device", "sim"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: `panics` has no program `drown`; it has none at all
+    ");
+}
+
+#[test]
+fn an_unknown_flag_is_a_mistake_of_usage() {
+    let text = tree().run(&["run", "swift", "--fast"]);
+    assert!(text.starts_with("exit code: 2\n----- stderr -----\n"), "{text}");
+}
+
+#[test]
+fn an_unknown_profile_says_what_a_profile_is() {
+    assert_snapshot!(tree().run(&["run", "swift", "--profile", "h100"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: there is no profile `h100`
+
+    hint: it is `h200`, or the path of a TOML file
+    ");
+}
+
+#[test]
+fn a_solution_that_is_not_here_is_a_mistake_of_usage() {
+    assert_snapshot!(tree().run(&["run", "panics", "--solution", "--device", "sim"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: there is no solution of `panics` here
+    ");
+}
+
+#[test]
+fn outside_of_a_workspace_every_command_says_where_to_go() {
+    for arguments in [&[][..], &["list"], &["run", "swift"]] {
+        let mut command = tree().checker(arguments);
+        let text = tree().snapshot(command.current_dir("/"));
+        assert_eq!(
+            text,
+            "exit code: 2\n----- stderr -----\nerror: `/` is not inside a workspace of exercises\n\n\
+             hint: go to the folder that holds `Cargo.toml` and `exercises`, or name it in \
+             `SWIM_WORKSPACE`\n",
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn the_workspace_can_be_named_from_elsewhere() {
+    let mut command = tree().checker(&["run", "swift", "--device", "sim"]);
+    let text = tree().snapshot(command.current_dir("/").env("SWIM_WORKSPACE", tree().root()));
+    assert!(text.starts_with("exit code: 0"), "{text}");
+}
+
+#[test]
+fn inside_of_an_exercise_its_name_can_be_left_out() {
+    let mut command = tree().checker(&["run", "--device", "sim"]);
+    let folder = tree().root().join("exercises/11_lazy/src");
+    let text = tree().snapshot(command.current_dir(folder));
+    assert!(text.contains("lazy · your file"), "{text}");
+}
+
+#[test]
+fn the_list_names_the_exercises_in_order() {
+    let text = tree().run(&["list"]);
+    let first: String = text.lines().take(8).map(|line| format!("{line}\n")).collect();
+    assert_snapshot!(first, @"
+    exit code: 0
+    ----- stdout -----
+    01 swift           The swift one
+       shows what swift comes to
+       untouched; needs no GPU
+       `--program drawn`: only drawn
+    02 sluggish        The sluggish one
+       shows what sluggish comes to
+    ");
+    let (code, object) = tree().json(&["list"]);
+    assert_eq!(code, 0);
+    let numbers: Vec<_> = object["exercises"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|exercise| exercise["number"].as_u64().expect("a number"))
+        .collect();
+    assert!(numbers.is_sorted() && numbers.len() > 20, "{numbers:?}");
+}
+
+/// A tree of one exercise with this `exercise.toml`.
+fn small(name: &str, manifest: &str) -> std::path::PathBuf {
+    let root = scratch().join(name);
+    write(&root.join("Cargo.toml"), "[workspace]\n");
+    write(&root.join("exercises/01_only/exercise.toml"), manifest);
+    write(&root.join("exercises/01_only/src/lib.rs"), "// begun\n");
+    write(&root.join("exercises/01_only/.shipped/lib.rs"), "");
+    root
+}
+
+fn listed(root: &Path, arguments: &[&str]) -> String {
+    let mut command = tree().checker(arguments);
+    crate::tree::shown(&command.current_dir(root).output().expect("it starts"), root)
+}
+
+#[test]
+fn a_changed_file_shows_in_the_list() {
+    let root = small("changed", &manifest("only", false));
+    assert_snapshot!(listed(&root, &["list"]), @"
+    exit code: 0
+    ----- stdout -----
+    01 only  The only one
+       shows what only comes to
+       changed; needs no GPU
+    ");
+}
+
+#[test]
+fn the_overview_says_where_you_are_and_what_is_next() {
+    let root = small("overview", &manifest("only", false));
+    assert_snapshot!(listed(&root, &[]), @"
+    exit code: 0
+    ----- stdout -----
+    [ROOT]: 1 exercise, 1 begun
+
+    next: `cargo run -- run only`: shows what only comes to
+
+    `cargo run -- list` names all exercises, `cargo run -- --help` all commands
+    ");
+}
+
+#[test]
+fn an_unknown_key_in_an_exercise_is_an_error_that_names_it() {
+    let text = manifest("only", false).replace("pass_score", "pas_score = 80\npass_score");
+    assert_snapshot!(listed(&small("unknown_key", &text), &["list"]), @"
+    exit code: 4
+    ----- stderr -----
+    error: cannot read `exercises/01_only/exercise.toml`: TOML parse error at line 5, column 1
+      |
+    5 | pas_score = 80
+      | ^^^^^^^^^
+    unknown field `pas_score`, expected one of `format`, `title`, `summary`, `metric`, `pass_score`, `time_limit_s`, `output_limit_kib`, `needs`, `score`, `programs`, `next`
+    ");
+}
+
+#[test]
+fn an_exercise_of_another_format_is_refused_with_advice() {
+    let text = manifest("only", false).replace("format = 1", "format = 2\nnews = true");
+    assert_snapshot!(listed(&small("format", &text), &["list"]), @"
+    exit code: 4
+    ----- stderr -----
+    error: cannot read `exercises/01_only/exercise.toml`: it is of format 2, and this checker reads format 1
+
+    hint: exercises and checker belong together; update both
+    ");
+}
+
+#[test]
+fn an_exercise_graded_by_another_rule_is_refused_with_advice() {
+    let text = manifest("only", false).replace("version = 1", "version = 7");
+    assert_snapshot!(listed(&small("rule", &text), &["list"]), @"
+    exit code: 4
+    ----- stderr -----
+    error: cannot read `exercises/01_only/exercise.toml`: its score is of rule 7, and this checker knows rule 1
+
+    hint: exercises and checker belong together; update both
+    ");
+}
+
+#[test]
+fn the_doctor_says_what_there_is_and_what_runs() {
+    let (code, object) = tree().json(&["doctor"]);
+    assert_eq!(code, 0, "{object:#}");
+    let states: Vec<_> = object["checks"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|check| (check["name"].as_str().expect("a name")))
+        .collect();
+    assert_eq!(states, ["system", "rust", "workspace", "driver", "gpu", "cupti"]);
+    assert_eq!(object["exercises"][0]["simulated"], true);
+}
+
+#[test]
+fn the_doctor_names_a_driver_library_that_is_none() {
+    let mut command = tree().checker(&["doctor"]);
+    let text = tree().snapshot(command.env("SWIM_DRIVER", "/dev/null"));
+    assert!(text.starts_with("exit code: 4\n"), "{text}");
+    assert!(text.contains("broken  driver: /dev/null cannot be used: /dev/null: "), "{text}");
+    assert!(text.contains("swift: needs driver\n"), "{text}");
+}

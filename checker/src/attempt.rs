@@ -1,17 +1,16 @@
 //! One run of one program: what it is told, and what it leaves behind.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use trace::version::Header;
 use trace::{Program, Record, program, record, run, version};
 
 use crate::cli::Machine;
+use crate::device;
 use crate::process::{self, Ending, Limits, Output};
 use crate::scratch::Scratch;
 
@@ -81,7 +80,7 @@ pub(crate) fn run(order: &Order<'_>) -> Result<Attempt> {
     command.current_dir(order.folder);
     settings(&mut command, order, &path);
 
-    let mut device = match order.device {
+    let device = match order.device {
         Watched::Simulated { machine: Machine::Process, .. } => {
             let device = DeviceProcess::start(order, &path, scratch.path())?;
             device.connect(&mut command);
@@ -89,10 +88,10 @@ pub(crate) fn run(order: &Order<'_>) -> Result<Attempt> {
         }
         _ => None,
     };
-    let spared: Vec<u32> = device.iter().map(|device| device.child.id()).collect();
-    let finished = process::run(command, order.limits, &spared)?;
-    if let Some(device) = &mut device {
-        device.finish()?;
+    let companion = device.as_ref().map(|device| device.child.id());
+    let finished = process::run(command, order.limits, companion)?;
+    if let (Ending::Deserted, Some(device)) = (finished.ending, &device) {
+        bail!("the device process came to an end before the program: {}", device.last_words());
     }
     Ok(Attempt { ending: finished.ending, output: finished.output, record: read_record(&path) })
 }
@@ -165,67 +164,50 @@ pub(crate) fn read_program(path: &Path) -> Result<Program> {
     Ok(serde_json::from_slice(&text)?)
 }
 
-/// The simulated device in a process of the checker's: no number that the student's process holds
-/// can reach the record.
+/// The simulated device in a process of the checker's: it computes the times and writes the record.
+/// The two processes share one piece of memory, through which each call goes.
 struct DeviceProcess {
     child: Child,
-    /// The student's end; open here until the student's process has its own copy.
-    end: Option<OwnedFd>,
+    memory: OwnedFd,
+    /// What it printed.
     said: PathBuf,
 }
 
-/// How long a device may take to write its record once the program is gone.
-const LAST_WORDS: Duration = Duration::from_secs(2);
-
 impl DeviceProcess {
     fn start(order: &Order<'_>, record: &Path, scratch: &Path) -> Result<Self> {
-        let Some(driver) = order.driver else {
-            bail!("cannot start a device process: no driver library was built");
-        };
-        let (ours, theirs) = UnixStream::pair().context("cannot make a socket pair")?;
+        let driver = order.driver.context("there is no driver library to host the device")?;
+        let memory = device::memory(driver)?;
         let said = scratch.join("device.txt");
         let output = std::fs::File::create(&said).context("cannot make a file")?;
         let this = std::env::current_exe().context("cannot find this program")?;
         let mut command = Command::new(this);
         settings(&mut command, order, record);
-        command.arg("device-process").arg(driver).arg("--fd").arg(ours.as_raw_fd().to_string());
+        command.arg("device-process").arg(driver).arg("--fd").arg(memory.as_raw_fd().to_string());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(output);
-        inherit(&mut command, ours.as_raw_fd());
+        inherit(&mut command, memory.as_raw_fd());
         let child = command.spawn().context("cannot start the device process")?;
-        Ok(Self { child, end: Some(theirs.into()), said })
+        Ok(Self { child, memory, said })
     }
 
+    /// Lets the program of `command` talk to the device.
     fn connect(&self, command: &mut Command) {
-        if let Some(end) = &self.end {
-            command.env(run::MACHINE, end.as_raw_fd().to_string());
-            inherit(command, end.as_raw_fd());
-        }
+        command.env(run::MACHINE, self.memory.as_raw_fd().to_string());
+        inherit(command, self.memory.as_raw_fd());
+        // The device writes it, and nobody else.
+        command.env_remove(run::RECORD);
     }
 
-    /// The program has ended: lets the device write its record.
-    fn finish(&mut self) -> Result<()> {
-        self.end = None; // the last copy of the program's end: now the device sees that it is gone
-        let start = Instant::now();
-        let status = loop {
-            if let Some(status) = self.child.try_wait().context("cannot wait for the device")? {
-                break status;
-            }
-            if start.elapsed() > LAST_WORDS {
-                bail!("the device process did not end");
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        };
-        if !status.success() {
-            let said = std::fs::read_to_string(&self.said).unwrap_or_default();
-            bail!("the device process failed: {}", said.trim_end());
-        }
-        Ok(())
+    fn last_words(&self) -> String {
+        let said = std::fs::read_to_string(&self.said).unwrap_or_default();
+        let said = said.trim();
+        if said.is_empty() { "it said nothing".to_owned() } else { said.to_owned() }
     }
 }
 
 impl Drop for DeviceProcess {
     fn drop(&mut self) {
-        // Both fail for a process that has already been waited for, as they should.
+        // It wrote its record before the program's last region ended. Both fail for a process that
+        // has already been waited for, as they should.
         _ = self.child.kill();
         _ = self.child.wait();
     }
@@ -236,6 +218,7 @@ fn inherit(command: &mut Command, fd: RawFd) {
     // SAFETY: between fork and exec only system calls on integers are made.
     unsafe {
         command.pre_exec(move || {
+            // If the checker itself is killed, nobody would end the child.
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             if libc::fcntl(fd, libc::F_SETFD, 0) < 0 {
                 return Err(std::io::Error::last_os_error());

@@ -1,6 +1,7 @@
 //! Which device a run takes, and whether there is a GPU at all.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -117,14 +118,14 @@ fn answer<T: serde::de::DeserializeOwned>(mut command: Command) -> Result<T> {
     let path = scratch.path().join("answer.json");
     command.env(ANSWER, &path);
     let limits = Limits { wall: PROBE_LIMIT, output_bytes: 16 * 1024 };
-    let finished = process::run(command, limits, &[])?;
+    let finished = process::run(command, limits, None)?;
     match finished.ending {
         Ending::Exited(0) => {}
         Ending::Exited(code) => return Err(anyhow!("the driver ended the process with {code}")),
         Ending::Signalled(signal) => {
             return Err(anyhow!("the driver crashed with signal {signal}"));
         }
-        Ending::OutOfTime => {
+        Ending::OutOfTime | Ending::Deserted => {
             return Err(anyhow!("the driver did not answer within {PROBE_LIMIT:?}"));
         }
     }
@@ -191,16 +192,32 @@ pub(crate) fn probe_library(path: &Path) -> Result<Library> {
     Ok(Library { build_id: build_id.to_string_lossy().into_owned() })
 }
 
-/// Hosts the simulated device behind `fd` until the program at the other end is gone; returns what
-/// the driver library says at the end.
-pub(crate) fn serve(path: &Path, fd: c_int) -> Result<()> {
-    let library = Loaded::open(path)?;
+/// Makes the memory that a device process and the program share. It is inherited by no one yet.
+pub(crate) fn memory(driver: &Path) -> Result<OwnedFd> {
+    let library = Loaded::open(driver)?;
+    // SAFETY: the export's type, as the driver declares it.
+    let make: unsafe extern "C" fn() -> c_int = unsafe { library.function(c"swim_device_memory")? };
+    // SAFETY: it makes a new descriptor and hands it over.
+    let memory = unsafe {
+        match make() {
+            descriptor @ 0.. => OwnedFd::from_raw_fd(descriptor),
+            _ => return Err(anyhow!("the driver cannot make memory for a device process")),
+        }
+    };
+    // SAFETY: a plain call on a descriptor of our own.
+    unsafe { libc::fcntl(memory.as_raw_fd(), libc::F_SETFD, libc::FD_CLOEXEC) };
+    Ok(memory)
+}
+
+/// Hosts the simulated device behind `memory` until the program at the other end is gone.
+pub(crate) fn serve(driver: &Path, memory: c_int) -> Result<()> {
+    let library = Loaded::open(driver)?;
     // SAFETY: the export's type, as the driver declares it.
     let serve: unsafe extern "C" fn(c_int) -> c_int = unsafe { library.function(c"swim_serve")? };
     // SAFETY: the descriptor was inherited for this call alone.
-    match unsafe { serve(fd) } {
+    match unsafe { serve(memory) } {
         0 => Ok(()),
-        code => Err(anyhow!("the device process ended with {code}")),
+        _ => Err(anyhow!("the device could not be made")),
     }
 }
 

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::io::{self, PipeReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -45,11 +45,17 @@ pub(crate) enum Ending {
     Signalled(i32),
     /// It ran longer than it may and was killed.
     OutOfTime,
+    /// Its companion came to an end before it, and it was killed.
+    Deserted,
 }
 
-/// Runs `command` to its end within `limits`. `spared` are other children of the checker, which are
-/// not to be ended with it.
-pub(crate) fn run(mut command: Command, limits: Limits, spared: &[u32]) -> Result<Finished> {
+/// Runs `command` to its end within `limits`. Its companion is another child of the checker, without
+/// which it cannot go on.
+pub(crate) fn run(
+    mut command: Command,
+    limits: Limits,
+    companion: Option<u32>,
+) -> Result<Finished> {
     let program = command.get_program().display().to_string();
     let (reader, writer) = io::pipe().context("cannot make a pipe")?;
     let second = writer.try_clone().context("cannot make a pipe")?;
@@ -57,24 +63,28 @@ pub(crate) fn run(mut command: Command, limits: Limits, spared: &[u32]) -> Resul
     // SAFETY: between fork and exec only system calls are made, on integers.
     unsafe { command.pre_exec(isolate) };
 
-    let _orphans = AdoptOrphans::start();
+    let orphans = AdoptOrphans::start();
     let mut child = command.spawn().with_context(|| format!("cannot start `{program}`"))?;
     drop(command); // it holds the pipe's other end, and without that the output never ends
     let group = -pid(&child);
     let guard = interrupt::guard(group);
 
     let capture = Capture::start(reader, limits.output_bytes);
-    let in_time = exits_within(&child, limits.wall);
+    let first = first_to_end(child.id(), companion, limits.wall);
     // SAFETY: no memory is involved. The child has not been waited for, so its number, which is the
     // group's, cannot have gone to anyone else.
     unsafe { libc::kill(group, libc::SIGKILL) };
     let status = child.wait().with_context(|| format!("cannot wait for `{program}`"))?;
-    end_orphans(spared);
+    orphans.end();
     let output = capture.finish();
     drop(guard);
     interrupt::check()?;
 
-    let ending = if in_time { ending(status) } else { Ending::OutOfTime };
+    let ending = match first {
+        First::Child => ending(status),
+        First::Companion => Ending::Deserted,
+        First::Limit => Ending::OutOfTime,
+    };
     Ok(Finished { ending, output })
 }
 
@@ -107,37 +117,78 @@ fn isolate() -> io::Result<()> {
     Ok(())
 }
 
-/// Waits until `child` has exited, at most for `limit`; it stays to be waited for.
-fn exits_within(child: &Child, limit: Duration) -> bool {
-    let pid = child.id();
+/// What came to its end first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum First {
+    Child,
+    Companion,
+    Limit,
+}
+
+/// Waits until one of the processes has exited, at most for `limit`. Both stay to be waited for.
+fn first_to_end(child: u32, companion: Option<u32>, limit: Duration) -> First {
     let (sender, receiver) = mpsc::channel();
-    // The thread ends with the child, which is killed at the latest when this function has returned.
-    std::thread::spawn(move || {
-        let mut info = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
-        loop {
-            // SAFETY: `info` is writable for one `siginfo_t`. WNOWAIT leaves the child to be waited
-            // for, so its number stays taken until the group has been killed.
-            let result = unsafe {
-                libc::waitid(libc::P_PID, pid, info.as_mut_ptr(), libc::WEXITED | libc::WNOWAIT)
-            };
-            if result == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-                break;
-            }
+    let watched = [(Some(child), First::Child), (companion, First::Companion)];
+    for (pid, first) in watched {
+        let Some(pid) = pid else { continue };
+        let sender = sender.clone();
+        // Each thread ends with its process, which is killed soon after this function has returned.
+        std::thread::spawn(move || {
+            await_exit(pid);
+            _ = sender.send(first); // the one who asked may have stopped waiting
+        });
+    }
+    receiver.recv_timeout(limit).unwrap_or(First::Limit)
+}
+
+/// Waits until a child has exited. It stays to be waited for, so its number stays taken.
+fn await_exit(pid: u32) {
+    let mut info = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
+    loop {
+        let options = libc::WEXITED | libc::WNOWAIT;
+        // SAFETY: `info` is writable for one `siginfo_t`.
+        let result = unsafe { libc::waitid(libc::P_PID, pid, info.as_mut_ptr(), options) };
+        if result == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return;
         }
-        _ = sender.send(()); // the one who asked may have stopped waiting
-    });
-    !matches!(receiver.recv_timeout(limit), Err(RecvTimeoutError::Timeout))
+    }
 }
 
 /// While it lives, processes below the checker that lose their parent become its own children.
-struct AdoptOrphans(());
+struct AdoptOrphans {
+    /// Children that were there before: a companion, or what a shell started that then became the
+    /// checker.
+    before: Vec<libc::pid_t>,
+}
+
+/// How often orphans are looked for: each time may bring up the children of those just killed, and
+/// one that forks faster than it is killed must not keep the checker.
+const ORPHAN_ROUNDS: usize = 64;
 
 impl AdoptOrphans {
     fn start() -> Self {
         // Where the kernel cannot do it, the group is all that is ended.
         // SAFETY: no memory is involved.
         unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
-        Self(())
+        Self { before: children() }
+    }
+
+    fn end(&self) {
+        for _ in 0..ORPHAN_ROUNDS {
+            let mut orphans = children();
+            orphans.retain(|pid| !self.before.contains(pid));
+            if orphans.is_empty() {
+                return;
+            }
+            for pid in orphans {
+                // SAFETY: no memory is involved; `pid` is a child of ours that has not been waited
+                // for.
+                unsafe {
+                    libc::kill(pid, libc::SIGKILL);
+                    libc::waitpid(pid, std::ptr::null_mut(), 0);
+                }
+            }
+        }
     }
 }
 
@@ -145,27 +196,6 @@ impl Drop for AdoptOrphans {
     fn drop(&mut self) {
         // SAFETY: no memory is involved.
         unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 0) };
-    }
-}
-
-/// How often orphans are looked for: each time may bring up the children of those just killed, and
-/// one that forks faster than it is killed must not keep the checker.
-const ORPHAN_ROUNDS: usize = 64;
-
-fn end_orphans(spared: &[u32]) {
-    for _ in 0..ORPHAN_ROUNDS {
-        let orphans: Vec<_> =
-            children().into_iter().filter(|&pid| !spared.contains(&(pid as u32))).collect();
-        if orphans.is_empty() {
-            return;
-        }
-        for pid in orphans {
-            // SAFETY: no memory is involved; `pid` is a child of ours that has not been waited for.
-            unsafe {
-                libc::kill(pid, libc::SIGKILL);
-                libc::waitpid(pid, std::ptr::null_mut(), 0);
-            }
-        }
     }
 }
 

@@ -62,6 +62,9 @@ pub(crate) fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding 
         Ending::Exited(NOT_YOURS) => {
             return Finding::Trouble { message: last_words(attempt) };
         }
+        Ending::Deserted => {
+            return Finding::Trouble { message: "the device process is gone".to_owned() };
+        }
         Ending::Exited(PANICKED) => {
             let panic = panic_message(attempt.output.end());
             let message = match panic {

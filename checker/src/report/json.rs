@@ -23,8 +23,8 @@ pub(crate) struct Object<'a> {
     /// The profile's name, or the GPU's.
     device_name: Option<&'a str>,
     schedule: Option<u64>,
-    /// How far the number can be trusted: `in-process` says that the student's own process took part
-    /// in making it.
+    /// `in-process` for numbers that the student's own process took part in making, which a GPU's
+    /// are: they are shown beside a grade and never replace it.
     trust: Option<&'static str>,
     verdict: Option<Verdict>,
     gate: Option<Gate>,
@@ -72,8 +72,10 @@ pub(crate) fn object(report: &Report) -> Object<'_> {
             Where::Simulated { schedule, .. } => *schedule,
             Where::Gpu { .. } => None,
         }),
-        // No device process stands between a program and the record yet.
-        trust: report.makespan_ns.map(|_| "in-process"),
+        trust: device.and_then(|device| match device {
+            Where::Simulated { .. } => None,
+            Where::Gpu { .. } => Some("in-process"),
+        }),
         verdict: report.verdict,
         gate: report.gate,
         score: report.score,

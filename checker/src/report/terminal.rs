@@ -45,7 +45,7 @@ pub(crate) fn text(report: &Report, exhibit: &Exhibit, columns: usize, style: St
 }
 
 /// Columns of the numbers' names.
-const NAME: usize = 20;
+const NAME: usize = 19;
 
 /// Lanes that one chart may have before streams are more than anyone can follow.
 const MOST_STREAMS: usize = 8;
@@ -105,16 +105,16 @@ fn numbers(report: &Report) -> Vec<(&'static str, String)> {
             .measured
             .map(|m| format!(", between {} and {}", shown(m.low), shown(m.high)))
             .unwrap_or_default();
-        lines.push(("score", format!("{} of 100{interval} (rule {RULE})", shown(score))));
+        let points =
+            format!("{} of 100{interval} (rule {RULE}, kept within 0 and 100)", shown(score));
+        lines.push(("score", points));
         let (base, delta) = (standard.baseline(), standard.delta());
-        lines.push((
-            "",
-            format!(
-                "= 100 x clamp(({value:.3} - {base:.3} - {MARGIN} x {delta:.3}) / ({REACH} x {delta:.3}))",
-            )
-            .replace("- -", "+ "),
-        ));
-        lines.push(("", format!("  baseline {base:.3}, reference {:.3}", standard.reference())));
+        let formula = format!(
+            "100 x ({value:.3} - {base:.3} - {MARGIN} x {delta:.3}) / ({REACH} x {delta:.3})"
+        );
+        lines.push(("", format!("= {}", formula.replace("- -", "+ "))));
+        let ends = format!("baseline {base:.3}, reference {:.3}", standard.reference());
+        lines.push(("", ends));
     }
     lines
 }

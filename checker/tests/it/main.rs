@@ -8,11 +8,13 @@
 //! | `processes` | that nothing is left running, whatever a program does |
 //! | `reports` | what a run prints, for people and for programs |
 //! | `usage` | command lines that ask for something that is not there |
+//! | `device_process` | the simulated device in a process of the checker's |
 //! | `gpu` | a machine with a GPU, or with one that is broken |
 //! | `prebuilt` | programs that were built elsewhere |
 //! | `authors` | the commands for authors |
 
 mod authors;
+mod device_process;
 mod gates;
 mod gpu;
 mod prebuilt;

@@ -49,6 +49,28 @@ fn children_of_a_program_that_ended_well_are_ended_too() {
 }
 
 #[test]
+fn what_a_shell_left_behind_before_it_became_the_checker_is_left_alone() {
+    let mark = mark(7);
+    let checker = tree().checker(&["run", "swift", "--device", "sim"]);
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "sleep $MARK > /dev/null 2>&1 & echo $!; exec \"$0\" \"$@\""]);
+    shell.arg(checker.get_program()).args(checker.get_args());
+    for (name, value) in checker.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    let output = shell.env("MARK", &mark).current_dir(tree().root()).output().expect("starts");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(running(&format!("sleep\0{mark}")), 1);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let pid = text.lines().next().and_then(|line| line.parse().ok()).expect("the number");
+    // SAFETY: no memory is involved; the process is the one started above.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+}
+
+#[test]
 fn an_interrupted_checker_takes_its_program_with_it() {
     for signal in [libc::SIGINT, libc::SIGTERM] {
         let mark = mark(3 + signal as u32);

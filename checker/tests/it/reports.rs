@@ -11,23 +11,23 @@ fn a_pass_is_drawn_counted_and_followed_by_the_next_step() {
     ----- stdout -----
     swift · your file · simulated h200
 
-    your file                                                                1.10 ms
+    your file                                                                1.05 ms
     host     wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww////////////////////////////////
     stream 1 >>>>>>>>>>>>>>>>>>>>>>>>>>>>>>>>>································  50 %
     stream 2 ················█████████████████████████████████████████████████  75 %
     the reference                                                            1.00 ms
-    host     wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww
-             0          0.2 ms      0.4 ms      0.6 ms      0.8 ms      1 ms
+    host     wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww
+             0           0.2 ms      0.4 ms       0.6 ms      0.8 ms      1 ms
              █ kernel  > copy to device  w host work  / host blocked  · idle  % busy
 
-    makespan            1.10 ms
-    floor               1.00 ms, no schedule is shorter
-    serial              3.00 ms, everything in turn
-    hidden copies       50 %
-    overlap efficiency  0.950 = (serial - makespan) / (serial - floor)
-    score               100.0 of 100 (rule 1)
-                        = 100 x clamp((0.950 - 0.000 - 0.05 x 1.000) / (0.9 x 1.000))
-                          baseline 0.000, reference 1.000
+    makespan           1.05 ms
+    floor              1.00 ms, no schedule is shorter
+    serial             3.00 ms, everything in turn
+    hidden copies      50 %
+    overlap efficiency 0.975 = (serial - makespan) / (serial - floor)
+    score              100.0 of 100 (rule 1, kept within 0 and 100)
+                       = 100 x (0.975 - 0.000 - 0.05 x 1.000) / (0.9 x 1.000)
+                       baseline 0.000, reference 1.000
 
     passed: score 100.0, and 80 is enough
 
@@ -51,11 +51,11 @@ fn a_failed_gate_is_drawn_and_has_no_points() {
              0          0.2 ms      0.4 ms      0.6 ms      0.8 ms      1 ms
              █ kernel  > copy to device  w host work  / host blocked  · idle  % busy
 
-    makespan            1.10 ms
-    floor               1.00 ms, no schedule is shorter
-    serial              3.00 ms, everything in turn
-    hidden copies       50 %
-    overlap efficiency  0.950 = (serial - makespan) / (serial - floor)
+    makespan           1.10 ms
+    floor              1.00 ms, no schedule is shorter
+    serial             3.00 ms, everything in turn
+    hidden copies      50 %
+    overlap efficiency 0.950 = (serial - makespan) / (serial - floor)
 
     failed: gate `idle`: the device was still at work when the measured region ended
 
@@ -74,20 +74,20 @@ fn the_object_has_every_key() {
       "device": "sim",
       "device_name": "h200",
       "schedule": null,
-      "trust": "in-process",
+      "trust": null,
       "verdict": "passed",
       "gate": null,
-      "score": 99.99999999999999,
+      "score": 100.0,
       "score_low": null,
       "score_high": null,
       "pass_score": 80.0,
       "score_rule": 1,
       "metric": "overlap_efficiency",
-      "metric_value": 0.95,
+      "metric_value": 0.975,
       "baseline_value": 0.0,
       "reference_value": 1.0,
-      "overlap_efficiency": 0.95,
-      "makespan_ns": 1100000,
+      "overlap_efficiency": 0.975,
+      "makespan_ns": 1050000,
       "floor_ns": 1000000,
       "serial_ns": 3000000,
       "hidden_fraction": 0.5,
@@ -188,8 +188,8 @@ fn a_program_of_the_puzzle_is_drawn_and_not_graded() {
              0        0.2 ms   0.4 ms   0.6 ms    0.8 ms   1 ms     1.2 ms    1.4 ms
              █ kernel  > copy to device  w host work  / host blocked  · idle  % busy
 
-    makespan            1.40 ms
-    hidden copies       50 %
+    makespan           1.40 ms
+    hidden copies      50 %
 
     a program of the puzzle: drawn, not graded
     ");

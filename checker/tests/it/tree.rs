@@ -12,7 +12,7 @@ use trace::timeline::{HostMemory, HostSpan, Interval, Origin, Span, SpanKind};
 use trace::{Program, Record, Timeline, record};
 
 /// The two ends of every miniature task.
-pub const BOUNDS: Bounds = Bounds { serial_ns: 3_000_000, floor_ns: 1_000_000 };
+pub(crate) const BOUNDS: Bounds = Bounds { serial_ns: 3_000_000, floor_ns: 1_000_000 };
 
 /// Name and student's file of each exercise. `lab` is the miniature one below.
 const EXERCISES: &[(&str, &str)] = &[
@@ -43,6 +43,7 @@ const EXERCISES: &[(&str, &str)] = &[
         "24_chatty",
         "pub fn solve() { println!(\"hello\"); eprintln!(\"\\x1b[31mworld\\x1b[0m\"); lab::hand_over(\"swift\") }",
     ),
+    ("25_connects", CONNECTS),
 ];
 
 const FLOODS: &str = r#"
@@ -86,6 +87,17 @@ pub fn solve() {
 }
 "#;
 
+/// Says what it got to reach the device by. It has no place for a record of its own.
+const CONNECTS: &str = r#"
+pub fn solve() {
+    let fd = std::env::var("SWIM_MACHINE").unwrap();
+    let memory = std::fs::read_link(format!("/proc/self/fd/{fd}")).unwrap();
+    println!("connected through {}", memory.display());
+    println!("writes a record: {}", std::env::var_os("SWIM_RECORD").is_some());
+    std::thread::sleep(std::time::Duration::from_millis(300));
+}
+"#;
+
 const ENVIRONMENT: &str = r#"
 pub fn solve() {
     let mut found: Vec<_> = std::env::vars().filter(|(name, _)| name.starts_with("SWIM_")).collect();
@@ -121,12 +133,12 @@ const COMPLETE: &[&str] = &["01_swift", "20_noisy"];
 
 /// The miniature tree.
 #[derive(Debug)]
-pub struct Tree {
+pub(crate) struct Tree {
     root: PathBuf,
 }
 
 /// The tree, built.
-pub fn tree() -> &'static Tree {
+pub(crate) fn tree() -> &'static Tree {
     static TREE: OnceLock<Tree> = OnceLock::new();
     TREE.get_or_init(|| {
         let tree = Tree { root: scratch().join("mini") };
@@ -141,17 +153,17 @@ pub fn tree() -> &'static Tree {
 }
 
 /// A folder for files of tests, kept from run to run so that little is compiled again.
-pub fn scratch() -> PathBuf {
+pub(crate) fn scratch() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
 }
 
 impl Tree {
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
     /// The checker with `arguments`, started in the tree.
-    pub fn checker(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn checker(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_checker"));
         self.environment(&mut command);
         command.args(arguments).current_dir(&self.root);
@@ -159,16 +171,16 @@ impl Tree {
     }
 
     /// Exit code, standard output and standard error of the checker with `arguments`.
-    pub fn run(&self, arguments: &[&str]) -> String {
+    pub(crate) fn run(&self, arguments: &[&str]) -> String {
         self.snapshot(&mut self.checker(arguments))
     }
 
-    pub fn snapshot(&self, command: &mut Command) -> String {
+    pub(crate) fn snapshot(&self, command: &mut Command) -> String {
         shown(&command.output().expect("the checker starts"), &self.root)
     }
 
     /// The one object that the checker prints with `--json`, and its exit code.
-    pub fn json(&self, arguments: &[&str]) -> (i32, serde_json::Value) {
+    pub(crate) fn json(&self, arguments: &[&str]) -> (i32, serde_json::Value) {
         json(&mut self.checker(&[arguments, &["--json"]].concat()))
     }
 
@@ -246,7 +258,7 @@ impl Tree {
     }
 
     fn records(&self) {
-        self.json_file("records/swift.json", &record_of(trial(1_100_000)));
+        self.json_file("records/swift.json", &record_of(trial(1_050_000)));
         self.json_file("records/sluggish.json", &record_of(trial(3_000_000)));
         for n in 0..5 {
             let noisy = record_of(trial(1_200_000 + 300_000 * n));
@@ -322,7 +334,7 @@ impl Tree {
     }
 }
 
-pub fn write(path: &Path, text: &str) {
+pub(crate) fn write(path: &Path, text: &str) {
     if std::fs::read_to_string(path).is_ok_and(|old| old == text) {
         return;
     }
@@ -330,9 +342,19 @@ pub fn write(path: &Path, text: &str) {
     std::fs::write(path, text).expect("a file");
 }
 
+/// Compiles a shared library from one Rust file.
+pub(crate) fn shared_library(path: &Path, source: &str) {
+    let file = path.with_extension("rs");
+    write(&file, source);
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--edition=2024", "--crate-type=cdylib", "--crate-name=stand_in", "-o"]);
+    let status = rustc.arg(path).arg(&file).status();
+    assert!(status.expect("rustc starts").success());
+}
+
 /// The one object that a checker prints, and its exit code.
 #[track_caller]
-pub fn json(command: &mut Command) -> (i32, serde_json::Value) {
+pub(crate) fn json(command: &mut Command) -> (i32, serde_json::Value) {
     let output = command.output().expect("the checker starts");
     let text = String::from_utf8_lossy(&output.stdout);
     let object = serde_json::from_str(&text)
@@ -342,7 +364,7 @@ pub fn json(command: &mut Command) -> (i32, serde_json::Value) {
 
 /// Exit code first, then what was printed; empty parts are left out. Paths are those of every
 /// machine.
-pub fn shown(output: &Output, root: &Path) -> String {
+pub(crate) fn shown(output: &Output, root: &Path) -> String {
     let mut text = match output.status.code() {
         Some(code) => format!("exit code: {code}\n"),
         None => format!("{}\n", output.status),
@@ -355,7 +377,7 @@ pub fn shown(output: &Output, root: &Path) -> String {
     text.replace(&root.display().to_string(), "[ROOT]")
 }
 
-pub fn manifest(id: &str, with_programs: bool) -> String {
+pub(crate) fn manifest(id: &str, with_programs: bool) -> String {
     let mut text = format!(
         r#"format = 1
 title = "The {id} one"
@@ -382,7 +404,7 @@ passed = "go on"
 }
 
 /// A program whose replay takes `ns`, and a little for its calls.
-pub fn program(ns: u64) -> Program {
+pub(crate) fn program(ns: u64) -> Program {
     let mut program = Program::new(1);
     for call in [Call::RegionBegin, Call::HostWork { ns }, Call::RegionEnd] {
         program.steps.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0 });

@@ -210,7 +210,7 @@ fn the_doctor_says_what_there_is_and_what_runs() {
         .as_array()
         .expect("a list")
         .iter()
-        .map(|check| (check["name"].as_str().expect("a name")))
+        .map(|check| check["name"].as_str().expect("a name"))
         .collect();
     assert_eq!(states, ["system", "rust", "workspace", "driver", "gpu", "cupti"]);
     assert_eq!(object["exercises"][0]["simulated"], true);

@@ -93,7 +93,7 @@ pub struct Site {
     /// Line, from 1.
     pub line: u32,
     /// Column, from 1, where the debug information has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub column: Option<u32>,
 }
 

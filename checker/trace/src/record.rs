@@ -26,18 +26,19 @@ pub struct Record {
     pub notes: Vec<String>,
 }
 
-/// One pass through the measured region.
+/// One pass through the measured region. It also travels in a form that has no names, so no field is
+/// ever left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Trial {
     /// What the region was, where a program has regions of several kinds; empty otherwise.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     pub name: String,
     /// From the host's entry into the region to its exit, in ns.
     pub makespan_ns: u64,
     /// What the workload's own work takes alone, where the device that ran it can tell: on the
     /// simulator from the profile. On a GPU it is measured by runs of their own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub bounds: Option<Bounds>,
     /// How the outputs compare with what the workload expects.
     pub output: Output,
@@ -45,7 +46,7 @@ pub struct Trial {
     pub device: DeviceState,
     /// Work that the task needs and the program did not do, or did differently; empty when all is
     /// there.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub missing_work: Vec<Shortfall>,
 }
 

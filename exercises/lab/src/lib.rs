@@ -1,1 +1,138 @@
+//! All that an exercise may use besides `cudarc`.
+//!
+//! The lab starts the driver, hands out memory and kernels, and marks the measured region. It is not
+//! a wrapper around CUDA: streams, events, copies and synchronisation are cudarc's own, unmodified.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`exercise`](mod@exercise) | what starts an exercise: `main` of its package is one line |
+//! | [`pipeline`] | the job of `chunked_pipeline` |
+//! | [`lanes`] | the lanes of `three_lanes` |
+//! | [`memory`] | host memory, pinned or pageable |
+//! | [`map`] | the map kernels |
+//! | [`matmul`] | the matrix product of the puzzles |
+//! | [`clock`] | the time and declared host work |
+//! | [`driver`] | loading the driver library, and what is asked of it beside the driver API |
 
+pub mod clock;
+pub mod driver;
+pub mod exercise;
+pub mod lanes;
+pub mod map;
+pub mod matmul;
+pub mod memory;
+pub mod pipeline;
+
+use std::fmt;
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, DriverError};
+use trace::lab::{Device, Pass, Region, Speeds};
+use trace::record::Trial;
+
+pub use clock::{Instant, host_work};
+pub use lanes::Lanes;
+pub use memory::{HostBlock, HostMemory};
+pub use pipeline::Job;
+
+/// What goes wrong in an exercise.
+#[derive(Debug)]
+pub enum Error {
+    /// A call of the driver failed.
+    Driver(DriverError),
+    /// The driver library refused something, in words.
+    Refused(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Driver(error) => write!(f, "{error}"),
+            Error::Refused(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<DriverError> for Error {
+    fn from(error: DriverError) -> Self {
+        Error::Driver(error)
+    }
+}
+
+/// A result with the lab's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Simulated runs move one byte for this many, at this fraction of the bandwidth: the times are those
+/// of the whole, and a run costs milliseconds.
+const SCALE: u32 = 32;
+
+/// A device, ready for an exercise or a puzzle program.
+#[derive(Clone)]
+pub struct Lab {
+    context: Arc<CudaContext>,
+    speeds: Speeds,
+    scale: u32,
+    seed: u64,
+    pass: Pass,
+}
+
+impl Lab {
+    /// Starts the driver and takes the device. `folder` is where the program's source files are: calls
+    /// are attributed to lines in them.
+    pub fn open(folder: &str) -> Result<Self> {
+        driver::load()?;
+        driver::ask(&trace::lab::Request::Source { directory: folder.to_owned() })?;
+        let context = CudaContext::new(0)?;
+        // SAFETY: what cudarc's automatic events would order is what the exercises are about; they
+        // order it themselves.
+        unsafe { context.disable_event_tracking() };
+        let speeds = driver::speeds()?;
+        let scale = match speeds.device {
+            Device::Simulated => {
+                driver::ask(&trace::lab::Request::Scale { scale: SCALE })?;
+                SCALE
+            }
+            Device::Gpu => 1,
+        };
+        Ok(Self { context, speeds, scale, seed: exercise::seed(), pass: Pass::Counts })
+    }
+
+    /// The context of the device.
+    pub fn context(&self) -> &Arc<CudaContext> {
+        &self.context
+    }
+
+    /// How many elements there are in memory for this many nominal ones.
+    pub fn elements(&self, nominal: usize) -> usize {
+        nominal / self.scale as usize
+    }
+
+    /// Runs `body` as a measured region: the device is idle when it begins, and the clock stops when
+    /// `body` returns. Nothing is filled or checked.
+    pub fn region<T>(&self, body: impl FnOnce() -> Result<T>) -> Result<(T, Trial)> {
+        self.region_on(Region::default(), body)
+    }
+
+    pub(crate) fn region_on<T>(
+        &self,
+        region: Region,
+        body: impl FnOnce() -> Result<T>,
+    ) -> Result<(T, Trial)> {
+        let region = Region { pass: self.pass, seed: self.seed, ..region };
+        self.context.synchronize()?;
+        driver::ask(&trace::lab::Request::RegionBegin(region))?;
+        let value = body()?;
+        Ok((value, driver::end_region()?))
+    }
+
+    pub(crate) fn task(&self, kind: kernels::task::Kind) -> kernels::Task {
+        let speeds = kernels::task::Speeds {
+            host_to_device_bytes_per_us: self.speeds.host_to_device_bytes_per_us,
+            device_to_host_bytes_per_us: self.speeds.device_to_host_bytes_per_us,
+            map_units_per_us: self.speeds.map_units_per_us,
+        };
+        kernels::Task::new(kind, &speeds, self.scale)
+    }
+}

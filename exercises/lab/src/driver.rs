@@ -1,0 +1,118 @@
+//! Loading the driver library, and what is asked of it beside the driver API.
+
+use std::ffi::{CStr, CString, c_char};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use trace::lab::{Reply, Request, Speeds};
+use trace::record::Trial;
+use trace::run;
+
+use crate::{Error, Result};
+
+/// The library's file name. Its SONAME is `libcuda.so`, which is what cudarc asks for.
+const FILE: &str = "libswim_driver.so";
+
+/// The build that this program belongs to.
+const BUILD_ID: &str = env!("SWIM_BUILD_ID");
+
+/// The longest reply that the driver gives, in bytes: a trial with a few shortfalls takes a few hundred.
+const LONGEST_REPLY: usize = 64 << 10;
+
+type Call = unsafe extern "C" fn(*const u8, usize, *mut u8, usize) -> isize;
+
+static CALL: OnceLock<Call> = OnceLock::new();
+
+/// Loads the driver library, before cudarc looks for `libcuda.so`: glibc then gives it this one.
+///
+/// It is looked for where `SWIM_DRIVER` says, or else where cargo puts it beside the program.
+pub fn load() -> Result<()> {
+    if CALL.get().is_some() {
+        return Ok(());
+    }
+    let named = std::env::var_os(run::DRIVER).map(PathBuf::from);
+    let candidates = named.map_or_else(beside_the_program, |path| vec![path]);
+    let mut refused = Vec::new();
+    for path in candidates {
+        match open(&path) {
+            Ok(call) => {
+                CALL.get_or_init(|| call);
+                return Ok(());
+            }
+            Err(why) => refused.push(format!("\n  `{}`: {why}", path.display())),
+        }
+    }
+    Err(Error::Refused(format!(
+        "cannot load the driver library:{}\nhint: build it again with `cargo build -p driver`, or unset `{}`",
+        refused.concat(),
+        run::DRIVER
+    )))
+}
+
+/// Cargo puts a dependency's library into `deps`; the one a level up is there only when the driver
+/// itself was built, and may be old.
+fn beside_the_program() -> Vec<PathBuf> {
+    let program = std::env::current_exe().unwrap_or_default();
+    let folders = program.ancestors().skip(1).take(2);
+    folders.flat_map(|folder| [folder.join("deps").join(FILE), folder.join(FILE)]).collect()
+}
+
+fn open(path: &Path) -> std::result::Result<Call, String> {
+    if !path.exists() {
+        return Err("there is no such file".to_owned());
+    }
+    let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| "not a path".to_owned())?;
+    // SAFETY: plain calls with C strings. The symbols are those that the driver library exports with
+    // these types. A library that is refused stays loaded only if it cannot be unloaded.
+    unsafe {
+        let library = libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
+        if library.is_null() {
+            return Err(CStr::from_ptr(libc::dlerror()).to_string_lossy().into_owned());
+        }
+        let build_id = libc::dlsym(library, c"swim_build_id".as_ptr());
+        let call = libc::dlsym(library, c"swim_call".as_ptr());
+        if build_id.is_null() || call.is_null() {
+            libc::dlclose(library);
+            return Err("it is not the driver library of this project".to_owned());
+        }
+        let build_id: unsafe extern "C" fn() -> *const c_char = std::mem::transmute(build_id);
+        let found = CStr::from_ptr(build_id()).to_string_lossy().into_owned();
+        if found != BUILD_ID {
+            libc::dlclose(library);
+            return Err(format!("it is stale: build {found}, but this program needs {BUILD_ID}"));
+        }
+        Ok(std::mem::transmute::<*mut libc::c_void, Call>(call))
+    }
+}
+
+/// Puts a request to the driver library.
+pub fn ask(request: &Request) -> Result<Reply> {
+    let call = CALL.get().ok_or_else(|| Error::Refused("the driver library is not loaded".to_owned()))?;
+    let request = postcard::to_stdvec(request).map_err(|error| Error::Refused(error.to_string()))?;
+    let mut reply = vec![0; LONGEST_REPLY];
+    // SAFETY: both slices are valid for the length given.
+    let length = unsafe { call(request.as_ptr(), request.len(), reply.as_mut_ptr(), reply.len()) };
+    let answered = usize::try_from(length).ok().and_then(|length| postcard::from_bytes(&reply[..length]).ok());
+    match answered {
+        Some(Reply::Refused { why }) => Err(Error::Refused(why)),
+        Some(reply) => Ok(reply),
+        None => Err(Error::Refused("the driver library does not understand this program".to_owned())),
+    }
+}
+
+/// What the device's profile says about speeds.
+pub(crate) fn speeds() -> Result<Speeds> {
+    match ask(&Request::Speeds)? {
+        Reply::Speeds(speeds) => Ok(speeds),
+        _ => Err(Error::Refused("the driver library does not say how fast the device is".to_owned())),
+    }
+}
+
+/// Leaves the measured region.
+pub(crate) fn end_region() -> Result<Trial> {
+    match ask(&Request::RegionEnd)? {
+        Reply::Trial(trial) => Ok(trial),
+        _ => Err(Error::Refused("the driver library does not say how the region went".to_owned())),
+    }
+}

@@ -1,0 +1,113 @@
+//! What starts an exercise. `main` of an exercise's package is one line.
+
+use std::process::ExitCode;
+
+use trace::lab::Pass;
+use trace::record::{DeviceState, Output, Trial};
+use trace::run;
+
+use crate::{Error, Lab, Result};
+
+/// What an exercise is about: the thing that its function is given.
+pub trait Exercise: Sized {
+    /// Gets it ready on a device.
+    fn open(lab: &Lab) -> Result<Self>;
+    /// Runs the work of each engine alone, one region each.
+    fn calibrate(&self) -> Result<()>;
+}
+
+/// Seed of the inputs where nobody gives another: public, so that anyone gets the same run.
+const PUBLIC_SEED: u64 = 0x5717_2026;
+
+/// Exit code for trouble of ours or of the machine's, as the checker has it.
+const TROUBLE: u8 = 4;
+
+pub(crate) fn seed() -> u64 {
+    number(run::SEED).unwrap_or(PUBLIC_SEED)
+}
+
+fn number<T: std::str::FromStr>(name: &str) -> Option<T> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// Runs an exercise: what it is about is got ready, and `solve` is given it, as often as the one who
+/// started the process wants. Use [`exercise!`](crate::exercise!), which knows the folder.
+pub fn run<T: Exercise>(folder: &str, solve: impl Fn(&T) -> Result<()>) -> ExitCode {
+    let calibrates = std::env::var(run::MODE).is_ok_and(|mode| mode == run::MODE_CALIBRATE);
+    passes(folder, |lab| {
+        let exercise = T::open(lab)?;
+        if calibrates { exercise.calibrate() } else { solve(&exercise) }
+    })
+}
+
+/// Runs a puzzle program. Use [`puzzle!`](crate::puzzle!), which knows the folder.
+pub fn run_puzzle(folder: &str, program: impl Fn(&Lab) -> Result<()>) -> ExitCode {
+    passes(folder, program)
+}
+
+fn passes(folder: &str, pass: impl Fn(&Lab) -> Result<()>) -> ExitCode {
+    let mut lab = match Lab::open(folder) {
+        Ok(lab) => lab,
+        Err(error) => {
+            report(&error);
+            return ExitCode::from(TROUBLE);
+        }
+    };
+    let warm_ups = number(run::WARMUPS).unwrap_or(0);
+    let trials = number(run::TRIALS).unwrap_or(1);
+    for index in 0..warm_ups + trials {
+        lab.pass = if index < warm_ups { Pass::WarmUp } else { Pass::Counts };
+        if let Err(error) = pass(&lab) {
+            report(&error);
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Says how a pass went, where nobody else will: the checker reads the record instead.
+pub(crate) fn report_trial(trial: &Trial) {
+    if std::env::var_os(run::RECORD).is_some() {
+        return;
+    }
+    let output = match &trial.output {
+        Output::Unchecked => "output not checked".to_owned(),
+        Output::Correct => "output correct".to_owned(),
+        Output::Wrong { element, expected, found, wrong, of, .. } => format!(
+            "output wrong in {wrong} of {of} elements: element {element} is {found:#010x}, not {expected:#010x}"
+        ),
+    };
+    let device = match trial.device {
+        DeviceState::Idle => "",
+        DeviceState::Busy => ", device still at work",
+    };
+    let efficiency = trial.bounds.and_then(|bounds| bounds.overlap_efficiency(trial.makespan_ns));
+    let efficiency = efficiency.map_or(String::new(), |value| format!(", overlap efficiency {value:.3}"));
+    say(&format!("{}{efficiency}, {output}{device}", trace::draw::duration(trial.makespan_ns)));
+}
+
+#[expect(clippy::print_stdout, reason = "the result of a program that is run by hand")]
+fn say(what: &str) {
+    println!("{what}");
+}
+
+#[expect(clippy::print_stderr, reason = "the one place where an exercise's error is shown")]
+fn report(error: &Error) {
+    eprintln!("error: {error}");
+}
+
+/// Runs an exercise's function, as `main` of its package.
+#[macro_export]
+macro_rules! exercise {
+    ($solve:path) => {
+        $crate::exercise::run(env!("CARGO_MANIFEST_DIR"), $solve)
+    };
+}
+
+/// Runs a puzzle program, as its `main`.
+#[macro_export]
+macro_rules! puzzle {
+    ($program:path) => {
+        $crate::exercise::run_puzzle(env!("CARGO_MANIFEST_DIR"), $program)
+    };
+}

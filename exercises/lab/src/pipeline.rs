@@ -1,0 +1,144 @@
+//! The job of `chunked_pipeline`: an array is copied to the device, mapped there, and copied back.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
+use kernels::task::Kind;
+use kernels::{Stage, Task};
+use trace::lab::{Buffer, Region};
+
+use crate::exercise::{Exercise, report_trial};
+use crate::map::Map;
+use crate::{HostBlock, HostMemory, Lab, Result};
+
+/// The job: an array in pinned host memory.
+pub struct Job {
+    lab: Lab,
+    task: Task,
+    map: Map,
+}
+
+impl Job {
+    /// The context of the device.
+    pub fn context(&self) -> &Arc<CudaContext> {
+        self.lab.context()
+    }
+
+    /// The job in one piece.
+    pub fn whole(&self) -> Plan<'_> {
+        Plan { job: self, chunks: 1 }
+    }
+}
+
+/// How the job is to be cut.
+#[derive(Clone, Copy)]
+pub struct Plan<'a> {
+    job: &'a Job,
+    chunks: usize,
+}
+
+impl<'a> Plan<'a> {
+    /// The same, cut into this many chunks.
+    pub fn cut(self, chunks: usize) -> Self {
+        Self { chunks: chunks.clamp(1, self.job.task.elements() as usize), ..self }
+    }
+
+    /// Allocates the chunks: pinned host memory for what goes in and what comes out, device memory for
+    /// the rest of the way.
+    pub fn allocate(self) -> Result<Chunks<'a>> {
+        let Self { job, chunks } = self;
+        let context = job.lab.context();
+        let stream = context.default_stream();
+        let elements = job.task.elements() as usize;
+        let mut list = Vec::with_capacity(chunks);
+        for index in 0..chunks {
+            let (first, end) = (index * elements / chunks, (index + 1) * elements / chunks);
+            list.push(Chunk {
+                first: first as u64,
+                input: HostBlock::new(context, HostMemory::Pinned, end - first)?,
+                // SAFETY: the copy from the host writes it before anything reads it.
+                device: unsafe { stream.alloc(end - first)? },
+                output: HostBlock::new(context, HostMemory::Pinned, end - first)?,
+                map: job.map.clone(),
+            });
+        }
+        Ok(Chunks { job, list })
+    }
+}
+
+/// The chunks of the job.
+pub struct Chunks<'a> {
+    job: &'a Job,
+    list: Vec<Chunk>,
+}
+
+/// One chunk of the job.
+pub struct Chunk {
+    first: u64,
+    /// What goes in, in pinned host memory.
+    pub input: HostBlock,
+    /// Where it is worked on, in device memory.
+    pub device: CudaSlice<u32>,
+    /// What comes out, in pinned host memory.
+    pub output: HostBlock,
+    map: Map,
+}
+
+impl Chunk {
+    /// Queues the map over this chunk's device memory, in place.
+    pub fn map(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
+        self.map.launch(stream, &mut self.device)
+    }
+}
+
+impl Chunks<'_> {
+    /// The measured region. The device is idle when it begins, and must be idle again when `body`
+    /// returns.
+    pub fn region(&mut self, body: impl FnOnce(&mut [Chunk]) -> Result<()>) -> Result<()> {
+        let buffer = |array, chunk: &Chunk, block: &HostBlock| -> Result<Buffer> {
+            Ok(Buffer { array, first: chunk.first, address: block.address()?, bytes: block.len() as u64 * 4 })
+        };
+        let region = Region {
+            task: self.job.task.name().to_owned(),
+            inputs: self.list.iter().map(|it| buffer(Task::INPUT, it, &it.input)).collect::<Result<_>>()?,
+            outputs: self.list.iter().map(|it| buffer(Task::OUTPUT, it, &it.output)).collect::<Result<_>>()?,
+            ..Region::default()
+        };
+        let list = &mut self.list;
+        let ((), trial) = self.job.lab.region_on(region, || body(list))?;
+        report_trial(&trial);
+        Ok(())
+    }
+}
+
+impl Exercise for Job {
+    fn open(lab: &Lab) -> Result<Self> {
+        let task = lab.task(Kind::ChunkedPipeline);
+        let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
+        Ok(Self { lab: lab.clone(), task, map })
+    }
+
+    fn calibrate(&self) -> Result<()> {
+        let mut chunks = self.whole().allocate()?;
+        let chunk = &mut chunks.list[0];
+        let stream = self.context().new_stream()?;
+        let alone = |name: &str| Region { name: name.to_owned(), ..Region::default() };
+        self.lab.region_on(alone("host_to_device"), || {
+            stream.memcpy_htod(&chunk.input, &mut chunk.device)?;
+            Ok(stream.synchronize()?)
+        })?;
+        self.lab.region_on(alone("kernels"), || {
+            chunk.map(&stream)?;
+            Ok(stream.synchronize()?)
+        })?;
+        self.lab.region_on(alone("device_to_host"), || {
+            stream.memcpy_dtoh(&chunk.device, &mut chunk.output)?;
+            Ok(stream.synchronize()?)
+        })?;
+        Ok(())
+    }
+}
+
+pub(crate) fn device_address(data: &CudaSlice<u32>, stream: &Arc<CudaStream>) -> u64 {
+    data.device_ptr(stream).0
+}

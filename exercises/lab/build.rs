@@ -4,5 +4,8 @@
 mod build_id;
 
 fn main() {
-    println!("cargo::rustc-env=SWIM_BUILD_ID={}", build_id::build_id("../../checker/driver".as_ref()));
+    println!(
+        "cargo::rustc-env=SWIM_BUILD_ID={}",
+        build_id::build_id("../../checker/driver".as_ref())
+    );
 }

@@ -167,3 +167,24 @@ fn a_record_of_another_version_is_an_error_that_says_so() {
     assert_eq!((code, verdict), (4, json!(["error", null, null])));
     assert!(message.contains("version 2"), "{message}");
 }
+
+#[test]
+fn what_the_exercise_is_built_on_is_not_the_students_fault() {
+    let (code, verdict, message) = outcome("undermined", &[]);
+    assert_eq!((code, verdict), (4, json!(["error", null, null])));
+    assert!(
+        message.starts_with("what the exercises are built on does not compile: error[E0308]"),
+        "{message}"
+    );
+}
+
+#[test]
+fn an_exercise_without_its_recordings_is_an_error_that_says_how_to_make_them() {
+    let (code, verdict, message) = outcome("unrecorded", &[]);
+    assert_eq!((code, verdict), (4, json!(["error", null, null])));
+    assert!(
+        message.starts_with("cannot read `recorded/baseline.json` of `unrecorded`"),
+        "{message}"
+    );
+    assert!(message.contains("hint: `checker dev record unrecorded`"), "{message}");
+}

@@ -84,8 +84,10 @@ fn an_interrupted_checker_takes_its_program_with_it() {
         }
         // SAFETY: no memory is involved; the child has not been waited for.
         unsafe { libc::kill(checker.id() as libc::pid_t, signal) };
+        let asked = Instant::now();
         let status = checker.wait().expect("it ends");
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(signal));
+        assert!(asked.elapsed() < Duration::from_secs(5), "it waited for the program's end");
         assert_eq!(running(&mark), 0);
     }
 }

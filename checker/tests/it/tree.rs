@@ -44,6 +44,8 @@ const EXERCISES: &[(&str, &str)] = &[
         "pub fn solve() { println!(\"hello\"); eprintln!(\"\\x1b[31mworld\\x1b[0m\"); lab::hand_over(\"swift\") }",
     ),
     ("25_connects", CONNECTS),
+    ("26_unrecorded", "pub fn solve() { lab::hand_over(\"swift\") }"),
+    ("27_undermined", "pub fn solve() { foundation::nothing() }"),
 ];
 
 const FLOODS: &str = r#"
@@ -135,14 +137,16 @@ const COMPLETE: &[&str] = &["01_swift", "20_noisy"];
 #[derive(Debug)]
 pub(crate) struct Tree {
     root: PathBuf,
+    /// Cargo's target folder: two trees with packages of the same name need two.
+    target: PathBuf,
 }
 
 /// The tree, built.
 pub(crate) fn tree() -> &'static Tree {
     static TREE: OnceLock<Tree> = OnceLock::new();
     TREE.get_or_init(|| {
-        let tree = Tree { root: scratch().join("mini") };
-        tree.write();
+        let tree = Tree { root: scratch().join("mini"), target: scratch().join("mini-target") };
+        tree.write(EXERCISES);
         // Most of it at once; what does not compile is for the tests to find.
         let mut cargo = Command::new(env!("CARGO"));
         tree.environment(&mut cargo);
@@ -150,6 +154,13 @@ pub(crate) fn tree() -> &'static Tree {
         cargo.current_dir(&tree.root).output().expect("cargo starts");
         tree
     })
+}
+
+/// A tree of the first exercise alone, where everything compiles.
+pub(crate) fn sound_tree() -> Tree {
+    let tree = Tree { root: scratch().join("sound"), target: scratch().join("sound-target") };
+    tree.write(&EXERCISES[..1]);
+    tree
 }
 
 /// A folder for files of tests, kept from run to run so that little is compiled again.
@@ -201,19 +212,19 @@ impl Tree {
             }
         }
         command
-            .env("CARGO_TARGET_DIR", scratch().join("mini-target"))
+            .env("CARGO_TARGET_DIR", &self.target)
             .env("CARGO_NET_OFFLINE", "true")
             .env("NO_COLOR", "1");
     }
 
-    fn write(&self) {
+    fn write(&self, exercises: &[(&str, &str)]) {
         let mut members = vec!["exercises/lab".to_owned()];
-        for (folder, file) in EXERCISES {
+        for (folder, file) in exercises {
             let (_, id) = folder.split_once('_').expect("a number and a name");
             members.push(format!("exercises/{folder}"));
             let exercise = format!("exercises/{folder}");
             let is_complete = COMPLETE.contains(folder);
-            self.package(&exercise, id, "../lab");
+            self.package(&exercise, id, "lab", "../lab");
             self.file(&format!("{exercise}/src/lib.rs"), file);
             self.file(&format!("{exercise}/.shipped/lib.rs"), file);
             self.file(
@@ -221,8 +232,12 @@ impl Tree {
                 &format!("fn main() {{ {id}::solve() }}"),
             );
             self.file(&format!("{exercise}/exercise.toml"), &manifest(id, is_complete));
-            for (name, ns) in [("baseline", BOUNDS.serial_ns), ("reference", BOUNDS.floor_ns)] {
+            let recorded = [("baseline", BOUNDS.serial_ns), ("reference", BOUNDS.floor_ns)];
+            for (name, ns) in recorded.into_iter().filter(|_| id != "unrecorded") {
                 self.json_file(&format!("{exercise}/recorded/{name}.json"), &program(ns));
+            }
+            if id == "undermined" {
+                self.package(&exercise, id, "foundation", "../foundation");
             }
             if is_complete {
                 let hands_over = |record| format!("fn main() {{ lab::hand_over(\"{record}\") }}");
@@ -232,7 +247,7 @@ impl Tree {
                 );
                 self.file(&format!("{exercise}/examples/{id}_drawn.rs"), &hands_over("unchecked"));
                 let solution = format!("solutions/{folder}");
-                self.package(&solution, &format!("{id}-solution"), "../../exercises/lab");
+                self.package(&solution, &format!("{id}-solution"), "lab", "../../exercises/lab");
                 self.file(&format!("{solution}/src/main.rs"), &hands_over("swift"));
                 members.push(solution);
             }
@@ -315,11 +330,12 @@ impl Tree {
         self.json_file("records/calibration.json", &calibration);
     }
 
-    fn package(&self, folder: &str, name: &str, lab: &str) {
+    /// A package that depends on another.
+    fn package(&self, folder: &str, name: &str, on: &str, path: &str) {
         self.file(
             &format!("{folder}/Cargo.toml"),
             &format!(
-                "[package]\nname = \"{name}\"\nedition = \"2024\"\n\n[dependencies]\nlab = {{ path = \"{lab}\" }}\n"
+                "[package]\nname = \"{name}\"\nedition = \"2024\"\n\n[dependencies]\n{on} = {{ path = \"{path}\" }}\n"
             ),
         );
     }

@@ -88,16 +88,21 @@ fn open(path: &Path) -> std::result::Result<Call, String> {
 
 /// Puts a request to the driver library.
 pub fn ask(request: &Request) -> Result<Reply> {
-    let call = CALL.get().ok_or_else(|| Error::Refused("the driver library is not loaded".to_owned()))?;
-    let request = postcard::to_stdvec(request).map_err(|error| Error::Refused(error.to_string()))?;
+    let call =
+        CALL.get().ok_or_else(|| Error::Refused("the driver library is not loaded".to_owned()))?;
+    let request =
+        postcard::to_stdvec(request).map_err(|error| Error::Refused(error.to_string()))?;
     let mut reply = vec![0; LONGEST_REPLY];
     // SAFETY: both slices are valid for the length given.
     let length = unsafe { call(request.as_ptr(), request.len(), reply.as_mut_ptr(), reply.len()) };
-    let answered = usize::try_from(length).ok().and_then(|length| postcard::from_bytes(&reply[..length]).ok());
+    let answered =
+        usize::try_from(length).ok().and_then(|length| postcard::from_bytes(&reply[..length]).ok());
     match answered {
         Some(Reply::Refused { why }) => Err(Error::Refused(why)),
         Some(reply) => Ok(reply),
-        None => Err(Error::Refused("the driver library does not understand this program".to_owned())),
+        None => {
+            Err(Error::Refused("the driver library does not understand this program".to_owned()))
+        }
     }
 }
 
@@ -105,7 +110,9 @@ pub fn ask(request: &Request) -> Result<Reply> {
 pub(crate) fn speeds() -> Result<Speeds> {
     match ask(&Request::Speeds)? {
         Reply::Speeds(speeds) => Ok(speeds),
-        _ => Err(Error::Refused("the driver library does not say how fast the device is".to_owned())),
+        _ => {
+            Err(Error::Refused("the driver library does not say how fast the device is".to_owned()))
+        }
     }
 }
 

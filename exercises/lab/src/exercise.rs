@@ -82,7 +82,8 @@ pub(crate) fn report_trial(trial: &Trial) {
         DeviceState::Busy => ", device still at work",
     };
     let efficiency = trial.bounds.and_then(|bounds| bounds.overlap_efficiency(trial.makespan_ns));
-    let efficiency = efficiency.map_or(String::new(), |value| format!(", overlap efficiency {value:.3}"));
+    let efficiency =
+        efficiency.map_or(String::new(), |value| format!(", overlap efficiency {value:.3}"));
     say(&format!("{}{efficiency}, {output}{device}", trace::draw::duration(trial.makespan_ns)));
 }
 

@@ -8,7 +8,7 @@ use kernels::task::Kind;
 use kernels::{Stage, Task};
 use trace::lab::{Buffer, Region};
 
-use crate::exercise::{Exercise, report_trial};
+use crate::exercise::Exercise;
 use crate::map::Map;
 use crate::pipeline::device_address;
 use crate::{HostBlock, HostMemory, Lab, Result};
@@ -63,7 +63,8 @@ impl<'a> Plan<'a> {
         let elements = lanes.task.elements() as usize / BLOCKS;
         // SAFETY: all of it is written before any of it is read: by the lab or by a copy.
         let device = || unsafe { stream.alloc(elements) };
-        let mut pool = Pool { lanes, blocks: Blocks { resident: vec![], upload: vec![], download: vec![] } };
+        let mut pool =
+            Pool { lanes, blocks: Blocks { resident: vec![], upload: vec![], download: vec![] } };
         for _ in 0..BLOCKS {
             pool.blocks.resident.push(Resident { device: device()?, map: lanes.map.clone() });
             let host = HostBlock::new(context, upload, elements)?;
@@ -151,9 +152,7 @@ impl Pool<'_> {
             ..Region::default()
         };
         let blocks = &mut self.blocks;
-        let ((), trial) = lanes.lab.region_on(region, || body(blocks))?;
-        report_trial(&trial);
-        Ok(())
+        lanes.lab.region_on(region, || body(blocks))?.map(drop)
     }
 }
 

@@ -11,6 +11,7 @@
 //! | [`memory`] | host memory, pinned or pageable |
 //! | [`map`] | the map kernels |
 //! | [`matmul`] | the matrix product of the puzzles |
+//! | [`torch`] | what a call of PyTorch costs the host, for the puzzles |
 //! | [`clock`] | the time and declared host work |
 //! | [`driver`] | loading the driver library, and what is asked of it beside the driver API |
 
@@ -22,6 +23,7 @@ pub mod map;
 pub mod matmul;
 pub mod memory;
 pub mod pipeline;
+pub mod torch;
 
 use std::fmt;
 use std::sync::Arc;
@@ -124,7 +126,9 @@ impl Lab {
         self.context.synchronize()?;
         driver::ask(&trace::lab::Request::RegionBegin(region))?;
         let value = body()?;
-        Ok((value, driver::end_region()?))
+        let trial = driver::end_region()?;
+        exercise::report_trial(&trial);
+        Ok((value, trial))
     }
 
     pub(crate) fn task(&self, kind: kernels::task::Kind) -> kernels::Task {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, LaunchConfig, PushKernelArg};
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaSlice, CudaStream, LaunchConfig, PushKernelArg,
+};
 use cudarc::nvrtc::Ptx;
 use kernels::Stage;
 
@@ -23,7 +25,12 @@ pub struct Map {
 }
 
 impl Map {
-    pub(crate) fn load(context: &Arc<CudaContext>, stage: Stage, rounds: u32, scale: u32) -> Result<Self> {
+    pub(crate) fn load(
+        context: &Arc<CudaContext>,
+        stage: Stage,
+        rounds: u32,
+        scale: u32,
+    ) -> Result<Self> {
         let module = context.load_module(Ptx::from_src(kernels::map::IMAGE))?;
         Ok(Self { function: module.load_function(stage.name())?, rounds, scale })
     }
@@ -34,8 +41,11 @@ impl Map {
         // The grid keeps the shape that it has for the nominal elements.
         let per_block = THREADS as usize * ELEMENTS_PER_THREAD;
         let blocks = (data.len() * self.scale as usize).div_ceil(per_block).max(1) as u32;
-        let config =
-            LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 };
+        let config = LaunchConfig {
+            grid_dim: (blocks, 1, 1),
+            block_dim: (THREADS, 1, 1),
+            shared_mem_bytes: 0,
+        };
         let source = {
             use cudarc::driver::DevicePtr;
             data.device_ptr(stream).0

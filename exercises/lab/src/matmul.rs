@@ -24,7 +24,9 @@ impl Matmul {
         let module = lab.context().load_module(Ptx::from_src(kernel.image))?;
         let elements = lab.elements((SIZE * SIZE) as usize);
         let stream = lab.context().default_stream();
-        let kernels::Blocks::Exactly(blocks) = kernel.blocks else { unreachable!("its grid is fixed") };
+        let kernels::Blocks::Exactly(blocks) = kernel.blocks else {
+            unreachable!("its grid is fixed")
+        };
         Ok(Self {
             function: module.load_function(kernel.name)?,
             threads: kernel.threads,

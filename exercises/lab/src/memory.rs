@@ -32,7 +32,9 @@ impl HostBlock {
             HostMemory::Pageable => Kind::Pageable(vec![0; elements]),
             // Flags 0: the default of cudarc is write-combined memory, which is slow to read.
             // SAFETY: the lab writes every word before the host reads any.
-            HostMemory::Pinned => Kind::Pinned(unsafe { context.alloc_pinned_with_flags(elements, 0)? }),
+            HostMemory::Pinned => {
+                Kind::Pinned(unsafe { context.alloc_pinned_with_flags(elements, 0)? })
+            }
         }))
     }
 
@@ -86,7 +88,10 @@ impl HostSlice<u32> for HostBlock {
         }
     }
 
-    unsafe fn stream_synced_slice<'a>(&'a self, stream: &'a CudaStream) -> (&'a [u32], SyncOnDrop<'a>) {
+    unsafe fn stream_synced_slice<'a>(
+        &'a self,
+        stream: &'a CudaStream,
+    ) -> (&'a [u32], SyncOnDrop<'a>) {
         // SAFETY: the caller's duty, passed on.
         unsafe {
             match &self.0 {

@@ -7,7 +7,7 @@ use kernels::task::Kind;
 use kernels::{Stage, Task};
 use trace::lab::{Buffer, Region};
 
-use crate::exercise::{Exercise, report_trial};
+use crate::exercise::Exercise;
 use crate::map::Map;
 use crate::{HostBlock, HostMemory, Lab, Result};
 
@@ -96,18 +96,29 @@ impl Chunks<'_> {
     /// returns.
     pub fn region(&mut self, body: impl FnOnce(&mut [Chunk]) -> Result<()>) -> Result<()> {
         let buffer = |array, chunk: &Chunk, block: &HostBlock| -> Result<Buffer> {
-            Ok(Buffer { array, first: chunk.first, address: block.address()?, bytes: block.len() as u64 * 4 })
+            Ok(Buffer {
+                array,
+                first: chunk.first,
+                address: block.address()?,
+                bytes: block.len() as u64 * 4,
+            })
         };
         let region = Region {
             task: self.job.task.name().to_owned(),
-            inputs: self.list.iter().map(|it| buffer(Task::INPUT, it, &it.input)).collect::<Result<_>>()?,
-            outputs: self.list.iter().map(|it| buffer(Task::OUTPUT, it, &it.output)).collect::<Result<_>>()?,
+            inputs: self
+                .list
+                .iter()
+                .map(|it| buffer(Task::INPUT, it, &it.input))
+                .collect::<Result<_>>()?,
+            outputs: self
+                .list
+                .iter()
+                .map(|it| buffer(Task::OUTPUT, it, &it.output))
+                .collect::<Result<_>>()?,
             ..Region::default()
         };
         let list = &mut self.list;
-        let ((), trial) = self.job.lab.region_on(region, || body(list))?;
-        report_trial(&trial);
-        Ok(())
+        self.job.lab.region_on(region, || body(list))?.map(drop)
     }
 }
 

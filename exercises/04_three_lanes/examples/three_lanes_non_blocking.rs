@@ -1,0 +1,34 @@
+//! The puzzle as written, `non_blocking=True`: no copy is waited for.
+//!
+//! Run it with `cargo run -- run three_lanes --program non_blocking`.
+
+mod puzzle;
+
+use lab::{HostMemory, Lab, Result, torch};
+use puzzle::{MATMULS, Puzzle};
+
+fn program(lab: &Lab) -> Result<()> {
+    // PyTorch: `.to(cpu, non_blocking=True)` makes a pinned tensor; the sources stay ordinary.
+    let mut puzzle = Puzzle::new(lab, HostMemory::Pinned, HostMemory::Pageable)?;
+    lab.region(|| {
+        for _ in 0..MATMULS {
+            torch::matmul()?;
+            puzzle.matmul.launch(&puzzle.s1)?;
+        }
+        for (device, host) in &mut puzzle.down {
+            torch::to_cpu()?;
+            puzzle.s2.memcpy_dtoh(device, host)?;
+        }
+        for (host, device) in &mut puzzle.up {
+            torch::to_cuda()?;
+            puzzle.s3.memcpy_htod(host, device)?;
+        }
+        lab.context().synchronize()?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

@@ -152,7 +152,7 @@ impl Pool<'_> {
             ..Region::default()
         };
         let blocks = &mut self.blocks;
-        lanes.lab.region_on(region, || body(blocks))?.map(drop)
+        lanes.lab.region_on(region, || body(blocks)).map(drop)
     }
 }
 

@@ -118,7 +118,7 @@ impl Chunks<'_> {
             ..Region::default()
         };
         let list = &mut self.list;
-        self.job.lab.region_on(region, || body(list))?.map(drop)
+        self.job.lab.region_on(region, || body(list)).map(drop)
     }
 }
 

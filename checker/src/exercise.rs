@@ -53,7 +53,7 @@ pub(crate) struct Manifest {
     /// How much output of one run is kept.
     #[serde(default = "default_output_limit_kib")]
     pub(crate) output_limit_kib: u32,
-    /// What it needs beyond the simulator.
+    /// What it asks of a real device, in words; `gpu` for one that no simulated device can run.
     #[serde(default)]
     pub(crate) needs: Vec<String>,
     /// How the metric becomes a score.

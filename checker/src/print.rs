@@ -24,13 +24,19 @@ pub(crate) fn error(error: &anyhow::Error) {
     err(&format!("error: {}\n", chain(error)));
 }
 
-/// An error with its causes, on one line as far as they are.
+/// An error with its causes, on one line as far as they are; what to do about it comes last.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
-    // A cause often repeats what it caused; said once is enough.
     let mut text = String::new();
+    let mut hints = String::new();
     for cause in error.chain() {
         let cause = cause.to_string();
-        if text.contains(&cause) {
+        let (cause, hint) = match cause.split_once(HINT) {
+            Some((cause, hint)) => (cause, Some(hint)),
+            None => (cause.as_str(), None),
+        };
+        hints.extend(hint.map(|hint| format!("{HINT}{}", hint.trim_end())));
+        // A cause often repeats what it caused; said once is enough.
+        if text.contains(cause) {
             continue;
         }
         if !text.is_empty() {
@@ -38,8 +44,11 @@ pub(crate) fn chain(error: &anyhow::Error) -> String {
         }
         text.push_str(cause.trim_end());
     }
-    text
+    text + &hints
 }
+
+/// What stands between an error and the next step.
+const HINT: &str = "\n\nhint: ";
 
 fn write(mut stream: impl Write, text: &str) {
     // Nothing is left to tell anyone if this fails.
@@ -115,4 +124,20 @@ pub(crate) fn columns() -> usize {
         return COLUMNS_IN_A_PIPE;
     }
     usize::from(size.ws_col).min(COLUMNS_AT_MOST)
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::{Context, anyhow};
+
+    use super::*;
+
+    #[test]
+    fn the_next_step_comes_after_all_causes() {
+        let error = Err::<(), _>(anyhow!("no such file"))
+            .context("cannot read `a`\n\nhint: make it")
+            .context("cannot start")
+            .unwrap_err();
+        assert_eq!(chain(&error), "cannot start: cannot read `a`: no such file\n\nhint: make it");
+    }
 }

@@ -127,11 +127,11 @@ fn runs(
     if needs.iter().any(|need| need == GPU) && !has_gpu {
         return refuse(format!("needs {GPU}"));
     }
-    let others: Vec<_> = needs.iter().filter(|need| *need != GPU).map(String::as_str).collect();
+    let wishes: Vec<_> = needs.iter().filter(|need| *need != GPU).map(String::as_str).collect();
     let mut says =
         if has_gpu { "runs, simulated and on the GPU" } else { "runs, simulated" }.to_owned();
-    if !others.is_empty() {
-        says.push_str(&format!("; look yourself for {}", others.join(", ")));
+    if has_gpu && !wishes.is_empty() {
+        says.push_str(&format!(", which should have {}", wishes.join(", ")));
     }
     Runs { exercise: id, simulated: true, gpu: has_gpu, says }
 }

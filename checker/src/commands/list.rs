@@ -67,10 +67,11 @@ pub(super) fn list(look: Look) -> Result<Exit> {
         let name = format!("{:<width$}", entry.exercise);
         text.push_str(&format!("{:02} {}  {}\n", entry.number, style.bold(&name), entry.title));
         let needs = match &entry.needs[..] {
-            [] => "no GPU".to_owned(),
-            needs => needs.join(", "),
+            [] => "needs no GPU".to_owned(),
+            [need] if need == "gpu" => "needs a GPU".to_owned(),
+            needs => format!("needs no GPU; on one, it needs {}", needs.join(", ")),
         };
-        text.push_str(&format!("   {}\n   {}; needs {needs}\n", entry.summary, entry.state));
+        text.push_str(&format!("   {}\n   {}; {needs}\n", entry.summary, entry.state));
         for program in &entry.programs {
             text.push_str(&format!("   `--program {}`: {}\n", program.name, program.summary));
         }

@@ -252,6 +252,11 @@ impl Tree {
                 members.push(solution);
             }
         }
+        self.file(
+            "exercises/foundation/Cargo.toml",
+            "[package]\nname = \"foundation\"\nedition = \"2024\"\n",
+        );
+        self.file("exercises/foundation/src/lib.rs", "pub fn nothing() -> u32 {}");
         self.file("exercises/lab/Cargo.toml", "[package]\nname = \"lab\"\nedition = \"2024\"\n");
         self.file("exercises/lab/src/lib.rs", LAB);
         self.file(

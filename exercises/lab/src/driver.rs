@@ -1,6 +1,7 @@
 //! Loading the driver library, and what is asked of it beside the driver API.
 
 use std::ffi::{CStr, CString, c_char};
+use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -20,15 +21,21 @@ const BUILD_ID: &str = env!("SWIM_BUILD_ID");
 /// The longest reply that the driver gives, in bytes: a trial with a few shortfalls takes a few hundred.
 const LONGEST_REPLY: usize = 64 << 10;
 
-type Call = unsafe extern "C" fn(*const u8, usize, *mut u8, usize) -> isize;
+/// The library's extension symbols.
+#[derive(Clone, Copy)]
+struct Extension {
+    call: unsafe extern "C" fn(*const u8, usize, *mut u8, usize) -> isize,
+    device_memory: unsafe extern "C" fn() -> RawFd,
+    serve: unsafe extern "C" fn(RawFd) -> i32,
+}
 
-static CALL: OnceLock<Call> = OnceLock::new();
+static EXTENSION: OnceLock<Extension> = OnceLock::new();
 
 /// Loads the driver library, before cudarc looks for `libcuda.so`: glibc then gives it this one.
 ///
 /// It is looked for where `SWIM_DRIVER` says, or else where cargo puts it beside the program.
 pub fn load() -> Result<()> {
-    if CALL.get().is_some() {
+    if EXTENSION.get().is_some() {
         return Ok(());
     }
     let named = std::env::var_os(run::DRIVER).map(PathBuf::from);
@@ -36,8 +43,8 @@ pub fn load() -> Result<()> {
     let mut refused = Vec::new();
     for path in candidates {
         match open(&path) {
-            Ok(call) => {
-                CALL.get_or_init(|| call);
+            Ok(extension) => {
+                EXTENSION.get_or_init(|| extension);
                 return Ok(());
             }
             Err(why) => refused.push(format!("\n  `{}`: {why}", path.display())),
@@ -58,7 +65,7 @@ fn beside_the_program() -> Vec<PathBuf> {
     folders.flat_map(|folder| [folder.join("deps").join(FILE), folder.join(FILE)]).collect()
 }
 
-fn open(path: &Path) -> std::result::Result<Call, String> {
+fn open(path: &Path) -> std::result::Result<Extension, String> {
     if !path.exists() {
         return Err("there is no such file".to_owned());
     }
@@ -72,7 +79,9 @@ fn open(path: &Path) -> std::result::Result<Call, String> {
         }
         let build_id = libc::dlsym(library, c"swim_build_id".as_ptr());
         let call = libc::dlsym(library, c"swim_call".as_ptr());
-        if build_id.is_null() || call.is_null() {
+        let device_memory = libc::dlsym(library, c"swim_device_memory".as_ptr());
+        let serve = libc::dlsym(library, c"swim_serve".as_ptr());
+        if [build_id, call, device_memory, serve].iter().any(|symbol| symbol.is_null()) {
             libc::dlclose(library);
             return Err("it is not the driver library of this project".to_owned());
         }
@@ -82,14 +91,41 @@ fn open(path: &Path) -> std::result::Result<Call, String> {
             libc::dlclose(library);
             return Err(format!("it is stale: build {found}, but this program needs {BUILD_ID}"));
         }
-        Ok(std::mem::transmute::<*mut libc::c_void, Call>(call))
+        Ok(Extension {
+            call: std::mem::transmute::<*mut libc::c_void, _>(call),
+            device_memory: std::mem::transmute::<*mut libc::c_void, _>(device_memory),
+            serve: std::mem::transmute::<*mut libc::c_void, _>(serve),
+        })
+    }
+}
+
+fn extension() -> Result<&'static Extension> {
+    EXTENSION.get().ok_or_else(|| Error::Refused("the driver library is not loaded".to_owned()))
+}
+
+/// Makes the memory that a device process and its student's process share. A child inherits the
+/// descriptor; it opens the device by the descriptor's number in `SWIM_MACHINE`.
+pub fn device_memory() -> Result<OwnedFd> {
+    // SAFETY: takes nothing; gives a descriptor of our own or -1.
+    match unsafe { (extension()?.device_memory)() } {
+        -1 => Err(Error::Refused("the driver library cannot make shared memory".to_owned())),
+        // SAFETY: as above.
+        descriptor => Ok(unsafe { OwnedFd::from_raw_fd(descriptor) }),
+    }
+}
+
+/// Is the device process: serves one run over that memory, until the student's process is gone.
+pub fn serve(memory: OwnedFd) -> Result<()> {
+    // SAFETY: the descriptor is handed over.
+    match unsafe { (extension()?.serve)(memory.into_raw_fd()) } {
+        0 => Ok(()),
+        _ => Err(Error::Refused("the simulated device could not be made".to_owned())),
     }
 }
 
 /// Puts a request to the driver library.
 pub fn ask(request: &Request) -> Result<Reply> {
-    let call =
-        CALL.get().ok_or_else(|| Error::Refused("the driver library is not loaded".to_owned()))?;
+    let call = extension()?.call;
     let request =
         postcard::to_stdvec(request).map_err(|error| Error::Refused(error.to_string()))?;
     let mut reply = vec![0; LONGEST_REPLY];

@@ -6,6 +6,8 @@
 //! code of cudarc is compiled into the student's crate.
 
 use std::collections::HashMap;
+use std::ffi::{c_int, c_void};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use trace::program::Site;
@@ -22,6 +24,9 @@ const MOST_FRAMES: usize = 128;
 /// The places that calls come from.
 pub(crate) struct Sites {
     folder: Option<PathBuf>,
+    /// Where the program itself is mapped. Debug information is read for addresses in here only: the
+    /// student's code is in no library, and reading that of libraries takes longer than a whole run.
+    program: Range<usize>,
     /// By return address: the number of its site, or none if it is not the student's. Only looked up,
     /// never iterated.
     known: HashMap<usize, Option<u32>>,
@@ -32,27 +37,30 @@ pub(crate) struct Sites {
 impl Sites {
     /// Calls are attributed to the folder that the environment names, or to none.
     pub(crate) fn from_environment() -> Self {
-        Self {
-            folder: std::env::var_os(SOURCE).map(PathBuf::from),
-            known: HashMap::new(),
-            numbers: HashMap::new(),
-        }
+        Self::new(std::env::var_os(SOURCE).map(PathBuf::from))
     }
 
     /// Calls are attributed to files under this folder.
     pub(crate) fn under(folder: &str) -> Self {
-        Self { folder: Some(PathBuf::from(folder)), known: HashMap::new(), numbers: HashMap::new() }
+        Self::new(Some(PathBuf::from(folder)))
+    }
+
+    fn new(folder: Option<PathBuf>) -> Self {
+        Self { folder, program: program(), known: HashMap::new(), numbers: HashMap::new() }
     }
 
     /// The place that the current call comes from; `number` gives a new place its number.
     pub(crate) fn here(&mut self, mut number: impl FnMut(Site) -> Option<u32>) -> Option<u32> {
         let folder = self.folder.as_deref()?;
-        let (known, numbers) = (&mut self.known, &mut self.numbers);
+        let (program, known, numbers) = (&self.program, &mut self.known, &mut self.numbers);
         let mut found = None;
         let mut depth = 0;
         let mut visit = |frame: &backtrace::Frame| {
             depth += 1;
             let address = frame.ip() as usize;
+            if !program.contains(&address) {
+                return depth < MOST_FRAMES;
+            }
             let site = *known.entry(address).or_insert_with(|| {
                 let place = resolve(frame, folder)?;
                 if let Some(&site) = numbers.get(&place) {
@@ -69,6 +77,30 @@ impl Sites {
         unsafe { backtrace::trace_unsynchronized(&mut visit) };
         found
     }
+}
+
+/// Where the program itself is mapped: the first object that the loader lists.
+fn program() -> Range<usize> {
+    unsafe extern "C" fn look(
+        object: *mut libc::dl_phdr_info,
+        _size: usize,
+        found: *mut c_void,
+    ) -> c_int {
+        // SAFETY: the loader gives a valid object with its headers, and `found` is the range below.
+        unsafe {
+            let (object, found) = (&*object, &mut *found.cast::<Range<usize>>());
+            let headers = std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum.into());
+            let ends = headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
+            let end = ends.map(|header| header.p_vaddr + header.p_memsz).max().unwrap_or(0);
+            let start = object.dlpi_addr as usize;
+            *found = start..start + end as usize;
+        }
+        1 // enough
+    }
+    let mut found = 0..0;
+    // SAFETY: `look` is called before this returns, with this pointer.
+    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut found).cast()) };
+    found
 }
 
 /// The place of a frame, if it is the student's.

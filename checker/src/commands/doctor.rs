@@ -195,8 +195,10 @@ fn built_driver(workspace: &Workspace) -> Result<Option<PathBuf>> {
     let metadata: Metadata = serde_json::from_slice(&output.stdout).with_context(|| {
         format!("cargo failed: {}", String::from_utf8_lossy(&output.stderr).trim_end())
     })?;
-    let path = metadata.target_directory.join("debug").join(compile::DRIVER_FILE);
-    Ok(path.is_file().then_some(path))
+    // Beside the programs where it was asked for by name, below them where one depends on it.
+    let folder = metadata.target_directory.join("debug");
+    let places = [folder.join("deps"), folder].map(|folder| folder.join(compile::DRIVER_FILE));
+    Ok(places.into_iter().find(|path| path.is_file()))
 }
 
 fn gpu() -> Check {

@@ -1,5 +1,5 @@
-//! The checker's program, run as people run it: on a miniature tree of exercises that need neither a
-//! driver nor a GPU.
+//! The checker's program, run as people run it: mostly on a miniature tree of exercises that need
+//! neither a driver nor a GPU.
 //!
 //! | module | what it is about |
 //! | --- | --- |
@@ -11,6 +11,7 @@
 //! | `device_process` | the simulated device in a process of the checker's |
 //! | `gpu` | a machine with a GPU, or with one that is broken |
 //! | `prebuilt` | programs that were built elsewhere |
+//! | `real` | the real exercises, in a copy of the workspace |
 //! | `authors` | the commands for authors |
 
 mod authors;
@@ -19,6 +20,7 @@ mod gates;
 mod gpu;
 mod prebuilt;
 mod processes;
+mod real;
 mod reports;
 mod tree;
 mod usage;

@@ -169,6 +169,11 @@ pub(crate) fn scratch() -> PathBuf {
 }
 
 impl Tree {
+    /// A tree that somebody else writes.
+    pub(crate) fn at(root: PathBuf, target: PathBuf) -> Self {
+        Self { root, target }
+    }
+
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }

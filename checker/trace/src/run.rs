@@ -30,6 +30,10 @@ pub const RECORD: &str = "SWIM_RECORD";
 /// order of operations. Default: nothing is changed.
 pub const SCHEDULE: &str = "SWIM_SCHEDULE";
 
+/// Leaves out one wait, to see what it is good for: the number, from 0, among the waits of streams for
+/// events that have been recorded. Default: none is left out.
+pub const DROP_WAIT: &str = "SWIM_DROP_WAIT";
+
 /// Seed of the workload's inputs. Default: a public constant.
 pub const SEED: &str = "SWIM_SEED";
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cudarc::driver::sys::CUdevice_attribute;
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaSlice, CudaStream, LaunchConfig, PushKernelArg,
 };
@@ -12,9 +13,10 @@ use crate::Result;
 
 /// Threads of a block: what the kernels are built for.
 const THREADS: u32 = 256;
-/// Elements that a thread works on. Blocks are then short against any chunk, so that the last of them
-/// leave few multiprocessors idle.
-const ELEMENTS_PER_THREAD: usize = 8;
+/// Blocks of this kernel that fill a multiprocessor: 8 of 256 threads and 32 registers.
+const MOST_BLOCKS: usize = 8;
+/// Elements that each thread has at the least, where there are enough: it works on four at a time.
+const ELEMENTS_PER_THREAD: usize = 4;
 
 /// One stage of the maps, with the rounds that a task needs.
 #[derive(Clone)]
@@ -22,6 +24,7 @@ pub struct Map {
     function: CudaFunction,
     rounds: u32,
     scale: u32,
+    multiprocessors: usize,
 }
 
 impl Map {
@@ -32,15 +35,24 @@ impl Map {
         scale: u32,
     ) -> Result<Self> {
         let module = context.load_module(Ptx::from_src(kernels::map::IMAGE))?;
-        Ok(Self { function: module.load_function(stage.name())?, rounds, scale })
+        let multiprocessors =
+            context.attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+        Ok(Self {
+            function: module.load_function(stage.name())?,
+            rounds,
+            scale,
+            multiprocessors: multiprocessors as usize,
+        })
     }
 
     /// Queues the map over all of `data`, in place.
     pub fn launch(&self, stream: &Arc<CudaStream>, data: &mut CudaSlice<u32>) -> Result<()> {
         let elements = data.len() as u32;
-        // The grid keeps the shape that it has for the nominal elements.
-        let per_block = THREADS as usize * ELEMENTS_PER_THREAD;
-        let blocks = (data.len() * self.scale as usize).div_ceil(per_block).max(1) as u32;
+        // As many blocks as can be resident, and the same number on each multiprocessor: no wave is
+        // left half full. The grid is the one that the nominal elements ask for.
+        let nominal = data.len() * self.scale as usize;
+        let per_wave = self.multiprocessors * THREADS as usize * ELEMENTS_PER_THREAD;
+        let blocks = (self.multiprocessors * (nominal / per_wave).clamp(1, MOST_BLOCKS)) as u32;
         let config = LaunchConfig {
             grid_dim: (blocks, 1, 1),
             block_dim: (THREADS, 1, 1),

@@ -1,6 +1,9 @@
-//! The solution of `chunked_pipeline`: three streams, sixteen chunks, and an event at each handover.
+//! The solution of `chunked_pipeline`: three streams, thirty-two chunks, and an event at each handover.
 
 use lab::{Job, Result};
+
+/// Chunks that the job is cut into.
+pub const CHUNKS: usize = 32;
 
 /// Does the job.
 pub fn pipeline(job: &Job) -> Result<()> {
@@ -19,9 +22,9 @@ pub fn pipeline(job: &Job) -> Result<()> {
 
     let plan = job.whole();
     // region: chunks
-    // Filling and draining cost one chunk each, so more chunks are better, until the cost of each
-    // operation shows.
-    let plan = plan.cut(32);
+    // Filling and draining cost a chunk each: more chunks are better, until the cost of each operation
+    // shows.
+    let plan = plan.cut(CHUNKS);
     // endregion
     let mut chunks = plan.allocate()?;
 

@@ -67,15 +67,18 @@ pub(crate) fn connect() -> Result<(Link, Pinned), String> {
 
 /// A machine as the environment asks for it.
 fn new_machine() -> Result<Machine, String> {
-    let profile = profile()?;
-    let schedule = match std::env::var(run::SCHEDULE) {
-        Err(_) => Schedule::Exact,
-        Ok(seed) => Schedule::Perturbed(
-            seed.parse()
-                .map_err(|_| format!("`{}` is `{seed}`, but a seed is a number", run::SCHEDULE))?,
-        ),
-    };
-    Ok(Machine::new(profile, schedule, Box::new(Library)))
+    let schedule = number(run::SCHEDULE)?.map_or(Schedule::Exact, Schedule::Perturbed);
+    let mut machine = Machine::new(profile()?, schedule, Box::new(Library));
+    if let Some(index) = number(run::DROP_WAIT)? {
+        machine.drop_wait(index);
+    }
+    Ok(machine)
+}
+
+/// A number that the environment gives, or none.
+fn number<T: std::str::FromStr>(name: &str) -> Result<Option<T>, String> {
+    let Ok(text) = std::env::var(name) else { return Ok(None) };
+    text.parse().map(Some).map_err(|_| format!("`{name}` is `{text}`, which is not a number"))
 }
 
 /// The profile that the environment names, or the H200's.

@@ -248,11 +248,14 @@ impl Device {
         start: u64,
     ) -> (u64, Wait) {
         let Queued { mut work, cost, waits } = queued;
+        let place = work.place();
         match &mut work {
             Work::Transfer { ns, .. } | Work::Memory { ns, .. } => {
-                *ns = self.schedule.duration(*ns, step)
+                *ns = self.schedule.duration(*ns, step, place);
             }
-            Work::Kernel(grid) => grid.block_ns = self.schedule.duration(grid.block_ns, step),
+            Work::Kernel(grid) => {
+                grid.block_ns = self.schedule.duration(grid.block_ns, step, place)
+            }
             Work::Marker | Work::HostFunction => {}
         }
         let visible = start + cost + self.profile.gaps.submit_ns.value;

@@ -29,24 +29,39 @@ pub enum Schedule {
     /// Durations as the profile has them.
     #[default]
     Exact,
-    /// Each duration is changed by a factor between 1/4 and 4 that follows from this seed and the
-    /// operation. Stream order, events and synchronisation hold as ever; what they leave open changes.
+    /// Each duration is changed by two factors between 1/4 and 4 that follow from this seed: one for the
+    /// engine, so that any of them may be the slow one, and one for the operation. Stream order, events
+    /// and synchronisation hold as ever; what they leave open changes.
     Perturbed(u64),
 }
 
 impl Schedule {
     /// The duration that this schedule gives to what takes `ns` in the exact one.
-    fn duration(self, ns: u64, step: u32) -> u64 {
+    fn duration(self, ns: u64, step: u32, place: Place) -> u64 {
         let Schedule::Perturbed(seed) = self else { return ns };
-        // splitmix64, whose every output bit depends on every input bit.
-        let mut x = seed ^ (u64::from(step) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^= x >> 31;
-        // 2^(k/2) for k from -4 to 4, in thousandths.
-        const FACTORS: [u64; 9] = [250, 354, 500, 707, 1000, 1414, 2000, 2828, 4000];
-        (ns * FACTORS[(x % FACTORS.len() as u64) as usize] / 1000).max(1)
+        let engine = match place {
+            Place::Nowhere => 0,
+            Place::Multiprocessors => 1,
+            Place::Engine(copies::Direction::HostToDevice) => 2,
+            Place::Engine(copies::Direction::DeviceToHost) => 3,
+            Place::Memory => 4,
+            Place::Host => 5,
+        };
+        // Steps are counted from 0 to 2^32: engines are counted above them.
+        let factors = factor(seed, u64::from(step)) * factor(seed, engine << 32 | 1 << 63);
+        (ns * factors / 1_000_000).max(1)
     }
+}
+
+/// One of 2^(k/2) for k from -4 to 4, in thousandths.
+fn factor(seed: u64, what: u64) -> u64 {
+    const FACTORS: [u64; 9] = [250, 354, 500, 707, 1000, 1414, 2000, 2828, 4000];
+    // splitmix64, whose every output bit depends on every input bit.
+    let mut x = seed ^ what.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^= x >> 31;
+    FACTORS[(x % FACTORS.len() as u64) as usize]
 }
 
 /// What is to be done when an operation starts and when it ends: the data follows the times.
@@ -124,6 +139,18 @@ enum Work {
     },
     Kernel(blocks::Grid),
     HostFunction,
+}
+
+impl Work {
+    fn place(&self) -> Place {
+        match self {
+            Work::Marker => Place::Nowhere,
+            Work::Transfer { direction, .. } => Place::Engine(*direction),
+            Work::Memory { .. } => Place::Memory,
+            Work::Kernel(_) => Place::Multiprocessors,
+            Work::HostFunction => Place::Host,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -261,13 +288,7 @@ impl Device {
             end_ns: 0,
             state: State::Waiting,
             first_edge: NO_EDGE,
-            place: match work {
-                Work::Marker => Place::Nowhere,
-                Work::Transfer { direction, .. } => Place::Engine(direction),
-                Work::Memory { .. } => Place::Memory,
-                Work::Kernel(_) => Place::Multiprocessors,
-                Work::HostFunction => Place::Host,
-            },
+            place: work.place(),
         });
         self.unfinished += 1;
         let index = stream.0 as usize;

@@ -61,6 +61,8 @@ pub struct Machine {
     moving: BTreeMap<u32, Movement>,
     handles: u64,
     device_next: u64,
+    /// How many waits are still to come before the one that is left out.
+    drop_wait: Option<u32>,
     trials: Vec<Trial>,
     open_region: Option<region::Open>,
 }
@@ -77,9 +79,16 @@ impl Machine {
             moving: BTreeMap::new(),
             handles: 0,
             device_next: DEVICE_BASE,
+            drop_wait: None,
             trials: Vec::new(),
             open_region: None,
         }
+    }
+
+    /// Leaves out one wait of a stream for a recorded event, counted from 0: neither the device nor the
+    /// program hears of it.
+    pub fn drop_wait(&mut self, index: u32) {
+        self.drop_wait = Some(index);
     }
 
     /// What happened so far.
@@ -124,6 +133,18 @@ impl Machine {
             }
             Command::FunctionFacts { function, threads, shared_bytes } => {
                 return self.function_facts(*function, *threads, *shared_bytes);
+            }
+
+            Command::StreamWait { event, .. } if self.names.events.facts(*event)?.1 => {
+                match self.drop_wait {
+                    Some(0) => {
+                        self.drop_wait = None;
+                        return Ok(Reply::Done);
+                    }
+                    Some(more) => self.drop_wait = Some(more - 1),
+                    None => {}
+                }
+                Reply::Done
             }
 
             Command::StreamCreate { .. }

@@ -1,0 +1,219 @@
+//! The exercises as they are, on the simulated device, in a copy of this workspace: the student's
+//! file is written over.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::tree::{Tree, json, scratch, write};
+
+const EXERCISES: [&str; 2] = ["three_lanes", "chunked_pipeline"];
+
+/// The copy. Tests take turns, since they write over the same files and wait for the same builds.
+struct Real {
+    tree: &'static Tree,
+    _turn: MutexGuard<'static, ()>,
+}
+
+fn real() -> Real {
+    static TREE: OnceLock<Tree> = OnceLock::new();
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let tree = TREE.get_or_init(|| {
+        let tree = Tree::at(scratch().join("real"), scratch().join("real-target"));
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        copy(&from, tree.root());
+        tree
+    });
+    Real { tree, _turn: turn }
+}
+
+/// Copies what a workspace is made of; a file that is as it should be is left alone, for cargo's sake.
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).expect("a folder").flatten() {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        let name = entry.file_name();
+        if ["target", ".git", ".bundle"].iter().any(|skipped| name == *skipped) {
+            continue;
+        }
+        if from.is_dir() {
+            std::fs::create_dir_all(&to).expect("a folder");
+            copy(&from, &to);
+        } else if let Ok(text) = std::fs::read_to_string(&from) {
+            write(&to, &text);
+        }
+    }
+}
+
+impl Real {
+    fn checker(&self, arguments: &[&str]) -> Command {
+        self.tree.checker(arguments)
+    }
+
+    fn json(&self, arguments: &[&str]) -> (i32, serde_json::Value) {
+        self.tree.json(&[arguments, &["--device", "sim"]].concat())
+    }
+
+    /// Puts `line` at the start of the measured region of `three_lanes`, runs it, and puts the file
+    /// back.
+    fn with_line(&self, line: &str, more: &[&str]) -> (i32, serde_json::Value) {
+        let file = self.folder("three_lanes").join("src/lib.rs");
+        let shipped = std::fs::read_to_string(&file).expect("a file");
+        let mark = "        // region: lanes\n";
+        assert!(shipped.contains(mark), "the exercise has changed; so must this test");
+        write(&file, &shipped.replace(mark, &format!("{mark}        {line}\n")));
+        let outcome = self.json(&[&["run", "three_lanes"], more].concat());
+        write(&file, &shipped);
+        outcome
+    }
+
+    fn folder(&self, id: &str) -> PathBuf {
+        let folders = std::fs::read_dir(self.tree.root().join("exercises")).expect("a folder");
+        let mut folders = folders.flatten().map(|entry| entry.path());
+        folders.find(|path| path.to_string_lossy().ends_with(&format!("_{id}"))).expect("a folder")
+    }
+}
+
+fn say(object: &serde_json::Value) -> [&str; 2] {
+    [&object["verdict"], &object["gate"]].map(|value| value.as_str().unwrap_or("none"))
+}
+
+#[test]
+fn the_shipped_files_are_drawn_and_score_nothing() {
+    let real = real();
+    for id in EXERCISES {
+        let (code, object) = real.json(&["run", id]);
+        assert_eq!((code, say(&object)), (1, ["failed", "none"]), "{object:#}");
+        assert_eq!(object["score"].as_f64(), Some(0.0), "{object:#}");
+        let text = real.tree.run(&["run", id, "--device", "sim"]);
+        assert!(text.contains("your file") && text.contains("the reference"), "{text}");
+        assert!(!text.contains("warning"), "{text}");
+    }
+}
+
+#[test]
+fn the_solutions_score_everything_and_stay_above_the_floor() {
+    let real = real();
+    for id in EXERCISES {
+        let (code, object) = real.json(&["run", id, "--solution"]);
+        assert_eq!((code, object["score"].as_f64()), (0, Some(100.0)), "{object:#}");
+        let ns = |key: &str| object[key].as_u64().expect("a time");
+        assert!(ns("makespan_ns") >= ns("floor_ns"), "{object:#}");
+        let headroom = (ns("serial_ns") - ns("floor_ns")) as f64 / ns("serial_ns") as f64;
+        assert!(headroom >= 0.3, "{object:#}");
+        let value = |key: &str| object[key].as_f64().expect("a number");
+        assert!(value("reference_value") - value("baseline_value") >= 0.25, "{object:#}");
+    }
+}
+
+#[test]
+fn the_recordings_are_what_the_programs_ask_for_today() {
+    let real = real();
+    for id in EXERCISES {
+        let recorded = |name: &str| {
+            std::fs::read_to_string(real.folder(id).join("recorded").join(name)).expect("a file")
+        };
+        let before = ["baseline.json", "reference.json"].map(recorded);
+        let text = real.tree.run(&["dev", "record", id]);
+        assert!(text.starts_with("exit code: 0"), "{text}");
+        let after = ["baseline.json", "reference.json"].map(recorded);
+        assert!(before == after, "`{id}`: run `cargo run -- dev record {id}`");
+    }
+}
+
+#[test]
+fn one_process_or_two_give_the_same_bytes() {
+    let real = real();
+    for id in EXERCISES {
+        let run = |machine| {
+            let arguments = ["run", id, "--solution", "--device", "sim", "--machine", machine];
+            let trace = scratch().join(format!("{machine}.json"));
+            let mut command = real.checker(&arguments);
+            let text = real.tree.snapshot(command.arg("--trace").arg(&trace));
+            (text, std::fs::read_to_string(trace).expect("a record"))
+        };
+        let (one, two) = (run("in-process"), run("process"));
+        assert_eq!(one.0, two.0);
+        assert!(one.1 == two.1, "the records differ");
+        assert!(run("in-process").1 == one.1, "the same run twice gives two records");
+    }
+}
+
+#[test]
+fn the_programs_of_the_puzzle_are_drawn_and_not_graded() {
+    let real = real();
+    for name in ["blocking", "non_blocking", "blocking_pinned", "non_blocking_pinned"] {
+        let (code, object) = real.json(&["run", "three_lanes", "--program", name]);
+        assert_eq!((code, say(&object)), (0, ["none", "none"]), "{object:#}");
+        assert!(object["makespan_ns"].as_u64() > Some(0), "{object:#}");
+    }
+}
+
+#[test]
+fn a_panic_in_the_measured_region_is_named_by_its_line() {
+    let (code, object) = real().with_line("panic!(\"no third lane\");", &[]);
+    assert_eq!((code, say(&object)), (1, ["failed", "output"]), "{object:#}");
+    let message = object["message"].as_str().expect("a message");
+    assert!(message.starts_with("the program panicked at exercises/"), "{message}");
+    assert!(message.ends_with(": no third lane"), "{message}");
+}
+
+#[test]
+fn an_exit_in_the_measured_region_is_no_success() {
+    let (code, object) = real().with_line("std::process::exit(0);", &[]);
+    assert_eq!((code, say(&object)), (1, ["failed", "output"]), "{object:#}");
+    assert_eq!(
+        object["message"],
+        "the program exited with status 0 before the measured region came to its end"
+    );
+}
+
+#[test]
+fn endless_loops_are_stopped_with_and_without_driver_calls() {
+    let real = real();
+    for line in [
+        "loop { std::hint::spin_loop(); }",
+        "while !blocks.upload.is_empty() { upload.synchronize()?; }",
+    ] {
+        for machine in ["in-process", "process"] {
+            let start = Instant::now();
+            let more = ["--time-limit", "1", "--machine", machine];
+            let (code, object) = real.with_line(line, &more);
+            assert_eq!((code, say(&object)), (1, ["failed", "time"]), "{object:#}");
+            assert!(start.elapsed() < Duration::from_secs(30), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_driver_library_that_is_missing_or_stale_is_an_error_that_says_so() {
+    let real = real();
+    let (_, object) = real.json(&["doctor"]);
+    let says = object["checks"].as_array().and_then(|checks| {
+        let driver = checks.iter().find(|check| check["name"] == "driver")?;
+        driver["says"].as_str()
+    });
+    // `PATH, build ID`, once something has been built.
+    let built = says.and_then(|says| says.split_once(", build "));
+    let (path, id) = built.unwrap_or_else(|| panic!("{object:#}"));
+
+    let stale = scratch().join("stale.so");
+    let mut bytes = std::fs::read(path).expect("the library");
+    let places: Vec<_> =
+        (0..bytes.len() - id.len()).filter(|&at| bytes[at..].starts_with(id.as_bytes())).collect();
+    assert!(!places.is_empty(), "the id is not in the library");
+    for at in places {
+        bytes[at..at + id.len()].fill(b'0');
+    }
+    std::fs::write(&stale, bytes).expect("a file");
+
+    for (library, word) in [(stale.as_path(), "stale"), (Path::new("/nowhere.so"), "/nowhere.so")] {
+        let mut command = real.checker(&["run", "three_lanes", "--device", "sim", "--json"]);
+        let (code, object) = json(command.env("SWIM_DRIVER", library));
+        assert_eq!((code, say(&object)), (4, ["error", "none"]), "{object:#}");
+        assert_eq!(object["score"], serde_json::Value::Null);
+        let message = object["message"].as_str().expect("a message");
+        assert!(message.contains(word), "{message}");
+    }
+}

@@ -193,8 +193,8 @@ impl DeviceProcess {
     fn connect(&self, command: &mut Command) {
         command.env(run::MACHINE, self.memory.as_raw_fd().to_string());
         inherit(command, self.memory.as_raw_fd());
-        // The device writes it, and nobody else.
-        command.env_remove(run::RECORD);
+        // The device writes the record. The program is told that there is one, and not where.
+        command.env(run::RECORD, "/dev/null");
     }
 
     fn last_words(&self) -> String {

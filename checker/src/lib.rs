@@ -2,24 +2,24 @@
 //! and grades the overlap achieved.
 //!
 //! It is not a simulator and knows no CUDA: what a program did comes from the record that the driver
-//! writes ([`trace::Record`]), what the reference would have done from the simulator. It is not a
+//! writes (`trace::Record`), what the reference would have done from the simulator. It is not a
 //! sandbox either: a program runs with the rights of whoever started the checker.
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`cli`] | the command line, as types |
-//! | [`commands`] | one file for each command |
-//! | [`workspace`], [`exercise`] | where the exercises are and what each asks for |
-//! | [`compile`] | cargo, or binaries that were built elsewhere |
-//! | [`process`] | one child process: its limits, its output, its end |
-//! | [`attempt`] | one run of one program: what it is told, what it leaves behind |
-//! | [`device`] | which device a run takes; whether there is a GPU |
-//! | [`measure`] | many runs on a GPU, and what they say together |
-//! | [`grade`] | gates, score, verdict: functions of what was seen |
-//! | [`report`] | the same report for a terminal and as JSON |
-//! | [`print`] | the only way to standard output and standard error |
+//! | `cli` | the command line, as types |
+//! | `commands` | one file for each command |
+//! | `workspace`, `exercise` | where the exercises are and what each asks for |
+//! | `compile` | cargo, or binaries that were built elsewhere |
+//! | `process` | one child process: its limits, its output, its end |
+//! | `attempt` | one run of one program: what it is told, what it leaves behind |
+//! | `device` | which device a run takes; whether there is a GPU |
+//! | `measure` | many runs on a GPU, and what they say together |
+//! | `grade` | gates, score, verdict: functions of what was seen |
+//! | `report` | the same report for a terminal and as JSON |
+//! | `print` | the only way to standard output and standard error |
 //!
-//! Exit codes are a contract: [`exit::Exit`].
+//! Exit codes are a contract: `exit::Exit`.
 
 // The driver takes the place of a shared library as only ELF systems let it, see `main.rs`.
 #![cfg(target_os = "linux")]

@@ -90,8 +90,8 @@ pub(crate) enum Where {
     },
     /// Real.
     Gpu {
-        /// The device's own name.
-        name: String,
+        /// The device's own name, once it has answered.
+        name: Option<String>,
     },
 }
 

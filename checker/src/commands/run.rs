@@ -92,13 +92,16 @@ impl Run<'_> {
         let limits =
             Limits { wall, output_bytes: exercise.manifest.output_limit_kib as usize * 1024 };
 
+        if arguments.device == cli::DeviceChoice::Gpu {
+            self.report.device = Some(Where::Gpu { name: None });
+        }
         let device = device::choose(arguments.device, arguments.profile.as_deref())?;
         self.report.device = Some(match &device {
             Device::Simulated(simulated) => Where::Simulated {
                 profile: simulated.profile.name.clone(),
                 schedule: arguments.schedule,
             },
-            Device::Gpu(gpu) => Where::Gpu { name: gpu.name.clone() },
+            Device::Gpu(gpu) => Where::Gpu { name: Some(gpu.name.clone()) },
         });
 
         let own = match role {

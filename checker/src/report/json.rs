@@ -64,9 +64,9 @@ pub(crate) fn object(report: &Report) -> Object<'_> {
             Where::Simulated { .. } => "sim",
             Where::Gpu { .. } => "gpu",
         }),
-        device_name: device.map(|device| match device {
-            Where::Simulated { profile, .. } => profile.as_str(),
-            Where::Gpu { name } => name,
+        device_name: device.and_then(|device| match device {
+            Where::Simulated { profile, .. } => Some(profile.as_str()),
+            Where::Gpu { name } => name.as_deref(),
         }),
         schedule: device.and_then(|device| match device {
             Where::Simulated { schedule, .. } => *schedule,

@@ -77,7 +77,7 @@ fn headline(report: &Report) -> String {
         Where::Simulated { profile, schedule: Some(seed) } => {
             format!("simulated {profile}, schedule {seed}")
         }
-        Where::Gpu { name } => name.clone(),
+        Where::Gpu { name } => name.clone().unwrap_or_else(|| "GPU".to_owned()),
     }));
     parts.join(" · ")
 }

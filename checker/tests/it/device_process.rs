@@ -63,7 +63,7 @@ fn the_device_process_writes_the_record_and_ends_with_the_program() {
     let text = tree().snapshot(&mut command);
     assert!(text.starts_with("exit code: 0\n"), "{text}");
     assert!(text.contains("  connected through /memfd:stand-in (deleted)\n"), "{text}");
-    assert!(text.contains("  writes a record: false\n"), "{text}");
+    assert!(text.contains("  writes a record to /dev/null\n"), "{text}");
 }
 
 #[test]

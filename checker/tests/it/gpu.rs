@@ -84,8 +84,8 @@ fn the_object_for_a_gpu_that_is_not_there_is_an_error_without_a_gate() {
     let (code, object) = crate::tree::json(&mut command);
     assert_eq!(code, 4);
     assert_eq!(
-        json!([object["exercise"], object["verdict"], object["gate"], object["score"]]),
-        json!(["swift", "error", null, null])
+        json!([object["exercise"], object["device"], object["verdict"], object["gate"]]),
+        json!(["swift", "gpu", "error", null])
     );
 }
 

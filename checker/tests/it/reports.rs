@@ -211,7 +211,7 @@ fn the_record_and_the_drawing_can_be_kept() {
     let (trace, svg) = (folder.join("kept.json"), folder.join("kept.svg"));
     let mut command = tree().checker(&["run", "swift", "--device", "sim"]);
     command.arg("--trace").arg(&trace).arg("--svg").arg(&svg);
-    assert!(command.status().expect("it starts").success());
+    assert!(command.output().expect("it starts").status.success());
     let record: trace::Record =
         serde_json::from_slice(&std::fs::read(trace).expect("a file")).expect("a record");
     assert_eq!(record.trials.len(), 1);

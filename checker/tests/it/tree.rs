@@ -89,13 +89,13 @@ pub fn solve() {
 }
 "#;
 
-/// Says what it got to reach the device by. It has no place for a record of its own.
+/// Says what it got to reach the device by. The record is not its own.
 const CONNECTS: &str = r#"
 pub fn solve() {
     let fd = std::env::var("SWIM_MACHINE").unwrap();
     let memory = std::fs::read_link(format!("/proc/self/fd/{fd}")).unwrap();
     println!("connected through {}", memory.display());
-    println!("writes a record: {}", std::env::var_os("SWIM_RECORD").is_some());
+    println!("writes a record to {}", std::env::var("SWIM_RECORD").unwrap());
     std::thread::sleep(std::time::Duration::from_millis(300));
 }
 "#;

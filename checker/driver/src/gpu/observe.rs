@@ -1,0 +1,529 @@
+//! What is noted of the calls: raw while the program runs, by name afterwards.
+//!
+//! The [`Log`] takes a call as it comes, with its handles and addresses. [`Observed`] turns the log
+//! into a [`Program`] and the host's side of a timeline, when a region begins or has ended.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use simulator::machine::{Address, Command, Library as _, Names, Reply, code};
+use trace::Program;
+use trace::program::{Call, KernelId, Place, Step};
+use trace::timeline::{HostMemory, HostSpan, Span, SpanKind};
+
+use super::cupti::join::{Kind, Wanted};
+use crate::abi::{CUresult, Handle};
+use crate::library::Library;
+
+/// Calls that the log has room for without asking for more memory, which would take time in a region.
+const ROOM: usize = 1 << 14;
+
+/// What was asked.
+pub(super) enum Asked {
+    /// A call to the driver.
+    Command(Command),
+    /// Work of the host that it declared.
+    HostWork { ns: u64 },
+}
+
+/// When a call was made and when it came back, in ns.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Times {
+    /// When it reached this library; what lies between this and `start` is our own doing.
+    pub(super) entered: u64,
+    pub(super) start: u64,
+    pub(super) end: u64,
+}
+
+/// A call as it was made.
+pub(super) struct Noted {
+    pub(super) asked: Asked,
+    /// The handle or address that it gave, if it gives one.
+    pub(super) given: u64,
+    pub(super) site: Option<u32>,
+    pub(super) thread: u32,
+    pub(super) times: Times,
+    /// None while the call has not come back.
+    pub(super) result: Option<CUresult>,
+}
+
+/// The calls since the log was last taken up, and what the next calls need to be told.
+pub(super) struct Log {
+    calls: Vec<Noted>,
+    /// The number of the first of them, in the order of the whole run.
+    first: u64,
+    streams: Vec<Handle>,
+    /// Sizes of arguments, by function, where the library knows the kernel.
+    parameters: BTreeMap<u64, Arc<[u8]>>,
+}
+
+impl Log {
+    pub(super) fn new() -> Self {
+        Self {
+            calls: Vec::with_capacity(ROOM),
+            first: 0,
+            streams: Vec::new(),
+            parameters: BTreeMap::new(),
+        }
+    }
+
+    /// Notes a call; its number.
+    pub(super) fn note(&mut self, noted: Noted) -> u64 {
+        if let (Asked::Command(command), None | Some(code::SUCCESS)) = (&noted.asked, noted.result)
+        {
+            match command {
+                Command::StreamCreate { .. } => self.streams.push(noted.given),
+                Command::StreamDestroy { stream } => self.streams.retain(|known| known != stream),
+                Command::FunctionGet { name, .. } => {
+                    self.parameters.remove(&noted.given);
+                    if let Some(kernel) = Library.kernel(name) {
+                        self.parameters.insert(noted.given, kernel.parameter_sizes().into());
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.calls.push(noted);
+        self.first + self.calls.len() as u64 - 1
+    }
+
+    /// A call has come back.
+    pub(super) fn came_back(&mut self, number: u64, times: Times, result: CUresult) {
+        // Taken up in the meantime, by another thread that began or ended a region: too late.
+        let Some(index) = number.checked_sub(self.first) else { return };
+        if let Some(noted) = self.calls.get_mut(index as usize) {
+            (noted.times, noted.result) = (times, Some(result));
+        }
+    }
+
+    /// Whether it should be taken up soon.
+    pub(super) fn is_full(&self) -> bool {
+        self.calls.len() >= ROOM
+    }
+
+    /// Streams that the program made and has not destroyed.
+    pub(super) fn streams(&self) -> &[Handle] {
+        &self.streams
+    }
+
+    /// Sizes of the arguments of a function.
+    pub(super) fn parameters(&self, function: u64) -> Option<Arc<[u8]>> {
+        self.parameters.get(&function).cloned()
+    }
+}
+
+/// Whether a command is noted: it takes time or orders something.
+pub(super) fn is_noted(command: &Command) -> bool {
+    !matches!(
+        command,
+        Command::Site(_)
+            | Command::Lab(_)
+            | Command::DeviceFacts
+            | Command::StreamFacts { .. }
+            | Command::MemoryInfo
+            | Command::FunctionFacts { .. }
+    )
+}
+
+/// Whether a command gives a handle or an address.
+///
+/// Those are noted when they come back, all others when they are made. So what was given out again
+/// after its release by another thread is noted after the release.
+pub(super) fn gives_a_name(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::StreamCreate { .. }
+            | Command::EventCreate { .. }
+            | Command::Alloc { .. }
+            | Command::AllocAsync { .. }
+            | Command::AllocHost { .. }
+            | Command::ModuleLoad { .. }
+            | Command::FunctionGet { .. }
+    )
+}
+
+fn takes_a_name(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::StreamDestroy { .. }
+            | Command::EventDestroy { .. }
+            | Command::Free { .. }
+            | Command::FreeAsync { .. }
+            | Command::FreeHost { .. }
+            | Command::ModuleUnload { .. }
+    )
+}
+
+/// The stream of a command that gives the device something to do.
+pub(super) fn stream_of_work(command: &Command) -> Option<Handle> {
+    match command {
+        Command::Copy { bytes: 0, .. } => None,
+        Command::Copy { stream, .. }
+        | Command::Memset { stream, .. }
+        | Command::Launch { stream, .. }
+        | Command::HostFunction { stream, .. } => Some(*stream),
+        _ => None,
+    }
+}
+
+/// A step that asked the device for work.
+pub(super) struct Work {
+    /// The number of its call in the log.
+    pub(super) number: u64,
+    pub(super) step: u32,
+}
+
+/// The program so far, and the host's side of its timeline.
+pub(super) struct Observed {
+    names: Names,
+    program: Program,
+    /// One for each step.
+    host: Vec<HostSpan>,
+    /// The steps of the last region.
+    region: Range<usize>,
+    kernels: BTreeMap<KernelId, String>,
+    /// When each thread's last call came back.
+    last_end_ns: Vec<u64>,
+    /// Calls that could not be named, and the first of them.
+    nameless: (u64, Option<String>),
+}
+
+impl Observed {
+    pub(super) fn new() -> Self {
+        Self {
+            names: Names::default(),
+            program: Program::new(1),
+            host: Vec::new(),
+            region: 0..0,
+            kernels: BTreeMap::new(),
+            last_end_ns: Vec::new(),
+            nameless: (0, None),
+        }
+    }
+
+    pub(super) fn program(&self) -> &Program {
+        &self.program
+    }
+
+    pub(super) fn host(&self) -> &[HostSpan] {
+        &self.host
+    }
+
+    /// What could not be noted.
+    pub(super) fn note(&self) -> Option<String> {
+        let (count, first) = &self.nameless;
+        let first = first.as_deref()?;
+        Some(format!("{count} calls are missing from the program; the first was {first}"))
+    }
+
+    /// Turns the log into steps; those that ask the device for work.
+    pub(super) fn take_up(&mut self, log: &mut Log, now_ns: u64) -> Vec<Work> {
+        let mut work = Vec::new();
+        let first = log.first;
+        log.first += log.calls.len() as u64;
+        for (number, mut noted) in (first..).zip(log.calls.drain(..)) {
+            if noted.result.is_none() {
+                // Another thread is still in it.
+                (noted.times.start, noted.times.end) = (noted.times.entered, now_ns);
+            }
+            let result = noted.result.unwrap_or(code::SUCCESS);
+            let call = match noted.asked {
+                Asked::HostWork { ns } => Call::HostWork { ns },
+                Asked::Command(command) => match self.name(command, noted.given, result) {
+                    Some(call) => call,
+                    None => continue,
+                },
+            };
+            if result == code::SUCCESS && asks_for_work(&call) {
+                work.push(Work { number, step: self.program.steps.len() as u32 });
+            }
+            self.push(call, noted.site, noted.thread, noted.times, result);
+        }
+        work
+    }
+
+    fn name(&mut self, command: Command, given: u64, result: CUresult) -> Option<Call> {
+        let failed = !matches!(result, code::SUCCESS | code::NOT_READY);
+        if failed && (gives_a_name(&command) || takes_a_name(&command)) {
+            // It gave nothing and took nothing.
+            return None;
+        }
+        let command = self.placed(command);
+        match self.names.call(&command, &Reply::Number(given), &Library) {
+            Ok(call) => {
+                if let Some(Call::FunctionGet { kernel, name, .. }) = &call {
+                    self.kernels.insert(*kernel, name.clone());
+                }
+                call
+            }
+            Err(failure) => {
+                let (count, first) = &mut self.nameless;
+                *count += 1;
+                first.get_or_insert_with(|| {
+                    let what = format!("{command:?}");
+                    let what = what.split([' ', '{']).next().unwrap_or_default();
+                    match failure.why {
+                        Some(why) => format!("`{what}`: {why}"),
+                        None => format!("`{what}`, of something that was not made by calls known here"),
+                    }
+                });
+                None
+            }
+        }
+    }
+
+    /// The same command with what its host addresses turn out to be: device addresses and page-locked
+    /// memory are told apart here, not while the program waits.
+    fn placed(&self, mut command: Command) -> Command {
+        if let Command::Copy { source, target, .. } = &mut command {
+            for address in [source, target] {
+                if let Address::Pageable(at) = *address {
+                    if self.names.is_device(at) {
+                        *address = Address::Device(at);
+                    } else if self.names.is_pinned(at) {
+                        *address = Address::Pinned(at);
+                    }
+                }
+            }
+        }
+        command
+    }
+
+    /// Adds a step.
+    pub(super) fn push(
+        &mut self,
+        call: Call,
+        site: Option<u32>,
+        thread: u32,
+        times: Times,
+        result: CUresult,
+    ) {
+        let index = thread as usize;
+        if self.last_end_ns.len() <= index {
+            self.last_end_ns.resize(index + 1, 0);
+        }
+        // Before a thread's first call there is no gap, only the start of the program.
+        let gap_ns = match self.last_end_ns[index] {
+            0 => 0,
+            last => times.entered.saturating_sub(last),
+        };
+        self.last_end_ns[index] = times.end;
+        let waits = matches!(
+            call,
+            Call::ContextSynchronize
+                | Call::StreamSynchronize { .. }
+                | Call::EventSynchronize { .. }
+        );
+        self.host.push(HostSpan {
+            step: self.program.steps.len() as u32,
+            start_ns: times.start,
+            end_ns: times.end,
+            blocked_ns: if waits { times.end.saturating_sub(times.start) } else { 0 },
+        });
+        self.program.steps.push(Step { call, site, thread, gap_ns, result });
+    }
+
+    /// A region begins at the next step. Of the one before, only what made and released things stays,
+    /// since later steps talk about them.
+    pub(super) fn begin_region(&mut self) {
+        let old = std::mem::take(&mut self.region);
+        let mut index = 0;
+        let mut keep = |call: &Call| {
+            index += 1;
+            !old.contains(&(index - 1)) || is_lasting(call)
+        };
+        let (steps, host) = (std::mem::take(&mut self.program.steps), std::mem::take(&mut self.host));
+        for (step, mut span) in steps.into_iter().zip(host) {
+            if keep(&step.call) {
+                span.step = self.program.steps.len() as u32;
+                self.program.steps.push(step);
+                self.host.push(span);
+            }
+        }
+        self.region = self.program.steps.len()..usize::MAX;
+    }
+
+    /// The region ends with the last step; the number of its first.
+    pub(super) fn end_region(&mut self) -> usize {
+        self.region.end = self.program.steps.len();
+        self.region.start
+    }
+
+    /// What CUPTI should show for a step; none if it shows nothing.
+    pub(super) fn wanted(&self, work: &Work) -> Option<Wanted> {
+        let step = &self.program.steps[work.step as usize];
+        let kind = match &step.call {
+            Call::Launch(_) => Kind::Kernel,
+            Call::Memset { .. } => Kind::Memset,
+            call @ Call::Copy { .. } => Kind::Copy(call.direction()?),
+            _ => return None,
+        };
+        Some(Wanted { number: work.number, step: work.step, thread: step.thread, kind })
+    }
+
+    /// The span of a step; none for what the device has no part in.
+    pub(super) fn span(&self, step: u32, start_ns: u64, end_ns: u64) -> Option<Span> {
+        use trace::program::Direction;
+        let call = &self.program.steps[step as usize].call;
+        let (kind, stream, bytes) = match call {
+            Call::Launch(launch) => (SpanKind::Kernel, launch.stream, 0),
+            Call::Memset { stream, target, .. } => (SpanKind::Memset, *stream, target.bytes),
+            Call::HostFunction { stream } => (SpanKind::HostFunction, *stream, 0),
+            Call::Copy { stream, bytes, .. } => {
+                let kind = match call.direction()? {
+                    Direction::HostToDevice => SpanKind::HostToDevice,
+                    Direction::DeviceToHost => SpanKind::DeviceToHost,
+                    Direction::DeviceToDevice => SpanKind::DeviceToDevice,
+                    Direction::HostToHost => return None,
+                };
+                (kind, *stream, *bytes)
+            }
+            _ => return None,
+        };
+        let name = match call {
+            Call::Launch(launch) => self.kernels.get(&launch.kernel).cloned().unwrap_or_default(),
+            _ => String::new(),
+        };
+        let host_memory = kind.is_transfer().then(|| match call {
+            Call::Copy { source: Place::Pinned(_), .. } | Call::Copy { target: Place::Pinned(_), .. } => {
+                HostMemory::Pinned
+            }
+            _ => HostMemory::Pageable,
+        });
+        Some(Span { step, kind, name, stream, start_ns, end_ns, bytes, host_memory })
+    }
+}
+
+fn asks_for_work(call: &Call) -> bool {
+    matches!(
+        call,
+        Call::Copy { .. } | Call::Memset { .. } | Call::Launch(_) | Call::HostFunction { .. }
+    )
+}
+
+/// Whether later steps may talk about what this one made.
+fn is_lasting(call: &Call) -> bool {
+    matches!(
+        call,
+        Call::StreamCreate { .. }
+            | Call::StreamDestroy { .. }
+            | Call::EventCreate { .. }
+            | Call::EventDestroy { .. }
+            | Call::Alloc { .. }
+            | Call::Free { .. }
+            | Call::AllocAsync { .. }
+            | Call::FreeAsync { .. }
+            | Call::AllocHost { .. }
+            | Call::FreeHost { .. }
+            | Call::ModuleLoad
+            | Call::ModuleUnload
+            | Call::FunctionGet { .. }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use trace::program::{Mode, StreamId, StreamKind, Timing};
+
+    use super::*;
+
+    fn done(command: Command, given: u64, at: u64) -> Noted {
+        let times = Times { entered: at, start: at + 1, end: at + 5 };
+        let asked = Asked::Command(command);
+        Noted { asked, given, site: None, thread: 0, times, result: Some(code::SUCCESS) }
+    }
+
+    fn copy(source: u64, target: u64) -> Command {
+        Command::Copy {
+            stream: 0x70,
+            mode: Mode::Asynchronous,
+            source: Address::Pageable(source),
+            target: Address::Device(target),
+            bytes: 64,
+        }
+    }
+
+    /// A log with a stream 0x70, device memory at 0x1000 and page-locked memory at 0x9000.
+    fn setup() -> Log {
+        let mut log = Log::new();
+        log.note(done(Command::StreamCreate { kind: StreamKind::NonBlocking, priority: 0 }, 0x70, 10));
+        log.note(done(Command::Alloc { bytes: 256 }, 0x1000, 20));
+        log.note(done(Command::AllocHost { bytes: 256 }, 0x9000, 30));
+        log
+    }
+
+    #[test]
+    fn handles_and_addresses_become_numbers_and_host_addresses_what_they_are() {
+        let (mut log, mut observed) = (setup(), Observed::new());
+        log.note(done(copy(0x9040, 0x1000), 0, 40));
+        log.note(done(copy(0x5000, 0x1000), 0, 50));
+        let work = observed.take_up(&mut log, 100);
+        let found: Vec<_> = work.iter().map(|work| (work.number, work.step)).collect();
+        assert_eq!(found, [(3, 3), (4, 4)]);
+        let host_memory = |step| observed.span(step, 0, 0).expect("a transfer").host_memory;
+        assert_eq!(
+            (host_memory(3), host_memory(4)),
+            (Some(HostMemory::Pinned), Some(HostMemory::Pageable))
+        );
+        assert_eq!(observed.span(3, 0, 0).expect("a transfer").stream, StreamId(2));
+        assert_eq!(observed.program().steps[3].gap_ns, 5);
+        assert_eq!(log.streams(), [0x70]);
+    }
+
+    #[test]
+    fn of_an_earlier_region_only_what_lasts_is_kept() {
+        let (mut log, mut observed) = (setup(), Observed::new());
+        observed.take_up(&mut log, 100);
+        for pass in 0..3 {
+            observed.begin_region();
+            let event = 0x80 + pass;
+            log.note(done(Command::EventCreate { timing: Timing::Disabled }, event, 200));
+            log.note(done(copy(0x9000, 0x1000), 0, 210));
+            let work = observed.take_up(&mut log, 300);
+            assert_eq!(observed.end_region(), 3 + pass as usize);
+            assert_eq!(work[0].step, 4 + pass as u32);
+        }
+        let copies = |step: &&Step| matches!(step.call, Call::Copy { .. });
+        assert_eq!(observed.program().steps.iter().filter(copies).count(), 1);
+        let steps: Vec<_> = observed.host().iter().map(|span| span.step).collect();
+        assert_eq!(steps, [0, 1, 2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn what_failed_is_a_step_with_its_code_where_it_can_be_named() {
+        let (mut log, mut observed) = (setup(), Observed::new());
+        let failed = |command, code| Noted { result: Some(code), ..done(command, 0, 40) };
+        log.note(failed(Command::Alloc { bytes: 1 << 50 }, code::OUT_OF_MEMORY));
+        log.note(failed(Command::Free { address: 0x1000 }, code::INVALID_VALUE));
+        log.note(failed(Command::StreamQuery { stream: 0x70 }, code::NOT_READY));
+        log.note(failed(copy(0x9000, 0x1000), code::INVALID_VALUE));
+        let work = observed.take_up(&mut log, 100);
+        assert!(work.is_empty());
+        let results: Vec<_> = observed.program().steps.iter().map(|step| step.result).collect();
+        assert_eq!(results, [0, 0, 0, 600, 1]);
+        assert_eq!(observed.note(), None);
+    }
+
+    #[test]
+    fn a_call_that_cannot_be_named_is_counted() {
+        let (mut log, mut observed) = (setup(), Observed::new());
+        log.note(done(Command::StreamSynchronize { stream: 0x99 }, 0, 40));
+        observed.take_up(&mut log, 100);
+        assert_eq!(observed.program().steps.len(), 3);
+        let note = observed.note().expect("one is missing");
+        assert!(note.starts_with("1 calls are missing from the program; the first was `StreamSynchronize`"), "{note}");
+    }
+
+    #[test]
+    fn a_call_that_has_not_come_back_ends_now_and_is_left_alone_later() {
+        let (mut log, mut observed) = (setup(), Observed::new());
+        let pending = Noted { result: None, ..done(Command::ContextSynchronize, 0, 40) };
+        let number = log.note(pending);
+        observed.take_up(&mut log, 100);
+        log.came_back(number, Times::default(), code::UNKNOWN);
+        let span = &observed.host()[3];
+        assert_eq!((span.start_ns, span.end_ns, span.blocked_ns), (40, 100, 60));
+        assert_eq!(observed.program().steps[3].result, 0);
+    }
+}

@@ -1,0 +1,117 @@
+//! What holds the host, and what holds a stream: rows measured on an H200.
+
+use trace::program::StreamKind::{Blocking, NonBlocking};
+use trace::program::{BlockId, Call, StreamId, StreamKind};
+
+use crate::program::*;
+
+/// 10 ms, in ns: how long the kernels around the call in question take.
+const KERNEL_NS: u64 = 10_000_000;
+
+/// What one call between a kernel on one stream and a kernel on another does.
+#[derive(Debug, PartialEq)]
+struct Between {
+    /// The host was held until the first kernel ended.
+    blocked: bool,
+    /// The second kernel did not start before the first ended.
+    serial: bool,
+}
+
+fn between(kind: StreamKind, call: impl FnOnce(&mut Script, StreamId, StreamId) -> u32) -> Between {
+    let mut script = Script::new();
+    let (first, second, third) = (script.stream(kind), script.stream(kind), script.stream(kind));
+    script.synchronize();
+    let a = script.kernel(first, 1, KERNEL_NS / 1000);
+    call(&mut script, first, third);
+    let b = script.kernel(second, 1, KERNEL_NS / 1000);
+    script.synchronize();
+    let timeline = script.run();
+    let (a, b) = (span(&timeline, a), span(&timeline, b));
+    let launched = timeline.host.iter().find(|call| call.step == b.step).unwrap().start_ns;
+    Between { blocked: launched >= a.end_ns, serial: b.start_ns >= a.end_ns }
+}
+
+const FREE: Between = Between { blocked: false, serial: false };
+const BARRIER: Between = Between { blocked: false, serial: true };
+const WAITS: Between = Between { blocked: true, serial: true };
+
+#[test]
+fn work_on_a_third_stream_and_plain_allocation_hold_nothing() {
+    for kind in [Blocking, NonBlocking] {
+        assert_eq!(between(kind, |_, _, _| 0), FREE);
+        assert_eq!(between(kind, |s, _, third| s.kernel(third, 1, 100)), FREE);
+        assert_eq!(
+            between(kind, |s, _, third| s.copy(third, Way::Up(Host::Pinned), 64 * MIB)),
+            FREE
+        );
+        assert_eq!(
+            between(kind, |s, _, _| s.call(Call::Alloc { block: BlockId(90), bytes: MIB })),
+            FREE
+        );
+        assert_eq!(between(kind, |s, _, third| s.call(Call::HostFunction { stream: third })), FREE);
+    }
+}
+
+#[test]
+fn frees_and_module_loads_wait_for_the_whole_device() {
+    for kind in [Blocking, NonBlocking] {
+        assert_eq!(between(kind, |s, _, _| s.call(Call::Free { block: BlockId(90) })), WAITS);
+        assert_eq!(between(kind, |s, _, _| s.call(Call::FreeHost { block: BlockId(90) })), WAITS);
+        assert_eq!(between(kind, |s, _, _| s.call(Call::ModuleLoad)), WAITS);
+        assert_eq!(between(kind, |s, _, _| s.synchronize()), WAITS);
+    }
+}
+
+#[test]
+fn the_default_stream_is_a_barrier_for_blocking_streams_only() {
+    let kernel = |s: &mut Script, _, _| s.kernel(StreamId::LEGACY, 1, 10);
+    assert_eq!(between(Blocking, kernel), BARRIER);
+    assert_eq!(between(NonBlocking, kernel), FREE);
+}
+
+#[test]
+fn a_pageable_upload_is_staged_up_to_two_mib_and_waits_beyond() {
+    let upload =
+        |bytes| move |s: &mut Script, first, _| s.copy(first, Way::Up(Host::Pageable), bytes);
+    assert_eq!(between(NonBlocking, upload(64 << 10)), FREE);
+    assert_eq!(between(NonBlocking, upload(2 * MIB)), FREE);
+    assert_eq!(between(NonBlocking, upload(2 * MIB + 1)), WAITS);
+}
+
+#[test]
+fn a_pageable_download_waits_for_its_stream_however_small() {
+    let download = |s: &mut Script, first, _| s.copy(first, Way::Down(Host::Pageable), 4096);
+    assert_eq!(between(NonBlocking, download), WAITS);
+    let elsewhere = |s: &mut Script, _, third| s.copy(third, Way::Down(Host::Pageable), 4096);
+    assert_eq!(between(NonBlocking, elsewhere), FREE);
+}
+
+#[test]
+fn pinned_copies_return_at_once_and_pageable_ones_when_they_are_done() {
+    let mut script = Script::new();
+    let stream = script.stream(NonBlocking);
+    let pinned = script.copy(stream, Way::Up(Host::Pinned), 64 * MIB);
+    script.synchronize();
+    let pageable = script.copy(stream, Way::Up(Host::Pageable), 64 * MIB);
+    script.synchronize();
+    let timeline = script.run();
+    assert!(host_ns(&timeline, pinned) < 3_000);
+    assert!(host_ns(&timeline, pageable) > 3_000_000);
+}
+
+#[test]
+fn a_wait_for_an_event_that_was_never_recorded_is_none() {
+    let mut script = Script::new();
+    let (first, second) = (script.stream(NonBlocking), script.stream(NonBlocking));
+    let event = script.event();
+    let a = script.kernel(first, 1, 1000);
+    script.wait(second, event);
+    let b = script.kernel(second, 1, 1000);
+    script.record(event, first);
+    script.wait(second, event);
+    let c = script.kernel(second, 1, 1000);
+    script.synchronize();
+    let timeline = script.run();
+    assert!(span(&timeline, b).start_ns < span(&timeline, a).end_ns);
+    assert!(span(&timeline, c).start_ns >= span(&timeline, a).end_ns);
+}

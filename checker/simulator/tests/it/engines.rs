@@ -1,0 +1,140 @@
+//! Copy engines and multiprocessors, as an H200 was seen to work.
+
+use trace::program::StreamKind::NonBlocking;
+
+use crate::program::*;
+
+/// 256 MiB up, mapped for 6 ms in all, and down again, in 16 chunks over some streams.
+fn pipeline(streams: usize, breadth_first: bool) -> f64 {
+    let mut script = Script::new();
+    let streams: Vec<_> = (0..streams).map(|_| script.stream(NonBlocking)).collect();
+    script.call(trace::program::Call::RegionBegin);
+    let stream = |chunk: usize| streams[chunk % streams.len()];
+    let up =
+        |script: &mut Script, chunk| script.copy(stream(chunk), Way::Up(Host::Pinned), 16 * MIB);
+    let map = |script: &mut Script, chunk| script.kernel(stream(chunk), 1056, 380);
+    let down =
+        |script: &mut Script, chunk| script.copy(stream(chunk), Way::Down(Host::Pinned), 16 * MIB);
+    if breadth_first {
+        (0..16).for_each(|chunk| _ = up(&mut script, chunk));
+        (0..16).for_each(|chunk| _ = map(&mut script, chunk));
+        (0..16).for_each(|chunk| _ = down(&mut script, chunk));
+    } else {
+        for chunk in 0..16 {
+            up(&mut script, chunk);
+            map(&mut script, chunk);
+            down(&mut script, chunk);
+        }
+    }
+    script.synchronize();
+    script.call(trace::program::Call::RegionEnd);
+    script.run().region.expect("the region ended").ns() as f64 / 1e6
+}
+
+#[test]
+fn six_pipelines_take_what_they_took_on_an_h200() {
+    // Measured: driver 580.159, 2026-11-21, kernels of 6.12 ms in all.
+    let measured = [
+        (1, false, 16.06),
+        (2, false, 8.58),
+        (3, false, 6.54),
+        (4, false, 6.54),
+        (4, true, 8.63),
+        (8, false, 6.55),
+    ];
+    for (streams, breadth_first, ms) in measured {
+        let simulated = pipeline(streams, breadth_first);
+        let off = (simulated - ms).abs() / ms;
+        assert!(
+            off < 0.08,
+            "{streams} streams, breadth first {breadth_first}: {simulated} ms, not {ms} ms"
+        );
+    }
+}
+
+#[test]
+fn an_engine_stays_with_a_stream_whose_next_copy_is_ready() {
+    let mut script = Script::new();
+    let (first, second) = (script.stream(NonBlocking), script.stream(NonBlocking));
+    let steps: Vec<u32> = (0..6)
+        .map(|i| {
+            script.copy(if i % 2 == 0 { first } else { second }, Way::Up(Host::Pinned), 16 * MIB)
+        })
+        .collect();
+    script.synchronize();
+    let timeline = script.run();
+    let order: Vec<u32> = timeline.spans.iter().map(|span| span.step).collect();
+    assert_eq!(order, [steps[0], steps[2], steps[4], steps[1], steps[3], steps[5]]);
+}
+
+#[test]
+fn copies_in_one_direction_take_turns_and_in_both_directions_run_together() {
+    let mut script = Script::new();
+    let (first, second, third) =
+        (script.stream(NonBlocking), script.stream(NonBlocking), script.stream(NonBlocking));
+    let up = script.copy(first, Way::Up(Host::Pinned), 64 * MIB);
+    let also_up = script.copy(second, Way::Up(Host::Pinned), 64 * MIB);
+    let down = script.copy(third, Way::Down(Host::Pinned), 64 * MIB);
+    script.synchronize();
+    let timeline = script.run();
+    assert!(span(&timeline, also_up).start_ns >= span(&timeline, up).end_ns);
+    assert!(span(&timeline, down).start_ns < span(&timeline, up).end_ns);
+    // Each direction gets 91.6 % to 91.8 % of its bandwidth while the other is at work.
+    let alone = 64 * MIB * 1000 / 55_548;
+    let slowed = span(&timeline, up).interval().ns() as f64 / alone as f64;
+    assert!((1.07..1.10).contains(&slowed), "{slowed}");
+}
+
+#[test]
+fn at_most_128_grids_are_resident() {
+    for (kernels, ms) in [(1, 10), (64, 10), (128, 10), (129, 20), (160, 20)] {
+        let mut script = Script::new();
+        for _ in 0..kernels {
+            let stream = script.stream(NonBlocking);
+            script.kernel(stream, 1, 10_000);
+        }
+        script.synchronize();
+        let timeline = script.run();
+        let starts = timeline.spans.iter().map(|span| span.start_ns).min().unwrap();
+        let ends = timeline.spans.iter().map(|span| span.end_ns).max().unwrap();
+        assert_eq!((ends - starts) / 1_000_000, ms, "{kernels} kernels");
+    }
+}
+
+#[test]
+fn two_kernels_that_fill_the_device_take_as_long_side_by_side_as_in_turn() {
+    let mut script = Script::new();
+    let (first, second) = (script.stream(NonBlocking), script.stream(NonBlocking));
+    let a = script.kernel(first, 1056, 1000);
+    let b = script.kernel(second, 1056, 1000);
+    script.synchronize();
+    let timeline = script.run();
+    let both = span(&timeline, b).end_ns - span(&timeline, a).start_ns;
+    assert!((1_990_000..2_030_000).contains(&both), "{both}");
+}
+
+#[test]
+fn two_small_kernels_run_side_by_side() {
+    let mut script = Script::new();
+    let (first, second) = (script.stream(NonBlocking), script.stream(NonBlocking));
+    let a = script.kernel(first, 60, 1000);
+    let b = script.kernel(second, 60, 1000);
+    script.synchronize();
+    let timeline = script.run();
+    assert!(span(&timeline, b).start_ns < span(&timeline, a).start_ns + 10_000);
+    assert!(span(&timeline, b).end_ns < span(&timeline, a).end_ns + 10_000);
+}
+
+#[test]
+fn blocks_beyond_one_for_each_multiprocessor_double_up_on_some() {
+    // Measured: 132 blocks 0.561 ms, 133 blocks 1.099 ms.
+    let ns = |blocks| {
+        let mut script = Script::new();
+        let stream = script.stream(NonBlocking);
+        let step = script.kernel(stream, blocks, 1000);
+        script.synchronize();
+        span(&script.run(), step).interval().ns() as f64
+    };
+    let ratio = ns(133) / ns(132);
+    assert!((1.85..2.05).contains(&ratio), "{ratio}");
+}

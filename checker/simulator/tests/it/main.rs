@@ -1,0 +1,6 @@
+//! The timing core, by programs that are written down here and simulated.
+
+mod blocking;
+mod engines;
+mod program;
+mod properties;

@@ -1,0 +1,136 @@
+//! Programs in few words.
+
+use simulator::{Profile, Schedule, replay};
+use trace::program::*;
+use trace::timeline::{Span, Timeline};
+
+/// One MiB.
+pub(crate) const MIB: u64 = 1 << 20;
+/// The map kernel, which every program here has.
+const MAP: KernelId = KernelId(0);
+
+/// A program that is being written.
+pub(crate) struct Script {
+    pub(crate) program: Program,
+    streams: u32,
+    events: u32,
+    blocks: u32,
+}
+
+/// Where a copy goes, and what kind of host memory is at its other end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Way {
+    Up(Host),
+    Down(Host),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Host {
+    Pinned,
+    Pageable,
+}
+
+pub(crate) fn h200() -> Profile {
+    toml::from_str(Profile::H200).expect("the built-in profile is one")
+}
+
+impl Script {
+    pub(crate) fn new() -> Self {
+        let mut script = Self {
+            program: Program::new(1),
+            streams: StreamId::FIRST_CREATED,
+            events: 0,
+            blocks: 0,
+        };
+        script.call(Call::FunctionGet {
+            kernel: MAP,
+            name: "map_a".to_owned(),
+            rate: "map".to_owned(),
+            registers: 32,
+            shared_bytes: 0,
+        });
+        script
+    }
+
+    pub(crate) fn call(&mut self, call: Call) -> u32 {
+        self.program.steps.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0 });
+        self.program.steps.len() as u32 - 1
+    }
+
+    pub(crate) fn stream(&mut self, kind: StreamKind) -> StreamId {
+        let stream = StreamId(self.streams);
+        self.streams += 1;
+        self.call(Call::StreamCreate { stream, kind, priority: 0 });
+        stream
+    }
+
+    pub(crate) fn event(&mut self) -> EventId {
+        let event = EventId(self.events);
+        self.events += 1;
+        self.call(Call::EventCreate { event, timing: Timing::Disabled });
+        event
+    }
+
+    fn range(&mut self, bytes: u64) -> Range {
+        self.blocks += 1;
+        Range { block: BlockId(self.blocks), offset: 0, bytes }
+    }
+
+    pub(crate) fn copy(&mut self, stream: StreamId, way: Way, bytes: u64) -> u32 {
+        let device = Place::Device(self.range(bytes));
+        let host = match way {
+            Way::Up(Host::Pinned) | Way::Down(Host::Pinned) => Place::Pinned(self.range(bytes)),
+            Way::Up(Host::Pageable) | Way::Down(Host::Pageable) => Place::Pageable,
+        };
+        let (source, target) = match way {
+            Way::Up(_) => (host, device),
+            Way::Down(_) => (device, host),
+        };
+        self.call(Call::Copy { stream, mode: Mode::Asynchronous, source, target, bytes })
+    }
+
+    /// A map of this many blocks of 256 threads, that takes about `us` on a multiprocessor of its own
+    /// or, with more blocks than multiprocessors, on the whole device.
+    pub(crate) fn kernel(&mut self, stream: StreamId, blocks: u32, us: u64) -> u32 {
+        let profile = h200();
+        let per_us = profile.rates["map"].units_per_us_multiprocessor.value;
+        let busy = u64::from(blocks).min(profile.chip.multiprocessors.value);
+        self.call(Call::Launch(Launch {
+            kernel: MAP,
+            stream,
+            grid: [blocks, 1, 1],
+            block: [256, 1, 1],
+            shared_bytes: 0,
+            units: per_us * us * busy,
+            bytes: 0,
+            accesses: Vec::new(),
+        }))
+    }
+
+    pub(crate) fn record(&mut self, event: EventId, stream: StreamId) -> u32 {
+        self.call(Call::EventRecord { event, stream })
+    }
+
+    pub(crate) fn wait(&mut self, stream: StreamId, event: EventId) -> u32 {
+        self.call(Call::StreamWait { stream, event })
+    }
+
+    pub(crate) fn synchronize(&mut self) -> u32 {
+        self.call(Call::ContextSynchronize)
+    }
+
+    pub(crate) fn run(&self) -> Timeline {
+        replay(&self.program, &h200(), Schedule::Exact)
+    }
+}
+
+/// The span that a step asked for.
+pub(crate) fn span(timeline: &Timeline, step: u32) -> &Span {
+    timeline.spans.iter().find(|span| span.step == step).expect("the step asked for work")
+}
+
+/// How long a call took the host, in ns.
+pub(crate) fn host_ns(timeline: &Timeline, step: u32) -> u64 {
+    let call = timeline.host.iter().find(|call| call.step == step).expect("every step is a call");
+    call.end_ns - call.start_ns
+}

@@ -1,11 +1,11 @@
-//! The baseline of `chunked_pipeline`: one stream, sixteen chunks. Correct, and nothing overlaps.
+//! The baseline of `chunked_pipeline`: one stream, one chunk. Correct, and nothing overlaps.
 
 use lab::{Job, Result};
 
 fn pipeline(job: &Job) -> Result<()> {
     let context = job.context();
     let stream = context.new_stream()?;
-    let mut chunks = job.whole().cut(16).allocate()?;
+    let mut chunks = job.whole().allocate()?;
     chunks.region(|chunks| {
         for chunk in chunks {
             stream.memcpy_htod(&chunk.input, &mut chunk.device)?;

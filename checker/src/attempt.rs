@@ -61,7 +61,8 @@ pub(crate) struct Attempt {
     pub(crate) ending: Ending,
     /// What it printed.
     pub(crate) output: Output,
-    /// The driver's record: none where no region came to its end, an error where it cannot be read.
+    /// The driver's record: none where the student's code was never reached, an error where it cannot be
+    /// read.
     pub(crate) record: Result<Option<Record>>,
 }
 

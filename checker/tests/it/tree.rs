@@ -180,7 +180,12 @@ impl Tree {
 
     /// The checker with `arguments`, started in the tree.
     pub(crate) fn checker(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_checker"));
+        self.program(Path::new(env!("CARGO_BIN_EXE_checker")), arguments)
+    }
+
+    /// Any program with `arguments`, started in the tree.
+    pub(crate) fn program(&self, program: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program);
         self.environment(&mut command);
         command.args(arguments).current_dir(&self.root);
         command

@@ -19,6 +19,9 @@ pub enum Request {
         /// Nominal bytes to a byte.
         scale: u32,
     },
+    /// The device is there and the student's code comes next: from here on trouble is the student's.
+    /// The record is written for the first time.
+    Ready,
     /// What the device's profile says about speeds, for sizing a task.
     Speeds,
     /// The host enters the measured region.

@@ -98,6 +98,7 @@ impl Lab {
             }
             Device::Gpu => 1,
         };
+        driver::ask(&trace::lab::Request::Ready)?;
         Ok(Self { context, speeds, scale, seed: exercise::seed(), pass: Pass::Counts })
     }
 

@@ -11,7 +11,7 @@ use std::ffi::c_void;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
-use simulator::machine::{Host, Machine, PINNED_BYTES, Reply, Request};
+use simulator::machine::{Command, Host, Machine, PINNED_BYTES, Reply, Request};
 use simulator::{Profile, Schedule};
 use trace::lab;
 use trace::run;
@@ -33,7 +33,7 @@ impl Link {
         match self {
             Link::Local(local) => {
                 let reply = local.machine.execute(request, &mut local.host);
-                after(&local.machine, &reply);
+                after(&local.machine, request, &reply);
                 reply
             }
             Link::Remote(remote) => remote.execute(request),
@@ -94,9 +94,12 @@ pub(crate) fn profile() -> Result<Profile, String> {
     toml::from_str(&text).map_err(|error| format!("{name} is not a device profile: {error}"))
 }
 
-/// What follows a command: at the end of a region the run is written down.
-fn after(machine: &Machine, reply: &Reply) {
-    if let Reply::Lab(lab::Reply::Trial(_)) = reply
+/// What follows a command: the run is written down when it is about to start and whenever a region has
+/// ended.
+fn after(machine: &Machine, request: &Request, reply: &Reply) {
+    let ready = matches!(request.command, Command::Lab(lab::Request::Ready));
+    let ended = matches!(reply, Reply::Lab(lab::Reply::Trial(_)));
+    if (ready || ended)
         && let Some(path) = std::env::var_os(run::RECORD)
     {
         crate::extension::write_record(Path::new(&path), &machine.record());

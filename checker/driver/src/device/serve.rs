@@ -30,7 +30,7 @@ pub(crate) fn serve(memory: &OwnedFd) -> Result<(), String> {
         if host.gone {
             break;
         }
-        super::after(&machine, &reply);
+        super::after(&machine, &request, &reply);
         if mailbox.send(&ToClient::Reply(reply)).is_err() {
             break;
         }

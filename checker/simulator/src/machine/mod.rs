@@ -18,7 +18,7 @@ use trace::record::{self, Record, Trial};
 pub use command::{Address, Command, DeviceFacts, Failure, Reply, Request, code};
 pub use library::{Kernel, KernelAccess, KernelWork, Library, Task, Twin};
 pub use names::Names;
-pub use region::{POISON, check_outputs, shortfalls};
+pub use region::{POISON, check_outputs, shortfalls, speeds};
 
 use crate::device::{Answer, Device, Schedule};
 use crate::profile::Profile;

@@ -12,6 +12,7 @@ use super::data::World;
 use super::library::Task;
 use super::{Host, Machine};
 use crate::bounds::bounds;
+use crate::profile::Profile;
 
 /// What outputs hold before the region: 0 or an old result would hide work that was never done.
 pub const POISON: u32 = 0xdead_beef;
@@ -26,14 +27,7 @@ pub(super) struct Open {
 impl Machine {
     /// The speeds that tasks are sized by.
     pub fn speeds(&self) -> Speeds {
-        let profile = self.device.profile();
-        let map = profile.rates.get("map").map_or(0, |rate| rate.units_per_us_multiprocessor.value);
-        Speeds {
-            host_to_device_bytes_per_us: profile.copies.host_to_device.pinned_bytes_per_us.value,
-            device_to_host_bytes_per_us: profile.copies.device_to_host.pinned_bytes_per_us.value,
-            map_units_per_us: map * profile.chip.multiprocessors.value,
-            device: Kind::Simulated,
-        }
+        speeds(self.device.profile(), Kind::Simulated)
     }
 
     pub(super) fn lab(
@@ -44,7 +38,7 @@ impl Machine {
     ) -> LabReply {
         match request {
             // The client keeps it: it is the one that walks the stack.
-            LabRequest::Source { .. } => LabReply::Done,
+            LabRequest::Source { .. } | LabRequest::Ready => LabReply::Done,
             LabRequest::Scale { scale } => {
                 if self.names.has_memory() || *scale == 0 {
                     let why = "the scale is set once, before any memory is allocated".to_owned();
@@ -155,6 +149,17 @@ impl Machine {
             self.trials.push(trial.clone());
         }
         LabReply::Trial(trial)
+    }
+}
+
+/// The speeds that tasks are sized by, on a device of either kind with this profile.
+pub fn speeds(profile: &Profile, device: Kind) -> Speeds {
+    let map = profile.rates.get("map").map_or(0, |rate| rate.units_per_us_multiprocessor.value);
+    Speeds {
+        host_to_device_bytes_per_us: profile.copies.host_to_device.pinned_bytes_per_us.value,
+        device_to_host_bytes_per_us: profile.copies.device_to_host.pinned_bytes_per_us.value,
+        map_units_per_us: map * profile.chip.multiprocessors.value,
+        device,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::ThreadId;
 
 use simulator::machine::{
@@ -26,14 +26,14 @@ pub(crate) struct StartFailure {
 
 enum Arm {
     Simulated(Box<Simulated>),
-    Gpu(Gpu),
+    Gpu(Box<Gpu>),
 }
 
 struct Simulated {
     facts: DeviceFacts,
     state: Mutex<State>,
     /// Sizes of arguments, by function. Apart from the state, since it is needed to make a command.
-    parameters: Mutex<BTreeMap<u64, Vec<u8>>>,
+    parameters: Mutex<BTreeMap<u64, Arc<[u8]>>>,
     pinned: device::Pinned,
 }
 
@@ -63,7 +63,7 @@ fn arm() -> &'static Result<Arm, StartFailure> {
 
 fn start() -> Result<Arm, StartFailure> {
     match std::env::var(run::DEVICE).as_deref() {
-        Ok(run::DEVICE_GPU) => Gpu::open().map(Arm::Gpu),
+        Ok(run::DEVICE_GPU) => Gpu::open().map(|it| Arm::Gpu(Box::new(it))),
         Ok(run::DEVICE_SIMULATED) | Err(_) => simulated().map(|it| Arm::Simulated(Box::new(it))),
         Ok(other) => Err(StartFailure {
             code: code::NO_DEVICE,
@@ -117,7 +117,8 @@ pub(crate) fn device_facts() -> Result<&'static DeviceFacts, CUresult> {
     simulated_arm().map(|simulated| &simulated.facts)
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Locks, whoever may have panicked.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A panic in here is a bug of ours that has been reported; the state is still worth reading.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -201,12 +202,12 @@ pub(crate) fn run_host_function(function: u64, data: u64) {
 /// The sizes of a kernel's arguments, from the reply that gave its handle.
 pub(crate) fn remember_parameters(function: u64, sizes: Vec<u8>) {
     if let Ok(simulated) = simulated_arm() {
-        lock(&simulated.parameters).insert(function, sizes);
+        lock(&simulated.parameters).insert(function, sizes.into());
     }
 }
 
 /// The sizes of a kernel's arguments; none for a handle that nobody gave.
-pub(crate) fn parameter_sizes(function: u64) -> Option<Vec<u8>> {
+pub(crate) fn parameter_sizes(function: u64) -> Option<Arc<[u8]>> {
     match gpu() {
         Some(gpu) => gpu.parameter_sizes(function),
         None => lock(&simulated_arm().ok()?.parameters).get(&function).cloned(),
@@ -225,24 +226,15 @@ pub(crate) fn pinned_offset(address: u64) -> u64 {
     offset.unwrap_or(address)
 }
 
-/// A host address, as a command names it.
+/// A host address, as a command names it. On a GPU what it is gets found out later: no time is lost in
+/// the call.
 pub(crate) fn host_address(address: u64) -> Address {
-    if let Some(gpu) = gpu() {
-        return if gpu.is_pinned(address) {
-            Address::Pinned(address)
-        } else {
-            Address::Pageable(address)
-        };
-    }
     let offset = simulated_arm().ok().and_then(|simulated| simulated.pinned.offset(address));
     offset.map_or(Address::Pageable(address), Address::Pinned)
 }
 
 /// An address of either kind, as a command names it.
 pub(crate) fn address(address: u64) -> Address {
-    let on_device = match gpu() {
-        Some(gpu) => gpu.is_device(address),
-        None => (DEVICE_BASE..DEVICE_END).contains(&address),
-    };
+    let on_device = gpu().is_none() && (DEVICE_BASE..DEVICE_END).contains(&address);
     if on_device { Address::Device(address) } else { host_address(address) }
 }

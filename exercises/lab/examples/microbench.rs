@@ -59,6 +59,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("duplex", duplex),
     ("contention", contention),
     ("pageable_copies", pageable_copies),
+    ("pageable_copies_in_turn", pageable_copies_in_turn),
     ("fresh_pages", fresh_pages),
     ("host_calls_idle", host_calls_idle),
     ("host_calls_busy", host_calls_busy),
@@ -1234,6 +1235,32 @@ fn pageable_copies(gpu: &Gpu, book: &Book) {
             }
             Ok(early as Figure)
         });
+    }
+}
+
+/// One buffer after another, as programs copy: what is copied is in no cache of the processor.
+fn pageable_copies_in_turn(gpu: &Gpu, book: &Book) {
+    const ALL: usize = 1024 * MIB; // several times the largest cache of a processor
+    let [stream, ..] = gpu.streams;
+    let pages = match Pages::warm(ALL) {
+        Ok(pages) => pages,
+        Err(error) => return book.note("copy_pageable_in_turn".to_owned(), Err(error)),
+    };
+    for direction in Direction::BOTH {
+        for kib in [64, 256, 1024, 2048, 4096, 8192, 16_384, 65_536] {
+            let bytes = kib * KIB;
+            let prefix = format!("copy_{}_pageable_in_turn_{bytes}_bytes", direction.short());
+            let mut offset = 0;
+            book.measure(format!("{prefix}_call_ns"), || {
+                median(REPETITIONS, || {
+                    gpu.idle()?;
+                    offset = (offset + bytes) % ALL;
+                    // SAFETY: the offset stays inside the pages, and so does the block that starts there.
+                    let block = unsafe { pages.pointer.byte_add(offset) };
+                    held(|| gpu.copy(direction, block, gpu.memory[0], bytes, stream))
+                })
+            });
+        }
     }
 }
 

@@ -37,12 +37,13 @@ macro_rules! calls {
         unsafe extern "C" fn $name($($argument: $type),*) -> $crate::abi::CUresult {
             $($(if $required.is_null() { return $crate::abi::code::INVALID_VALUE; })+)?
             if let Some(gpu) = $crate::call::gpu() {
-                let Some(real) = gpu.symbol(stringify!($name)) else {
+                static SLOT: $crate::gpu::Slot = $crate::gpu::Slot::new();
+                let Some(real) = gpu.symbol(&SLOT, stringify!($name)) else {
                     return $crate::abi::code::NOT_SUPPORTED;
                 };
+                type Real = unsafe extern "C" fn($($type),*) -> $crate::abi::CUresult;
                 // SAFETY: the real driver's function of this name has this signature.
-                let real: unsafe extern "C" fn($($type),*) -> $crate::abi::CUresult =
-                    unsafe { std::mem::transmute(real) };
+                let real = unsafe { std::mem::transmute::<usize, Real>(real) };
                 return gpu.call(
                     $command,
                     // SAFETY: the caller's duties are those of the real function.
@@ -75,14 +76,15 @@ macro_rules! answers {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $type),*) -> $crate::abi::CUresult {
             if let Some(gpu) = $crate::call::gpu() {
-                let Some(real) = gpu.symbol(stringify!($name)) else {
+                static SLOT: $crate::gpu::Slot = $crate::gpu::Slot::new();
+                let Some(real) = gpu.symbol(&SLOT, stringify!($name)) else {
                     return $crate::abi::code::NOT_SUPPORTED;
                 };
+                type Real = unsafe extern "C" fn($($type),*) -> $crate::abi::CUresult;
                 // SAFETY: the real driver's function of this name has this signature.
-                let real: unsafe extern "C" fn($($type),*) -> $crate::abi::CUresult =
-                    unsafe { std::mem::transmute(real) };
+                let real = unsafe { std::mem::transmute::<usize, Real>(real) };
                 // SAFETY: the caller's duties are those of the real function.
-                return unsafe { real($($argument),*) };
+                return $crate::gpu::known(unsafe { real($($argument),*) });
             }
             $($(if $required.is_null() { return $crate::abi::code::INVALID_VALUE; })+)?
             $body

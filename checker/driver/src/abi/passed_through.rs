@@ -21,11 +21,6 @@ pub(crate) fn connect(symbol: impl Fn(&str) -> Option<usize>) {
     }
 }
 
-/// The calls, by their place in the table.
-pub(crate) fn names() -> &'static [&'static str] {
-    &NAMES
-}
-
 extern "C" fn refuse(index: u32) -> CUresult {
     let name = NAMES[index as usize];
     call::say(&match call::gpu() {

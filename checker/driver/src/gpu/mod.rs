@@ -1,43 +1,384 @@
 //! The real driver.
+//!
+//! Every call is forwarded as it came, and noted. A run whose time counts ([`run::TRACE_OFF`]) must not
+//! pay for the noting, so a call costs two readings of the clock and an entry in a log that has its
+//! memory already: handles and addresses are put down as they are, and only when a region begins or
+//! has ended are they turned into the names of a [`Program`](trace::Program). Device addresses and
+//! page-locked memory are told from other memory then, too. What cannot wait are a launch's arguments,
+//! which the program may change at once: they are copied, by sizes that were looked up when the
+//! function was.
+//!
+//! In a run for diagnosis each call is also traced to the student's line, and what the device does is
+//! watched: by CUPTI, whose records are joined to the calls by a number pushed around each, or by a
+//! pair of events around each operation.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `real` | the system's library and the calls made on our own account |
+//! | `observe` | the log, and how it becomes a program |
+//! | `numbers` | numbers without gaps, where earlier passes are left out |
+//! | `region` | measured regions: fill, clock, idle, outputs, record |
+//! | `cupti` | activity records, and which call each belongs to |
+//! | `pairs` | event pairs |
+//! | `clock` | the host's clock, and how CUPTI's relates to it |
 
-use simulator::machine::{Command, Reply};
-use trace::lab;
+mod clock;
+mod cupti;
+mod numbers;
+mod observe;
+mod pairs;
+mod real;
+mod region;
+#[cfg(test)]
+mod tests;
 
-use crate::abi::CUresult;
-use crate::call::StartFailure;
+use std::cell::Cell;
+use std::ffi::{CStr, c_char, c_int};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use simulator::machine::{self, Command, Reply};
+use trace::lab::{self, Speeds};
+use trace::program::Site;
+use trace::run;
+use trace::timeline::Method;
+
+use crate::abi::{CUresult, Handle, code, passed_through};
+use crate::call::{self, StartFailure, lock};
+use crate::device;
+use crate::sites::Sites;
+use clock::Clock;
+use cupti::Cupti;
+use observe::{Asked, Log, Noted, Times};
+use pairs::Pairs;
+use real::Real;
+use region::Regions;
+
+pub(crate) use real::{Slot, known};
+
+/// How a run is to be watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trace {
+    Off,
+    Cupti,
+    Events,
+}
+
+impl Trace {
+    fn from_environment() -> Result<Self, String> {
+        match std::env::var(run::TRACE).as_deref() {
+            Err(_) | Ok(run::TRACE_OFF) => Ok(Self::Off),
+            Ok(run::TRACE_CUPTI) => Ok(Self::Cupti),
+            Ok(run::TRACE_EVENTS) => Ok(Self::Events),
+            Ok(other) => Err(format!(
+                "`{}` is `{other}`, but it is `{}`, `{}` or `{}`",
+                run::TRACE,
+                run::TRACE_OFF,
+                run::TRACE_CUPTI,
+                run::TRACE_EVENTS
+            )),
+        }
+    }
+}
+
+/// The places in the student's source that calls came from.
+struct Places {
+    sites: Sites,
+    list: Vec<Site>,
+}
 
 /// The real driver, and what is noted down of the calls to it.
-pub(crate) struct Gpu {}
+pub(crate) struct Gpu {
+    real: Real,
+    clock: Clock,
+    trace: Trace,
+    /// CUPTI, where it was asked for and could be had, and why it could not.
+    cupti: Option<Cupti>,
+    without_cupti: Option<String>,
+    /// CUPTI worked and then did not.
+    gave_up_on_cupti: AtomicBool,
+    speeds: Result<Speeds, String>,
+    /// The device's name and the driver's version.
+    identity: OnceLock<(String, u32)>,
+    log: Mutex<Log>,
+    places: Mutex<Places>,
+    pairs: Mutex<Pairs>,
+    /// Taken before the log, never after it.
+    regions: Mutex<Regions>,
+}
+
+/// The number of the calling thread, in the order of first calls.
+fn thread() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    const NONE: u32 = u32::MAX;
+    thread_local! {
+        static NUMBER: Cell<u32> = const { Cell::new(NONE) };
+    }
+    let number = NUMBER.get();
+    if number != NONE {
+        return number;
+    }
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    NUMBER.set(number);
+    number
+}
 
 impl Gpu {
+    /// Loads the system's driver and, where it is asked for, CUPTI, which has to be there first.
     pub(crate) fn open() -> Result<Self, StartFailure> {
-        Err(StartFailure { code: 100, why: "no GPU".to_owned() })
+        let failed = |code, why| StartFailure { code, why };
+        let real = Real::open().map_err(|why| {
+            let why = format!(
+                "there is no GPU to be used: no `libcuda.so.1` can be loaded ({why})\n\
+                 hint: install NVIDIA's driver, or leave `{}` unset for the simulated device",
+                run::DEVICE
+            );
+            failed(code::NO_DEVICE, why)
+        })?;
+        let trace = Trace::from_environment().map_err(|why| failed(code::INVALID_VALUE, why))?;
+        let cupti = match trace {
+            Trace::Cupti => cupti::start(driver_version(&real)).map(Some),
+            Trace::Off | Trace::Events => Ok(None),
+        };
+        let gpu = Self::new(real, trace, cupti);
+        passed_through::connect(|name| gpu.real.find(name));
+        Ok(gpu)
     }
+
+    fn new(real: Real, trace: Trace, cupti: Result<Option<Cupti>, String>) -> Self {
+        let (cupti, without_cupti) = match cupti {
+            Ok(cupti) => (cupti, None),
+            Err(why) => {
+                let why = format!("the timeline comes from event pairs, not from CUPTI: {why}");
+                (None, Some(why))
+            }
+        };
+        Self {
+            real,
+            clock: Clock::start(),
+            trace,
+            cupti,
+            without_cupti,
+            gave_up_on_cupti: AtomicBool::new(false),
+            speeds: device::profile().map(|profile| machine::speeds(&profile, lab::Device::Gpu)),
+            identity: OnceLock::new(),
+            log: Mutex::new(Log::new()),
+            places: Mutex::new(Places { sites: Sites::from_environment(), list: Vec::new() }),
+            pairs: Mutex::default(),
+            regions: Mutex::new(Regions::new()),
+        }
+    }
+
+    /// Initialises the driver.
     pub(crate) fn init(&self) -> CUresult {
-        0
+        // SAFETY: takes a number.
+        let result = unsafe { self.real.init(0) };
+        if result != code::SUCCESS {
+            call::say(&format!(
+                "the system's driver does not start: {}\n\
+                 hint: `nvidia-smi` tells whether it works at all",
+                self.real.error(result)
+            ));
+            return result;
+        }
+        let mut devices: c_int = 0;
+        // SAFETY: writes one number.
+        match unsafe { self.real.device_count(&raw mut devices) } {
+            code::SUCCESS if devices > 0 => code::SUCCESS,
+            code::SUCCESS => {
+                call::say("the driver finds no device\nhint: `CUDA_VISIBLE_DEVICES` may hide it");
+                code::NO_DEVICE
+            }
+            failed => failed,
+        }
     }
-    pub(crate) fn symbol(&self, _name: &str) -> Option<usize> {
-        None
+
+    /// The address of the real function called `name`, kept in `slot`.
+    pub(crate) fn symbol(&self, slot: &Slot, name: &str) -> Option<usize> {
+        slot.address(&self.real, name)
     }
+
+    /// Forwards a call and notes it.
     pub(crate) fn call(
         &self,
         command: Command,
         real: impl FnOnce() -> CUresult,
         reply: impl FnOnce() -> Reply,
     ) -> CUresult {
-        let _ = (command, reply());
-        real()
+        if !observe::is_noted(&command) {
+            return known(real());
+        }
+        let entered = self.clock.now();
+        let site = self.site();
+        // Noting is no time of the program's; where nobody looks, it is not worth a reading.
+        let start = || if self.trace == Trace::Off { entered } else { self.clock.now() };
+        let thread = thread();
+        let gives_a_name = observe::gives_a_name(&command);
+        let work = observe::stream_of_work(&command);
+        let mut noted = Noted {
+            asked: Asked::Command(command),
+            given: 0,
+            site,
+            thread,
+            times: Times { entered, start: entered, end: entered },
+            result: None,
+        };
+        if gives_a_name {
+            noted.times.start = start();
+            let result = known(real());
+            noted.times.end = self.clock.now();
+            if result == code::SUCCESS
+                && let Reply::Number(given) | Reply::Entry { function: given, .. } = reply()
+            {
+                noted.given = given;
+            }
+            noted.result = Some(result);
+            lock(&self.log).note(noted);
+            return result;
+        }
+
+        let number = lock(&self.log).note(noted);
+        let mut times = Times { entered, start: entered, end: entered };
+        let run = || {
+            times.start = start();
+            let result = known(real());
+            times.end = self.clock.now();
+            result
+        };
+        let result = match (self.method(), work) {
+            (Method::Cupti, Some(_)) => match &self.cupti {
+                Some(cupti) => cupti.numbered(number, run),
+                None => run(),
+            },
+            (Method::EventPairs, Some(stream)) => self.paired(number, stream, run),
+            _ => run(),
+        };
+        let is_full = {
+            let mut log = lock(&self.log);
+            log.came_back(number, times, result);
+            log.is_full()
+        };
+        if is_full
+            && let Ok(mut regions) = self.regions.try_lock()
+            && regions.open.is_none()
+        {
+            self.take_up(&mut regions);
+        }
+        result
     }
-    pub(crate) fn ask(&self, _request: lab::Request) -> lab::Reply {
-        lab::Reply::Done
+
+    /// Makes a call between two events in its stream.
+    fn paired(&self, number: u64, stream: Handle, run: impl FnOnce() -> CUresult) -> CUresult {
+        let before = lock(&self.pairs).before(&self.real, stream);
+        let result = run();
+        if let Some(before) = before {
+            lock(&self.pairs).after(&self.real, stream, number, before, result);
+        }
+        result
     }
-    pub(crate) fn parameter_sizes(&self, _function: u64) -> Option<Vec<u8>> {
-        None
+
+    /// Answers the lab.
+    pub(crate) fn ask(&self, request: lab::Request) -> lab::Reply {
+        match request {
+            lab::Request::Source { directory } => {
+                lock(&self.places).sites = Sites::under(&directory);
+                lab::Reply::Done
+            }
+            lab::Request::Scale { scale: 1 } => lab::Reply::Done,
+            lab::Request::Scale { .. } => {
+                let why = "a GPU moves every byte: the scale is 1 there".to_owned();
+                lab::Reply::Refused { why }
+            }
+            lab::Request::Ready => {
+                let mut regions = lock(&self.regions);
+                self.take_up(&mut regions);
+                self.write_record(&regions);
+                lab::Reply::Done
+            }
+            lab::Request::Speeds => match &self.speeds {
+                Ok(speeds) => lab::Reply::Speeds(*speeds),
+                Err(why) => lab::Reply::Refused { why: why.clone() },
+            },
+            lab::Request::Clock => lab::Reply::Clock { ns: self.clock.now() },
+            lab::Request::HostWork { ns } => {
+                let entered = self.clock.now();
+                let site = self.site();
+                let start = self.clock.now();
+                self.clock.spin(ns);
+                let times = Times { entered, start, end: self.clock.now() };
+                let (asked, result) = (Asked::HostWork { ns }, Some(code::SUCCESS));
+                let noted = Noted { asked, given: 0, site, thread: thread(), times, result };
+                lock(&self.log).note(noted);
+                lab::Reply::Done
+            }
+            lab::Request::RegionBegin(region) => self.begin_region(region),
+            lab::Request::RegionEnd => self.end_region(),
+        }
     }
-    pub(crate) fn is_pinned(&self, _address: u64) -> bool {
-        false
+
+    /// Sizes of the arguments of a kernel that the lab knows.
+    pub(crate) fn parameter_sizes(&self, function: u64) -> Option<Arc<[u8]>> {
+        lock(&self.log).parameters(function)
     }
-    pub(crate) fn is_device(&self, _address: u64) -> bool {
-        false
+
+    /// The place in the student's source that the current call comes from. Walking the stack takes
+    /// longer than most calls, so a run whose time counts goes without.
+    fn site(&self) -> Option<u32> {
+        if self.trace == Trace::Off {
+            return None;
+        }
+        let mut places = lock(&self.places);
+        let Places { sites, list } = &mut *places;
+        sites.here(|place| {
+            list.push(place);
+            Some(list.len() as u32 - 1)
+        })
+    }
+
+    /// How the device is watched now.
+    fn method(&self) -> Method {
+        match self.trace {
+            Trace::Off => Method::Untraced,
+            Trace::Events => Method::EventPairs,
+            Trace::Cupti if self.cupti.is_none() => Method::EventPairs,
+            Trace::Cupti if self.gave_up_on_cupti.load(Ordering::Relaxed) => Method::EventPairs,
+            Trace::Cupti => Method::Cupti,
+        }
+    }
+
+    /// From now on, event pairs; the note that says why.
+    fn give_up_on_cupti(&self, why: &str) -> String {
+        if let Some(cupti) = &self.cupti {
+            cupti.stop();
+        }
+        self.gave_up_on_cupti.store(true, Ordering::Relaxed);
+        format!("CUPTI cannot be relied on here: {why}")
+    }
+
+    /// The device's name and the driver's version.
+    fn identity(&self) -> &(String, u32) {
+        self.identity.get_or_init(|| {
+            const ROOM: usize = 256;
+            let mut name: [c_char; ROOM] = [0; ROOM];
+            // SAFETY: writes at most the room, the last byte of which stays 0.
+            let result = unsafe { self.real.device_name(name.as_mut_ptr(), ROOM as c_int - 1, 0) };
+            let name = if result == code::SUCCESS {
+                // SAFETY: ends with a 0 at the last.
+                unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned()
+            } else {
+                "a GPU without a name".to_owned()
+            };
+            (name, driver_version(&self.real))
+        })
+    }
+}
+
+/// The version of the API that the driver answers for; 0 if it does not say.
+fn driver_version(real: &Real) -> u32 {
+    let mut version: c_int = 0;
+    // SAFETY: writes one number; needs no initialisation.
+    match unsafe { real.driver_version(&raw mut version) } {
+        code::SUCCESS => version.unsigned_abs(),
+        _ => 0,
     }
 }

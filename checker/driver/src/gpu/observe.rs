@@ -3,13 +3,12 @@
 //! The [`Log`] takes a call as it comes, with its handles and addresses. [`Observed`] turns the log
 //! into a [`Program`] and the host's side of a timeline, when a region begins or has ended.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use simulator::machine::{Address, Command, Library as _, Names, Reply, code};
 use trace::Program;
-use trace::program::{Call, KernelId, Place, Step};
+use trace::program::{BlockId, Call, Direction, EventId, KernelId, Place, Step, StreamId};
 use trace::timeline::{HostMemory, HostSpan, Span, SpanKind};
 
 use super::cupti::join::{Kind, Wanted};
@@ -180,8 +179,7 @@ pub(super) struct Observed {
     program: Program,
     /// One for each step.
     host: Vec<HostSpan>,
-    /// The steps of the last region.
-    region: Range<usize>,
+    had_region: bool,
     kernels: BTreeMap<KernelId, String>,
     /// When each thread's last call came back.
     last_end_ns: Vec<u64>,
@@ -195,7 +193,7 @@ impl Observed {
             names: Names::default(),
             program: Program::new(1),
             host: Vec::new(),
-            region: 0..0,
+            had_region: false,
             kernels: BTreeMap::new(),
             last_end_ns: Vec::new(),
             nameless: (0, None),
@@ -265,7 +263,9 @@ impl Observed {
                     let what = what.split([' ', '{']).next().unwrap_or_default();
                     match failure.why {
                         Some(why) => format!("`{what}`: {why}"),
-                        None => format!("`{what}`, of something that was not made by calls known here"),
+                        None => {
+                            format!("`{what}`, of something that was not made by calls known here")
+                        }
                     }
                 });
                 None
@@ -324,30 +324,34 @@ impl Observed {
         self.program.steps.push(Step { call, site, thread, gap_ns, result });
     }
 
-    /// A region begins at the next step. Of the one before, only what made and released things stays,
-    /// since later steps talk about them.
+    /// A call that was noted as instantaneous has kept the host until now.
+    pub(super) fn returned(&mut self, thread: u32, now_ns: u64) {
+        if let Some(last) = self.last_end_ns.get_mut(thread as usize) {
+            *last = now_ns;
+        }
+    }
+
+    /// Whether device memory of the program's is at this address.
+    pub(super) fn is_device(&self, address: u64) -> bool {
+        self.names.is_device(address)
+    }
+
+    /// A region begins with the next step. Where one was before, only what made the things that are
+    /// still there stays of all that happened so far: the device is idle, so nothing else can matter.
     pub(super) fn begin_region(&mut self) {
-        let old = std::mem::take(&mut self.region);
-        let mut index = 0;
-        let mut keep = |call: &Call| {
-            index += 1;
-            !old.contains(&(index - 1)) || is_lasting(call)
-        };
-        let (steps, host) = (std::mem::take(&mut self.program.steps), std::mem::take(&mut self.host));
-        for (step, mut span) in steps.into_iter().zip(host) {
-            if keep(&step.call) {
+        if !std::mem::replace(&mut self.had_region, true) {
+            return;
+        }
+        let steps = std::mem::take(&mut self.program.steps);
+        let gone: BTreeSet<Thing> = steps.iter().filter_map(|step| released(&step.call)).collect();
+        for (step, mut span) in steps.into_iter().zip(std::mem::take(&mut self.host)) {
+            let made = made(&step.call).is_some_and(|thing| !gone.contains(&thing));
+            if made || matches!(step.call, Call::FunctionGet { .. }) {
                 span.step = self.program.steps.len() as u32;
                 self.program.steps.push(step);
                 self.host.push(span);
             }
         }
-        self.region = self.program.steps.len()..usize::MAX;
-    }
-
-    /// The region ends with the last step; the number of its first.
-    pub(super) fn end_region(&mut self) -> usize {
-        self.region.end = self.program.steps.len();
-        self.region.start
     }
 
     /// What CUPTI should show for a step; none if it shows nothing.
@@ -364,7 +368,6 @@ impl Observed {
 
     /// The span of a step; none for what the device has no part in.
     pub(super) fn span(&self, step: u32, start_ns: u64, end_ns: u64) -> Option<Span> {
-        use trace::program::Direction;
         let call = &self.program.steps[step as usize].call;
         let (kind, stream, bytes) = match call {
             Call::Launch(launch) => (SpanKind::Kernel, launch.stream, 0),
@@ -385,10 +388,9 @@ impl Observed {
             Call::Launch(launch) => self.kernels.get(&launch.kernel).cloned().unwrap_or_default(),
             _ => String::new(),
         };
-        let host_memory = kind.is_transfer().then(|| match call {
-            Call::Copy { source: Place::Pinned(_), .. } | Call::Copy { target: Place::Pinned(_), .. } => {
-                HostMemory::Pinned
-            }
+        let host_memory = kind.is_transfer().then_some(match call {
+            Call::Copy { source: Place::Pinned(_), .. }
+            | Call::Copy { target: Place::Pinned(_), .. } => HostMemory::Pinned,
             _ => HostMemory::Pageable,
         });
         Some(Span { step, kind, name, stream, start_ns, end_ns, bytes, host_memory })
@@ -402,29 +404,39 @@ fn asks_for_work(call: &Call) -> bool {
     )
 }
 
-/// Whether later steps may talk about what this one made.
-fn is_lasting(call: &Call) -> bool {
-    matches!(
-        call,
-        Call::StreamCreate { .. }
-            | Call::StreamDestroy { .. }
-            | Call::EventCreate { .. }
-            | Call::EventDestroy { .. }
-            | Call::Alloc { .. }
-            | Call::Free { .. }
-            | Call::AllocAsync { .. }
-            | Call::FreeAsync { .. }
-            | Call::AllocHost { .. }
-            | Call::FreeHost { .. }
-            | Call::ModuleLoad
-            | Call::ModuleUnload
-            | Call::FunctionGet { .. }
-    )
+/// Something that the program made and can release.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Thing {
+    Stream(StreamId),
+    Event(EventId),
+    Block(BlockId),
+}
+
+fn made(call: &Call) -> Option<Thing> {
+    Some(match call {
+        Call::StreamCreate { stream, .. } => Thing::Stream(*stream),
+        Call::EventCreate { event, .. } => Thing::Event(*event),
+        Call::Alloc { block, .. }
+        | Call::AllocAsync { block, .. }
+        | Call::AllocHost { block, .. } => Thing::Block(*block),
+        _ => return None,
+    })
+}
+
+fn released(call: &Call) -> Option<Thing> {
+    Some(match call {
+        Call::StreamDestroy { stream } => Thing::Stream(*stream),
+        Call::EventDestroy { event } => Thing::Event(*event),
+        Call::Free { block } | Call::FreeAsync { block, .. } | Call::FreeHost { block } => {
+            Thing::Block(*block)
+        }
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use trace::program::{Mode, StreamId, StreamKind, Timing};
+    use trace::program::{Mode, StreamKind, Timing};
 
     use super::*;
 
@@ -447,7 +459,11 @@ mod tests {
     /// A log with a stream 0x70, device memory at 0x1000 and page-locked memory at 0x9000.
     fn setup() -> Log {
         let mut log = Log::new();
-        log.note(done(Command::StreamCreate { kind: StreamKind::NonBlocking, priority: 0 }, 0x70, 10));
+        log.note(done(
+            Command::StreamCreate { kind: StreamKind::NonBlocking, priority: 0 },
+            0x70,
+            10,
+        ));
         log.note(done(Command::Alloc { bytes: 256 }, 0x1000, 20));
         log.note(done(Command::AllocHost { bytes: 256 }, 0x9000, 30));
         log
@@ -472,22 +488,26 @@ mod tests {
     }
 
     #[test]
-    fn of_an_earlier_region_only_what_lasts_is_kept() {
+    fn before_a_second_region_only_what_made_living_things_is_kept() {
         let (mut log, mut observed) = (setup(), Observed::new());
+        log.note(done(copy(0x9000, 0x1000), 0, 40));
         observed.take_up(&mut log, 100);
         for pass in 0..3 {
             observed.begin_region();
-            let event = 0x80 + pass;
-            log.note(done(Command::EventCreate { timing: Timing::Disabled }, event, 200));
-            log.note(done(copy(0x9000, 0x1000), 0, 210));
+            // The first has all that was before, the others have the stream, the two blocks, and an event
+            // for each pass.
+            assert_eq!(observed.program().steps.len(), if pass == 0 { 4 } else { 3 + pass });
+            let (stays, goes) = (0x80 + pass as u64, 0x90);
+            log.note(done(Command::EventCreate { timing: Timing::Disabled }, stays, 200));
+            log.note(done(Command::EventCreate { timing: Timing::Disabled }, goes, 210));
+            log.note(done(copy(0x9000, 0x1000), 0, 220));
+            log.note(done(Command::EventDestroy { event: goes }, 0, 230));
+            let first = observed.program().steps.len() as u32;
             let work = observed.take_up(&mut log, 300);
-            assert_eq!(observed.end_region(), 3 + pass as usize);
-            assert_eq!(work[0].step, 4 + pass as u32);
+            assert_eq!(work[0].step, first + 2);
         }
-        let copies = |step: &&Step| matches!(step.call, Call::Copy { .. });
-        assert_eq!(observed.program().steps.iter().filter(copies).count(), 1);
         let steps: Vec<_> = observed.host().iter().map(|span| span.step).collect();
-        assert_eq!(steps, [0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(steps, (0..5 + 4).collect::<Vec<_>>());
     }
 
     #[test]
@@ -512,7 +532,12 @@ mod tests {
         observed.take_up(&mut log, 100);
         assert_eq!(observed.program().steps.len(), 3);
         let note = observed.note().expect("one is missing");
-        assert!(note.starts_with("1 calls are missing from the program; the first was `StreamSynchronize`"), "{note}");
+        assert!(
+            note.starts_with(
+                "1 calls are missing from the program; the first was `StreamSynchronize`"
+            ),
+            "{note}"
+        );
     }
 
     #[test]

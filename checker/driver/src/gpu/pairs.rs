@@ -1,8 +1,8 @@
 //! Event pairs: what the device did and when, where CUPTI cannot be had.
 //!
 //! An event before each operation and one after it, in its own stream, measured from an event at the
-//! region's start. The events take time themselves, and a stream that has to wait shows its waiting as
-//! part of the operation that it waits for to start: the first event of a pair passes early.
+//! region's start. The events take time themselves. The first of a pair passes when the stream gets
+//! there, so an operation that then has to wait for a busy engine shows the waiting as part of itself.
 
 use super::clock::Clock;
 use super::real::Real;

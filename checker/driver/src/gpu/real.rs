@@ -119,9 +119,9 @@ macro_rules! real {
             pub(super) unsafe fn $name(&self, $($argument: $type),*) -> CUresult {
                 static SLOT: Slot = Slot::new();
                 let Some(address) = SLOT.address(self, $symbol) else { return code::NOT_SUPPORTED };
+                type Function = unsafe extern "C" fn($($type),*) -> CUresult;
                 // SAFETY: the function of this name has this type in `cuda.h`.
-                let function: unsafe extern "C" fn($($type),*) -> CUresult =
-                    unsafe { std::mem::transmute(address) };
+                let function = unsafe { std::mem::transmute::<usize, Function>(address) };
                 // SAFETY: the caller's duty.
                 known(unsafe { function($($argument),*) })
             }
@@ -151,9 +151,9 @@ real! {
     /// What is known about an address.
     fn pointer_attribute = "cuPointerGetAttribute"(value: *mut c_void, attribute: u32, address: u64);
     /// Copies to the device; the host waits.
-    fn to_device = "cuMemcpyHtoD_v2"(target: u64, source: *const c_void, bytes: usize);
+    fn copy_to_device = "cuMemcpyHtoD_v2"(target: u64, source: *const c_void, bytes: usize);
     /// Copies from the device; the host waits.
-    fn from_device = "cuMemcpyDtoH_v2"(target: *mut c_void, source: u64, bytes: usize);
+    fn copy_from_device = "cuMemcpyDtoH_v2"(target: *mut c_void, source: u64, bytes: usize);
     /// Makes a stream.
     fn create_stream = "cuStreamCreate"(stream: *mut Handle, flags: u32);
     /// Whether a stream is done.

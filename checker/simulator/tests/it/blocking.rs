@@ -106,7 +106,7 @@ fn a_wait_for_an_event_that_was_never_recorded_is_none() {
     let event = script.event();
     let a = script.kernel(first, 1, 1000);
     script.wait(second, event);
-    let b = script.kernel(second, 1, 1000);
+    let b = script.kernel(second, 1, 100);
     script.record(event, first);
     script.wait(second, event);
     let c = script.kernel(second, 1, 1000);

@@ -75,7 +75,11 @@ pub(in crate::gpu) fn join(wanted: &[Wanted], activities: &[Activity]) -> Result
             pushed.insert(*correlation, *step);
         }
     }
-    if pushed.is_empty() { by_order(wanted, activities) } else { Ok(by_number(wanted, activities, &pushed)) }
+    if pushed.is_empty() {
+        by_order(wanted, activities)
+    } else {
+        Ok(by_number(wanted, activities, &pushed))
+    }
 }
 
 fn by_number(wanted: &[Wanted], activities: &[Activity], pushed: &BTreeMap<u32, u32>) -> Joined {
@@ -256,12 +260,8 @@ mod tests {
     #[test]
     fn without_numbers_any_contradiction_is_an_error() {
         let wanted = [want(1, 0, UP), want(2, 0, Kind::Kernel)];
-        let swapped = [
-            operation(3, Kind::Kernel),
-            operation(4, UP),
-            call(3, 7, 1_000),
-            call(4, 7, 1_010),
-        ];
+        let swapped =
+            [operation(3, Kind::Kernel), operation(4, UP), call(3, 7, 1_000), call(4, 7, 1_010)];
         let error = join(&wanted, &swapped).expect_err("they differ");
         assert_eq!(error, "it shows Kernel where step 101 asked for Copy(HostToDevice)");
 

@@ -82,6 +82,15 @@ pub(super) fn start(driver: u32) -> std::result::Result<Cupti, String> {
     }))
 }
 
+/// Starts a stand-in.
+#[cfg(test)]
+pub(super) fn start_at(path: &Path) -> std::result::Result<Cupti, String> {
+    open(path).map_err(|failure| match failure {
+        Failure::NotThere => "it is not there".to_owned(),
+        Failure::Fails(why) => why,
+    })
+}
+
 enum Failure {
     NotThere,
     Fails(String),
@@ -89,9 +98,8 @@ enum Failure {
 
 fn open(path: &Path) -> std::result::Result<Cupti, Failure> {
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| Failure::NotThere)?;
-    let library = load(&name).map_err(|why| {
-        if path.is_absolute() { Failure::Fails(why) } else { Failure::NotThere }
-    })?;
+    let library = load(&name)
+        .map_err(|why| if path.is_absolute() { Failure::Fails(why) } else { Failure::NotThere })?;
     let function = |name: &str| {
         find(library, name).ok_or_else(|| Failure::Fails(format!("it has no function `{name}`")))
     };

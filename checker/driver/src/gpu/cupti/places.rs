@@ -40,14 +40,13 @@ fn folders() -> Vec<PathBuf> {
         variables.iter().filter_map(env::var_os).map(PathBuf::from).collect();
     toolkits.extend(children(Path::new("/usr/local"), "cuda"));
     for toolkit in toolkits {
-        folders.extend(["targets/x86_64-linux/lib", "extras/CUPTI/lib64", "lib64"].map(|it| toolkit.join(it)));
+        folders.extend(
+            ["targets/x86_64-linux/lib", "extras/CUPTI/lib64", "lib64"].map(|it| toolkit.join(it)),
+        );
     }
 
-    let mut pythons: Vec<PathBuf> = ["VIRTUAL_ENV", "CONDA_PREFIX"]
-        .iter()
-        .filter_map(env::var_os)
-        .map(PathBuf::from)
-        .collect();
+    let mut pythons: Vec<PathBuf> =
+        ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().filter_map(env::var_os).map(PathBuf::from).collect();
     pythons.push(".venv".into());
     for folder in children(Path::new("/opt"), "") {
         pythons.push(folder.join(".venv"));
@@ -69,7 +68,8 @@ fn folders() -> Vec<PathBuf> {
 /// The entries of a folder that begin with `prefix`, in order; none of a folder that is not there.
 fn children(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let Ok(entries) = folder.read_dir() else { return Vec::new() };
-    let begins = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with(prefix);
+    let begins =
+        |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with(prefix);
     let mut found: Vec<_> = entries.flatten().filter(begins).map(|entry| entry.path()).collect();
     found.sort();
     found

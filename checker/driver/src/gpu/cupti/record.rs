@@ -102,7 +102,8 @@ mod tests {
     #[test]
     fn a_copy_is_read_in_every_length_that_it_comes_in() {
         for bytes in [88, 96, 104] {
-            let mut copy = record(bytes, &[(0, 1), (44, 9)], &[(8, 4096), (16, 1_000), (24, 3_000)]);
+            let mut copy =
+                record(bytes, &[(0, 1), (44, 9)], &[(8, 4096), (16, 1_000), (24, 3_000)]);
             copy[4] = 2;
             let kind = Kind::Copy(Direction::DeviceToHost);
             let expected = Activity::Operation { kind, correlation: 9, start: 1_000, end: 3_000 };

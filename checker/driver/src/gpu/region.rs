@@ -1,0 +1,398 @@
+//! Measured regions on a GPU: fill, start the clock, stop it, look.
+
+use std::ffi::c_void;
+
+use simulator::machine::{self, Library as _, POISON, Task};
+use trace::lab::{Buffer, Pass, Region, Reply};
+use trace::program::Call;
+use trace::record::{self, DeviceState, Output, Record, Trial};
+use trace::timeline::{Interval, Method, Origin, Span};
+use trace::{Timeline, run};
+
+use super::clock::Offset;
+use super::cupti::join::{Wanted, join};
+use super::numbers::renumber;
+use super::observe::{Observed, Times, Work};
+use super::{Gpu, thread};
+use crate::abi::{CUresult, Handle, code};
+use crate::call::lock;
+use crate::library::Library;
+
+/// Elements that are made and copied at a time: they stay in the caches.
+const BLOCK: usize = 1 << 18;
+
+/// More than this between two readings of how CUPTI's clock relates to the host's, in ns, and the spans
+/// are visibly off.
+const DRIFT_NS: u64 = 20_000;
+
+/// All regions of the run.
+pub(super) struct Regions {
+    pub(super) observed: Observed,
+    pub(super) open: Option<Open>,
+    trials: Vec<Trial>,
+    notes: Vec<String>,
+    /// Of the last region.
+    spans: Vec<Span>,
+    interval: Option<Interval>,
+    method: Method,
+}
+
+/// A region that has begun.
+pub(super) struct Open {
+    region: Region,
+    task: Option<Box<dyn Task>>,
+    site: Option<u32>,
+    times: Times,
+    method: Method,
+    /// How CUPTI's clock relates to the host's.
+    offset: Option<Offset>,
+}
+
+impl Regions {
+    pub(super) fn new() -> Self {
+        Self {
+            observed: Observed::new(),
+            open: None,
+            trials: Vec::new(),
+            notes: Vec::new(),
+            spans: Vec::new(),
+            interval: None,
+            method: Method::Untraced,
+        }
+    }
+
+    pub(super) fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+}
+
+impl Gpu {
+    pub(super) fn begin_region(&self, region: Region) -> Reply {
+        let entered = self.clock.now();
+        let site = self.site();
+        let refused = |why: String| Reply::Refused { why };
+        let mut regions = lock(&self.regions);
+        if regions.open.is_some() {
+            return refused("a measured region is open already".to_owned());
+        }
+        let speeds = match &self.speeds {
+            Ok(speeds) => speeds,
+            Err(why) => return refused(why.clone()),
+        };
+        let task =
+            if region.task.is_empty() { None } else { Library.task(&region.task, speeds, 1) };
+        if task.is_none() && !region.task.is_empty() {
+            return refused(format!("there is no task `{}`", region.task));
+        }
+
+        let failed =
+            |result| refused(format!("the device is not ready: {}", self.real.error(result)));
+        if let Err(result) = self.have_context().and_then(|()| self.wait()) {
+            return failed(result);
+        }
+        self.take_up(&mut regions);
+        regions.observed.begin_region();
+        if let Some(task) = &task
+            && let Err(result) = self.fill(&region, task.as_ref(), &regions.observed)
+        {
+            return failed(result);
+        }
+        if let Err(result) = self.wait() {
+            return failed(result);
+        }
+        let (method, offset) = self.prepare(&mut regions);
+        let open = regions.open.insert(Open {
+            region,
+            task,
+            site,
+            times: Times::default(),
+            method,
+            offset,
+        });
+        // The very last thing: all that comes before is not the program's.
+        let start = self.clock.now();
+        open.times = Times { entered, start, end: start };
+        Reply::Done
+    }
+
+    pub(super) fn end_region(&self) -> Reply {
+        // The very first thing: all that follows is not the program's.
+        let end_ns = self.clock.now();
+        let device = self.state();
+        let site = self.site();
+        let mut regions = lock(&self.regions);
+        let Some(open) = regions.open.take() else {
+            return Reply::Refused { why: "no measured region is open".to_owned() };
+        };
+        if let Err(result) = self.wait() {
+            regions
+                .note(format!("after the region the device reports {}", self.real.error(result)));
+        }
+
+        let start_ns = open.times.start;
+        let first_step = regions.observed.program().steps.len();
+        regions.observed.push(Call::RegionBegin, open.site, thread(), open.times, code::SUCCESS);
+        let work = self.take_up(&mut regions);
+        let times = Times { entered: end_ns, start: end_ns, end: end_ns };
+        regions.observed.push(Call::RegionEnd, site, thread(), times, code::SUCCESS);
+        let (method, mut spans) = self.spans(&mut regions, &open, &work);
+        spans.sort_by_key(|span| (span.start_ns, span.step));
+        (regions.spans, regions.method) = (spans, method);
+        regions.interval = Some(Interval::new(start_ns, end_ns));
+
+        let mut trial = Trial {
+            name: open.region.name.clone(),
+            makespan_ns: end_ns.saturating_sub(start_ns),
+            bounds: None,
+            output: Output::Unchecked,
+            device,
+            missing_work: Vec::new(),
+        };
+        if let Some(task) = &open.task {
+            let program = regions.observed.program();
+            trial.missing_work = machine::shortfalls(program, first_step, task.as_ref());
+            let mut unread = None;
+            trial.output = machine::check_outputs(&open.region, task.as_ref(), |buffer, bytes| {
+                if let Err(result) = self.read(buffer, bytes, &regions.observed) {
+                    unread = Some(result);
+                }
+            });
+            if let Some(result) = unread {
+                let error = self.real.error(result);
+                regions.note(format!("an output cannot be read from the device: {error}"));
+            }
+        }
+        if open.region.pass == Pass::Counts {
+            regions.trials.push(trial.clone());
+            self.write_record(&regions);
+        }
+        regions.observed.returned(thread(), self.clock.now());
+        Reply::Trial(trial)
+    }
+
+    /// Writes down what happened so far, where the starter of the run wants it.
+    pub(super) fn write_record(&self, regions: &Regions) {
+        if let Some(path) = std::env::var_os(run::RECORD) {
+            crate::extension::write_record(path.as_ref(), &self.record(regions));
+        }
+    }
+
+    /// What happened so far: the last region and what was before it, as far as it still matters.
+    pub(super) fn record(&self, regions: &Regions) -> Record {
+        let (device, driver) = self.identity().clone();
+        let mut timeline =
+            Timeline::new(Origin::Measured { device, driver, method: regions.method });
+        timeline.region = regions.interval;
+        timeline.spans = regions.spans.clone();
+        timeline.host = regions.observed.host().to_vec();
+        let mut program = regions.observed.program().clone();
+        program.sites = lock(&self.places).list.clone();
+        renumber(&mut program, &mut timeline.spans);
+        let mut notes = regions.notes.clone();
+        notes.extend(regions.observed.note());
+        let trials = regions.trials.clone();
+        Record { version: record::VERSION, program, timeline, trials, notes }
+    }
+
+    /// Turns the log into steps.
+    pub(super) fn take_up(&self, regions: &mut Regions) -> Vec<Work> {
+        let now_ns = self.clock.now();
+        regions.observed.take_up(&mut lock(&self.log), now_ns)
+    }
+
+    /// Whether any stream still has work. Streams that were made by calls unknown here are not asked.
+    fn state(&self) -> DeviceState {
+        /// `CU_STREAM_LEGACY`, `CU_STREAM_PER_THREAD`
+        const DEFAULTS: [Handle; 2] = [1, 2];
+        let streams = lock(&self.log).streams().to_vec();
+        let is_busy = |stream: Handle| {
+            // SAFETY: the stream is live, or stands for a default stream.
+            unsafe { self.real.query_stream(stream) == code::NOT_READY }
+        };
+        if streams.into_iter().chain(DEFAULTS).any(is_busy) {
+            DeviceState::Busy
+        } else {
+            DeviceState::Idle
+        }
+    }
+
+    /// Makes sure that the calling thread has a context: the primary one, if it has none.
+    fn have_context(&self) -> Result<(), CUresult> {
+        let mut context = 0;
+        // SAFETY: writes one handle.
+        succeed(unsafe { self.real.current_context(&raw mut context) })?;
+        if context != 0 {
+            return Ok(());
+        }
+        // SAFETY: as above. The context is kept for the life of the process.
+        succeed(unsafe { self.real.retain_context(&raw mut context, 0) })?;
+        // SAFETY: the context is live.
+        succeed(unsafe { self.real.set_current_context(context) })
+    }
+
+    fn wait(&self) -> Result<(), CUresult> {
+        // SAFETY: takes nothing.
+        succeed(unsafe { self.real.synchronize() })
+    }
+
+    fn is_device(&self, address: u64, observed: &Observed) -> bool {
+        const MEMORY_TYPE: u32 = 2;
+        const DEVICE: u32 = 2;
+        let mut kind: u32 = 0;
+        let room = (&raw mut kind).cast::<c_void>();
+        observed.is_device(address)
+            // SAFETY: writes one number of 32 bits; any address may be asked about.
+            || unsafe { self.real.pointer_attribute(room, MEMORY_TYPE, address) } == code::SUCCESS
+                && kind == DEVICE
+    }
+
+    /// Poisons the outputs of a task and fills its inputs.
+    fn fill(&self, region: &Region, task: &dyn Task, observed: &Observed) -> Result<(), CUresult> {
+        let mut block = vec![0; BLOCK];
+        // Outputs first: a buffer may be both.
+        for buffer in &region.outputs {
+            self.write(buffer, observed, &mut block, |_, elements| elements.fill(POISON))?;
+        }
+        for buffer in &region.inputs {
+            self.write(buffer, observed, &mut block, |first, elements| {
+                task.input(buffer.array, region.seed, first, elements);
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Writes a buffer, block by block; `fill` is told the first element of each.
+    fn write(
+        &self,
+        buffer: &Buffer,
+        observed: &Observed,
+        block: &mut [u32],
+        fill: impl Fn(u64, &mut [u32]),
+    ) -> Result<(), CUresult> {
+        let on_device = self.is_device(buffer.address, observed);
+        let elements = buffer.bytes / 4;
+        let mut done = 0;
+        while done < elements {
+            let part = &mut block[..(elements - done).min(BLOCK as u64) as usize];
+            fill(buffer.first + done, part);
+            let target = buffer.address + done * 4;
+            if on_device {
+                let source = part.as_ptr().cast();
+                // SAFETY: the part is live; that the target is, is the lab's word.
+                succeed(unsafe { self.real.copy_to_device(target, source, part.len() * 4) })?;
+            } else {
+                // SAFETY: that the target is live and nobody else's, is the lab's word. Bytes, since it
+                // may not be aligned.
+                unsafe {
+                    let source = part.as_ptr().cast::<u8>();
+                    source.copy_to_nonoverlapping(target as *mut u8, part.len() * 4);
+                }
+            }
+            done += part.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn read(&self, buffer: &Buffer, bytes: &mut [u8], observed: &Observed) -> Result<(), CUresult> {
+        if self.is_device(buffer.address, observed) {
+            let target = bytes.as_mut_ptr().cast();
+            // SAFETY: the target is live; that the source is, is the lab's word.
+            return succeed(unsafe {
+                self.real.copy_from_device(target, buffer.address, bytes.len())
+            });
+        }
+        // SAFETY: that the source is live, is the lab's word.
+        unsafe {
+            let source = buffer.address as *const u8;
+            source.copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len());
+        }
+        Ok(())
+    }
+
+    /// Makes ready for watching a region; the method that it will be watched by.
+    fn prepare(&self, regions: &mut Regions) -> (Method, Option<Offset>) {
+        if let Some(why) = &self.without_cupti {
+            regions.note(why.clone());
+        }
+        if let (Method::Cupti, Some(cupti)) = (self.method(), &self.cupti) {
+            // What the device did before is no part of the region.
+            let taken = cupti.take().map(|_| ());
+            let offset = Offset::measure(&self.clock, || cupti.now());
+            match taken.and(offset.ok_or_else(|| "it does not tell the time".to_owned())) {
+                Ok(offset) => return (Method::Cupti, Some(offset)),
+                Err(why) => regions.note(self.give_up_on_cupti(&why)),
+            }
+        }
+        if self.method() == Method::EventPairs
+            && let Err(result) = lock(&self.pairs).begin(&self.real, &self.clock)
+        {
+            let error = self.real.error(result);
+            regions.note(format!("there is no timeline: events cannot be used: {error}"));
+            return (Method::Untraced, None);
+        }
+        (self.method(), None)
+    }
+
+    /// What the device did in the region, and how that is known.
+    fn spans(&self, regions: &mut Regions, open: &Open, work: &[Work]) -> (Method, Vec<Span>) {
+        match (open.method, &self.cupti, open.offset) {
+            (Method::Cupti, Some(cupti), Some(offset)) => {
+                let observed = &regions.observed;
+                let wanted: Vec<Wanted> =
+                    work.iter().filter_map(|work| observed.wanted(work)).collect();
+                let joined = cupti.take().and_then(|activities| join(&wanted, &activities));
+                let joined = match joined {
+                    Ok(joined) => joined,
+                    Err(why) => {
+                        let note = self.give_up_on_cupti(&why);
+                        regions.note(note);
+                        return (Method::Untraced, Vec::new());
+                    }
+                };
+                let span = |found: &super::cupti::join::Found| {
+                    observed.span(found.step, offset.ours(found.start), offset.ours(found.end))
+                };
+                let spans = joined.found.iter().filter_map(span).collect();
+                if joined.missing > 0 {
+                    let missing = joined.missing;
+                    regions
+                        .note(format!("CUPTI does not show {missing} operations of the program"));
+                }
+                if joined.foreign > 0 {
+                    let foreign = joined.foreign;
+                    regions.note(format!(
+                        "{foreign} operations are left out of the timeline: they come from calls that \
+                         are not noted, such as graph launches"
+                    ));
+                }
+                let later = Offset::measure(&self.clock, || cupti.now());
+                if let Some(drift) =
+                    later.map(|later| later.apart(offset)).filter(|ns| *ns > DRIFT_NS)
+                {
+                    let us = drift / 1000;
+                    regions.note(format!("the clocks of CUPTI and of the host drifted by {us} µs"));
+                }
+                (Method::Cupti, spans)
+            }
+            (Method::EventPairs, ..) => {
+                let (found, missed) = lock(&self.pairs).end(&self.real);
+                if missed > 0 {
+                    regions.note(format!("{missed} operations could not be timed with events"));
+                }
+                let step =
+                    |number| work.iter().find(|work| work.number == number).map(|work| work.step);
+                let span = |found: &super::pairs::Found| {
+                    regions.observed.span(step(found.number)?, found.start_ns, found.end_ns)
+                };
+                (Method::EventPairs, found.iter().filter_map(span).collect())
+            }
+            _ => (Method::Untraced, Vec::new()),
+        }
+    }
+}
+
+fn succeed(result: CUresult) -> Result<(), CUresult> {
+    if result == code::SUCCESS { Ok(()) } else { Err(result) }
+}

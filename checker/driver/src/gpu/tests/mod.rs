@@ -1,0 +1,412 @@
+//! The GPU arm in front of a stand-in: a library that answers for the driver and for CUPTI.
+
+use std::path::PathBuf;
+use std::process::Command as Process;
+use std::sync::{MutexGuard, PoisonError};
+
+use kernels::task::{Kind as TaskKind, Task};
+use kernels::{Stage, map_constants};
+use simulator::machine::Address;
+use trace::Record;
+use trace::lab::{Buffer, Device, Pass, Region};
+use trace::program::{Call, Mode, StreamKind};
+use trace::record::{DeviceState, Output, Trial};
+use trace::timeline::{HostMemory, Origin, SpanKind};
+
+use super::*;
+
+/// So slow that the smallest task is set: 4 MiB.
+const SPEEDS: Speeds = Speeds {
+    host_to_device_bytes_per_us: 100,
+    device_to_host_bytes_per_us: 100,
+    map_units_per_us: 1000,
+    device: Device::Gpu,
+};
+
+/// The stand-in has one state for all, and so has CUPTI.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Compiles the stand-in, once.
+fn library() -> &'static PathBuf {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let folder = std::env::temp_dir().join(format!("swim-stand-in-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder can be made");
+        let source = folder.join("stand_in.rs");
+        std::fs::write(&source, include_str!("stand_in.rs")).expect("a file can be written");
+        let library = folder.join("libstand_in.so");
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let mut rustc = Process::new(rustc);
+        rustc.args(["--edition=2024", "--crate-type=cdylib", "-o"]).arg(&library).arg(&source);
+        assert!(rustc.status().expect("rustc starts").success());
+        // Once it is loaded, its name is enough: the loader looks among what it has first.
+        let loaded = Real::open_at(&library);
+        assert!(loaded.find("cuInit").is_some());
+        std::fs::remove_dir_all(&folder).expect("the folder can be removed");
+        library
+    })
+}
+
+/// A program on the stand-in.
+struct Program {
+    gpu: Gpu,
+    task: Task,
+    stream: u64,
+    input: u64,
+    output: u64,
+    device: u64,
+    function: u64,
+    /// Until the test is over.
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Program {
+    fn new(trace: Trace) -> Self {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let real = Real::open_at(library());
+        let cupti = match trace {
+            Trace::Cupti => cupti::start_at(library()).map(Some),
+            _ => Ok(None),
+        };
+        let mut gpu = Gpu::new(real, trace, cupti);
+        gpu.speeds = Ok(SPEEDS);
+        let speeds = kernels::task::Speeds {
+            host_to_device_bytes_per_us: SPEEDS.host_to_device_bytes_per_us,
+            device_to_host_bytes_per_us: SPEEDS.device_to_host_bytes_per_us,
+            map_units_per_us: SPEEDS.map_units_per_us,
+        };
+        let task = Task::new(TaskKind::ChunkedPipeline, &speeds, 1);
+        assert_eq!(gpu.init(), code::SUCCESS);
+        let mut program = Self {
+            gpu,
+            task,
+            stream: 0,
+            input: 0,
+            output: 0,
+            device: 0,
+            function: 0x77,
+            _alone: alone,
+        };
+        program.tell("stand_in_busy", 0);
+        program.tell("stand_in_hide", 0);
+        program.set_up();
+        program
+    }
+
+    fn tell(&self, name: &str, what: u32) {
+        let address = self.gpu.real.find(name).expect("the stand-in has it");
+        // SAFETY: the stand-in defines its own functions with this type.
+        unsafe { std::mem::transmute::<usize, extern "C" fn(u32)>(address)(what) }
+    }
+
+    fn gives(&self, command: Command, real: impl FnOnce(*mut u64) -> CUresult) -> u64 {
+        let given = Cell::new(0);
+        let result = self.gpu.call(command, || real(given.as_ptr()), || Reply::Number(given.get()));
+        assert_eq!(result, code::SUCCESS);
+        given.get()
+    }
+
+    fn set_up(&mut self) {
+        let bytes = self.bytes();
+        let address = |name| self.gpu.real.find(name).expect("the stand-in has it");
+        // SAFETY: the stand-in defines these functions with these types.
+        let (alloc, alloc_host) = unsafe {
+            (
+                std::mem::transmute::<usize, unsafe extern "C" fn(*mut u64, usize) -> u32>(
+                    address("cuMemAlloc_v2"),
+                ),
+                std::mem::transmute::<usize, unsafe extern "C" fn(*mut u64, usize, u32) -> u32>(
+                    address("cuMemHostAlloc"),
+                ),
+            )
+        };
+        let kind = StreamKind::NonBlocking;
+        // SAFETY: writes one handle.
+        let create = |to| unsafe { self.gpu.real.create_stream(to, 1) };
+        let stream = self.gives(Command::StreamCreate { kind, priority: 0 }, create);
+        // SAFETY: writes one address.
+        let on_host = |to| unsafe { alloc_host(to, bytes as usize, 0) };
+        let input = self.gives(Command::AllocHost { bytes }, on_host);
+        let output = self.gives(Command::AllocHost { bytes }, on_host);
+        // SAFETY: writes one address.
+        let on_device = |to| unsafe { alloc(to, bytes as usize) };
+        let device = self.gives(Command::Alloc { bytes }, on_device);
+        let name = Stage::A.name().to_owned();
+        self.gives(Command::FunctionGet { module: 0, name }, |to| {
+            // SAFETY: room for one handle.
+            unsafe { *to = self.function };
+            code::SUCCESS
+        });
+        (self.stream, self.input, self.output, self.device) = (stream, input, output, device);
+    }
+
+    fn bytes(&self) -> u64 {
+        self.task.elements() * 4
+    }
+
+    fn copy(&self, source: Address, target: Address) {
+        let (stream, bytes) = (self.stream, self.bytes());
+        let command = Command::Copy { stream, mode: Mode::Asynchronous, source, target, bytes };
+        let real = || {
+            let size = bytes as usize;
+            // SAFETY: all of it is live and of this size.
+            unsafe {
+                match (source, target) {
+                    (Address::Device(from), Address::Pageable(to)) => {
+                        self.gpu.real.copy_from_device(to as *mut _, from, size)
+                    }
+                    (Address::Pageable(from), Address::Device(to)) => {
+                        self.gpu.real.copy_to_device(to, from as *const _, size)
+                    }
+                    _ => unreachable!("the tests copy between host and device"),
+                }
+            }
+        };
+        assert_eq!(self.gpu.call(command, real, || Reply::Done), code::SUCCESS);
+    }
+
+    fn launch(&self) {
+        let (elements, rounds) = (self.task.elements(), self.task.rounds());
+        let kernel = kernels::find(Stage::A.name()).expect("the lab has it");
+        let mut arguments = Vec::new();
+        let mut numbers = [elements as u32, rounds].into_iter();
+        for parameter in kernel.parameters {
+            match parameter {
+                kernels::Parameter::Pointer => arguments.extend(self.device.to_le_bytes()),
+                kernels::Parameter::U32 => {
+                    arguments.extend(numbers.next().expect("two numbers").to_le_bytes());
+                }
+            }
+        }
+        let sizes = self.gpu.parameter_sizes(self.function).expect("the lab knows the kernel");
+        assert_eq!(sizes.iter().map(|size| usize::from(*size)).sum::<usize>(), arguments.len());
+        let command = Command::Launch {
+            function: self.function,
+            grid: [132, 1, 1],
+            block: [256, 1, 1],
+            shared_bytes: 0,
+            stream: self.stream,
+            arguments,
+        };
+        let real = || {
+            let map = map_constants(Stage::A).power(rounds);
+            // SAFETY: device memory of the stand-in is ordinary memory, and nobody else's now.
+            let memory = unsafe {
+                std::slice::from_raw_parts_mut(self.device as *mut u32, elements as usize)
+            };
+            for element in memory {
+                *element = map.apply(*element);
+            }
+            let launch = self.gpu.real.find("stand_in_launch").expect("the stand-in has it");
+            // SAFETY: the stand-in defines it with this type.
+            unsafe { std::mem::transmute::<usize, extern "C" fn() -> u32>(launch)() }
+        };
+        assert_eq!(self.gpu.call(command, real, || Reply::Done), code::SUCCESS);
+    }
+
+    fn synchronize(&self) {
+        let command = Command::StreamSynchronize { stream: self.stream };
+        self.gpu.call(command, || code::SUCCESS, || Reply::Done);
+    }
+
+    /// One pass through the region, in which `work` is done.
+    fn pass(&self, pass: Pass, work: impl FnOnce()) -> Trial {
+        let buffer =
+            |array, address| vec![Buffer { array, first: 0, address, bytes: self.bytes() }];
+        let region = Region {
+            name: String::new(),
+            pass,
+            task: self.task.name().to_owned(),
+            seed: 7,
+            inputs: buffer(Task::INPUT, self.input),
+            outputs: buffer(Task::OUTPUT, self.output),
+        };
+        assert_eq!(self.gpu.ask(lab::Request::RegionBegin(region)), lab::Reply::Done);
+        work();
+        match self.gpu.ask(lab::Request::RegionEnd) {
+            lab::Reply::Trial(trial) => trial,
+            other => panic!("a region that ends gives a trial, not {other:?}"),
+        }
+    }
+
+    /// What the task asks for.
+    fn solve(&self) {
+        self.copy(Address::Pageable(self.input), Address::Device(self.device));
+        self.launch();
+        self.copy(Address::Device(self.device), Address::Pageable(self.output));
+        self.synchronize();
+    }
+
+    fn record(&self) -> Record {
+        self.gpu.record(&lock(&self.gpu.regions))
+    }
+}
+
+fn method(record: &Record) -> Method {
+    match &record.timeline.origin {
+        Origin::Measured { device, driver, method } => {
+            assert_eq!((device.as_str(), *driver), ("Stand-in", 13_010));
+            *method
+        }
+        other => panic!("measured on a stand-in, not {other:?}"),
+    }
+}
+
+/// A warm-up and a pass that counts, both right.
+fn solve_twice(program: &Program) -> Record {
+    for pass in [Pass::WarmUp, Pass::Counts] {
+        let trial = program.pass(pass, || program.solve());
+        assert_eq!((&trial.output, trial.device), (&Output::Correct, DeviceState::Idle));
+        assert_eq!(trial.missing_work, []);
+        assert!(trial.makespan_ns > 600_000, "three operations of 200 µs: {}", trial.makespan_ns);
+    }
+    let record = program.record();
+    assert_eq!(record.trials.len(), 1);
+    record
+}
+
+/// The three operations, each inside the call that asked for it, since the stand-in is done by then.
+fn check_spans(record: &Record) {
+    let spans = &record.timeline.spans;
+    let kinds: Vec<_> = spans.iter().map(|span| span.kind).collect();
+    assert_eq!(kinds, [SpanKind::HostToDevice, SpanKind::Kernel, SpanKind::DeviceToHost]);
+    assert_eq!(spans[1].name, Stage::A.name());
+    assert_eq!(spans[0].host_memory, Some(HostMemory::Pinned));
+    let region = record.timeline.region.expect("there was one");
+    // The clock of the records is not the host's; reading both leaves this much open, in ns.
+    const SLACK: u64 = 100_000;
+    for span in spans {
+        assert!(span.end_ns - span.start_ns >= 200_000, "{span:?}");
+        let host = &record.timeline.host[span.step as usize];
+        assert_eq!(host.step, span.step);
+        assert!(host.start_ns <= span.start_ns + SLACK, "{span:?} {host:?}");
+        assert!(span.end_ns <= host.end_ns + SLACK, "{span:?} {host:?}");
+        assert!(region.start_ns <= host.start_ns && host.end_ns <= region.end_ns);
+    }
+}
+
+#[test]
+fn a_run_whose_time_counts_has_a_program_and_no_spans() {
+    let program = Program::new(Trace::Off);
+    let record = solve_twice(&program);
+    assert_eq!((method(&record), record.timeline.spans.len()), (Method::Untraced, 0));
+    assert_eq!(record.notes, Vec::<String>::new());
+    let steps: Vec<_> = record.program.steps.iter().map(|step| &step.call).collect();
+    // Five to set up, then the pass that counts: the warm-up has left nothing.
+    assert_eq!(steps.len(), 11);
+    assert!(matches!(
+        steps[5..],
+        [
+            Call::RegionBegin,
+            Call::Copy { .. },
+            Call::Launch(_),
+            Call::Copy { .. },
+            Call::StreamSynchronize { .. },
+            Call::RegionEnd,
+        ]
+    ));
+    let host = &record.timeline.host;
+    assert_eq!(host[9].blocked_ns, host[9].end_ns - host[9].start_ns);
+    assert_eq!(host[6].blocked_ns, 0);
+}
+
+#[test]
+fn event_pairs_enclose_the_operations() {
+    let program = Program::new(Trace::Events);
+    let record = solve_twice(&program);
+    assert_eq!((method(&record), &record.notes), (Method::EventPairs, &Vec::new()));
+    check_spans(&record);
+}
+
+#[test]
+fn cupti_records_become_spans() {
+    let program = Program::new(Trace::Cupti);
+    let record = solve_twice(&program);
+    assert_eq!((method(&record), &record.notes), (Method::Cupti, &Vec::new()));
+    check_spans(&record);
+}
+
+#[test]
+fn cupti_records_without_numbers_become_spans_by_their_order() {
+    let program = Program::new(Trace::Cupti);
+    program.tell("stand_in_hide", 39);
+    let record = solve_twice(&program);
+    assert_eq!((method(&record), &record.notes), (Method::Cupti, &Vec::new()));
+    check_spans(&record);
+}
+
+#[test]
+fn records_that_contradict_the_program_make_the_next_pass_use_event_pairs() {
+    let program = Program::new(Trace::Cupti);
+    program.tell("stand_in_hide", 39);
+    program.pass(Pass::WarmUp, || {
+        program.solve();
+        // As if CUPTI had lost a record.
+        let launch = program.gpu.real.find("stand_in_launch").expect("the stand-in has it");
+        // SAFETY: the stand-in defines it with this type.
+        unsafe { std::mem::transmute::<usize, extern "C" fn() -> u32>(launch)() };
+    });
+    assert_eq!(method(&program.record()), Method::Untraced);
+    let record = solve_twice(&program);
+    assert_eq!(method(&record), Method::EventPairs);
+    assert_eq!(
+        record.notes,
+        ["CUPTI cannot be relied on here: it shows more than the 3 operations asked for"]
+    );
+    check_spans(&record);
+}
+
+#[test]
+fn without_cupti_there_are_event_pairs_and_a_note() {
+    let mut program = Program::new(Trace::Events);
+    program.gpu.trace = Trace::Cupti;
+    program.gpu.without_cupti = Some("why".to_owned());
+    let record = solve_twice(&program);
+    assert_eq!((method(&record), record.notes), (Method::EventPairs, vec!["why".to_owned()]));
+}
+
+#[test]
+fn work_that_is_not_done_or_not_over_is_found() {
+    let program = Program::new(Trace::Off);
+    let trial = program.pass(Pass::Counts, || {
+        program.copy(Address::Pageable(program.input), Address::Device(program.device));
+        program.tell("stand_in_busy", 1);
+    });
+    program.tell("stand_in_busy", 0);
+    assert_eq!(trial.device, DeviceState::Busy);
+    assert!(matches!(trial.output, Output::Wrong { found: machine::POISON, .. }));
+    let missing: Vec<_> = trial.missing_work.iter().map(|work| work.what.as_str()).collect();
+    assert_eq!(missing, ["device to host bytes", Stage::A.name()]);
+}
+
+#[test]
+fn the_lab_is_answered() {
+    let program = Program::new(Trace::Off);
+    let ask = |request| program.gpu.ask(request);
+    assert_eq!(ask(lab::Request::Scale { scale: 1 }), lab::Reply::Done);
+    assert!(matches!(ask(lab::Request::Scale { scale: 32 }), lab::Reply::Refused { .. }));
+    assert_eq!(ask(lab::Request::Speeds), lab::Reply::Speeds(SPEEDS));
+    assert!(matches!(ask(lab::Request::RegionEnd), lab::Reply::Refused { .. }));
+    let clock = || match ask(lab::Request::Clock) {
+        lab::Reply::Clock { ns } => ns,
+        other => panic!("a clock, not {other:?}"),
+    };
+    let start = clock();
+    assert_eq!(ask(lab::Request::HostWork { ns: 300_000 }), lab::Reply::Done);
+    assert!(clock() - start >= 300_000);
+    assert_eq!(ask(lab::Request::Ready), lab::Reply::Done);
+    let worked = |step: &trace::program::Step| step.call == Call::HostWork { ns: 300_000 };
+    assert_eq!(program.record().program.steps.iter().filter(|step| worked(step)).count(), 1);
+}
+
+#[test]
+fn a_region_inside_a_region_or_for_an_unknown_task_is_refused() {
+    let program = Program::new(Trace::Off);
+    let begin = |task: &str| {
+        let region = Region { task: task.to_owned(), ..Region::default() };
+        program.gpu.ask(lab::Request::RegionBegin(region))
+    };
+    assert!(matches!(begin("unheard_of"), lab::Reply::Refused { .. }));
+    assert_eq!(begin(""), lab::Reply::Done);
+    assert!(matches!(begin(""), lab::Reply::Refused { .. }));
+}

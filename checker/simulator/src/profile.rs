@@ -91,6 +91,10 @@ pub struct Copies {
     pub staged_bytes: Figure,
     /// Taking staged data costs the host this, in bytes per µs.
     pub staging_bytes_per_us: Figure,
+    /// Larger pageable copies pass through the driver's pinned buffer in pieces of this many bytes.
+    pub staging_chunk_bytes: Figure,
+    /// From the call of a pageable download to the start of its transfer, in ns.
+    pub pageable_call_ns: Figure,
     /// Inside device memory, in bytes copied per µs.
     pub device_bytes_per_us: Figure,
     /// A memset, in bytes per µs.
@@ -106,9 +110,10 @@ figures! {
         pinned_bytes_per_us,
         /// Fixed time of a copy from or to page-locked memory, in ns.
         pinned_fixed_ns,
-        /// Ordinary host memory, in bytes per µs.
+        /// Ordinary host memory, in bytes per µs: the pace of the host's own copy to or from the
+        /// driver's pinned buffer, which is slower than the link.
         pageable_bytes_per_us,
-        /// Fixed time of a copy from or to ordinary memory, in ns.
+        /// Fixed time of a copy from or to ordinary memory that takes more than one piece, in ns.
         pageable_fixed_ns,
         /// Speed while the other direction is at work too, in thousandths of the speed alone.
         duplex_permille,
@@ -150,7 +155,7 @@ figures! {
         launch_ns,
         /// `cuMemcpy…Async` with page-locked memory, or inside the device.
         copy_ns,
-        /// What a copy with pageable memory costs beyond the copy itself.
+        /// What a staged copy costs beyond taking the data.
         pageable_copy_ns,
         /// `cuMemset…`.
         memset_ns,

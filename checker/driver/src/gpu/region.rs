@@ -150,7 +150,10 @@ impl Gpu {
             device,
             missing_work: Vec::new(),
         };
-        if let Some(task) = &open.task {
+        // A warm-up is not looked at, and reading gigabytes back takes longer than the run.
+        if let Some(task) = &open.task
+            && open.region.pass == Pass::Counts
+        {
             let program = regions.observed.program();
             trial.missing_work = machine::shortfalls(program, first_step, task.as_ref());
             let mut unread = None;

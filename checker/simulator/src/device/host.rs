@@ -29,16 +29,37 @@ pub enum Wait {
     /// Nothing.
     None,
     /// One operation, and so everything that it comes after.
-    Operation(u32),
+    Operation {
+        /// Which.
+        id: u32,
+        /// For so long after its end, in ns.
+        held_ns: u64,
+    },
     /// Everything that was queued before.
     All,
 }
 
-/// An operation to be queued, and whether the host waits for it.
+impl Wait {
+    /// Until this operation ends.
+    fn end_of(id: OperationId) -> Self {
+        Wait::Operation { id, held_ns: 0 }
+    }
+}
+
+/// An operation to be queued, and how long the host is held by it.
 struct Queued {
     work: Work,
+    /// Before the operation is queued, in ns.
     cost: u64,
-    waits: bool,
+    /// After its end, in ns; none if the host does not wait for it.
+    held: Option<u64>,
+}
+
+impl Queued {
+    /// The host goes on at once.
+    fn free(work: Work, cost: u64) -> Self {
+        Self { work, cost, held: None }
+    }
 }
 
 impl Device {
@@ -98,7 +119,7 @@ impl Device {
             }
             Call::EventSynchronize { event } => {
                 let cost = host.synchronize_ns.value;
-                (cost, self.event_slot(*event).map_or(Wait::None, Wait::Operation))
+                (cost, self.event_slot(*event).map_or(Wait::None, Wait::end_of))
             }
             Call::EventQuery { event } => {
                 let cost = host.query_ns.value;
@@ -149,11 +170,10 @@ impl Device {
                 self.queue_work(step, *stream, queued, start)
             }
             Call::Memset { stream, mode: _, target } => {
-                let queued = Queued {
-                    work: self.memory_work(SpanKind::Memset, target.bytes),
-                    cost: host.memset_ns.value,
-                    waits: false,
-                };
+                let queued = Queued::free(
+                    self.memory_work(SpanKind::Memset, target.bytes),
+                    host.memset_ns.value,
+                );
                 self.queue_work(step, *stream, queued, start)
             }
 
@@ -175,8 +195,7 @@ impl Device {
             }
             Call::Launch(launch) => match self.kernel_work(launch) {
                 Some(work) => {
-                    let queued =
-                        Queued { work, cost: self.profile.host.launch_ns.value, waits: false };
+                    let queued = Queued::free(work, self.profile.host.launch_ns.value);
                     self.queue_work(step, launch.stream, queued, start)
                 }
                 None => {
@@ -185,11 +204,7 @@ impl Device {
                 }
             },
             Call::HostFunction { stream } => {
-                let queued = Queued {
-                    work: Work::HostFunction,
-                    cost: host.host_function_ns.value,
-                    waits: false,
-                };
+                let queued = Queued::free(Work::HostFunction, host.host_function_ns.value);
                 self.queue_work(step, *stream, queued, start)
             }
         };
@@ -198,9 +213,9 @@ impl Device {
         let mut blocked_ns = 0;
         let held_until = match wait {
             Wait::None => None,
-            Wait::Operation(id) => {
+            Wait::Operation { id, held_ns } => {
                 self.run_to_end_of(id, effects);
-                Some(self.operations[id as usize].end_ns)
+                Some(self.operations[id as usize].end_ns + held_ns)
             }
             Wait::All => {
                 self.run_to_idle(effects);
@@ -247,7 +262,7 @@ impl Device {
         queued: Queued,
         start: u64,
     ) -> (u64, Wait) {
-        let Queued { mut work, cost, waits } = queued;
+        let Queued { mut work, cost, held } = queued;
         let place = work.place();
         match &mut work {
             Work::Transfer { ns, .. } | Work::Memory { ns, .. } => {
@@ -260,7 +275,7 @@ impl Device {
         }
         let visible = start + cost + self.profile.gaps.submit_ns.value;
         let id = self.submit(step, stream, work, visible, None);
-        (cost, if waits { Wait::Operation(id) } else { Wait::None })
+        (cost, held.map_or(Wait::None, |held_ns| Wait::Operation { id, held_ns }))
     }
 
     fn copy(
@@ -278,51 +293,58 @@ impl Device {
             Direction::HostToDevice => (&copies.host_to_device, copies::Direction::HostToDevice),
             Direction::DeviceToHost => (&copies.device_to_host, copies::Direction::DeviceToHost),
             Direction::DeviceToDevice => {
-                return Queued {
-                    work: self.memory_work(SpanKind::DeviceToDevice, bytes),
-                    cost: host.copy_ns.value,
-                    waits: false,
-                };
+                return Queued::free(
+                    self.memory_work(SpanKind::DeviceToDevice, bytes),
+                    host.copy_ns.value,
+                );
             }
             // The host moves the bytes itself, at the pace at which it stages them.
             Direction::HostToHost => {
                 return Queued {
                     work: Work::Marker,
                     cost: bytes * 1000 / copies.staging_bytes_per_us.value,
-                    waits: true,
+                    held: Some(0),
                 };
             }
         };
-        let transfer = |fixed_ns: u64, bytes_per_us: u64, memory| Work::Transfer {
-            direction: way,
-            ns: fixed_ns + bytes * 1000 / bytes_per_us,
-            bytes,
-            memory,
-        };
-        let from_pinned = transfer(
-            link.pinned_fixed_ns.value,
-            link.pinned_bytes_per_us.value,
-            if pageable { HostMemory::Pageable } else { HostMemory::Pinned },
-        );
+        let transfer = |ns, memory| Work::Transfer { direction: way, ns, bytes, memory };
+        let link_ns = link.pinned_fixed_ns.value + bytes * 1000 / link.pinned_bytes_per_us.value;
         if !pageable {
-            let waits = mode == Mode::Synchronous;
-            return Queued { work: from_pinned, cost: host.copy_ns.value, waits };
-        }
-        if direction == Direction::HostToDevice && bytes <= copies.staged_bytes.value {
-            // The driver takes the data into a pinned buffer of its own during the call.
-            let staging = bytes * 1000 / copies.staging_bytes_per_us.value;
+            let held = (mode == Mode::Synchronous).then_some(0);
             return Queued {
-                work: from_pinned,
-                cost: host.pageable_copy_ns.value + staging,
-                waits: false,
+                work: transfer(link_ns, HostMemory::Pinned),
+                cost: host.copy_ns.value,
+                held,
             };
         }
-        let work = transfer(
-            link.pageable_fixed_ns.value,
-            link.pageable_bytes_per_us.value,
-            HostMemory::Pageable,
-        );
-        Queued { work, cost: host.pageable_copy_ns.value, waits: true }
+        let host_ns = |bytes: u64| bytes * 1000 / link.pageable_bytes_per_us.value;
+        let chunk = bytes.min(copies.staging_chunk_bytes.value);
+        // In pieces, the host's copy of one and the transfer of another overlap; what the host does
+        // before the first transfer, or after the last, does not.
+        let pieces_ns = match bytes > chunk {
+            true => link.pageable_fixed_ns.value + host_ns(bytes - chunk),
+            false => link_ns,
+        };
+        match way {
+            copies::Direction::HostToDevice if bytes <= copies.staged_bytes.value => {
+                // The driver takes the data into a pinned buffer of its own during the call.
+                let staging = bytes * 1000 / copies.staging_bytes_per_us.value;
+                Queued::free(
+                    transfer(link_ns, HostMemory::Pageable),
+                    host.pageable_copy_ns.value + staging,
+                )
+            }
+            copies::Direction::HostToDevice => Queued {
+                work: transfer(pieces_ns, HostMemory::Pageable),
+                cost: host_ns(chunk),
+                held: Some(0),
+            },
+            copies::Direction::DeviceToHost => Queued {
+                work: transfer(pieces_ns, HostMemory::Pageable),
+                cost: copies.pageable_call_ns.value,
+                held: Some(host_ns(chunk)),
+            },
+        }
     }
 
     fn memory_work(&self, kind: SpanKind, bytes: u64) -> Work {
@@ -366,11 +388,11 @@ impl Device {
         let tails = self.tails(stream);
         match tails.as_slice() {
             [] => Wait::None,
-            [tail] => Wait::Operation(*tail),
+            [tail] => Wait::end_of(*tail),
             [first, ..] => {
                 // Which one ends last is not known yet; a marker behind all of them is.
                 let step = self.operations[*first as usize].step;
-                Wait::Operation(self.submit(step, stream, Work::Marker, self.now, None))
+                Wait::end_of(self.submit(step, stream, Work::Marker, self.now, None))
             }
         }
     }

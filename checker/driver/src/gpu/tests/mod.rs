@@ -252,11 +252,11 @@ fn method(record: &Record) -> Method {
     }
 }
 
-/// A warm-up and a pass that counts, both right.
+/// A warm-up, whose outputs nobody looks at, and a pass that counts, which is right.
 fn solve_twice(program: &Program) -> Record {
-    for pass in [Pass::WarmUp, Pass::Counts] {
+    for (pass, output) in [(Pass::WarmUp, Output::Unchecked), (Pass::Counts, Output::Correct)] {
         let trial = program.pass(pass, || program.solve());
-        assert_eq!((&trial.output, trial.device), (&Output::Correct, DeviceState::Idle));
+        assert_eq!((&trial.output, trial.device), (&output, DeviceState::Idle));
         assert_eq!(trial.missing_work, []);
         assert!(trial.makespan_ns > 600_000, "three operations of 200 µs: {}", trial.makespan_ns);
     }

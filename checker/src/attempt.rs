@@ -112,6 +112,7 @@ fn settings(command: &mut Command, order: &Order<'_>, record: &Path) {
         run::WARMUPS,
         run::TRIALS,
         run::MODE,
+        run::DROP_WAIT,
     ] {
         command.env_remove(name);
     }

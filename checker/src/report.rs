@@ -2,16 +2,18 @@
 //!
 //! | module | for whom |
 //! | --- | --- |
+//! | [`hazard`] | a hazard with its two lines of the source |
 //! | [`json`] | one object, the same bytes for the same run |
 //! | [`terminal`] | a drawing, the numbers, the verdict, what to do next |
 
+pub(crate) mod hazard;
 pub(crate) mod json;
 pub(crate) mod terminal;
 
 use std::fmt;
 
 use trace::metrics::Bounds;
-use trace::{Program, Timeline};
+use trace::{Hazard, Program, Timeline};
 
 use crate::exercise::Metric;
 use crate::grade::score::Measured;
@@ -48,6 +50,8 @@ pub(crate) struct Report {
     pub(crate) bounds: Option<Bounds>,
     /// Share of the copying that was hidden behind kernels.
     pub(crate) hidden_fraction: Option<f64>,
+    /// Uses of the same memory that nothing orders.
+    pub(crate) hazards: Vec<Hazard>,
     /// The verdict in a sentence.
     pub(crate) message: String,
     /// What else somebody should know.
@@ -102,6 +106,8 @@ pub(crate) struct Exhibit {
     pub(crate) output: String,
     /// The student's timeline first, then the reference's.
     pub(crate) charts: Vec<Chart>,
+    /// The source that hazards point into, as far as it is there.
+    pub(crate) sources: hazard::Sources,
     /// What to do next.
     pub(crate) next: Option<String>,
 }

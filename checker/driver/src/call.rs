@@ -18,6 +18,9 @@ use crate::sites::Sites;
 /// `CUDA_ERROR_NOT_PERMITTED`
 const NOT_PERMITTED: CUresult = 800;
 
+/// How many work queues lead to each engine (CUDA C++ Programming Guide, environment variables).
+const CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
+
 /// Why the driver could not start.
 pub(crate) struct StartFailure {
     pub(crate) code: CUresult,
@@ -79,6 +82,11 @@ fn simulated() -> Result<Simulated, StartFailure> {
         Reply::Device(facts) => facts,
         _ => return Err(failed("the simulated device does not say what it is".to_owned())),
     };
+    // As the real driver does: read once, at the start, and left alone if it is no number.
+    let connections = std::env::var(CONNECTIONS).ok().and_then(|text| text.trim().parse().ok());
+    if let Some(count) = connections {
+        link.execute(&Request { command: Command::Connections { count }, site: None });
+    }
     Ok(Simulated {
         facts,
         state: Mutex::new(State { link, sites: Sites::from_environment(), in_region: None }),

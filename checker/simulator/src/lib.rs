@@ -5,8 +5,11 @@
 //!
 //! # What it does not model
 //! Everything below is wrong or missing today; each will become a conformance row that says so.
-//! - Work queues (`CUDA_DEVICE_MAX_CONNECTIONS`): each stream has a queue of its own.
-//! - The queue depth of 1022: a launch never blocks because a stream is full.
+//! - Which operations fill a stream's queue of 1022 is measured for launches alone; copies, memsets and
+//!   host functions are taken to count as launches do, records, waits and stream-ordered allocation not
+//!   to count, and streams that share a work queue to have room of their own.
+//! - Waits of a stream hold back its own operations and what is behind those in their work queue, but
+//!   take no place in a queue themselves, nor do host functions.
 //! - Stream priorities act on the order in which waiting kernels are dispatched, and on nothing else.
 //! - Memory pools: `cuMemAllocAsync` always finds memory at once; freed memory is never handed out
 //!   again, so a use after free reads what was there.

@@ -65,6 +65,8 @@ figures! {
         shared_bytes_per_multiprocessor,
         /// Grids that can be resident at once.
         resident_grids,
+        /// Operations that a stream holds before they start; the call that asks for one more blocks.
+        queue_depth,
         /// Device memory, in bytes.
         memory_bytes,
         /// What reads and writes of kernels get from device memory together, in bytes per µs.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use simulator::Schedule;
-use trace::{Metrics, Program, Timeline, draw};
+use trace::{Metrics, Program, Timeline, draw, hazards};
 
 use crate::attempt::{self, Attempt, Order, Watched};
 use crate::cli;
@@ -18,7 +18,7 @@ use crate::grade::{Finding, Gate, Standard, Verdict, judge, score};
 use crate::measure::{self, Budget, Measurement, Outcome, Programs};
 use crate::print::{self, Style};
 use crate::process::Limits;
-use crate::report::{Chart, Exhibit, Report, Role, Where, json, terminal};
+use crate::report::{Chart, Exhibit, Report, Role, Where, hazard, json, terminal};
 use crate::workspace::Workspace;
 
 /// Runs an exercise and reports.
@@ -152,7 +152,7 @@ impl Run<'_> {
         })?;
         let demand = task.role.demand();
         let finding = judge(&attempt, task.limit_s, demand);
-        self.observe(&task.role, &attempt)?;
+        self.observe(task, &attempt)?;
         if let Some(trial) = attempt.record().and_then(|record| record.trials.last()) {
             self.report.makespan_ns = Some(trial.makespan_ns);
             self.report.bounds = trial.bounds;
@@ -228,7 +228,7 @@ impl Run<'_> {
         if demand == Demand::Region {
             match measure::time(student, &timing)? {
                 Outcome::Stopped(finding, attempt) => {
-                    self.observe(&task.role, &attempt)?;
+                    self.observe(task, &attempt)?;
                     self.settle(task, finding);
                     return Ok(());
                 }
@@ -243,7 +243,7 @@ impl Run<'_> {
             };
             match measure::measure(programs, &timing)? {
                 Outcome::Stopped(finding, attempt) => {
-                    self.observe(&task.role, &attempt)?;
+                    self.observe(task, &attempt)?;
                     self.settle(task, finding);
                     return Ok(());
                 }
@@ -254,7 +254,7 @@ impl Run<'_> {
         let Some(build) = self.build(task, &drawn, Optimisation::Dev)? else { return Ok(()) };
         let tracing = budget(&build);
         let attempt = measure::diagnose(build.executable(&own.name)?, &tracing)?;
-        self.observe(&task.role, &attempt)?;
+        self.observe(task, &attempt)?;
         if attempt.record().is_none() {
             let why = match judge(&attempt, task.limit_s, demand) {
                 Finding::Clear => "it left no record".to_owned(),
@@ -345,7 +345,7 @@ impl Run<'_> {
     }
 
     /// Keeps what a run showed, whether or not it was any good.
-    fn observe(&mut self, role: &Role, attempt: &Attempt) -> Result<()> {
+    fn observe(&mut self, task: &Task, attempt: &Attempt) -> Result<()> {
         self.exhibit.output = attempt.output.text();
         let Some(record) = attempt.record() else { return Ok(()) };
         for note in &record.notes {
@@ -354,8 +354,10 @@ impl Run<'_> {
             }
         }
         self.report.hidden_fraction = Metrics::of(&record.timeline).hidden_fraction;
+        self.report.hazards = hazards::find(&record.program);
+        self.exhibit.sources = hazard::sources(&self.report.hazards, &task.own);
         self.exhibit.charts = vec![Chart {
-            title: role.to_string(),
+            title: task.role.to_string(),
             program: record.program.clone(),
             timeline: record.timeline.clone(),
         }];

@@ -1,6 +1,8 @@
 //! Gates: whether a run did the task at all, asked in a fixed order.
 
+use trace::hazards::Severity;
 use trace::record::{DeviceState, Output, Trial};
+use trace::{Program, hazards};
 
 use crate::attempt::Attempt;
 use crate::grade::Gate;
@@ -102,7 +104,9 @@ pub(crate) fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding 
     if let Some(message) = trials.iter().find_map(wrong_output) {
         return failed(Gate::Output, message);
     }
-    // `hazard` comes here.
+    if let Some(message) = attempt.record().and_then(|record| hazard(&record.program)) {
+        return failed(Gate::Hazard, message);
+    }
     if let Some(message) = trials.iter().find_map(missing_work) {
         return failed(Gate::Work, message);
     }
@@ -124,6 +128,19 @@ fn wrong_output(trial: &Trial) -> Option<String> {
              {expected} ({wrong} of {of} elements are wrong)"
         )),
     }
+}
+
+/// The first error among the hazards; warnings are for the report.
+fn hazard(program: &Program) -> Option<String> {
+    let found = hazards::find(program);
+    let mut errors = found.iter().filter(|hazard| hazard.severity == Severity::Error);
+    let first = errors.next()?;
+    let more = match errors.count() {
+        0 => String::new(),
+        1 => "; and 1 more".to_owned(),
+        more => format!("; and {more} more"),
+    };
+    Some(format!("{}: {}{more}", first.code, first.message()))
 }
 
 fn missing_work(trial: &Trial) -> Option<String> {

@@ -4,6 +4,8 @@
 //! run took place: the same run gives the same bytes.
 
 use serde::Serialize;
+use trace::Hazard;
+use trace::hazards::{CallAt, Code, Severity};
 
 use crate::exercise::Metric;
 use crate::grade::{Gate, Verdict, score};
@@ -44,8 +46,44 @@ pub(crate) struct Object<'a> {
     floor_ns: Option<u64>,
     serial_ns: Option<u64>,
     hidden_fraction: Option<f64>,
+    hazards: Vec<HazardObject>,
     message: &'a str,
     notes: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+struct HazardObject {
+    code: Code,
+    name: &'static str,
+    severity: Severity,
+    first: Line,
+    second: Line,
+    /// How many times there is this code at these two lines.
+    count: u32,
+    message: String,
+}
+
+/// A line of the student's source; null where a call comes from none.
+#[derive(Debug, Serialize)]
+struct Line {
+    file: Option<String>,
+    line: Option<u32>,
+}
+
+fn hazard(hazard: &Hazard) -> HazardObject {
+    let line = |call: &CallAt| Line {
+        file: call.site.as_ref().map(|site| site.file.clone()),
+        line: call.site.as_ref().map(|site| site.line),
+    };
+    HazardObject {
+        code: hazard.code,
+        name: hazard.code.name(),
+        severity: hazard.severity,
+        first: line(&hazard.first.call),
+        second: line(&hazard.second.call),
+        count: hazard.count,
+        message: hazard.message(),
+    }
 }
 
 /// The object that stands for `report`.
@@ -92,6 +130,7 @@ pub(crate) fn object(report: &Report) -> Object<'_> {
         floor_ns: report.bounds.map(|bounds| bounds.floor_ns),
         serial_ns: report.bounds.map(|bounds| bounds.serial_ns),
         hidden_fraction: report.hidden_fraction,
+        hazards: report.hazards.iter().map(hazard).collect(),
         message: &report.message,
         notes: &report.notes,
     }

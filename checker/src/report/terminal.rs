@@ -7,7 +7,7 @@ use trace::draw::{self, Lanes, Layout, Panel, duration};
 use crate::grade::Verdict;
 use crate::grade::score::{MARGIN, REACH, RULE, shown};
 use crate::print::Style;
-use crate::report::{Chart, Exhibit, Report, Where};
+use crate::report::{Chart, Exhibit, Report, Where, hazard};
 
 /// The report and what belongs to it, as lines of at most `columns` columns where the width is ours
 /// to choose.
@@ -34,6 +34,7 @@ pub(crate) fn text(report: &Report, exhibit: &Exhibit, columns: usize, style: St
             _ = writeln!(text, "{name:<NAME$}{value}");
         }
     }
+    text.push_str(&hazard::text(&report.hazards, &exhibit.sources, style));
     for note in &report.notes {
         _ = writeln!(text, "\nnote: {note}");
     }

@@ -114,6 +114,24 @@ fn a_wrong_output_says_which_element_and_how_many() {
 }
 
 #[test]
+fn a_hazard_fails_although_the_output_is_right() {
+    let (code, verdict, message) = outcome("racy", &[]);
+    assert_eq!((code, verdict), (1, json!(["failed", "hazard", 0.0])));
+    assert_eq!(
+        message,
+        "SWIM-H01: kernel 0 in stream 2 reads memory that the copy to the device in stream 1 writes, \
+         and nothing orders the two (src/lib.rs:4 and src/lib.rs:5); record an event in stream 1 after \
+         line 4, and let stream 2 wait for it before line 5"
+    );
+}
+
+#[test]
+fn a_warning_fails_nothing() {
+    let (code, verdict, _) = outcome("leaning", &[]);
+    assert_eq!((code, verdict), (0, json!(["passed", null, 100.0])));
+}
+
+#[test]
 fn outputs_that_nobody_checked_are_not_right() {
     let (code, verdict, _) = outcome("unchecked", &[]);
     assert_eq!((code, verdict), (1, json!(["failed", "output", 0.0])));

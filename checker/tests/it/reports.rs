@@ -64,6 +64,70 @@ fn a_failed_gate_is_drawn_and_has_no_points() {
 }
 
 #[test]
+fn a_hazard_is_shown_with_both_lines_underlined() {
+    let text = tree().run(&["run", "racy", "--device", "sim"]);
+    let from = text.find("error[SWIM").unwrap_or_else(|| panic!("{text}"));
+    assert_snapshot!(&text[from..], @"
+    error[SWIM-H01]: kernel 0 in stream 2 reads memory that the copy to the device in stream 1 writes, and nothing orders the two
+     --> src/lib.rs:5:9
+      |
+    4 |     _ = copy_in;
+      |         ------- the copy to the device in stream 1 writes here
+    5 |     _ = compute;
+      |         ^^^^^^^ kernel 0 in stream 2 reads here
+      |
+      = help: record an event in stream 1 after line 4, and let stream 2 wait for it before line 5
+
+    failed: gate `hazard`: SWIM-H01: kernel 0 in stream 2 reads memory that the copy to the device in stream 1 writes, and nothing orders the two (src/lib.rs:4 and src/lib.rs:5); record an event in stream 1 after line 4, and let stream 2 wait for it before line 5
+
+    next: look at the timeline
+    ");
+}
+
+#[test]
+fn a_hazard_whose_lines_are_not_there_is_shown_by_its_places() {
+    let text = tree().run(&["run", "leaning", "--device", "sim"]);
+    let from = text.find("warning[SWIM").unwrap_or_else(|| panic!("{text}"));
+    assert_snapshot!(&text[from..], @"
+    warning[SWIM-H06]: kernel 0 in stream 2 reads memory that the copy to the device in stream 1 writes, in an order that nothing promises
+     |
+     = note: src/lib.rs:4: the copy to the device in stream 1 writes here
+     = note: src/lib.rs:5: kernel 0 in stream 2 reads here
+     = note: the module load at step 5 was seen to wait for the device, but no documentation promises that it does
+     = help: record an event in stream 1 after line 4, and let stream 2 wait for it before line 5
+
+    passed: score 100.0, and 80 is enough
+
+    next: go on
+    ");
+}
+
+#[test]
+fn the_object_has_every_hazard() {
+    let (_, object) = tree().json(&["run", "racy", "--device", "sim"]);
+    let hazards = serde_json::to_string_pretty(&object["hazards"]).expect("plain data");
+    assert_snapshot!(hazards, @r#"
+    [
+      {
+        "code": "SWIM-H01",
+        "count": 1,
+        "first": {
+          "file": "src/lib.rs",
+          "line": 4
+        },
+        "message": "kernel 0 in stream 2 reads memory that the copy to the device in stream 1 writes, and nothing orders the two (src/lib.rs:4 and src/lib.rs:5); record an event in stream 1 after line 4, and let stream 2 wait for it before line 5",
+        "name": "read-after-write",
+        "second": {
+          "file": "src/lib.rs",
+          "line": 5
+        },
+        "severity": "error"
+      }
+    ]
+    "#);
+}
+
+#[test]
 fn the_object_has_every_key() {
     let output = tree().checker(&["run", "swift", "--device", "sim", "--json"]).output();
     assert_snapshot!(String::from_utf8_lossy(&output.expect("it starts").stdout), @r#"
@@ -91,6 +155,7 @@ fn the_object_has_every_key() {
       "floor_ns": 1000000,
       "serial_ns": 3000000,
       "hidden_fraction": 0.5,
+      "hazards": [],
       "message": "score 100.0, and 80 is enough",
       "notes": []
     }
@@ -117,6 +182,7 @@ fn the_object_of_a_failure_has_the_same_keys() {
         "floor_ns",
         "serial_ns",
         "hidden_fraction",
+        "hazards",
         "message",
     ] {
         assert!(all.iter().any(|k| k == key), "{key}");

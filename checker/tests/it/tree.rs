@@ -6,7 +6,10 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use trace::metrics::Bounds;
-use trace::program::{Call, Step, StreamId};
+use trace::program::{
+    Access, AccessKind, BlockId, Call, KernelId, Launch, Mode, Place, Range, Site, Step, StreamId,
+    StreamKind,
+};
 use trace::record::{DeviceState, Output as Outputs, Shortfall, Trial};
 use trace::timeline::{HostMemory, HostSpan, Interval, Origin, Span, SpanKind};
 use trace::{Program, Record, Timeline, record};
@@ -46,7 +49,19 @@ const EXERCISES: &[(&str, &str)] = &[
     ("25_connects", CONNECTS),
     ("26_unrecorded", "pub fn solve() { lab::hand_over(\"swift\") }"),
     ("27_undermined", "pub fn solve() { foundation::nothing() }"),
+    ("28_racy", RACY),
+    ("29_leaning", "pub fn solve() { lab::hand_over(\"leaning\") }"),
 ];
+
+/// Its record says that lines 4 and 5 copy and map.
+const RACY: &str = r#"
+pub fn solve() {
+    let (copy_in, compute) = ("stream 1", "stream 2");
+    _ = copy_in;
+    _ = compute;
+    lab::hand_over("racy")
+}
+"#;
 
 const FLOODS: &str = r#"
 pub fn solve() {
@@ -330,6 +345,11 @@ impl Tree {
         newer.version = record::VERSION + 1;
         self.json_file("records/newer.json", &newer);
         self.file("records/garbled.json", "{\"version\":1,\"program\":");
+        let mut racy = record_of(trial(1_050_000));
+        racy.program = racy_program(&[]);
+        self.json_file("records/racy.json", &racy);
+        racy.program = racy_program(&[Call::ModuleLoad]);
+        self.json_file("records/leaning.json", &racy);
         let engine = |name: &str, ns| Trial {
             name: name.to_owned(),
             bounds: None,
@@ -440,6 +460,49 @@ pub(crate) fn program(ns: u64) -> Program {
     for call in [Call::RegionBegin, Call::HostWork { ns }, Call::RegionEnd] {
         program.steps.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0 });
     }
+    program
+}
+
+/// A kernel that does not wait for the copy of its data, and what the host calls between the two.
+fn racy_program(between: &[Call]) -> Program {
+    let mut program = Program::new(1);
+    let file = "src/lib.rs".to_owned();
+    program.sites = [4, 5].map(|line| Site { file: file.clone(), line, column: Some(9) }).to_vec();
+    let mut push = |call, site| {
+        program.steps.push(Step { call, site, thread: 0, gap_ns: 0, result: 0 });
+    };
+    let [upload, compute] = [2, 3].map(StreamId);
+    for stream in [upload, compute] {
+        push(Call::StreamCreate { stream, kind: StreamKind::NonBlocking, priority: 0 }, None);
+    }
+    let range = Range { block: BlockId(0), offset: 0, bytes: 64 };
+    push(Call::Alloc { block: range.block, bytes: 64 }, None);
+    push(Call::RegionBegin, None);
+    push(
+        Call::Copy {
+            stream: upload,
+            mode: Mode::Asynchronous,
+            source: Place::Pageable,
+            target: Place::Device(range),
+            bytes: 64,
+        },
+        Some(0),
+    );
+    between.iter().for_each(|call| push(call.clone(), None));
+    push(
+        Call::Launch(Launch {
+            kernel: KernelId(0),
+            stream: compute,
+            grid: [1; 3],
+            block: [1; 3],
+            shared_bytes: 0,
+            units: 1,
+            bytes: 1,
+            accesses: vec![Access { kind: AccessKind::Read, range }],
+        }),
+        Some(1),
+    );
+    push(Call::RegionEnd, None);
     program
 }
 

@@ -14,12 +14,14 @@
 //! | [`version`] | refusing a JSON form of another version |
 //! | [`lab`] | what the lab asks of the driver beside the driver API |
 //! | [`metrics`] | busy time, hidden fraction, exposed copy, idle, overlap efficiency |
+//! | [`hazards`] | uses of the same memory that nothing orders |
 //! | [`draw`] | one layout, drawn as SVG or for a terminal |
 //!
 //! The JSON form of each is versioned and described by the schemas in `checker/trace/schema`; a test
 //! keeps them equal to these types.
 
 pub mod draw;
+pub mod hazards;
 pub mod lab;
 pub mod metrics;
 pub mod program;
@@ -31,6 +33,7 @@ pub mod version;
 #[cfg(test)]
 mod schema;
 
+pub use hazards::Hazard;
 pub use metrics::Metrics;
 pub use program::Program;
 pub use record::Record;

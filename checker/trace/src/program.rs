@@ -260,6 +260,12 @@ pub enum Call {
     RegionBegin,
     /// The measured region ends.
     RegionEnd,
+    /// `CUDA_DEVICE_MAX_CONNECTIONS`, where it was set to something else than its default of 8: how many
+    /// work queues lead from the host to each engine. It comes before all other calls.
+    Connections {
+        /// From 1 to 32.
+        count: u32,
+    },
     /// Work of the host that the program declares, in ns.
     HostWork {
         /// How long it takes.

@@ -76,6 +76,7 @@ fn every_call() -> Vec<Call> {
     vec![
         Call::RegionBegin,
         Call::RegionEnd,
+        Call::Connections { count: 1 },
         Call::HostWork { ns: 5 },
         Call::StreamCreate { stream, kind: StreamKind::Blocking, priority: 0 },
         Call::StreamCreate { stream, kind: StreamKind::NonBlocking, priority: -5 },

@@ -24,10 +24,14 @@ const LONGEST_REPLY: usize = 64 << 10;
 /// The library's extension symbols.
 #[derive(Clone, Copy)]
 struct Extension {
-    call: unsafe extern "C" fn(*const u8, usize, *mut u8, usize) -> isize,
-    device_memory: unsafe extern "C" fn() -> RawFd,
-    serve: unsafe extern "C" fn(RawFd) -> i32,
+    call: Call,
+    device_memory: DeviceMemory,
+    serve: Serve,
 }
+
+type Call = unsafe extern "C" fn(*const u8, usize, *mut u8, usize) -> isize;
+type DeviceMemory = unsafe extern "C" fn() -> RawFd;
+type Serve = unsafe extern "C" fn(RawFd) -> i32;
 
 static EXTENSION: OnceLock<Extension> = OnceLock::new();
 
@@ -92,9 +96,9 @@ fn open(path: &Path) -> std::result::Result<Extension, String> {
             return Err(format!("it is stale: build {found}, but this program needs {BUILD_ID}"));
         }
         Ok(Extension {
-            call: std::mem::transmute::<*mut libc::c_void, _>(call),
-            device_memory: std::mem::transmute::<*mut libc::c_void, _>(device_memory),
-            serve: std::mem::transmute::<*mut libc::c_void, _>(serve),
+            call: std::mem::transmute::<*mut libc::c_void, Call>(call),
+            device_memory: std::mem::transmute::<*mut libc::c_void, DeviceMemory>(device_memory),
+            serve: std::mem::transmute::<*mut libc::c_void, Serve>(serve),
         })
     }
 }

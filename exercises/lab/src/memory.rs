@@ -30,10 +30,11 @@ impl HostBlock {
     pub fn new(context: &Arc<CudaContext>, memory: HostMemory, elements: usize) -> Result<Self> {
         Ok(Self(match memory {
             HostMemory::Pageable => Kind::Pageable(vec![0; elements]),
-            // Flags 0: the default of cudarc is write-combined memory, which is slow to read.
-            // SAFETY: the lab writes every word before the host reads any.
             HostMemory::Pinned => {
-                Kind::Pinned(unsafe { context.alloc_pinned_with_flags(elements, 0)? })
+                // Flags 0: the default of cudarc is write-combined memory, which is slow to read.
+                // SAFETY: the lab writes every word before the host reads any.
+                let words = unsafe { context.alloc_pinned_with_flags(elements, 0)? };
+                Kind::Pinned(words)
             }
         }))
     }

@@ -118,6 +118,7 @@ impl Numbers {
             }
             Call::RegionBegin
             | Call::RegionEnd
+            | Call::Connections { .. }
             | Call::HostWork { .. }
             | Call::ContextSynchronize
             | Call::ModuleLoad

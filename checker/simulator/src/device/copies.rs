@@ -1,13 +1,13 @@
 //! Copy engines between host and device.
 //!
 //! An engine works on one copy at a time. It is not first come, first served over streams: when a copy
-//! ends and the next operation of the same stream is a copy for this engine too, the engine stays
-//! (measured on an H200 with CUPTI: 16 chunks issued breadth-first over 4 streams). Otherwise it
-//! takes the copy that has been ready longest. While both engines work, both are slower.
+//! ends and the next operation of the same work queue is a copy that is ready, the engine stays with
+//! the queue (measured on an H200 with CUPTI: 16 chunks issued breadth-first over 4 streams, each of
+//! which has a queue to itself). Otherwise it takes the copy that has been ready longest. While both
+//! engines work, both are slower.
 
 use std::collections::BTreeSet;
 
-use trace::program::StreamId;
 use trace::timeline::SpanKind;
 
 use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work};
@@ -31,11 +31,11 @@ impl Direction {
 pub(super) struct Engine {
     active: Option<Transfer>,
     waiting: BTreeSet<(u64, OperationId)>,
-    /// The stream that it served last.
-    stream: Option<StreamId>,
-    /// It is held for this copy, which follows in the same stream and is about to be ready.
+    /// The work queue that it served last.
+    queue: Option<usize>,
+    /// It is held for this copy, which follows in the same queue and is about to be ready.
     held_for: Option<OperationId>,
-    /// The copy of this engine that is ending right now lets its stream go on.
+    /// The copy of this engine that is ending right now lets its queue go on.
     ending: bool,
     generation: u32,
 }
@@ -52,21 +52,21 @@ struct Transfer {
 }
 
 impl Device {
-    fn engine_of(&self, direction: Direction) -> usize {
+    pub(super) fn engine_of(&self, direction: Direction) -> usize {
         match direction {
             Direction::DeviceToHost if self.profile.chip.copy_engines.value >= 2 => 1,
             _ => 0,
         }
     }
 
-    /// Called when a copy's turn in its stream has come: its engine stays with the stream if that is
-    /// the stream it has just served.
+    /// Called when a copy is issued: its engine stays with the queue if that is the queue it has just
+    /// served.
     pub(super) fn keep_engine(&mut self, id: OperationId, direction: Direction, ready: u64) {
-        let stream = self.operations[id as usize].stream;
+        let queue = self.queue_of(id);
         let soon = self.now + self.profile.gaps.copy_ns.value;
         let index = self.engine_of(direction);
         let engine = &mut self.engines[index];
-        if engine.ending && engine.stream == Some(stream) && ready <= soon {
+        if engine.ending && engine.queue == queue && ready <= soon && engine.held_for.is_none() {
             engine.held_for = Some(id);
         }
     }
@@ -83,23 +83,29 @@ impl Device {
     }
 
     fn start_transfer(&mut self, index: usize, effects: &mut impl Effects) {
-        let engine = &mut self.engines[index];
+        let engine = &self.engines[index];
         if engine.active.is_some() {
             return;
         }
-        let next = match engine.held_for {
-            Some(held) => engine.waiting.iter().copied().find(|&(_, id)| id == held),
-            None => engine.waiting.first().copied(),
+        // A queue keeps the order of issue, so what has been waiting goes before what is about to be.
+        let waiting = || engine.waiting.iter().copied();
+        let of_queue = waiting().filter(|&(_, id)| self.queue_of(id) == engine.queue);
+        let next = match (of_queue.min_by_key(|&(_, id)| id), engine.held_for) {
+            (Some(next), _) => Some(next),
+            (None, Some(_)) => None,
+            (None, None) => engine.waiting.first().copied(),
         };
         let Some(next) = next else { return };
+        let id = next.1;
+        let queue = self.queue_of(id);
+        let engine = &mut self.engines[index];
         engine.waiting.remove(&next);
         engine.held_for = None;
-        let id = next.1;
         let operation = &self.operations[id as usize];
         let Work::Transfer { direction, ns, .. } = operation.work else {
             unreachable!("only transfers wait for a copy engine")
         };
-        engine.stream = Some(operation.stream);
+        engine.queue = queue;
         engine.active = Some(Transfer {
             id,
             direction,

@@ -7,7 +7,9 @@
 use trace::program::{Call, Direction, Launch, Mode, Place, StreamId, StreamKind, Timing};
 use trace::timeline::{HostMemory, HostSpan, Interval, SpanKind};
 
-use super::{Device, Effects, FULL_SPEED, OperationId, State, Stream, Work, blocks, copies};
+use super::{
+    Device, Effects, FULL_SPEED, OperationId, State, Stream, Work, blocks, copies, queues,
+};
 
 /// One MiB, the unit of the costs of page-locked allocation.
 const MIB: u64 = 1 << 20;
@@ -66,14 +68,22 @@ impl Device {
     /// The host makes a call, which `step` stands for in spans and effects. The call must be valid:
     /// streams, events and kernels that exist.
     pub fn call(&mut self, step: u32, call: &Call, effects: &mut impl Effects) -> Answer {
-        let start = self.host_ns;
-        self.run_until(start, effects);
+        let asked = self.host_ns;
+        self.run_until(asked, effects);
+        // A stream that is full holds the call until one of its operations starts.
+        let start = queued_in(call).map_or(asked, |stream| self.room_in(stream, asked, effects));
         let mut answer = Answer { yes: true, elapsed_ns: None };
         let host = &self.profile.host;
         let (cost, wait) = match call {
             // A region begins on an idle device.
             Call::RegionBegin => (0, Wait::All),
             Call::RegionEnd => (0, Wait::None),
+            Call::Connections { count } => {
+                if self.operations.is_empty() {
+                    self.connections = queues::Queues::new(*count);
+                }
+                (0, Wait::None)
+            }
             Call::HostWork { ns } => (*ns, Wait::None),
 
             Call::StreamCreate { stream, kind, priority } => {
@@ -210,7 +220,7 @@ impl Device {
         };
 
         let mut end = start + cost;
-        let mut blocked_ns = 0;
+        let mut blocked_ns = start - asked;
         let held_until = match wait {
             Wait::None => None,
             Wait::Operation { id, held_ns } => {
@@ -226,12 +236,12 @@ impl Device {
             && freed > end
             && held_until > Some(start)
         {
-            blocked_ns = freed - end;
+            blocked_ns += freed - end;
             end = freed;
         }
         self.host_ns = end;
         self.run_until(end, effects);
-        self.timeline.host.push(HostSpan { step, start_ns: start, end_ns: end, blocked_ns });
+        self.timeline.host.push(HostSpan { step, start_ns: asked, end_ns: end, blocked_ns });
         match call {
             Call::RegionBegin => self.region_start = Some(end),
             Call::RegionEnd => {
@@ -247,12 +257,19 @@ impl Device {
     pub fn run_to_idle(&mut self, effects: &mut impl Effects) {
         self.work_off_ends(effects);
         while self.unfinished > 0 {
-            let (at, event) = self.queue.pop().map(|next| (next.0.0, next.0.2)).expect(
-                "unfinished operations have an event ahead: what they wait for was queued before them",
-            );
-            self.now = at;
-            self.handle(event, effects);
+            self.next_event(effects);
         }
+    }
+
+    /// When the stream has room for another operation, from `asked` on. Works off events until then.
+    fn room_in(&mut self, stream: StreamId, asked: u64, effects: &mut impl Effects) -> u64 {
+        let depth = self.profile.chip.queue_depth.value.max(1);
+        let mut room = asked;
+        while self.streams[stream.0 as usize].waiting >= depth {
+            self.next_event(effects);
+            room = self.now;
+        }
+        room.max(asked)
     }
 
     fn queue_work(
@@ -363,7 +380,7 @@ impl Device {
     }
 
     fn create_stream(&mut self, stream: StreamId, kind: StreamKind, priority: i32) {
-        let new = Stream { blocking: kind == StreamKind::Blocking, priority, tail: None };
+        let new = Stream::new(kind == StreamKind::Blocking, priority);
         let index = stream.0 as usize;
         if self.streams.len() <= index {
             self.streams.resize(index + 1, new);
@@ -399,6 +416,20 @@ impl Device {
 
     fn has_ended(&self, id: OperationId) -> bool {
         self.operations[id as usize].state == State::Done
+    }
+}
+
+/// The stream in which a call queues an operation that takes up room there. Records, waits and
+/// stream-ordered allocation are taken to need none; copies between two places of the host are not
+/// queued at all.
+fn queued_in(call: &Call) -> Option<StreamId> {
+    match call {
+        Call::Copy { .. } if call.direction() == Some(Direction::HostToHost) => None,
+        Call::Launch(Launch { stream, .. })
+        | Call::Copy { stream, .. }
+        | Call::Memset { stream, .. }
+        | Call::HostFunction { stream } => Some(*stream),
+        _ => None,
     }
 }
 

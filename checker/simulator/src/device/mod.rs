@@ -3,12 +3,13 @@
 //! It takes the calls of a [`Program`](trace::Program) one by one and knows neither memory contents nor
 //! handles, so a recorded program can be run through it again. Operations form a graph: each waits for
 //! the one before it in its stream, for what its stream was told to wait for, and for the barrier of
-//! the default stream; then for an engine. Device events up to the host's clock are worked off before
+//! the default stream; then for its turn in a work queue; then for an engine. Device events up to the host's clock are worked off before
 //! each call, so what an engine picks depends only on what had been queued by then.
 
 mod blocks;
 mod copies;
 mod host;
+mod queues;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -19,6 +20,7 @@ use trace::timeline::{HostMemory, Origin, Span, SpanKind, Timeline};
 use crate::profile::Profile;
 
 pub use host::{Answer, Wait};
+pub use queues::{DEFAULT_CONNECTIONS, MOST_CONNECTIONS};
 
 /// Speeds are counted in millionths of the speed alone.
 const FULL_SPEED: u64 = 1_000_000;
@@ -167,6 +169,14 @@ struct Stream {
     blocking: bool,
     priority: i32,
     tail: Option<OperationId>,
+    /// Operations that have not started, without markers.
+    waiting: u64,
+}
+
+impl Stream {
+    fn new(blocking: bool, priority: i32) -> Self {
+        Self { blocking, priority, tail: None, waiting: 0 }
+    }
 }
 
 #[derive(Clone, Default)]
@@ -195,6 +205,7 @@ pub struct Device {
     /// Sizes of page-locked blocks, which cost by size to free.
     pinned: BTreeMap<BlockId, u64>,
     kernels: Vec<KernelFacts>,
+    connections: queues::Queues,
     engines: [copies::Engine; 2],
     pool: blocks::Pool,
     /// Copies inside device memory wait here for one another.
@@ -212,7 +223,7 @@ impl Device {
     /// An idle device at time 0.
     pub fn new(profile: Profile, schedule: Schedule) -> Self {
         let pool = blocks::Pool::new(&profile);
-        let default_stream = Stream { blocking: true, priority: 0, tail: None };
+        let default_stream = Stream::new(true, 0);
         let timeline = Timeline::new(Origin::Simulated { profile: profile.name.clone() });
         Self {
             schedule,
@@ -229,6 +240,7 @@ impl Device {
             timed_events: BTreeSet::new(),
             pinned: BTreeMap::new(),
             kernels: Vec::new(),
+            connections: queues::Queues::new(DEFAULT_CONNECTIONS),
             engines: Default::default(),
             pool,
             memory_waiting: BTreeSet::new(),
@@ -292,6 +304,9 @@ impl Device {
         });
         self.unfinished += 1;
         let index = stream.0 as usize;
+        if !matches!(work, Work::Marker) {
+            self.streams[index].waiting += 1;
+        }
         if let Some(tail) = self.streams[index].tail {
             self.depend(tail, id);
         }
@@ -312,9 +327,7 @@ impl Device {
             self.depend(barrier, id);
         }
         self.streams[index].tail = Some(id);
-        if self.operations[id as usize].pending == 0 {
-            self.release(id);
-        }
+        self.enqueue(id);
         id
     }
 
@@ -348,7 +361,7 @@ impl Device {
         operation.not_before = operation.not_before.max(end_ns + gap);
     }
 
-    /// Nothing holds the operation back any more but time and engines.
+    /// Nothing holds the operation back any more but time and engines: it has left its work queue.
     fn release(&mut self, id: OperationId) {
         let operation = &self.operations[id as usize];
         let ready = operation.not_before.max(self.now);
@@ -385,11 +398,17 @@ impl Device {
     fn run_to_end_of(&mut self, id: OperationId, effects: &mut impl Effects) {
         self.work_off_ends(effects);
         while self.operations[id as usize].state != State::Done {
-            let Reverse((at, _, event)) =
-                self.queue.pop().expect("an unfinished operation has an event ahead");
-            self.now = at;
-            self.handle(event, effects);
+            self.next_event(effects);
         }
+    }
+
+    /// Works off the next event. There is one while an operation is unfinished: all that an operation
+    /// waits for was queued before it.
+    fn next_event(&mut self, effects: &mut impl Effects) {
+        let Reverse((at, _, event)) =
+            self.queue.pop().expect("an unfinished operation has an event ahead");
+        self.now = at;
+        self.handle(event, effects);
     }
 
     fn handle(&mut self, event: Event, effects: &mut impl Effects) {
@@ -440,6 +459,7 @@ impl Device {
     fn begin(&mut self, id: OperationId, effects: &mut impl Effects) {
         let operation = &mut self.operations[id as usize];
         operation.start_ns = self.now;
+        self.streams[operation.stream.0 as usize].waiting -= 1;
         effects.start(operation.step);
     }
 
@@ -470,7 +490,7 @@ impl Device {
                 edge = next;
             }
             for id in freed.into_iter().rev() {
-                self.release(id);
+                self.ready_to_issue(id);
             }
         }
     }

@@ -73,6 +73,10 @@ pub enum Command {
     Lab(lab::Request),
     /// What the device says about itself.
     DeviceFacts,
+    /// `CUDA_DEVICE_MAX_CONNECTIONS` of the student's process.
+    Connections {
+        count: u32,
+    },
 
     StreamCreate {
         kind: StreamKind,

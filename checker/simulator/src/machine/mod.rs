@@ -20,7 +20,7 @@ pub use library::{Kernel, KernelAccess, KernelWork, Library, Task, Twin};
 pub use names::Names;
 pub use region::{POISON, check_outputs, shortfalls, speeds};
 
-use crate::device::{Answer, Device, Schedule};
+use crate::device::{Answer, DEFAULT_CONNECTIONS, Device, MOST_CONNECTIONS, Schedule};
 use crate::profile::Profile;
 use data::{Movement, Store, World};
 
@@ -120,6 +120,14 @@ impl Machine {
             Command::Lab(asked) => return Ok(Reply::Lab(self.lab(asked, site, host))),
             Command::DeviceFacts => {
                 return Ok(Reply::Device(DeviceFacts::of(self.device.profile())));
+            }
+            // The default is not worth a word, and later it would change nothing.
+            Command::Connections { count } => {
+                let count = (*count).clamp(1, MOST_CONNECTIONS);
+                if count != DEFAULT_CONNECTIONS && self.program.steps.is_empty() {
+                    self.make(Call::Connections { count }, site, host);
+                }
+                return Ok(Reply::Done);
             }
             Command::StreamFacts { stream } => {
                 let (kind, priority) = self.names.stream_facts(*stream)?;

@@ -1,7 +1,7 @@
 //! What holds the host, and what holds a stream: rows measured on an H200.
 
 use trace::program::StreamKind::{Blocking, NonBlocking};
-use trace::program::{BlockId, Call, StreamId, StreamKind};
+use trace::program::{BlockId, Call, EventId, StreamId, StreamKind};
 
 use crate::program::*;
 
@@ -114,4 +114,56 @@ fn a_wait_for_an_event_that_was_never_recorded_is_none() {
     let timeline = script.run();
     assert!(span(&timeline, b).start_ns < span(&timeline, a).end_ns);
     assert!(span(&timeline, c).start_ns >= span(&timeline, a).end_ns);
+}
+
+#[test]
+fn a_stream_holds_1022_launches_and_blocks_the_next_until_one_starts() {
+    let mut script = Script::new();
+    let (busy, other) = (script.stream(NonBlocking), script.stream(NonBlocking));
+    let long = script.kernel(busy, 1, 10_000);
+    // The device sees the first a little after the call: until then it has not started either.
+    script.call(Call::HostWork { ns: 100_000 });
+    let queued: Vec<u32> = (0..1022).map(|_| script.kernel(busy, 1, 1)).collect();
+    let elsewhere = script.kernel(other, 1, 1);
+    let blocked = script.kernel(busy, 1, 1);
+    let next = script.kernel(busy, 1, 1);
+    script.synchronize();
+    let timeline = script.run();
+    for step in queued.iter().chain([&elsewhere]) {
+        assert!(host_ns(&timeline, *step) < 5_000, "launch {step} blocked");
+    }
+    let call = |step| timeline.host.iter().find(|call| call.step == step).unwrap();
+    let first = span(&timeline, queued[0]).start_ns;
+    assert!(first >= span(&timeline, long).end_ns);
+    assert_eq!(call(blocked).end_ns, first + 2_600);
+    assert_eq!(call(blocked).blocked_ns, first - call(blocked).start_ns);
+    // Another one leaves while the host is still busy with the launch, or soon afterwards.
+    assert!(host_ns(&timeline, next) < 20_000);
+}
+
+#[test]
+fn copies_memsets_and_host_functions_fill_a_stream_and_markers_do_not() {
+    let range = trace::program::Range { block: BlockId(90), offset: 0, bytes: 4096 };
+    let mode = trace::program::Mode::Asynchronous;
+    let blocks = |fill: &dyn Fn(&mut Script, StreamId, EventId)| {
+        let mut script = Script::new();
+        let stream = script.stream(NonBlocking);
+        let event = script.event();
+        script.kernel(stream, 1, 50_000);
+        script.call(Call::HostWork { ns: 100_000 });
+        for _ in 0..1022 {
+            fill(&mut script, stream, event);
+        }
+        let last = script.kernel(stream, 1, 1);
+        script.synchronize();
+        host_ns(&script.run(), last) > 1_000_000
+    };
+    assert!(blocks(&|s, stream, _| _ = s.copy(stream, Way::Up(Host::Pinned), 4096)));
+    assert!(blocks(&|s, stream, _| _ = s.call(Call::Memset { stream, mode, target: range })));
+    assert!(blocks(&|s, stream, _| _ = s.call(Call::HostFunction { stream })));
+    assert!(!blocks(&|s, stream, event| _ = s.record(event, stream)));
+    assert!(!blocks(&|s, stream, event| {
+        s.record(event, stream);
+        s.wait(stream, event);
+    }));
 }

@@ -5,8 +5,8 @@ use trace::program::StreamKind::NonBlocking;
 use crate::program::*;
 
 /// 256 MiB up, mapped for 6 ms in all, and down again, in 16 chunks over some streams.
-fn pipeline(streams: usize, breadth_first: bool) -> f64 {
-    let mut script = Script::new();
+fn pipeline(streams: usize, breadth_first: bool, connections: Option<u32>) -> f64 {
+    let mut script = connections.map_or_else(Script::new, Script::with_connections);
     let streams: Vec<_> = (0..streams).map(|_| script.stream(NonBlocking)).collect();
     script.call(trace::program::Call::RegionBegin);
     let stream = |chunk: usize| streams[chunk % streams.len()];
@@ -43,13 +43,91 @@ fn six_pipelines_take_what_they_took_on_an_h200() {
         (8, false, 6.55),
     ];
     for (streams, breadth_first, ms) in measured {
-        let simulated = pipeline(streams, breadth_first);
+        let simulated = pipeline(streams, breadth_first, None);
         let off = (simulated - ms).abs() / ms;
         assert!(
             off < 0.08,
             "{streams} streams, breadth first {breadth_first}: {simulated} ms, not {ms} ms"
         );
     }
+}
+
+#[test]
+fn work_queues_hold_back_what_is_behind_the_wrong_order() {
+    // Measured as above, with `CUDA_DEVICE_MAX_CONNECTIONS`.
+    let measured = [
+        (1, false, 6.57),
+        (1, true, 13.95),
+        (8, false, 6.54),
+        (8, true, 8.63),
+        (32, false, 6.54),
+        (32, true, 8.63),
+    ];
+    for (connections, breadth_first, ms) in measured {
+        let simulated = pipeline(4, breadth_first, Some(connections));
+        let off = (simulated - ms).abs() / ms;
+        assert!(
+            off < 0.05,
+            "{connections} connections, breadth first {breadth_first}: {simulated} ms, not {ms} ms"
+        );
+    }
+}
+
+#[test]
+fn a_kernel_that_waits_holds_back_another_streams_kernel_in_the_same_queue() {
+    let held = |connections| {
+        let mut script = Script::with_connections(connections);
+        let (first, second) = (script.stream(NonBlocking), script.stream(NonBlocking));
+        let copy = script.copy(first, Way::Up(Host::Pinned), 64 * MIB);
+        script.kernel(first, 1, 10);
+        let free = script.kernel(second, 1, 10);
+        script.synchronize();
+        let timeline = script.run();
+        span(&timeline, free).start_ns >= span(&timeline, copy).end_ns
+    };
+    assert!(held(1));
+    assert!(!held(2));
+}
+
+#[test]
+fn streams_share_the_queues_in_the_order_of_their_creation() {
+    // With 8 queues the ninth stream shares with the first, and with no other.
+    for other in 1..=16 {
+        let mut script = Script::new();
+        let streams: Vec<_> = (0..=other).map(|_| script.stream(NonBlocking)).collect();
+        let copy = script.copy(streams[0], Way::Up(Host::Pinned), 64 * MIB);
+        script.kernel(streams[0], 1, 10);
+        let free = script.kernel(streams[other], 1, 10);
+        script.synchronize();
+        let timeline = script.run();
+        let held = span(&timeline, free).start_ns >= span(&timeline, copy).end_ns;
+        assert_eq!(held, other % 8 == 0, "stream {other}");
+    }
+}
+
+#[test]
+fn kernels_of_two_streams_in_one_queue_run_side_by_side() {
+    let mut script = Script::with_connections(1);
+    let (first, second) = (script.stream(NonBlocking), script.stream(NonBlocking));
+    let a = script.kernel(first, 1, 1000);
+    let b = script.kernel(second, 1, 1000);
+    script.synchronize();
+    let timeline = script.run();
+    assert!(span(&timeline, b).start_ns < span(&timeline, a).end_ns);
+}
+
+#[test]
+fn copies_in_one_queue_keep_the_order_in_which_they_were_asked_for() {
+    let mut script = Script::with_connections(1);
+    let (first, second) = (script.stream(NonBlocking), script.stream(NonBlocking));
+    let steps: Vec<u32> = (0..6)
+        .map(|i| {
+            script.copy(if i % 2 == 0 { first } else { second }, Way::Up(Host::Pinned), 16 * MIB)
+        })
+        .collect();
+    script.synchronize();
+    let order: Vec<u32> = script.run().spans.iter().map(|span| span.step).collect();
+    assert_eq!(order, steps);
 }
 
 #[test]

@@ -36,12 +36,19 @@ pub(crate) fn h200() -> Profile {
 
 impl Script {
     pub(crate) fn new() -> Self {
-        let mut script = Self {
-            program: Program::new(1),
-            streams: StreamId::FIRST_CREATED,
-            events: 0,
-            blocks: 0,
-        };
+        Self::from(Program::new(1))
+    }
+
+    /// On a device that was opened with this many work queues.
+    pub(crate) fn with_connections(count: u32) -> Self {
+        let mut program = Program::new(1);
+        let call = Call::Connections { count };
+        program.steps.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0 });
+        Self::from(program)
+    }
+
+    fn from(program: Program) -> Self {
+        let mut script = Self { program, streams: StreamId::FIRST_CREATED, events: 0, blocks: 0 };
         script.call(Call::FunctionGet {
             kernel: MAP,
             name: "map_a".to_owned(),

@@ -23,7 +23,7 @@ impl Dice {
 /// A random program, and its waits: which step must not start before which others have ended.
 fn random(seed: u64) -> (Script, Vec<(u32, u32)>, TaskWork) {
     let mut dice = Dice(seed);
-    let mut script = Script::new();
+    let mut script = Script::with_connections(1 + (seed % 9) as u32);
     let mut streams = vec![StreamId::LEGACY];
     for _ in 0..1 + dice.below(4) {
         let kind = if dice.below(3) == 0 { StreamKind::Blocking } else { StreamKind::NonBlocking };

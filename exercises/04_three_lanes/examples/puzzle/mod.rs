@@ -7,28 +7,28 @@ use lab::matmul::Matmul;
 use lab::{HostBlock, HostMemory, Lab, Result};
 
 /// Products of two matrices of 1024 by 1024, on the first stream.
-pub const MATMULS: usize = 1000;
+pub(crate) const MATMULS: usize = 1000;
 /// Tensors that go each way.
 const TENSORS: usize = 100;
 /// Elements of a tensor: 4 MiB.
 const ELEMENTS: usize = 1024 * 1024;
 
 /// The puzzle's tensors and streams.
-pub struct Puzzle {
-    pub s1: Arc<CudaStream>,
-    pub s2: Arc<CudaStream>,
-    pub s3: Arc<CudaStream>,
-    pub matmul: Matmul,
+pub(crate) struct Puzzle {
+    pub(crate) s1: Arc<CudaStream>,
+    pub(crate) s2: Arc<CudaStream>,
+    pub(crate) s3: Arc<CudaStream>,
+    pub(crate) matmul: Matmul,
     /// Tensors on the device, and where on the host each goes.
-    pub down: Vec<(CudaSlice<u32>, HostBlock)>,
+    pub(crate) down: Vec<(CudaSlice<u32>, HostBlock)>,
     /// Tensors on the host, and where on the device each goes.
-    pub up: Vec<(HostBlock, CudaSlice<u32>)>,
+    pub(crate) up: Vec<(HostBlock, CudaSlice<u32>)>,
 }
 
 impl Puzzle {
     /// Allocates everything: `output` is the memory that tensors from the device arrive in, `source`
     /// the memory that tensors for the device start from.
-    pub fn new(lab: &Lab, output: HostMemory, source: HostMemory) -> Result<Self> {
+    pub(crate) fn new(lab: &Lab, output: HostMemory, source: HostMemory) -> Result<Self> {
         let context = lab.context();
         let stream = context.default_stream();
         let elements = lab.elements(ELEMENTS);

@@ -5,6 +5,7 @@
 
 mod cases;
 mod lines;
+mod order;
 mod refusals;
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -22,7 +23,7 @@ const CASE: &str = "SWIM_TEST_CASE";
 const SERVE: &str = "SWIM_TEST_SERVE";
 
 fn all() -> Vec<Case> {
-    [cases::CASES, lines::CASES, refusals::CASES].concat()
+    [cases::CASES, lines::CASES, order::CASES, refusals::CASES].concat()
 }
 
 fn main() -> ExitCode {

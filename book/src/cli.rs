@@ -1,0 +1,125 @@
+//! The command line.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+
+use crate::step::{self, Step};
+use crate::{proof, records, regenerate, serve, site};
+
+/// Builds, proofs and serves the book.
+#[derive(Debug, Parser)]
+#[command(name = "book", version, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Build the book into target/book
+    Build,
+    /// Serve the book on this machine, and build it again when a file changes
+    Serve {
+        /// The port
+        #[arg(long, default_value_t = 3000)]
+        port: u16,
+    },
+    /// Build the book and check everything that can be checked
+    Proof,
+    /// Run the programs behind the simulated figures again
+    Figures,
+    /// Run as a preprocessor of stock mdBook: the book comes and goes as JSON
+    Preprocess {
+        /// Which one
+        name: String,
+        #[command(subcommand)]
+        question: Option<Question>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum Question {
+    /// Whether the preprocessor is meant for a renderer: the exit code says so
+    Supports {
+        /// Its name
+        renderer: String,
+    },
+}
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(code) => code,
+        Err(error) => {
+            print_error(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<ExitCode> {
+    let root = root();
+    match command {
+        Command::Build => {
+            let site = site::build(&root, None)?;
+            site.warnings.iter().for_each(|warning| print(&format!("warning: {warning}")));
+            print(&format!("{}", site.folder.join("index.html").display()));
+        }
+        Command::Serve { port } => serve::serve(&root, port)?,
+        Command::Proof => {
+            let pages = proof::proof(&root, None)?;
+            print(&format!("{pages} pages, nothing to complain about"));
+        }
+        Command::Figures => {
+            for fresh in regenerate::regenerate(&root)? {
+                let path = records::file(&root, &fresh.name);
+                std::fs::write(&path, fresh.text)
+                    .with_context(|| format!("cannot write `{}`", path.display()))?;
+                print(&format!("wrote {}", path.display()));
+            }
+        }
+        Command::Preprocess { name, question } => {
+            let step = Step::named(&name).with_context(|| {
+                format!("there is no preprocessor `{name}`: figure, puzzle or quiz")
+            })?;
+            if let Some(Question::Supports { renderer }) = question {
+                let code = if renderer == "html" { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+                return Ok(code);
+            }
+            step::run(&step, std::io::stdin().lock(), std::io::stdout().lock())?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The book's folder: the package's, wherever cargo was started.
+fn root() -> PathBuf {
+    std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).to_owned(), PathBuf::from)
+}
+
+/// A line of output. A closed pipe is no reason to complain.
+pub(crate) fn print(line: &str) {
+    _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// An error, with what led to it.
+pub(crate) fn print_error(error: &anyhow::Error) {
+    _ = writeln!(std::io::stderr(), "error: {error:#}");
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,39 @@
+//! The program that builds, proofs and serves the book; the text is in `chapters`.
+//!
+//! It is not a fork of mdBook: it runs `mdbook-driver` with three preprocessors of its own in the same
+//! process, and stock `mdbook build` gives the same pages through the commands in `book.toml`. It knows
+//! nothing of CUDA: what a figure shows comes from recorded runs.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`site`] | one build of the whole book |
+//! | [`serve`] | the built book on a local address, built again when a file changes |
+//! | [`proof`] | everything that mdBook says nothing about, as errors with file and line |
+//! | [`step`] | the preprocessors as mdBook sees them |
+//! | [`figure`] | `figure` blocks: timelines drawn from records; numbers in the text |
+//! | [`puzzle`] | `puzzle` and `predict` blocks: programs side by side, and what the reader expects |
+//! | [`quiz`] | `quiz` blocks: strict TOML to forms |
+//! | [`records`] | the recorded runs under `figures`, and what follows from them |
+//! | [`regenerate`] | runs the programs behind the simulated records again |
+//! | [`perfetto`] | a record in the format that Perfetto and Chrome open |
+//! | [`page`] | one chapter, and the blocks in it |
+//! | [`listing`] | a part of a source file; which lines of two differ |
+//! | [`markup`] | text as HTML that can stand inside Markdown |
+//! | [`problem`] | what is wrong, with file and line |
+
+pub mod cli;
+pub mod figure;
+pub mod listing;
+mod log;
+pub mod markup;
+pub mod page;
+pub mod perfetto;
+pub mod problem;
+pub mod proof;
+pub mod puzzle;
+pub mod quiz;
+pub mod records;
+pub mod regenerate;
+pub mod serve;
+pub mod site;
+pub mod step;

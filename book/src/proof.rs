@@ -1,0 +1,78 @@
+//! Everything that mdBook says nothing about, as errors with file and line.
+//!
+//! mdBook 0.5 builds a page from which a listing, a figure or a whole configuration is missing, and
+//! exits with 0. Here each of these is an error; so are links, ids and references of the finished site
+//! that lead nowhere, and whatever a page would ask of another origin.
+//!
+//! | module | what it looks at |
+//! | --- | --- |
+//! | [`config`] | `book.toml` |
+//! | [`source`] | the chapters as they were written |
+//! | [`finished`] | the pages as they were built |
+//! | [`element`] | the elements of one page |
+
+pub mod config;
+pub mod element;
+pub mod finished;
+pub mod source;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use mdbook_driver::MDBook;
+
+use crate::problem::{Problem, Problems};
+use crate::records::Records;
+use crate::site;
+
+/// A chapter as it was written.
+#[derive(Debug)]
+pub struct Chapter {
+    /// Its file.
+    pub file: PathBuf,
+    /// Its page, relative to the site.
+    pub page: PathBuf,
+    /// What it says.
+    pub text: String,
+}
+
+/// Checks the book in `root`, and builds it into `folder` on the way (default: what `book.toml` says).
+/// The number of pages, or all that is wrong.
+pub fn proof(root: &Path, folder: Option<&Path>) -> Result<usize> {
+    let mut problems = config::check(root)?;
+    if !problems.is_empty() {
+        // What mdBook makes of such a configuration is not the book.
+        return Problems(problems).into_result().map(|()| 0);
+    }
+    let records = Records::read(root)?;
+    let chapters = chapters(root)?;
+    for chapter in &chapters {
+        problems.extend(source::check(root, chapter, &records));
+    }
+    let pages = match site::build(root, folder) {
+        Ok(site) => {
+            // A warning without a place is worth something only where nothing else was found.
+            if problems.is_empty() {
+                let problem = |message| Problem::new(root, &root.join("book.toml"), None, message);
+                problems.extend(site.warnings.into_iter().map(problem));
+            }
+            finished::check(root, &site.folder, &chapters, &mut problems)?
+        }
+        // What keeps the book from being built is among the problems, or it is something else.
+        Err(error) if problems.is_empty() => return Err(error),
+        Err(_) => 0,
+    };
+    Problems(problems).into_result()?;
+    Ok(pages)
+}
+
+fn chapters(root: &Path) -> Result<Vec<Chapter>> {
+    let book = MDBook::load(root).context("cannot load the book")?;
+    let source = book.source_dir();
+    let chapters = book.book.chapters().filter_map(|chapter| {
+        let path = chapter.source_path.as_ref()?;
+        let page = path.with_extension("html");
+        Some(Chapter { file: source.join(path), page, text: chapter.content.clone() })
+    });
+    Ok(chapters.collect())
+}

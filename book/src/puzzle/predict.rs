@@ -1,0 +1,152 @@
+//! Predictions: a ranking, or a choice. What is right in a ranking follows from the records.
+//!
+//! ```toml
+//! id = "rank"
+//! form = "ranking"
+//! ask = "Which of the four is done first?"
+//! [[item]]
+//! text = "blocking"
+//! record = "three_lanes.blocking"
+//! ```
+//!
+//! The answer comes in the `<details class="reveal">` that follows the block. The script keeps that one
+//! shut until the reader has committed to something; without a script the reader opens it.
+
+use serde::Deserialize;
+
+use crate::markup::{identifier, inline};
+use crate::page::{Fence, Page};
+use crate::records::metric::{Number, number};
+
+/// Makespans closer than this count as a tie: a difference that repeated runs on a GPU would not show.
+const TIE: f64 = 0.03;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Predict {
+    id: String,
+    form: Form,
+    ask: String,
+    item: Vec<Item>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Form {
+    /// Places, the fastest first; the same place twice is a tie.
+    Ranking,
+    /// One of several.
+    Choice,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Item {
+    text: String,
+    /// For a ranking: the run that decides.
+    record: Option<String>,
+    /// For a choice: whether this is what happens.
+    #[serde(default)]
+    right: bool,
+    /// For a choice that is not: why it does not happen.
+    why: Option<String>,
+}
+
+/// The form of one `predict` block.
+pub(super) fn form(page: &mut Page<'_>, fence: &Fence, ids: &mut Vec<String>) -> Option<String> {
+    let Predict { id, form, ask, item } = page.parse(fence)?;
+    if ids.contains(&id) {
+        page.complain(fence.line, format!("there are two predictions `{id}`"));
+    }
+    ids.push(id.clone());
+    if item.len() < 2 {
+        page.complain(fence.line, "a prediction needs at least two items");
+    }
+    let name = format!("{}-{}", identifier(&page.name()), identifier(&id));
+    let (kind, hint, rows) = match form {
+        Form::Ranking => {
+            let hint = "1 is the fastest. Where you expect a tie, give the same place.";
+            ("ranking", hint, ranking(page, fence, &name, &item)?)
+        }
+        Form::Choice => ("choice", "", choice(page, fence, &name, &item)?),
+    };
+    let hint =
+        if hint.is_empty() { String::new() } else { format!("<p class=\"hint\">{hint}</p>") };
+    let ask = inline(&page.values(fence.line, &ask));
+    Some(format!(
+        "<form class=\"predict\" data-form=\"{kind}\" data-key=\"{name}\">\
+         <fieldset><legend>{ask}</legend>{hint}{rows}</fieldset>\
+         <p class=\"actions\"><button type=\"submit\" hidden>Commit</button></p>\
+         <p class=\"verdict\" role=\"status\"></p></form>"
+    ))
+}
+
+fn ranking(page: &mut Page<'_>, fence: &Fence, name: &str, items: &[Item]) -> Option<String> {
+    let mut times = Vec::new();
+    for item in items {
+        if item.right || item.why.is_some() {
+            page.complain(fence.line, "in a ranking the records say what is right");
+        }
+        let record = item.record.as_ref().ok_or("an item of a ranking needs a `record`".to_owned());
+        let record = record.and_then(|record| page.records.get(record));
+        times.push(number(&page.note(fence.line, record)?.record, "makespan").ok()?);
+    }
+    let places = places(&times);
+    let count = items.len();
+    let rows = items.iter().zip(times).zip(places).enumerate().map(|(index, ((item, time), place))| {
+        let text = inline(&item.text);
+        let options: String =
+            (1..=count).map(|place| format!("<option value=\"{place}\">{place}</option>")).collect();
+        let id = format!("{name}-{index}");
+        format!(
+            "<p class=\"item\"><select id=\"{id}\" data-place=\"{place}\" data-time=\"{time}\" required>\
+             <option value=\"\">–</option>{options}</select> <label for=\"{id}\">{text}</label> \
+             <span class=\"was\"></span></p>"
+        )
+    });
+    Some(rows.collect())
+}
+
+/// The place of each: one more than the number of those that are faster by more than a tie.
+fn places(times: &[Number]) -> Vec<usize> {
+    let faster = |a: &Number, b: &Number| a.value() < b.value() * (1.0 - TIE);
+    times.iter().map(|time| 1 + times.iter().filter(|other| faster(other, time)).count()).collect()
+}
+
+fn choice(page: &mut Page<'_>, fence: &Fence, name: &str, items: &[Item]) -> Option<String> {
+    if items.iter().filter(|item| item.right).count() != 1 {
+        page.complain(fence.line, "one item of a choice has to be `right`");
+    }
+    if items.iter().any(|item| item.right == item.why.is_some() || item.record.is_some()) {
+        page.complain(fence.line, "each item that is not `right` says `why`, and no other does");
+    }
+    let rows = items.iter().enumerate().map(|(index, item)| {
+        let (text, verdict) = (inline(&item.text), if item.right { "right" } else { "wrong" });
+        format!(
+            "<p class=\"item\"><label><input type=\"radio\" name=\"{name}\" value=\"{index}\" \
+             data-verdict=\"{verdict}\" required> {text}</label></p>"
+        )
+    });
+    let rows: String = rows.collect();
+    let whys = items.iter().enumerate().filter_map(|(index, item)| {
+        let (text, why) = (inline(&item.text), inline(item.why.as_deref()?));
+        let why = format!("<span class=\"why\">{why}</span>");
+        Some(format!("<li data-for=\"{index}\"><em>{text}:</em> {why}</li>"))
+    });
+    let whys: String = whys.collect();
+    Some(format!(
+        "{rows}<details class=\"answer\"><summary>Why not the others</summary>\
+         <ul class=\"whys\">{whys}</ul></details>"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_that_are_close_share_a_place() {
+        let times = [62.4e6, 68.1e6, 62.5e6, 62.41e6].map(|ns| Number::Time(ns as u64));
+        assert_eq!(places(&times), [1, 4, 1, 1]);
+    }
+}

@@ -1,0 +1,134 @@
+//! Questions as forms that can be read without a script and on paper.
+//!
+//! Each question is a form of its own, with the answer and every `why` folded below. The script shows
+//! the buttons, judges at once, and unfolds the answer when a question is done.
+
+use crate::markup::{escape, identifier, inline};
+use crate::quiz::parse::{Form, OrderItem, Question, Wrong};
+
+/// A quiz. `name` becomes part of every id in it.
+pub fn quiz(name: &str, questions: &[Question]) -> String {
+    let name = format!("quiz-{}", identifier(name));
+    let count = questions.len();
+    let items: String = questions
+        .iter()
+        .enumerate()
+        .map(|(index, question)| one(&name, index + 1, count, question))
+        .collect();
+    format!(
+        "<section class=\"quiz\" data-key=\"{name}\" aria-label=\"Quiz\">{items}\
+         <p class=\"quiz-end\" role=\"status\"></p>\
+         <p class=\"actions\"><button type=\"button\" class=\"retry\" hidden>Try the missed ones again</button></p>\
+         </section>"
+    )
+}
+
+fn one(quiz: &str, number: usize, count: usize, question: &Question) -> String {
+    let Question { id, prompt, form, context } = question;
+    let name = format!("{quiz}-{}", identifier(id));
+    let (kind, fields, answer) = match form {
+        Form::Choice { answer, distractors } => choice(&name, answer, distractors),
+        Form::Words { program, answers } => words(&name, program.as_deref(), answers),
+        Form::Number { value, tolerance, unit } => number_field(&name, *value, *tolerance, unit),
+        Form::Order { items, before } => order(&name, items, before),
+    };
+    let (prompt, context) = (inline(prompt), inline(context));
+    format!(
+        "<form class=\"question\" data-kind=\"{kind}\" data-key=\"{name}\">\
+         <fieldset><legend><span class=\"number\">Question {number} of {count}</span> {prompt}</legend>\
+         {fields}</fieldset>\
+         <p class=\"actions\"><button type=\"submit\" hidden>Check</button> \
+         <button type=\"button\" class=\"give-up\" hidden>Show the answer</button></p>\
+         <p class=\"verdict\" role=\"status\"></p>\
+         <details class=\"answer\"><summary>Answer</summary>{answer}<p>{context}</p></details></form>"
+    )
+}
+
+type Parts = (&'static str, String, String);
+
+fn choice(name: &str, answer: &str, distractors: &[Wrong]) -> Parts {
+    let mut choices: Vec<(&str, Option<&str>)> =
+        distractors.iter().map(|wrong| (wrong.text.as_str(), Some(wrong.why.as_str()))).collect();
+    choices.push((answer, None));
+    // Shuffled, and yet the same on every machine and on paper.
+    choices.sort_by_key(|(text, _)| hash(name, text));
+    let fields: String = choices
+        .iter()
+        .enumerate()
+        .map(|(index, (text, why))| {
+            let verdict = if why.is_none() { "right" } else { "wrong" };
+            format!(
+                "<p class=\"item\"><label><input type=\"radio\" name=\"{name}\" value=\"{index}\" \
+                 data-verdict=\"{verdict}\" required> {}</label></p>",
+                inline(text)
+            )
+        })
+        .collect();
+    let whys: String = choices
+        .iter()
+        .enumerate()
+        .filter_map(|(index, (text, why))| {
+            let (text, why) = (inline(text), inline((*why)?));
+            Some(format!(
+                "<li data-for=\"{index}\"><em>{text}:</em> <span class=\"why\">{why}</span></li>"
+            ))
+        })
+        .collect();
+    let answer = format!("<p><b>{}</b></p><ul class=\"whys\">{whys}</ul>", inline(answer));
+    ("choice", fields, answer)
+}
+
+fn words(name: &str, program: Option<&str>, answers: &[String]) -> Parts {
+    let program = program.map_or(String::new(), |program| {
+        format!("<pre><code class=\"language-rust\">{}</code></pre>", escape(program.trim_end()))
+    });
+    let accepted = escape(&answers.join("\n")).replace('\n', "&#10;");
+    let fields = format!(
+        "{program}<p class=\"item\"><label>Answer <input type=\"text\" name=\"{name}\" autocomplete=\"off\" \
+         data-accepted=\"{accepted}\" required></label></p>"
+    );
+    let shown = answers.first().map(|answer| escape(answer.trim())).unwrap_or_default();
+    ("words", fields, format!("<p><b>{shown}</b></p>"))
+}
+
+fn number_field(name: &str, value: f64, tolerance: f64, unit: &str) -> Parts {
+    let unit = escape(unit);
+    let fields = format!(
+        "<p class=\"item\"><label>Answer <input type=\"number\" step=\"any\" name=\"{name}\" \
+         data-value=\"{value}\" data-tolerance=\"{tolerance}\" required> {unit}</label></p>"
+    );
+    let (rounded, percent) = ((value * 1000.0).round() / 1000.0, tolerance * 100.0);
+    ("number", fields, format!("<p><b>{rounded} {unit}</b> (within {percent:.0} %)</p>"))
+}
+
+fn order(name: &str, items: &[OrderItem], before: &[[String; 2]]) -> Parts {
+    let mut shuffled: Vec<&OrderItem> = items.iter().collect();
+    shuffled.sort_by_key(|item| hash(name, &item.text));
+    let pairs: Vec<String> = before.iter().map(|[a, b]| format!("{a}<{b}")).collect();
+    let places: String = (1..=items.len())
+        .map(|place| format!("<option value=\"{place}\">{place}</option>"))
+        .collect();
+    let rows: String = shuffled
+        .iter()
+        .map(|item| {
+            let id = format!("{name}-{}", identifier(&item.id));
+            format!(
+                "<p class=\"item\"><select id=\"{id}\" data-item=\"{}\" required>\
+                 <option value=\"\">–</option>{places}</select> <label for=\"{id}\">{}</label></p>",
+                escape(&item.id),
+                inline(&item.text)
+            )
+        })
+        .collect();
+    let fields = format!("<div data-before=\"{}\">{rows}</div>", escape(&pairs.join(" ")));
+    let items: String =
+        items.iter().map(|item| format!("<li>{}</li>", inline(&item.text))).collect();
+    ("order", fields, format!("<p>One right order:</p><ol>{items}</ol>"))
+}
+
+/// FNV-1a: any mixing will do, as long as it never changes.
+fn hash(name: &str, text: &str) -> u64 {
+    name.bytes().chain(text.bytes()).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

@@ -1,0 +1,217 @@
+//! The recorded runs under `figures`, and what follows from them.
+//!
+//! `figures/records.toml` says where each record comes from; the record itself is
+//! `figures/NAME.record.json`, as the driver wrote it. Numbers on a page are computed from records and
+//! never typed.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`metric`] | the numbers that a page may name |
+
+pub mod metric;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde::Deserialize;
+use simulator::{Profile, Schedule, replay};
+use toml::Spanned;
+use trace::program::Call;
+use trace::{Program, Record};
+
+use crate::page::line_at;
+use crate::problem::{Problem, Problems};
+
+/// The file that says where records come from.
+pub const MANIFEST: &str = "figures/records.toml";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    #[serde(default)]
+    record: Vec<Spanned<Entry>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    name: String,
+    title: String,
+    /// Arguments of `checker run` that give this record on the simulated device.
+    run: Option<Vec<String>>,
+    measured: Option<Measured>,
+    variant: Option<Variant>,
+}
+
+/// How a record on a real device came about, as far as the record does not say it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// The day, as `2026-11-21`.
+    pub date: String,
+    /// The version of the driver package, as `580.159`.
+    pub driver: String,
+    /// What was typed.
+    pub command: String,
+}
+
+/// Another record's program, changed and simulated again when the book is built.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Variant {
+    of: String,
+    /// How many times the last launch is made once more, at the end.
+    more_launches: usize,
+}
+
+/// Where a record comes from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A run on the simulated device, with these arguments of `checker run`.
+    Run(Vec<String>),
+    /// A run on a real device.
+    Measured(Measured),
+    /// Another record's program, changed and simulated again.
+    Variant {
+        /// That record.
+        of: String,
+        /// How many times the last launch is made once more, at the end.
+        more_launches: usize,
+    },
+}
+
+/// A record and where it comes from.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// Its name.
+    pub name: String,
+    /// What stands above its timeline.
+    pub title: String,
+    /// Where it comes from.
+    pub source: Source,
+    /// The run.
+    pub record: Record,
+}
+
+/// All recorded runs.
+#[derive(Debug, Default)]
+pub struct Records(BTreeMap<String, Recorded>);
+
+impl Records {
+    /// Reads the manifest and what it names; a book without one has no records.
+    pub fn read(root: &Path) -> Result<Self> {
+        let mut records = Self::default();
+        for (entry, line) in entries(root)? {
+            let name = entry.name.clone();
+            let recorded = records.open(root, entry).map_err(|error| {
+                Problems(vec![Problem::new(root, &root.join(MANIFEST), line, format!("{error:#}"))])
+            })?;
+            records.0.insert(name, recorded);
+        }
+        Ok(records)
+    }
+
+    fn open(&self, root: &Path, entry: Entry) -> Result<Recorded> {
+        let Entry { name, title, run, measured, variant } = entry;
+        if self.0.contains_key(&name) {
+            bail!("there are two records `{name}`");
+        }
+        let source = match (run, measured, variant) {
+            (Some(run), None, None) => Source::Run(run),
+            (None, Some(measured), None) => Source::Measured(measured),
+            (None, None, Some(Variant { of, more_launches })) => {
+                Source::Variant { of, more_launches }
+            }
+            _ => bail!("record `{name}` needs one of `run`, `measured` and `variant`"),
+        };
+        let record = match &source {
+            Source::Variant { of, more_launches } => {
+                let of = self.get(of).map_err(|message| anyhow!(message))?;
+                varied(&of.record, *more_launches)?
+            }
+            Source::Run(_) | Source::Measured(_) => {
+                let path = file(root, &name);
+                let text = std::fs::read_to_string(&path)
+                    .with_context(|| format!("cannot read record `{name}`"))?;
+                let record: Record = serde_json::from_str(&text)
+                    .with_context(|| format!("`{}` is not a record", path.display()))?;
+                let simulated =
+                    matches!(record.timeline.origin, trace::timeline::Origin::Simulated { .. });
+                if simulated != matches!(source, Source::Run(_)) {
+                    bail!("record `{name}` is not what the manifest says: simulated or measured");
+                }
+                record
+            }
+        };
+        Ok(Recorded { name, title, source, record })
+    }
+
+    /// The record of a name.
+    pub fn get(&self, name: &str) -> Result<&Recorded, String> {
+        self.0.get(name).ok_or_else(|| format!("there is no record `{name}` in `{MANIFEST}`"))
+    }
+
+    /// All of them, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Recorded> {
+        self.0.values()
+    }
+
+    /// The number that `RECORD METRIC` stands for, with its unit.
+    pub fn value(&self, argument: &str) -> Result<String, String> {
+        let Some((name, metric)) = argument.trim().split_once(' ') else {
+            return Err(format!("`{argument}` is not a record and a metric"));
+        };
+        metric::number(&self.get(name)?.record, metric.trim()).map(|number| number.to_string())
+    }
+}
+
+/// Names and arguments of the records that runs on the simulated device give.
+pub fn runs(root: &Path) -> Result<Vec<(String, Vec<String>)>> {
+    let entries = entries(root)?.into_iter();
+    Ok(entries.filter_map(|(entry, _)| Some((entry.name, entry.run?))).collect())
+}
+
+/// The file of a record.
+pub fn file(root: &Path, name: &str) -> PathBuf {
+    root.join(format!("figures/{name}.record.json"))
+}
+
+fn entries(root: &Path) -> Result<Vec<(Entry, usize)>> {
+    let path = root.join(MANIFEST);
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let text = std::fs::read_to_string(&path)
+        .with_context(|| format!("cannot read `{}`", path.display()))?;
+    let manifest: Manifest = toml::from_str(&text).map_err(|error| {
+        let line = error.span().map(|span| line_at(&text, span.start));
+        Problems(vec![Problem::new(root, &path, line, error.message().to_owned())])
+    })?;
+    let records = manifest.record.into_iter();
+    Ok(records
+        .map(|e| (line_at(&text, e.span().start), e.into_inner()))
+        .map(|(l, e)| (e, l))
+        .collect())
+}
+
+/// The record's program with its last launch made `more` times again before the end, simulated.
+fn varied(record: &Record, more: usize) -> Result<Record> {
+    let steps = &record.program.steps;
+    let launch = |call: &Call| matches!(call, Call::Launch(_));
+    let last = steps.iter().rposition(|step| launch(&step.call)).context("it launches nothing")?;
+    // What the host does on its own account before a launch belongs to it.
+    let work = last > 0 && matches!(steps[last - 1].call, Call::HostWork { .. });
+    let again = &steps[if work { last - 1 } else { last }..=last];
+    let end = steps
+        .iter()
+        .rposition(|step| matches!(step.call, Call::ContextSynchronize))
+        .context("it does not wait for its end")?;
+    let mut changed = steps[..end].to_vec();
+    (0..more).for_each(|_| changed.extend_from_slice(again));
+    changed.extend_from_slice(&steps[end..]);
+    let program = Program { steps: changed, ..record.program.clone() };
+    let profile: Profile = toml::from_str(Profile::H200).context("the profile is not TOML")?;
+    let timeline = replay(&program, &profile, Schedule::Exact);
+    Ok(Record { program, timeline, trials: Vec::new(), ..record.clone() })
+}

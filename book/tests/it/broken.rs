@@ -1,0 +1,177 @@
+//! Each book is broken in one way, and `proof` names the file and the line.
+
+use insta::assert_snapshot;
+
+use crate::tiny::Tiny;
+
+#[test]
+fn a_sound_book_has_nothing_to_complain_about() {
+    assert_snapshot!(Tiny::new("# A\n\n[to itself](page.md#a)\n").proof(), @"4 pages");
+}
+
+#[test]
+fn an_include_of_a_file_that_is_not_there() {
+    let tiny = Tiny::new("# A\n\n```rust\n{{#include gone.rs}}\n```\n");
+    assert_snapshot!(tiny.proof(), @"book/chapters/page.md:4: cannot include `gone.rs`: No such file or directory (os error 2)");
+}
+
+#[test]
+fn an_include_of_an_anchor_that_is_not_there() {
+    let tiny = Tiny::new("# A\n\n```rust\n{{#include real.rs:nope}}\n```\n")
+        .with("chapters/real.rs", "// ANCHOR: yes\nfn f() {}\n// ANCHOR_END: yes\n");
+    assert_snapshot!(tiny.proof(), @"book/chapters/page.md:4: there is no anchor `nope` in `real.rs`");
+}
+
+#[test]
+fn an_empty_listing() {
+    let tiny =
+        Tiny::new("# A\n\n```rust\n{{#include real.rs:yes}}\n{{#include real.rs:9:}}\n```\n")
+            .with("chapters/real.rs", "// ANCHOR: yes\n\n// ANCHOR_END: yes\n");
+    assert_snapshot!(tiny.proof(), @"
+book/chapters/page.md:4: the listing `real.rs:yes` is empty
+book/chapters/page.md:5: the listing `real.rs:9:` is empty
+");
+}
+
+#[test]
+fn a_link_to_a_page_that_is_not_there() {
+    assert_snapshot!(Tiny::new("# A\n\nSee [this](missing.md).\n").proof(), @"book/chapters/page.md:3: `missing.html` leads to no page");
+}
+
+#[test]
+fn a_link_to_an_anchor_that_is_not_there() {
+    assert_snapshot!(Tiny::new("# A\n\nSee [this](page.md#b) and [that](#c).\n").proof(), @"
+book/chapters/page.md:3: `#c`: that page has no anchor `c`
+book/chapters/page.md:3: `page.html#b`: that page has no anchor `b`
+");
+}
+
+#[test]
+fn an_empty_line_in_a_drawing() {
+    let tiny = Tiny::new("# A\n\n<svg viewBox=\"0 0 1 1\">\n<g>\n\n<path d=\"M0 0\"/></g></svg>\n");
+    assert_snapshot!(tiny.proof(), @"book/chapters/page.md:5: an empty line in a drawing: mdBook would drop the rest of it");
+}
+
+#[test]
+fn a_key_that_the_html_configuration_does_not_have() {
+    let tiny = Tiny::new("# A\n").with_config("input-404", "colour = 1\ninput-404");
+    assert_snapshot!(tiny.proof(), @"book/book.toml:22: mdBook would drop all of [output.html]: unknown field `colour`, expected one of `theme`, `default-theme`, `preferred-dark-theme`, `smart-punctuation`, `definition-lists`, `admonitions`, `mathjax-support`, `additional-css`, `additional-js`, `fold`, `playground`, `playpen`, `code`, `print`, `no-section-label`, `search`, `git-repository-url`, `git-repository-icon`, `input-404`, `site-url`, `cname`, `edit-url-template`, `live-reload-endpoint`, `redirect`, `hash-files`, `sidebar-header-nav`");
+}
+
+#[test]
+fn a_preprocessor_that_is_not_there() {
+    let tiny = Tiny::new("# A\n").with_config("[preprocessor.quiz]", "[preprocessor.quizz]");
+    assert_snapshot!(tiny.proof(), @"
+book/book.toml: [preprocessor.quiz] is missing: stock mdBook would leave its blocks as they are
+book/book.toml:17: there is no preprocessor `quizz` in this program
+");
+}
+
+#[test]
+fn a_preprocessor_that_may_be_missing() {
+    let tiny = Tiny::new("# A\n").with_config(
+        "command = \"book preprocess quiz\"",
+        "command = \"book preprocess quiz\"\noptional = true",
+    );
+    assert_snapshot!(tiny.proof(), @"book/book.toml:17: preprocessor `quiz` may not be optional: its blocks would be left as they are");
+}
+
+#[test]
+fn an_id_that_occurs_twice() {
+    assert_snapshot!(Tiny::new("# A\n\n<p id=\"x\">1</p>\n\n<p id=\"x\">2</p>\n").proof(), @"book/chapters/page.md:3: the id `x` occurs twice");
+}
+
+#[test]
+fn a_reference_to_an_id_that_is_not_there() {
+    let tiny =
+        Tiny::new("# A\n\n<p aria-labelledby=\"who\">1</p>\n\n<label for=\"it\">2</label>\n");
+    assert_snapshot!(tiny.proof(), @"
+book/chapters/page.md:3: `aria-labelledby` names the id `who`, which this page lacks
+book/chapters/page.md:5: `for` names the id `it`, which this page lacks
+");
+}
+
+#[test]
+fn something_from_another_origin() {
+    let tiny = Tiny::new("# A\n\n![x](https://example.org/x.png)\n\n[y](https://example.org/)\n");
+    assert_snapshot!(tiny.proof(), @"book/chapters/page.md:3: `img` would load `https://example.org/x.png` from another origin");
+}
+
+#[test]
+fn a_warning_that_mdbook_only_logs() {
+    assert_snapshot!(Tiny::new("# A\n\n<div>never closed\n").proof(), @"book/book.toml: unclosed HTML tag `<div>` found in `page.md`");
+}
+
+#[test]
+fn a_figure_of_a_record_that_is_not_there() {
+    let tiny =
+        Tiny::new("# A\n\n```figure\nid = \"f\"\ncaption = \"c\"\nrecords = [\"quick\"]\n```\n");
+    assert_snapshot!(tiny.with_records().proof(), @"book/chapters/page.md:3: there is no record `quick` in `figures/records.toml`");
+}
+
+#[test]
+fn a_figure_with_an_unknown_key() {
+    let tiny = Tiny::new(
+        "# A\n\n```figure\nid = \"f\"\ncaption = \"c\"\nrecord = [\"fast\"]\nrecords = [\"fast\"]\n```\n",
+    );
+    assert_snapshot!(tiny.with_records().proof(), @"book/chapters/page.md:6: unknown field `record`, expected one of `id`, `caption`, `lanes`, `records`");
+}
+
+#[test]
+fn a_number_that_no_record_has() {
+    let tiny = Tiny::new("# A\n\nIt took {{#value fast span}} and {{#value quick makespan}}.\n");
+    assert_snapshot!(tiny.with_records().proof(), @"
+book/chapters/page.md:3: there is no metric `span`; there are: makespan, kernels, up, down, hidden, exposed, overlap, all_lanes, idle, blocked, efficiency, after_launches, after_downloads, after_uploads, queued_after_launches
+book/chapters/page.md:3: there is no record `quick` in `figures/records.toml`
+");
+}
+
+#[test]
+fn a_record_without_its_file() {
+    let manifest = "[[record]]\nname = \"a\"\ntitle = \"a\"\nrun = [\"a\"]\n";
+    assert_snapshot!(Tiny::new("# A\n").with("figures/records.toml", manifest).proof(), @"book/figures/records.toml:1: cannot read record `a`: No such file or directory (os error 2)");
+}
+
+#[test]
+fn a_puzzle_of_two_programs_that_are_the_same() {
+    let block = "```puzzle\nfunction = \"main\"\n[[program]]\ntitle = \"a\"\nfile = \"a.rs\"\n\
+                 [[program]]\ntitle = \"b\"\nfile = \"a.rs\"\n```\n";
+    let tiny = Tiny::new(&format!("# A\n\n{block}")).with("chapters/a.rs", "fn main() {\n}\n");
+    assert_snapshot!(tiny.proof(), @"
+book/chapters/page.md:1: this chapter has fewer than 2 `figure` blocks
+book/chapters/page.md:1: this chapter has fewer than 2 `predict` blocks
+book/chapters/page.md:1: this chapter has no part `Discussion`
+book/chapters/page.md:1: this chapter has no part `Exercise`
+book/chapters/page.md:1: this chapter has no part `Explore more`
+book/chapters/page.md:1: this chapter has no part `In your code`
+book/chapters/page.md:1: this chapter has no part `Quiz`
+book/chapters/page.md:1: this chapter has no part `The puzzle`
+book/chapters/page.md:1: this chapter has no part `What should you remember in ten years?`
+book/chapters/page.md:1: this chapter has no part `Why`
+book/chapters/page.md:1: this chapter has no quiz
+book/chapters/page.md:3: the two programs are the same
+");
+}
+
+#[test]
+fn a_prediction_without_an_answer_after_it() {
+    let block = "```predict\nid = \"p\"\nform = \"choice\"\nask = \"Which?\"\n\
+                 [[item]]\ntext = \"a\"\nright = true\n[[item]]\ntext = \"b\"\n```\n";
+    assert_snapshot!(Tiny::new(&format!("# A\n\n{block}")).proof(), @r#"
+book/chapters/page.md:3: each item that is not `right` says `why`, and no other does
+book/chapters/page.md:3: no `<details class="reveal">` follows this prediction
+"#);
+}
+
+#[test]
+fn a_quiz_with_an_unknown_key() {
+    let quiz = "[[questions]]\nid = \"q\"\ntype = \"Numeric\"\nprompt.prompt = \"How long?\"\n\
+                prompt.unit = \"ms\"\nanswer.value = \"1\"\nanswer.tolerence = 0.1\ncontext = \"So.\"\n";
+    let tiny = Tiny::new("# A\n\n{{#quiz ../quizzes/q.toml}}\n").with("quizzes/q.toml", quiz);
+    assert_snapshot!(tiny.proof(), @"book/quizzes/q.toml:7: unknown field `tolerence`, expected one of `answer`, `alternatives`, `stdout`, `value`, `tolerance`, `before`");
+}
+
+#[test]
+fn a_quiz_that_is_not_there() {
+    assert_snapshot!(Tiny::new("# A\n\n{{#quiz ../quizzes/q.toml}}\n").proof(), @"book/chapters/page.md:3: cannot read quiz `../quizzes/q.toml`: No such file or directory (os error 2)");
+}

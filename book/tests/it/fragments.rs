@@ -1,0 +1,95 @@
+//! What the blocks become on a page.
+
+use insta::assert_snapshot;
+
+use crate::tiny::Tiny;
+
+#[test]
+fn a_figure_has_a_drawing_a_caption_and_the_same_in_numbers() {
+    let tiny = Tiny::new(
+        "# A\n\n```figure\nid = \"both\"\nlanes = \"engines\"\n\
+         caption = \"Slow takes {{#value slow makespan}}.\"\nrecords = [\"slow\", \"fast\"]\n```\n",
+    );
+    assert_snapshot!(tiny.with_records().page());
+}
+
+#[test]
+fn numbers_in_the_text_come_from_records() {
+    let tiny = Tiny::new(
+        "# A\n\nIt took {{#value slow makespan}}, {{#value slow hidden}} hidden; \
+         `{{#value slow makespan}}` is how to say so.\n",
+    );
+    assert_snapshot!(tiny.with_records().page());
+}
+
+#[test]
+fn a_puzzle_marks_the_lines_that_differ() {
+    let tiny = Tiny::new(
+        "# A\n\n```puzzle\nfunction = \"f\"\n[[program]]\ntitle = \"one\"\nfile = \"one.rs\"\n\
+         [[program]]\ntitle = \"two\"\nfile = \"two.rs\"\n```\n",
+    )
+    .with("chapters/one.rs", "fn f() {\n    a::<u8>();\n\n    wait();\n}\n\nfn main() {}\n")
+    .with("chapters/two.rs", "fn f() {\n    a::<u8>();\n\n}\n\nfn main() {}\n");
+    assert_snapshot!(tiny.page());
+}
+
+#[test]
+fn a_ranking_knows_its_places_from_the_records() {
+    let tiny = Tiny::new(
+        "# A\n\n```predict\nid = \"rank\"\nform = \"ranking\"\nask = \"Which is `first`?\"\n\
+         [[item]]\ntext = \"slow\"\nrecord = \"slow\"\n[[item]]\ntext = \"fast\"\nrecord = \"fast\"\n\
+         ```\n\n<details class=\"reveal\">\n<summary>It was</summary>\n\n**fast**\n\n</details>\n",
+    );
+    assert_snapshot!(tiny.with_records().page());
+}
+
+#[test]
+fn a_quiz_can_be_read_without_a_script() {
+    let quiz = r#"
+[[questions]]
+id = "why"
+type = "MultipleChoice"
+prompt.prompt = "Why is `it` so?"
+prompt.distractors = [
+  { text = "because of <this>", why = "It has nothing to do with *this*." },
+  { text = "because of that", why = "That comes later." },
+]
+answer.answer = "because of the other"
+context = "The other comes first."
+
+[[questions]]
+id = "long"
+type = "Numeric"
+prompt.prompt = "How long does it take?"
+prompt.unit = "ms"
+answer.value = "slow makespan"
+answer.tolerance = 0.05
+context = "It takes {{#value slow makespan}}."
+
+[[questions]]
+id = "order"
+type = "Order"
+prompt.prompt = "Put in order."
+prompt.items = [{ id = "a", text = "one" }, { id = "b", text = "two" }]
+answer.before = [["a", "b"]]
+context = "One comes first."
+"#;
+    let tiny = Tiny::new("# A\n\n{{#quiz ../quizzes/q.toml}}\n").with("quizzes/q.toml", quiz);
+    assert_snapshot!(tiny.with_records().page());
+}
+
+#[test]
+fn a_measured_record_says_on_what_when_and_how() {
+    let manifest = "[[record]]\nname = \"m\"\ntitle = \"m\"\n\
+                    measured = { date = \"2026-11-21\", driver = \"580.159\", command = \"run <it>\" }\n";
+    let record = r#"{"version":1,"program":{"version":1,"scale":1,"sites":[],"steps":[]},"timeline":{
+"version":1,"origin":{"measured":{"device":"NVIDIA H200","driver":13000,"method":"cupti"}},
+"spans":[{"step":0,"kind":"kernel","name":"k","stream":2,"start_ns":0,"end_ns":9}],"host":[]},"trials":[]}"#;
+    let tiny = Tiny::new(
+        "# A\n\n```figure\nid = \"m\"\ncaption = \"Measured.\"\nrecords = [\"m\"]\n```\n",
+    );
+    let tiny = tiny.with("figures/records.toml", manifest).with("figures/m.record.json", record);
+    let page = tiny.page();
+    let (_, origin) = page.split_once("<ul class=\"origins\">").expect("it says where it is from");
+    assert_snapshot!(origin.split_once("</ul>").expect("and ends").0.trim(), @r#"<li><b>m</b>: measured on NVIDIA H200 with driver 580.159 (CUDA 13.0) on 2026-11-21, by CUPTI activity records: <code>run &lt;it&gt;</code>. <a href="traces/m.json" download="">Trace for Perfetto</a></li>"#);
+}

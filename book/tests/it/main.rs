@@ -1,0 +1,8 @@
+//! Whole books: tiny ones that are broken in one way, and the real one.
+
+mod broken;
+mod browser;
+mod fragments;
+mod quizzes;
+mod real;
+mod tiny;

@@ -1,0 +1,88 @@
+//! Quizzes that are wrong in one way: the file and the line are named.
+
+use book::records::Records;
+use insta::assert_snapshot;
+
+/// A question that is right in all respects.
+const SOUND: &str = r#"[[questions]]
+id = "q"
+type = "MultipleChoice"
+prompt.prompt = "Why is it so?"
+prompt.distractors = [
+  { text = "because of this", why = "It has nothing to do with this." },
+  { text = "because of that", why = "That comes later." },
+]
+answer.answer = "because of the other"
+context = "The other comes first."
+"#;
+
+fn flaws(source: &str) -> String {
+    let (_, flaws) = book::quiz::parse::parse(source, &Records::default());
+    flaws.iter().map(|(line, message)| format!("{line}: {message}")).collect::<Vec<_>>().join("\n")
+}
+
+/// The flaws of the sound question with `from` replaced by `to`.
+fn changed(from: &str, to: &str) -> String {
+    assert!(SOUND.contains(from), "the question has no {from}");
+    flaws(&SOUND.replace(from, to))
+}
+
+#[test]
+fn a_sound_question_has_no_flaw() {
+    assert_eq!(flaws(SOUND), "");
+}
+
+#[test]
+fn unknown_and_missing_keys_are_named_with_their_line() {
+    assert_snapshot!(changed("context =", "contxt ="), @"10: unknown field `contxt`, expected one of `id`, `type`, `prompt`, `answer`, `context`");
+    assert_snapshot!(changed("why = \"That", "because = \"That"), @"7: unknown field `because`, expected `text` or `why`");
+    assert_snapshot!(changed("type = \"MultipleChoice\"", "type = \"Multiple\""), @"3: unknown variant `Multiple`, expected one of `MultipleChoice`, `ShortAnswer`, `Tracing`, `Order`, `Numeric`");
+    assert_snapshot!(changed("answer.answer", "answer.stdout"), @"
+9: `answer.stdout` has no meaning in this kind of question
+1: this kind of question needs `answer.answer`
+");
+    assert_snapshot!(changed("type = \"MultipleChoice\"", "type = \"Numeric\""), @"
+5: `prompt.distractors` has no meaning in this kind of question
+9: `answer.answer` has no meaning in this kind of question
+1: this kind of question needs `prompt.unit`
+");
+    assert_snapshot!(flaws(""), @"1: a quiz needs `[[questions]]`");
+    assert_snapshot!(flaws(&format!("{SOUND}\n{SOUND}")), @"13: there are two questions `q`");
+}
+
+#[test]
+fn a_number_needs_a_record_that_exists() {
+    let numeric = "[[questions]]\nid = \"n\"\ntype = \"Numeric\"\nprompt.prompt = \"How long?\"\n\
+                   prompt.unit = \"ms\"\nanswer.value = \"run makespan\"\nanswer.tolerance = 0.1\n\
+                   context = \"So.\"\n";
+    assert_snapshot!(flaws(numeric), @"6: there is no record `run` in `figures/records.toml`");
+    assert_snapshot!(flaws(&numeric.replace("run makespan", "long")), @"6: `long` is neither a number nor a record and a metric");
+    assert_eq!(flaws(&numeric.replace("run makespan", "5.5")), "");
+}
+
+#[test]
+fn an_order_names_its_items() {
+    let order = "[[questions]]\nid = \"o\"\ntype = \"Order\"\nprompt.prompt = \"Order them.\"\n\
+                 prompt.items = [{ id = \"a\", text = \"one\" }, { id = \"b\", text = \"two\" }]\n\
+                 answer.before = [[\"a\", \"b\"]]\ncontext = \"So.\"\n";
+    assert_eq!(flaws(order), "");
+    assert_snapshot!(flaws(&order.replace("[\"a\", \"b\"]", "[\"b\", \"a\"]")), @"6: the items are to be written in a right order: `b` before `a`");
+    assert_snapshot!(flaws(&order.replace("[\"a\", \"b\"]", "[\"a\", \"c\"]")), @"6: no item is called `a` or `c`");
+}
+
+#[test]
+fn flaws_that_give_the_answer_away_or_mislead_are_named() {
+    assert_snapshot!(changed("Why is it so?", "Which of these is not so?"), @"4: a prompt that asks for what does `not` hold is often misread");
+    assert_snapshot!(changed("because of that", "none of the above"), @"4: a choice is about the others: `none of the above`");
+    assert_snapshot!(changed("because of that", "because of this"), @"
+4: two choices are the same: `because of this`
+4: two choices are the same: `because of this`
+");
+    assert_snapshot!(
+        changed("because of the other", "because of the other, which comes first whatever happens"),
+        @"4: the right choice is by far the longest, which gives it away"
+    );
+    assert_snapshot!(changed("That comes later.", ""), @"4: no `why` for the choice `because of that`");
+    let long = "word ".repeat(61);
+    assert_snapshot!(changed("The other comes first.", &long), @"4: `context` has 61 words, of at most 60");
+}

@@ -1,0 +1,75 @@
+//! The book itself.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use book::proof::proof;
+use book::records::{Records, file, metric};
+use book::regenerate::regenerate;
+
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+#[test]
+fn the_book_passes_its_own_proof() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = proof(&root(), Some(folder.path())).unwrap_or_else(|error| panic!("{error:#}"));
+    assert!(pages >= 4, "{pages} pages");
+}
+
+#[test]
+fn simulated_figures_show_what_the_programs_do_today() {
+    let fresh = regenerate(&root()).unwrap_or_else(|error| panic!("{error:#}"));
+    assert!(!fresh.is_empty());
+    for fresh in fresh {
+        let kept = std::fs::read_to_string(file(&root(), &fresh.name)).unwrap_or_default();
+        assert!(
+            kept == fresh.text,
+            "record `{}` is stale; hint: cargo run -p book -- figures",
+            fresh.name
+        );
+    }
+}
+
+/// The order question of `three_lanes` asks about these.
+#[test]
+fn the_blocking_program_does_things_in_the_order_that_its_quiz_says() {
+    let records = Records::read(&root()).expect("the records");
+    let record = &records.get("three_lanes.blocking").expect("it is there").record;
+    let start = record.timeline.extent().start_ns;
+    let spans = |kind| record.timeline.spans.iter().filter(move |span| span.kind == kind);
+    let launched = metric::number(record, "after_launches").expect("it launches").value();
+    use trace::timeline::SpanKind::{HostToDevice, Kernel};
+    let first_upload = spans(HostToDevice).map(|span| span.start_ns).min().expect("it uploads");
+    let last_kernel = spans(Kernel).map(|span| span.end_ns).max().expect("it launches");
+    let last_upload = spans(HostToDevice).map(|span| span.end_ns).max().expect("it uploads");
+    assert!(launched < (first_upload - start) as f64 / 1e6);
+    assert!(first_upload < last_kernel && last_kernel < last_upload);
+    // The first question: no upload in the first third.
+    assert!((first_upload - start) * 3 > record.timeline.extent().ns());
+}
+
+#[test]
+fn the_script_is_at_most_40_kb_gzipped_and_names_no_other_origin() {
+    let script = root().join("theme/swim.js");
+    let text = std::fs::read_to_string(&script).expect("the script");
+    assert!(!text.contains("://"), "the script asks something of another origin");
+    // Without gzip the plain size is a bound that is stricter.
+    let gzip = Command::new("gzip").arg("--stdout").arg(&script).output();
+    let bytes = gzip.map_or(text.len(), |output| output.stdout.len());
+    assert!((1..=40_000).contains(&bytes), "{bytes} bytes");
+}
+
+#[test]
+fn stock_mdbook_gets_the_same_chapters_from_the_preprocessors() {
+    use mdbook_preprocessor::PreprocessorContext;
+    let book = mdbook_driver::MDBook::load(root()).expect("the book loads");
+    let context = PreprocessorContext::new(root(), book.config.clone(), "html".into());
+    let input = serde_json::to_vec(&(&context, &book.book)).expect("a book is JSON");
+    let step = book::step::Step::named("puzzle").expect("there is one");
+    let mut output = Vec::new();
+    book::step::run(&step, input.as_slice(), &mut output).expect("it runs");
+    let output = String::from_utf8(output).expect("text");
+    assert!(output.contains("form class=\\\"predict\\\""), "no prediction in the output");
+}

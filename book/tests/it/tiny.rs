@@ -1,0 +1,105 @@
+//! Books of one chapter, in a folder of their own.
+
+use std::path::PathBuf;
+
+use book::proof::proof;
+use book::site;
+use tempfile::TempDir;
+
+const CONFIG: &str = r#"
+[book]
+title = "Tiny"
+src = "chapters"
+
+[build]
+create-missing = false
+
+[preprocessor.figure]
+command = "book preprocess figure"
+before = ["links"]
+
+[preprocessor.puzzle]
+command = "book preprocess puzzle"
+before = ["links"]
+
+[preprocessor.quiz]
+command = "book preprocess quiz"
+before = ["links"]
+
+[output.html]
+input-404 = ""
+"#;
+
+/// A book whose folder goes when it is dropped.
+pub(crate) struct Tiny {
+    scratch: TempDir,
+}
+
+impl Tiny {
+    /// A book whose only chapter is `chapter`.
+    pub(crate) fn new(chapter: &str) -> Self {
+        let tiny = Self { scratch: tempfile::tempdir().expect("a folder") };
+        tiny.with("book.toml", CONFIG)
+            .with("chapters/SUMMARY.md", "# Summary\n\n- [Page](page.md)\n")
+            .with("chapters/page.md", chapter)
+    }
+
+    /// The same with one more file, or with another text in it.
+    pub(crate) fn with(self, path: &str, text: &str) -> Self {
+        let path = self.root().join(path);
+        std::fs::create_dir_all(path.parent().expect("a file has a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+        self
+    }
+
+    /// The same with two short recorded runs, `slow` and `fast`.
+    pub(crate) fn with_records(self) -> Self {
+        let manifest: String = ["slow", "fast"]
+            .map(|n| format!("[[record]]\nname = \"{n}\"\ntitle = \"{n}\"\nrun = [\"{n}\"]\n\n"))
+            .concat();
+        self.with("figures/records.toml", &manifest)
+            .with("figures/slow.record.json", &record(6_000_000))
+            .with("figures/fast.record.json", &record(4_000_000))
+    }
+
+    /// The configuration with `from` replaced by `to`.
+    pub(crate) fn with_config(self, from: &str, to: &str) -> Self {
+        assert!(CONFIG.contains(from), "the configuration has no {from}");
+        self.with("book.toml", &CONFIG.replace(from, to))
+    }
+
+    fn root(&self) -> PathBuf {
+        self.scratch.path().join("book")
+    }
+
+    /// What `proof` says.
+    pub(crate) fn proof(&self) -> String {
+        match proof(&self.root(), Some(&self.scratch.path().join("site"))) {
+            Ok(pages) => format!("{pages} pages"),
+            Err(error) => format!("{error:#}"),
+        }
+    }
+
+    /// What stands in `main` on the page.
+    pub(crate) fn page(&self) -> String {
+        let site = site::build(&self.root(), Some(&self.scratch.path().join("site")));
+        let site = site.expect("the book builds");
+        assert_eq!(site.warnings, Vec::<String>::new());
+        let html = std::fs::read_to_string(site.folder.join("page.html")).expect("a page");
+        let (_, main) = html.split_once("<main>").expect("a page has a main part");
+        main.split_once("</main>").expect("and it ends").0.trim().to_owned()
+    }
+}
+
+/// A kernel of 3 ms from 1 ms on, and a copy that ends with the run.
+fn record(end_ns: u64) -> String {
+    format!(
+        r#"{{"version":1,"program":{{"version":1,"scale":1,"sites":[],"steps":[
+{{"call":"region_begin"}},{{"call":"region_end"}}]}},
+"timeline":{{"version":1,"origin":{{"simulated":{{"profile":"h200"}}}},
+"region":{{"start_ns":0,"end_ns":{end_ns}}},
+"spans":[{{"step":0,"kind":"kernel","name":"k","stream":2,"start_ns":1000000,"end_ns":4000000}},
+{{"step":0,"kind":"host_to_device","stream":3,"start_ns":3000000,"end_ns":{end_ns},"bytes":8}}],
+"host":[]}},"trials":[]}}"#
+    )
+}

@@ -1,0 +1,409 @@
+//! Hazards: two uses of the same memory, at least one of them a write, that nothing orders.
+//!
+//! [`find`] goes through a [`Program`] and never looks at a time, so a program that came out right
+//! by luck is found out like one that did not. An order counts where NVIDIA's documentation promises
+//! it; that a call was seen to wait is no promise. Memory is followed by the byte.
+//!
+//! | code | name | severity | what it is |
+//! | --- | --- | --- | --- |
+//! | `SWIM-H01` | `read-after-write` | error | a read may come before the write that it needs |
+//! | `SWIM-H02` | `write-after-read` | error | a write may come before a read of what was there |
+//! | `SWIM-H03` | `write-after-write` | error | two writes may land in either order |
+//! | `SWIM-H04` | `use-after-free` | error | memory may be freed, or was, before it is used |
+//! | `SWIM-H05` | `use-before-allocation` | error | stream-ordered memory may be used before it is there |
+//! | `SWIM-H06` | `relies-on-unspecified-blocking` | warning | one of the above, but for a call that was seen to wait for the device and need not |
+//!
+//! Orders that count: streams are in order; the legacy default stream and the blocking streams, in
+//! which the per-thread default streams are; a wait for what an event stood for when the wait was
+//! made; synchronisation of streams, events and the context; queries that found the work done; the
+//! synchronous copies, as far as they are documented to be; the start of a measured region. Freeing
+//! memory and loading a module give none.
+//!
+//! What is *not* seen: what the host does to page-locked memory, and what host functions use, since
+//! neither is a driver call; what happens inside a kernel; synchronisation among host threads other
+//! than their start; a branch on a query that was not taken in this run.
+//!
+//! A pair is reported once, and from there on taken for ordered: with all reported edges put in, the
+//! program has no hazard left but the use of memory that is gone. A pair is a warning where it would be
+//! in order if freeing and loading waited, and the errors were put right.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `clock` | vector clocks |
+//! | `order` | what comes before what |
+//! | `memory` | who used which bytes last |
+//! | `search` | going through a program, call by call |
+//! | `words` | what is said about a hazard |
+
+mod clock;
+mod memory;
+mod order;
+mod search;
+mod words;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::program::{AccessKind, BlockId, Call, KernelId, Program, Range, Site, StreamId};
+use search::{Pair, Trust};
+
+/// Two uses of the same memory that nothing orders.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Hazard {
+    /// What it is, by its code.
+    pub code: Code,
+    /// What it would be if no call waited beyond what is promised: the same, but for
+    /// [`Code::UnspecifiedBlocking`].
+    pub kind: Kind,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The use that the host asked for first.
+    pub first: AccessAt,
+    /// The other one.
+    pub second: AccessAt,
+    /// The bytes that both use, or some of them. Of size 0 where a block is freed that was never used.
+    pub overlap: Range,
+    /// The smallest change that orders the two.
+    pub missing: Edge,
+    /// For [`Code::UnspecifiedBlocking`]: the call that was seen to wait.
+    pub through: Option<CallAt>,
+    /// How many pairs of steps there are with this code at these two places in the source.
+    pub count: u32,
+}
+
+/// What a hazard is. The codes never change their meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Code {
+    /// `SWIM-H01`
+    ReadAfterWrite,
+    /// `SWIM-H02`
+    WriteAfterRead,
+    /// `SWIM-H03`
+    WriteAfterWrite,
+    /// `SWIM-H04`
+    UseAfterFree,
+    /// `SWIM-H05`
+    UseBeforeAllocation,
+    /// `SWIM-H06`
+    UnspecifiedBlocking,
+}
+
+impl Code {
+    /// All codes, in order.
+    pub const ALL: [Code; 6] = [
+        Self::ReadAfterWrite,
+        Self::WriteAfterRead,
+        Self::WriteAfterWrite,
+        Self::UseAfterFree,
+        Self::UseBeforeAllocation,
+        Self::UnspecifiedBlocking,
+    ];
+
+    /// The code itself, such as `SWIM-H01`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadAfterWrite => "SWIM-H01",
+            Self::WriteAfterRead => "SWIM-H02",
+            Self::WriteAfterWrite => "SWIM-H03",
+            Self::UseAfterFree => "SWIM-H04",
+            Self::UseBeforeAllocation => "SWIM-H05",
+            Self::UnspecifiedBlocking => "SWIM-H06",
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ReadAfterWrite => "read-after-write",
+            Self::WriteAfterRead => "write-after-read",
+            Self::WriteAfterWrite => "write-after-write",
+            Self::UseAfterFree => "use-after-free",
+            Self::UseBeforeAllocation => "use-before-allocation",
+            Self::UnspecifiedBlocking => "relies-on-unspecified-blocking",
+        }
+    }
+
+    /// How bad it is.
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::UnspecifiedBlocking => Severity::Warning,
+            _ => Severity::Error,
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// How two uses conflict. Where two operations conflict in several ways the first of this order is
+/// named: a value that is not there yet says more than one that is overwritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A write, then a read.
+    ReadAfterWrite,
+    /// Two writes.
+    WriteAfterWrite,
+    /// A read, then a write.
+    WriteAfterRead,
+    /// A use and the block's end, in either order.
+    UseAfterFree,
+    /// Memory comes to be in one stream's order and is used in another's.
+    UseBeforeAllocation,
+}
+
+impl Kind {
+    fn code(self) -> Code {
+        match self {
+            Self::ReadAfterWrite => Code::ReadAfterWrite,
+            Self::WriteAfterWrite => Code::WriteAfterWrite,
+            Self::WriteAfterRead => Code::WriteAfterRead,
+            Self::UseAfterFree => Code::UseAfterFree,
+            Self::UseBeforeAllocation => Code::UseBeforeAllocation,
+        }
+    }
+}
+
+/// How bad a hazard is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// The data can be wrong.
+    Error,
+    /// The data is right as long as a call does more than it promises.
+    Warning,
+}
+
+/// A call, and where it was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CallAt {
+    /// Index into the program's steps.
+    pub step: u32,
+    /// The line; none for calls that the lab or a library makes on its own.
+    pub site: Option<Site>,
+    /// What it is, in words: "kernel `map_a`", "the copy to the device", "`cuMemFree`".
+    pub what: String,
+}
+
+/// A use of memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AccessAt {
+    /// The call that asked for it.
+    #[serde(flatten)]
+    pub call: CallAt,
+    /// The stream it is queued in; none for what the host does itself.
+    pub stream: Option<StreamId>,
+    /// What it does to the memory.
+    pub usage: Usage,
+    /// The bytes that it uses, more than the other does perhaps.
+    pub range: Range,
+}
+
+/// What a call does to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Usage {
+    /// Reads it.
+    Read,
+    /// Writes it.
+    Write,
+    /// Makes it.
+    Allocate,
+    /// Ends it.
+    Free,
+}
+
+/// An order that is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Edge {
+    /// Record an event after one step, and let another stream wait for it before another step.
+    Wait {
+        /// Record after this step,
+        record_after: u32,
+        /// in its stream;
+        record_in: StreamId,
+        /// wait before this step,
+        wait_before: u32,
+        /// in its stream.
+        wait_in: StreamId,
+    },
+    /// Synchronise the host with a stream before a step.
+    Synchronise {
+        /// With this stream, at the latest after
+        stream: StreamId,
+        /// this step,
+        after: u32,
+        /// and before this one.
+        before: u32,
+    },
+    /// Free later.
+    FreeLater {
+        /// This call has to come after
+        free: u32,
+        /// this step.
+        after: u32,
+    },
+}
+
+/// All hazards of `program`, by the step of the second use and then of the first. The same program
+/// gives the same hazards, however long anything in it took.
+pub fn find(program: &Program) -> Vec<Hazard> {
+    let pairs = search::search(program, Trust::Documented);
+    if pairs.is_empty() {
+        return Vec::new();
+    }
+    let blocking = blocking_steps(program);
+    let left: Option<HashSet<(u32, u32)>> = (!blocking.is_empty()).then(|| {
+        let left = search::search(program, Trust::Blocking);
+        left.iter().map(|pair| (pair.first, pair.second)).collect()
+    });
+    let narrator = Narrator { program, kernels: kernels(program), blocking };
+    let mut places: HashMap<_, usize> = HashMap::new();
+    let mut hazards: Vec<Hazard> = Vec::new();
+    for pair in &pairs {
+        let vanishes = left.as_ref().is_some_and(|left| !left.contains(&(pair.first, pair.second)));
+        let code = if vanishes { Code::UnspecifiedBlocking } else { pair.kind.code() };
+        let key = (code, narrator.place(pair.first), narrator.place(pair.second));
+        match places.get(&key) {
+            Some(&known) => hazards[known].count += 1,
+            None => {
+                places.insert(key, hazards.len());
+                hazards.push(narrator.hazard(pair, code));
+            }
+        }
+    }
+    hazards
+}
+
+/// Steps that were seen to wait for the device although nobody promises that they do.
+fn blocking_steps(program: &Program) -> Vec<u32> {
+    let mut stream_ordered = HashSet::new();
+    let mut blocking = Vec::new();
+    for (index, step) in (0u32..).zip(&program.steps).filter(|(_, step)| step.result == 0) {
+        if let Call::AllocAsync { block, .. } = &step.call {
+            stream_ordered.insert(*block);
+        }
+        if search::blocks_unasked(&step.call, |block| stream_ordered.contains(&block)) {
+            blocking.push(index);
+        }
+    }
+    blocking
+}
+
+fn kernels(program: &Program) -> BTreeMap<KernelId, &str> {
+    let named = program.steps.iter().filter_map(|step| match &step.call {
+        Call::FunctionGet { kernel, name, .. } => Some((*kernel, name.as_str())),
+        _ => None,
+    });
+    named.collect()
+}
+
+/// Makes hazards of pairs of steps.
+struct Narrator<'a> {
+    program: &'a Program,
+    kernels: BTreeMap<KernelId, &'a str>,
+    blocking: Vec<u32>,
+}
+
+impl Narrator<'_> {
+    /// Where the step comes from; all that have no line count as one place.
+    fn place(&self, step: u32) -> Option<u32> {
+        self.program.steps[step as usize].site
+    }
+
+    fn hazard(&self, pair: &Pair, code: Code) -> Hazard {
+        let Pair { first, second, kind, overlap } = *pair;
+        // What each of the two does follows from how they conflict.
+        let (first_use, second_use) = match kind {
+            Kind::ReadAfterWrite => (Usage::Write, Usage::Read),
+            Kind::WriteAfterWrite => (Usage::Write, Usage::Write),
+            Kind::WriteAfterRead => (Usage::Read, Usage::Write),
+            Kind::UseAfterFree | Kind::UseBeforeAllocation => {
+                (self.usage(first, overlap.block), self.usage(second, overlap.block))
+            }
+        };
+        let first = self.access(first, first_use, overlap);
+        let second = self.access(second, second_use, overlap);
+        let (before, after) = (first.call.step, second.call.step);
+        let missing = match (first.usage, first.stream, second.stream) {
+            (Usage::Free, ..) | (_, None, _) => Edge::FreeLater { free: before, after },
+            (_, Some(stream), None) => Edge::Synchronise { stream, after: before, before: after },
+            (_, Some(record_in), Some(wait_in)) => {
+                Edge::Wait { record_after: before, record_in, wait_before: after, wait_in }
+            }
+        };
+        let next = self.blocking.partition_point(|&step| step <= before);
+        let through = match code {
+            Code::UnspecifiedBlocking => self.blocking.get(next).map(|&step| self.call(step)),
+            _ => None,
+        };
+        let severity = code.severity();
+        Hazard { code, kind, severity, first, second, overlap, missing, through, count: 1 }
+    }
+
+    fn call(&self, step: u32) -> CallAt {
+        let made = &self.program.steps[step as usize];
+        let site = self.program.site(made).cloned();
+        CallAt { step, site, what: words::what(&made.call, &self.kernels) }
+    }
+
+    fn usage(&self, step: u32, block: BlockId) -> Usage {
+        match &self.program.steps[step as usize].call {
+            Call::AllocAsync { .. } => Usage::Allocate,
+            Call::Free { .. } | Call::FreeAsync { .. } | Call::FreeHost { .. } => Usage::Free,
+            call => {
+                let mut usage = Usage::Read;
+                search::accesses(call, |kind, range| {
+                    if range.block == block && kind == AccessKind::Write {
+                        usage = Usage::Write;
+                    }
+                });
+                usage
+            }
+        }
+    }
+
+    fn access(&self, step: u32, usage: Usage, overlap: Range) -> AccessAt {
+        let call = &self.program.steps[step as usize].call;
+        let mut range = overlap;
+        let meets = |other: &Range| {
+            other.block == overlap.block
+                && other.offset < overlap.offset.saturating_add(overlap.bytes)
+                && overlap.offset < other.offset.saturating_add(other.bytes)
+        };
+        search::accesses(call, |kind, used| {
+            let same = matches!(
+                (kind, usage),
+                (AccessKind::Read, Usage::Read) | (AccessKind::Write, Usage::Write)
+            );
+            if same && range == overlap && meets(&used) {
+                range = used;
+            }
+        });
+        AccessAt { call: self.call(step), stream: stream(call), usage, range }
+    }
+}
+
+/// The stream that an operation is queued in.
+fn stream(call: &Call) -> Option<StreamId> {
+    match call {
+        Call::AllocAsync { stream, .. }
+        | Call::FreeAsync { stream, .. }
+        | Call::Copy { stream, .. }
+        | Call::Memset { stream, .. } => Some(*stream),
+        Call::Launch(launch) => Some(launch.stream),
+        _ => None,
+    }
+}

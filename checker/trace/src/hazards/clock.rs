@@ -1,0 +1,45 @@
+//! Vector clocks.
+
+/// How much of each stream somebody knows to have ended: by slot, the number of operations.
+///
+/// Slots beyond the end count as 0, so a clock is no wider than what its owner has heard of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Clock(Vec<u32>);
+
+impl Clock {
+    /// How many operations of the stream in `slot` are known to have ended.
+    pub(super) fn of(&self, slot: u32) -> u32 {
+        self.0.get(slot as usize).copied().unwrap_or(0)
+    }
+
+    /// At least `count` operations of the stream in `slot` are known to have ended.
+    pub(super) fn raise(&mut self, slot: u32, count: u32) {
+        let slot = slot as usize;
+        if self.0.len() <= slot {
+            self.0.resize(slot + 1, 0);
+        }
+        self.0[slot] = self.0[slot].max(count);
+    }
+
+    /// Whatever `other` knows is known here too.
+    pub(super) fn join(&mut self, other: &Clock) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine = (*mine).max(*theirs);
+        }
+    }
+
+    /// No more than `count` operations of the stream in `slot` are known to have ended.
+    pub(super) fn lower(&mut self, slot: u32, count: u32) {
+        if let Some(known) = self.0.get_mut(slot as usize) {
+            *known = (*known).min(count);
+        }
+    }
+
+    /// Nothing is known any more.
+    pub(super) fn forget(&mut self) {
+        self.0.clear();
+    }
+}

@@ -1,0 +1,285 @@
+//! Going through a program once, and noting each pair of uses that nothing orders.
+
+use std::collections::HashMap;
+
+use crate::program::{AccessKind, BlockId, Call, Direction, Mode, Place, Program, Range, Step};
+
+use super::Kind;
+use super::memory::{Block, Conflict, Mark, Origin};
+use super::order::{Actor, Epoch, Order};
+
+/// Which orders count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// Those that are documented.
+    Documented,
+    /// Also that freeing memory and loading a module wait for the device, as they were seen to do.
+    Blocking,
+}
+
+/// Two uses that nothing orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pair {
+    pub(super) first: u32,
+    pub(super) second: u32,
+    pub(super) kind: Kind,
+    pub(super) overlap: Range,
+}
+
+/// Whether a call was seen to wait for the device although nobody promises that it does.
+/// `stream_ordered` says so of blocks, for which it is documented that nothing waits.
+pub(super) fn blocks_unasked(call: &Call, stream_ordered: impl Fn(BlockId) -> bool) -> bool {
+    match call {
+        Call::Free { block } => !stream_ordered(*block),
+        Call::FreeHost { .. } | Call::ModuleLoad => true,
+        _ => false,
+    }
+}
+
+/// Calls `tell` with each use of memory that an operation makes.
+pub(super) fn accesses(call: &Call, mut tell: impl FnMut(AccessKind, Range)) {
+    let range = |place: &Place| match place {
+        Place::Device(range) | Place::Pinned(range) => Some(*range),
+        Place::Pageable => None,
+    };
+    match call {
+        Call::Copy { source, target, .. } => {
+            if let Some(source) = range(source) {
+                tell(AccessKind::Read, source);
+            }
+            if let Some(target) = range(target) {
+                tell(AccessKind::Write, target);
+            }
+        }
+        Call::Memset { target, .. } => tell(AccessKind::Write, *target),
+        Call::Launch(launch) => {
+            launch.accesses.iter().for_each(|access| tell(access.kind, access.range));
+        }
+        _ => {}
+    }
+}
+
+/// All pairs, in the order of their second steps.
+pub(super) fn search(program: &Program, trust: Trust) -> Vec<Pair> {
+    let mut search = Search {
+        trust,
+        order: Order::new(),
+        blocks: HashMap::new(),
+        missing: Vec::new(),
+        pairs: Vec::new(),
+    };
+    for (index, step) in (0u32..).zip(&program.steps) {
+        search.order.arrive(step.thread);
+        // A call that failed did nothing; a query's 600 says that the work still runs.
+        if step.result == 0 {
+            search.step(index, step);
+        }
+    }
+    search.pairs
+}
+
+struct Search {
+    trust: Trust,
+    order: Order,
+    blocks: HashMap<BlockId, Block>,
+    /// What the step at hand lacks an edge from.
+    missing: Vec<Missing>,
+    pairs: Vec<Pair>,
+}
+
+#[derive(Clone, Copy)]
+struct Missing {
+    earlier: Mark,
+    kind: Kind,
+    overlap: Range,
+}
+
+impl Search {
+    fn step(&mut self, index: u32, step: &Step) {
+        let Step { call, thread, .. } = step;
+        let thread = *thread;
+        if self.trust == Trust::Blocking {
+            let blocks = &self.blocks;
+            let stream_ordered = |block| {
+                let block: Option<&Block> = blocks.get(&block);
+                block.is_some_and(|block| matches!(block.origin, Origin::StreamOrdered(_)))
+            };
+            if blocks_unasked(call, stream_ordered) {
+                self.order.finish_all(thread);
+            }
+        }
+        match call {
+            // The lab waits for the device, and says so.
+            Call::RegionBegin => self.order.finish_all_for_everyone(thread),
+            Call::ContextSynchronize => self.order.finish_all(thread),
+            Call::StreamSynchronize { stream } | Call::StreamQuery { stream } => {
+                self.order.finish_stream(thread, *stream);
+            }
+            Call::EventSynchronize { event } | Call::EventQuery { event } => {
+                self.order.finish_event(thread, *event);
+            }
+            Call::EventElapsed { start, end } => {
+                self.order.finish_event(thread, *start);
+                self.order.finish_event(thread, *end);
+            }
+
+            Call::StreamCreate { stream, kind, .. } => self.order.create(*stream, *kind),
+            Call::StreamDestroy { stream } => self.order.destroy(*stream),
+            Call::StreamWait { stream, event } => self.order.wait(thread, *stream, *event),
+            Call::EventRecord { event, stream } => self.order.record(thread, *stream, *event),
+            Call::EventDestroy { event } => self.order.forget_event(*event),
+
+            Call::Alloc { block, .. } => self.allocate(*block, Origin::Device),
+            Call::AllocHost { block, .. } => self.allocate(*block, Origin::PinnedHost),
+            Call::AllocAsync { block, stream, .. } => {
+                let epoch = self.order.operate(thread, *stream);
+                self.allocate(*block, Origin::StreamOrdered(Mark { epoch, step: index }));
+            }
+            Call::Free { block } | Call::FreeHost { block } => {
+                self.free(*block, index, Actor::Host(thread));
+            }
+            Call::FreeAsync { block, stream } => {
+                let epoch = self.order.operate(thread, *stream);
+                self.free(*block, index, Actor::Stream(epoch.slot));
+            }
+
+            Call::Copy { stream, .. } | Call::Memset { stream, .. } => {
+                let epoch = self.order.operate(thread, *stream);
+                self.operation(index, call, epoch);
+                self.release_host(call, thread, epoch);
+            }
+            Call::Launch(launch) => {
+                let epoch = self.order.operate(thread, launch.stream);
+                self.operation(index, call, epoch);
+            }
+            // What it uses is not known.
+            Call::HostFunction { stream } => drop(self.order.operate(thread, *stream)),
+
+            Call::RegionEnd
+            | Call::HostWork { .. }
+            | Call::Connections { .. }
+            | Call::EventCreate { .. }
+            | Call::ModuleLoad
+            | Call::ModuleUnload
+            | Call::FunctionGet { .. } => {}
+        }
+    }
+
+    fn allocate(&mut self, block: BlockId, origin: Origin) {
+        self.blocks.insert(block, Block::new(origin));
+    }
+
+    /// What the host knows when a copy or a memset returns: what the table "API synchronization
+    /// behavior" of CUDA's documentation promises, which is less than what is seen.
+    fn release_host(&mut self, call: &Call, thread: u32, epoch: Epoch) {
+        let whole = match call {
+            Call::Copy { mode, source, .. } => match (call.direction(), mode) {
+                // Synchronous in either mode.
+                (Some(Direction::HostToHost), _) => true,
+                (_, Mode::Asynchronous) | (Some(Direction::DeviceToDevice), _) => false,
+                (Some(Direction::HostToDevice), Mode::Synchronous) => {
+                    // The stream is waited for, then the data is staged, and the last part of the way
+                    // may still be ahead when the call returns.
+                    if *source == Place::Pageable {
+                        self.order.finish_all_before(thread, epoch);
+                    }
+                    *source != Place::Pageable
+                }
+                (_, Mode::Synchronous) => true,
+            },
+            Call::Memset { mode, target, .. } => {
+                let origin = self.blocks.get(&target.block).map(|block| block.origin);
+                *mode == Mode::Synchronous && origin == Some(Origin::PinnedHost)
+            }
+            _ => false,
+        };
+        if whole {
+            self.order.finish_operation(thread, epoch);
+        }
+    }
+
+    fn operation(&mut self, index: u32, call: &Call, epoch: Epoch) {
+        let mark = Mark { epoch, step: index };
+        // Reads first, in whatever order they are listed: an operation reads what was there before it.
+        for turn in [AccessKind::Read, AccessKind::Write] {
+            accesses(call, |kind, range| {
+                if kind == turn {
+                    self.access(kind, range, mark);
+                }
+            });
+        }
+        self.report(index, Actor::Stream(epoch.slot));
+    }
+
+    fn access(&mut self, kind: AccessKind, range: Range, mark: Mark) {
+        let Self { order, blocks, missing, pairs, .. } = self;
+        let block = blocks.entry(range.block).or_default();
+        if let Some(freed) = block.freed {
+            let kind = Kind::UseAfterFree;
+            let pair = Pair { first: freed, second: mark.step, kind, overlap: range };
+            let mut of_this_step = pairs.iter().rev().take_while(|last| last.second == mark.step);
+            if of_this_step.all(|last| last.first != freed) {
+                pairs.push(pair);
+            }
+            return;
+        }
+        let knows = |epoch| order.knows(Actor::Stream(mark.epoch.slot), epoch);
+        if let Origin::StreamOrdered(born) = block.origin
+            && !knows(born.epoch)
+        {
+            let kind = Kind::UseBeforeAllocation;
+            lack(missing, Missing { earlier: born, kind, overlap: range });
+        }
+        block.access(kind, range, mark, knows, |conflict| {
+            let Conflict { earlier, earlier_kind, overlap } = conflict;
+            let kind = match (earlier_kind, kind) {
+                (AccessKind::Write, AccessKind::Read) => Kind::ReadAfterWrite,
+                (AccessKind::Write, AccessKind::Write) => Kind::WriteAfterWrite,
+                (AccessKind::Read, _) => Kind::WriteAfterRead,
+            };
+            lack(missing, Missing { earlier, kind, overlap });
+        });
+    }
+
+    fn free(&mut self, id: BlockId, index: u32, actor: Actor) {
+        let Self { order, blocks, missing, pairs, .. } = self;
+        let block = blocks.entry(id).or_default();
+        let overlap = Range { block: id, offset: 0, bytes: 0 };
+        if let Some(freed) = block.freed {
+            let kind = Kind::UseAfterFree;
+            pairs.push(Pair { first: freed, second: index, kind, overlap });
+            return;
+        }
+        let knows = |epoch| order.knows(actor, epoch);
+        if let Origin::StreamOrdered(born) = block.origin
+            && !knows(born.epoch)
+        {
+            lack(missing, Missing { earlier: born, kind: Kind::UseBeforeAllocation, overlap });
+        }
+        block.free(id, index, knows, |Conflict { earlier, overlap, .. }| {
+            lack(missing, Missing { earlier, kind: Kind::UseAfterFree, overlap });
+        });
+        self.report(index, actor);
+    }
+
+    /// Notes down what the step at hand lacks, and goes on as if it did not.
+    fn report(&mut self, index: u32, actor: Actor) {
+        self.missing.sort_by_key(|missing| missing.earlier.step);
+        for Missing { earlier, kind, overlap } in self.missing.drain(..) {
+            self.pairs.push(Pair { first: earlier.step, second: index, kind, overlap });
+            self.order.suppose(actor, earlier.epoch);
+        }
+    }
+}
+
+/// Keeps one lack for each stream, that of its latest operation: an edge from there orders the ones
+/// before it too. Of several conflicts with that one the first of [`Kind`]'s order is named.
+fn lack(missing: &mut Vec<Missing>, new: Missing) {
+    let rank = |it: &Missing| (it.earlier.epoch.count, std::cmp::Reverse(it.kind));
+    let slot = |it: &Missing| it.earlier.epoch.slot;
+    match missing.iter_mut().find(|it| slot(it) == slot(&new)) {
+        Some(old) if rank(old) < rank(&new) => *old = new,
+        Some(_) => {}
+        None => missing.push(new),
+    }
+}

@@ -1,0 +1,9 @@
+//! Hazards: correct programs, racy ones, and random ones against an independent oracle.
+
+mod completeness;
+mod correct;
+mod oracle;
+mod racy;
+mod random;
+mod script;
+mod words;

@@ -1,0 +1,228 @@
+//! Programs in a few words, for tables.
+//!
+//! A script is a list of statements with `;` between them. Statement `n`, from 1, is line `n` of the
+//! source. Streams are `a b c d` (non-blocking), `A B C` (blocking), `0` (the legacy default stream)
+//! and `p` (the per-thread one); blocks are `x y z w` (device) and `h i j` (pinned host), of 64 bytes,
+//! or parts of them, `x[0..32]`; events are `e f g`. Whatever a script does not make itself is made
+//! before its first statement. `@1` before a statement makes it a call of that thread, `!` one that
+//! failed.
+//!
+//! | statement | call |
+//! | --- | --- |
+//! | `k a x y > z`, `map a x` | kernel that reads x and y and writes z; that reads and writes x |
+//! | `up a h x`, `down a x h`, `move a x y`, `hop a h i` | copies: pinned to device and back, inside either |
+//! | `upp a x`, `downp a x` | copies from and to pageable memory |
+//! | `up! h x`, … | the same without `Async` |
+//! | `set a x`, `set! x` | memset |
+//! | `rec e a`, `wait a e`, `esync e`, `eq e`, `eq? e` | events; `?` is a query answered by 600 |
+//! | `elapsed e f`, `drop e` | time between events; destroy an event |
+//! | `sync a`, `q a`, `q? a`, `ctx` | synchronise, query |
+//! | `begin`, `end`, `load`, `fn a` | region, module load, host function |
+//! | `new x`, `newa a x`, `newh h`, `free x`, `freea a x`, `freeh h` | memory |
+//! | `stream a`, `kill a` | streams |
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trace::program::{
+    Access, AccessKind, BlockId, Call, EventId, KernelId, Launch, Mode, Place, Program, Range,
+    Site, Step, StreamId, StreamKind, Timing,
+};
+
+const BYTES: u64 = 64;
+
+/// The program that `script` stands for.
+pub(crate) fn program(script: &str) -> Program {
+    let mut writer = Writer::default();
+    let statements: Vec<Vec<&str>> =
+        script.split(';').map(|statement| statement.split_whitespace().collect()).collect();
+    let made: BTreeSet<&str> = statements
+        .iter()
+        .filter(|words| matches!(words[0], "new" | "newa" | "newh" | "stream"))
+        .map(|words| words[words.len() - 1])
+        .collect();
+    let mut seen = BTreeSet::new();
+    for word in statements.iter().flatten() {
+        let name = word.split('[').next().expect("a word");
+        if name.len() == 1 && !made.contains(name) && seen.insert(name) {
+            writer.make(name);
+        }
+    }
+    for (line, words) in (1..).zip(&statements) {
+        writer.statement(line, words);
+    }
+    writer.program.expect("a statement")
+}
+
+#[derive(Default)]
+struct Writer {
+    program: Option<Program>,
+    streams: BTreeMap<String, StreamId>,
+    blocks: BTreeMap<String, BlockId>,
+    made_streams: u32,
+    made_blocks: u32,
+}
+
+impl Writer {
+    fn push(&mut self, call: Call, site: Option<u32>, thread: u32, result: u32) {
+        let program = self.program.get_or_insert_with(|| Program::new(1));
+        program.steps.push(Step { call, site, thread, gap_ns: 0, result });
+    }
+
+    fn make(&mut self, name: &str) {
+        let call = match name {
+            "a" | "b" | "c" | "d" | "A" | "B" | "C" => self.stream_create(name),
+            "x" | "y" | "z" | "w" => Call::Alloc { block: self.new_block(name), bytes: BYTES },
+            "h" | "i" | "j" => Call::AllocHost { block: self.new_block(name), bytes: BYTES },
+            "e" | "f" | "g" => Call::EventCreate { event: event(name), timing: Timing::Enabled },
+            _ => return,
+        };
+        self.push(call, None, 0, 0);
+    }
+
+    fn stream_create(&mut self, name: &str) -> Call {
+        let stream = StreamId(StreamId::FIRST_CREATED + self.made_streams);
+        self.made_streams += 1;
+        self.streams.insert(name.to_owned(), stream);
+        let capital = name.chars().all(char::is_uppercase);
+        let kind = if capital { StreamKind::Blocking } else { StreamKind::NonBlocking };
+        Call::StreamCreate { stream, kind, priority: 0 }
+    }
+
+    fn new_block(&mut self, name: &str) -> BlockId {
+        let block = BlockId(self.made_blocks);
+        self.made_blocks += 1;
+        self.blocks.insert(name.to_owned(), block);
+        block
+    }
+
+    fn stream(&self, name: &str) -> StreamId {
+        match name {
+            "0" => StreamId::LEGACY,
+            "p" => StreamId::PER_THREAD,
+            _ => self.streams[name],
+        }
+    }
+
+    fn range(&self, word: &str) -> Range {
+        let (name, part) = word.split_once('[').unwrap_or((word, "0..64]"));
+        let (from, to) = part.trim_end_matches(']').split_once("..").expect("a range");
+        let (from, to): (u64, u64) = (from.parse().expect("bytes"), to.parse().expect("bytes"));
+        Range { block: self.blocks[name], offset: from, bytes: to - from }
+    }
+
+    fn place(&self, word: &str) -> Place {
+        let pinned = word.starts_with(['h', 'i', 'j']);
+        let range = self.range(word);
+        if pinned { Place::Pinned(range) } else { Place::Device(range) }
+    }
+
+    fn statement(&mut self, line: u32, words: &[&str]) {
+        let mut words = words;
+        let (mut thread, mut result) = (0, 0);
+        if let Some(number) = words[0].strip_prefix('@') {
+            thread = number.parse().expect("a thread");
+            words = &words[1..];
+        }
+        if words[0] == "!" {
+            result = 1;
+            words = &words[1..];
+        }
+        if words[0].ends_with('?') {
+            result = 600;
+        }
+        let call = self.call(words[0].trim_end_matches('?'), &words[1..]);
+        let program = self.program.get_or_insert_with(|| Program::new(1));
+        program.sites.push(Site { file: "src/lib.rs".to_owned(), line, column: None });
+        let site = program.sites.len() as u32 - 1;
+        self.push(call, Some(site), thread, result);
+    }
+
+    fn call(&mut self, verb: &str, of: &[&str]) -> Call {
+        if let Some(copy) = self.copy(verb, of) {
+            return copy;
+        }
+        match verb {
+            "k" => {
+                let arrow = of.iter().position(|&word| word == ">").expect("an arrow");
+                self.launch(of[0], &of[1..arrow], &of[arrow + 1..])
+            }
+            "map" => self.launch(of[0], &of[1..], &of[1..]),
+            "set" | "set!" => {
+                let (mode, stream) = mode(verb, of);
+                let target = self.range(of[of.len() - 1]);
+                Call::Memset { stream: self.stream(stream), mode, target }
+            }
+            "rec" => Call::EventRecord { event: event(of[0]), stream: self.stream(of[1]) },
+            "wait" => Call::StreamWait { stream: self.stream(of[0]), event: event(of[1]) },
+            "esync" => Call::EventSynchronize { event: event(of[0]) },
+            "eq" => Call::EventQuery { event: event(of[0]) },
+            "elapsed" => Call::EventElapsed { start: event(of[0]), end: event(of[1]) },
+            "drop" => Call::EventDestroy { event: event(of[0]) },
+            "sync" => Call::StreamSynchronize { stream: self.stream(of[0]) },
+            "q" => Call::StreamQuery { stream: self.stream(of[0]) },
+            "ctx" => Call::ContextSynchronize,
+            "begin" => Call::RegionBegin,
+            "end" => Call::RegionEnd,
+            "load" => Call::ModuleLoad,
+            "fn" => Call::HostFunction { stream: self.stream(of[0]) },
+            "new" => Call::Alloc { block: self.new_block(of[0]), bytes: BYTES },
+            "newh" => Call::AllocHost { block: self.new_block(of[0]), bytes: BYTES },
+            "newa" => Call::AllocAsync {
+                stream: self.stream(of[0]),
+                block: self.new_block(of[1]),
+                bytes: BYTES,
+            },
+            "free" => Call::Free { block: self.blocks[of[0]] },
+            "freeh" => Call::FreeHost { block: self.blocks[of[0]] },
+            "freea" => Call::FreeAsync { stream: self.stream(of[0]), block: self.blocks[of[1]] },
+            "stream" => self.stream_create(of[0]),
+            "kill" => Call::StreamDestroy { stream: self.stream(of[0]) },
+            other => panic!("`{other}` is no statement"),
+        }
+    }
+
+    fn copy(&self, verb: &str, of: &[&str]) -> Option<Call> {
+        let (mode, stream) = mode(verb, of);
+        let ends = if mode == Mode::Synchronous { of } else { of.get(1..)? };
+        let (source, target) = match verb.trim_end_matches('!') {
+            "up" | "down" | "move" | "hop" => (self.place(ends[0]), self.place(ends[1])),
+            "upp" => (Place::Pageable, self.place(ends[0])),
+            "downp" => (self.place(ends[0]), Place::Pageable),
+            _ => return None,
+        };
+        let bytes = match (source, target) {
+            (Place::Device(range) | Place::Pinned(range), _) | (_, Place::Device(range)) => {
+                range.bytes
+            }
+            _ => unreachable!("one end has a range"),
+        };
+        Some(Call::Copy { stream: self.stream(stream), mode, source, target, bytes })
+    }
+
+    fn launch(&self, stream: &str, reads: &[&str], writes: &[&str]) -> Call {
+        let access = |kind| move |word: &&str| Access { kind, range: self.range(word) };
+        let reads = reads.iter().map(access(AccessKind::Read));
+        let writes = writes.iter().map(access(AccessKind::Write));
+        Call::Launch(Launch {
+            kernel: KernelId(0),
+            stream: self.stream(stream),
+            grid: [1; 3],
+            block: [1; 3],
+            shared_bytes: 0,
+            units: 1,
+            bytes: 1,
+            accesses: reads.chain(writes).collect(),
+        })
+    }
+}
+
+fn mode<'a>(verb: &str, of: &[&'a str]) -> (Mode, &'a str) {
+    match verb.ends_with('!') {
+        true => (Mode::Synchronous, "0"),
+        false => (Mode::Asynchronous, of.first().copied().unwrap_or("0")),
+    }
+}
+
+fn event(name: &str) -> EventId {
+    EventId(["e", "f", "g"].iter().position(|&known| known == name).expect("an event") as u32)
+}

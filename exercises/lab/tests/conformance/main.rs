@@ -1,0 +1,212 @@
+//! Does the simulated device do what a GPU does?
+//!
+//! One body, two arms. A [row](row::Row) is a situation and what is seen of **order** and **blocking**
+//! in it: is the host free or blocked, do the streams overlap, is the data old or new, which code comes
+//! back. Never a time. Its body makes the same calls through the driver library on both arms, and judges
+//! them in the same way, by event timestamps and by the lab's clock: virtual on the simulated device,
+//! real on a GPU. Kernels are 30 ms long and "blocked" means for half of that, so neither a slow host
+//! nor a warm GPU changes an answer.
+//!
+//! Each row says what a GPU answers: measured, or documented where nothing was measured. What the
+//! simulated device answers wrongly is a **gap**: the row also says today's wrong answer, which is
+//! asserted, so that a gap that has been closed shows. The number of rows and of gaps is printed at the
+//! end of a run.
+//!
+//! # On the simulated device
+//! `cargo test -p lab --test conformance [WORDS OF A NAME]`. Each row runs in a process of its own, and
+//! is compared with its expectation and with `h200.json` beside this file: what a GPU answered.
+//!
+//! # On a GPU
+//! Without cargo, from two files that lie side by side: the test's program
+//! (`target/debug/deps/conformance-…`) and `libswim_driver.so` from the same folder.
+//!
+//! ```text
+//! SWIM_CONFORMANCE=gpu ./conformance-… --write h200.json [WORDS OF A NAME]
+//! ```
+//!
+//! It takes about two minutes for all rows. Rows are run in groups, each group in a process of its own,
+//! three times each; one that hangs or crashes is reported as such and loses no other. The file that it
+//! writes belongs beside this one as `h200.json`. Then the simulated arm fails wherever the two disagree
+//! and no gap is marked. `SWIM_CONFORMANCE_OUT` names the file too.
+//!
+//! `SWIM_CONFORMANCE=sim` prints the same table for the simulated device, without comparing and without
+//! writing anything.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`row`] | rows and what can be seen |
+//! | [`bench`](mod@bench) | the device as the rows' bodies use it |
+//! | [`arm`] | running rows in processes, on either arm |
+//! | [`kept`] | the results of a GPU |
+//! | [`rows`] | the rows |
+
+mod arm;
+mod bench;
+mod kept;
+mod row;
+mod rows;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use arm::{Arm, Outcome};
+use kept::Kept;
+use row::{Row, phrases};
+
+/// `gpu` prints a table of what a GPU answers, `sim` one of what the simulated device does.
+const CONFORMANCE: &str = "SWIM_CONFORMANCE";
+/// Where the results of a GPU go.
+const OUT: &str = "SWIM_CONFORMANCE_OUT";
+
+fn main() -> ExitCode {
+    let rows = rows::all();
+    if let Ok(asked) = std::env::var(arm::ROWS) {
+        arm::answer(&asked, &rows);
+        return ExitCode::SUCCESS;
+    }
+    match std::env::var(CONFORMANCE).as_deref() {
+        Ok("gpu") => table(Arm::Gpu, &rows),
+        Ok("sim") => table(Arm::Simulated, &rows),
+        _ => on_the_simulated_device(&rows),
+    }
+}
+
+#[expect(
+    clippy::print_stdout,
+    reason = "the numbers of rows and gaps are part of the test's output"
+)]
+fn on_the_simulated_device(rows: &[Row]) -> ExitCode {
+    let arguments = Arguments::from_args();
+    let kept = Kept::read().map(|kept| kept.map(Arc::new));
+    let mut trials = Vec::new();
+    for (index, row) in rows.iter().enumerate() {
+        let expect = phrases(&row.expect);
+        let gap = row.gap.as_deref().map(phrases);
+        let answer = match &kept {
+            Ok(Some(kept)) => kept.answer(&row.name),
+            _ => None,
+        };
+        let connections = row.connections;
+        trials.push(Trial::test(&row.name, move || {
+            let outcomes = arm::run(Arm::Simulated, &[index], connections);
+            judge(&outcomes[&index], &expect, gap.as_deref(), answer.as_deref())
+        }));
+    }
+    let listing = arguments.list;
+    let readable = match &kept {
+        Ok(Some(kept)) => {
+            let gone = kept.rows().find(|name| rows.iter().all(|row| row.name != *name));
+            gone.map_or(Ok(()), |name| Err(format!("there is no row `{name}` any more")))
+        }
+        Ok(None) => Ok(()),
+        Err(why) => Err(why.clone()),
+    };
+    trials.push(Trial::test("the kept results are of these rows", move || {
+        readable.map_err(Failed::from)
+    }));
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if !listing {
+        let gaps = rows.iter().filter(|row| row.gap.is_some()).count();
+        println!("conformance: {} rows, {gaps} of them known gaps", rows.len());
+        match &kept {
+            Ok(Some(kept)) => {
+                let answered = rows.iter().filter(|row| kept.answer(&row.name).is_some()).count();
+                println!("compared with {}: {answered} rows", kept.source());
+            }
+            Ok(None) => println!("not run: no results of a GPU are kept yet"),
+            Err(_) => {}
+        }
+    }
+    conclusion.exit_code()
+}
+
+/// What the simulated device answered, against what it should and what a GPU did.
+fn judge(
+    outcome: &Outcome,
+    expect: &[String],
+    gap: Option<&[String]>,
+    gpu: Option<&[String]>,
+) -> Result<(), Failed> {
+    let seen = match outcome {
+        Outcome::Seen(seen) => seen,
+        Outcome::Varies(_) => return Err("two runs of it differ".into()),
+        Outcome::Failed(why) => return Err(why.into()),
+    };
+    if let Some(gpu) = gpu
+        && gpu != expect
+    {
+        return Err(format!("a GPU answered {gpu:?}, but the row expects {expect:?}").into());
+    }
+    match gap {
+        None if seen == expect => Ok(()),
+        None => Err(format!("expected {expect:?}, and saw {seen:?}").into()),
+        Some(gap) if seen == gap => Ok(()),
+        Some(_) if seen == expect => {
+            Err("it is right now: take the gap's mark off this row".into())
+        }
+        Some(gap) => {
+            Err(format!("a GPU answers {expect:?}, the gap is {gap:?}, and saw {seen:?}").into())
+        }
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the table is the program's output")]
+fn table(arm: Arm, rows: &[Row]) -> ExitCode {
+    let mut out = std::env::var_os(OUT).map(PathBuf::from);
+    let mut words = Vec::new();
+    let mut arguments = std::env::args_os().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            Some("--write") => out = arguments.next().map(PathBuf::from),
+            _ => words.push(argument.to_string_lossy().into_owned()),
+        }
+    }
+    let device = match arm::device(arm) {
+        Ok(device) => device,
+        Err(why) => {
+            println!("there is no device to be asked: {why}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let start = std::time::Instant::now();
+    let mut outcomes = BTreeMap::new();
+    for group in arm::groups(rows, &words) {
+        let connections = rows[group[0]].connections;
+        for (index, outcome) in arm::run(arm, &group, connections) {
+            let row = &rows[index];
+            let expect = phrases(&row.expect);
+            let mark = match &outcome {
+                Outcome::Seen(seen) if *seen == expect => "as expected",
+                Outcome::Seen(_) => "DIFFERS",
+                Outcome::Varies(_) => "VARIES",
+                Outcome::Failed(_) => "FAILED",
+            };
+            println!("{mark:<12}{:<110}{}", row.name, outcome.text());
+            if mark == "DIFFERS" {
+                println!("{:<12}{:<110}{}", "", "    expected", expect.join(", "));
+            }
+            outcomes.insert(index, outcome);
+        }
+    }
+    let right = |&(index, outcome): &(&usize, &Outcome)| match outcome {
+        Outcome::Seen(seen) => *seen == phrases(&rows[*index].expect),
+        _ => false,
+    };
+    let as_expected = outcomes.iter().filter(right).count();
+    let seconds = start.elapsed().as_secs();
+    println!("{} rows on {}, {as_expected} as expected, {seconds} s", outcomes.len(), device.name);
+    if let Some(path) = out
+        && arm == Arm::Gpu
+    {
+        let text = kept::text(&device, rows, &outcomes);
+        if let Err(error) = std::fs::write(&path, text) {
+            println!("cannot write `{}`: {error}", path.display());
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}

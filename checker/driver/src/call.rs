@@ -196,6 +196,11 @@ pub(crate) fn ask(request: lab::Request) -> lab::Reply {
     }
 }
 
+/// Whether a call is refused for its flags. On a GPU the real driver decides.
+pub(crate) fn refuses_flags(flags: u32, known: u32) -> bool {
+    flags & !known != 0 && gpu().is_none()
+}
+
 /// Runs a host function of the student's.
 pub(crate) fn run_host_function(function: u64, data: u64) {
     IN_HOST_FUNCTION.set(true);

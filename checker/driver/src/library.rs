@@ -65,6 +65,10 @@ impl machine::Kernel for Known {
         self.0.registers
     }
 
+    fn most_threads(&self) -> u32 {
+        self.0.threads
+    }
+
     fn shared_bytes(&self) -> u32 {
         self.0.shared_bytes
     }

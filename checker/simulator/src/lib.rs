@@ -13,7 +13,14 @@
 //! - Stream priorities act on the order in which waiting kernels are dispatched, and on nothing else.
 //! - Memory pools: `cuMemAllocAsync` always finds memory at once; freed memory is never handed out
 //!   again, so a use after free reads what was there.
-//! - Graphs, peer copies, managed and registered memory, textures, 2D and 3D copies: the driver says
+//! - Graphs: only by capture, without memory nodes and graphs in graphs; not updated or
+//!   taken apart. What a launch costs the host, and capture and instantiation cost for each node, is
+//!   invented. That event queries end a strict capture, and what a wait for a captured event gives
+//!   once the capture has ended, is assumed. Launches of two executable copies of one graph take
+//!   turns as those of one copy do.
+//! - Dynamic shared memory beyond 48 KiB needs no permission.
+//! - After an illegal access of a kernel what is queued still takes its time, though it does nothing.
+//! - Peer copies, managed and registered memory, textures, 2D and 3D copies: the driver says
 //!   that the call is not supported.
 //! - Contention for device memory between copies and kernels, and clocks that change with load.
 //! - Blocks of one kernel all take the same time; real ones spread, which softens the edges of waves.

@@ -140,6 +140,8 @@ figures! {
     Gaps {
         /// Between two kernels.
         kernel_ns,
+        /// Between two kernels of one launch of a graph.
+        graph_kernel_ns,
         /// Between two copies of one engine.
         copy_ns,
         /// Before an operation that waits for one of another engine: a kernel for a copy, a copy for a
@@ -201,6 +203,10 @@ figures! {
         module_load_ns,
         /// `cuLaunchHostFunc`.
         host_function_ns,
+        /// `cuGraphLaunch`.
+        graph_launch_ns,
+        /// For each node of a graph, to capture it, and again to instantiate it.
+        graph_node_ns,
         /// How long a host function that does nothing takes its stream.
         host_function_run_ns,
         /// Everything else.

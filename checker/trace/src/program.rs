@@ -37,6 +37,11 @@ id! {
     KernelId
 }
 
+id! {
+    /// A graph, numbered from 0 in order of capture.
+    GraphId
+}
+
 impl StreamId {
     /// The legacy default stream, also called the NULL stream.
     pub const LEGACY: StreamId = StreamId(0);
@@ -249,6 +254,19 @@ pub struct Launch {
     pub accesses: Vec<Access>,
 }
 
+/// One operation of a graph.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct GraphNode {
+    /// A copy, a memset, a launch or a host function, with the stream that it was captured in.
+    pub call: Call,
+    /// The nodes that it comes after, by their index in the graph: each is smaller than its own.
+    pub after: Vec<u32>,
+    /// Index into [`Program::sites`], of the call that was captured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub site: Option<u32>,
+}
+
 /// A call that the host made: to the driver, or to the lab.
 ///
 /// Calls that neither take host time nor order anything (current context, attributes) are left out.
@@ -428,6 +446,28 @@ pub enum Call {
     Launch(Launch),
     /// `cuLaunchHostFunc`.
     HostFunction {
+        /// The stream it is queued in.
+        stream: StreamId,
+    },
+
+    /// `cuStreamEndCapture`: what was asked of the capturing streams since the beginning is a graph. The
+    /// captured calls themselves are no steps, since they asked for no work.
+    GraphCreate {
+        /// The new graph.
+        graph: GraphId,
+        /// Its operations, in the order in which they were captured.
+        nodes: Vec<GraphNode>,
+    },
+    /// `cuGraphInstantiateWithFlags`.
+    GraphInstantiate {
+        /// The graph.
+        graph: GraphId,
+    },
+    /// `cuGraphLaunch`: the whole graph comes after what its stream holds, and before what it is given
+    /// from then on. Spans of its operations carry the step of this call.
+    GraphLaunch {
+        /// The graph, of which an executable copy was made by [`Call::GraphInstantiate`].
+        graph: GraphId,
         /// The stream it is queued in.
         stream: StreamId,
     },

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::program::{
-    Access, AccessKind, BlockId, Call, EventId, KernelId, Launch, Mode, Place, Range, Site, Step,
-    StreamId, StreamKind, Timing,
+    Access, AccessKind, BlockId, Call, EventId, GraphId, GraphNode, KernelId, Launch, Mode, Place,
+    Range, Site, Step, StreamId, StreamKind, Timing,
 };
 use crate::{Metrics, Program, Record, Timeline};
 
@@ -124,6 +124,15 @@ fn every_call() -> Vec<Call> {
             ],
         }),
         Call::HostFunction { stream },
+        Call::GraphCreate {
+            graph: GraphId(0),
+            nodes: vec![
+                GraphNode { call: Call::HostFunction { stream }, after: vec![], site: Some(1) },
+                GraphNode { call: Call::HostFunction { stream }, after: vec![0], site: None },
+            ],
+        },
+        Call::GraphInstantiate { graph: GraphId(0) },
+        Call::GraphLaunch { graph: GraphId(0), stream },
     ]
 }
 

@@ -3,10 +3,13 @@
 use simulator::machine::{Command, Reply};
 use trace::program::Timing;
 
-use super::{Handle, calls};
+use super::{Handle, calls, code};
+use crate::call;
 
 /// `CU_EVENT_DISABLE_TIMING`
 const DISABLE_TIMING: u32 = 2;
+/// Blocking synchronisation, no timing, between processes.
+const KNOWN_FLAGS: u32 = 7;
 
 fn timing(flags: u32) -> Timing {
     if flags & DISABLE_TIMING == 0 { Timing::Enabled } else { Timing::Disabled }
@@ -19,7 +22,12 @@ calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html>
     fn cuEventCreate(event: *mut Handle, flags: u32) {
         require event;
-        command Command::EventCreate { timing: timing(flags) };
+        command {
+            if call::refuses_flags(flags, KNOWN_FLAGS) {
+                return code::INVALID_VALUE;
+            }
+            Command::EventCreate { timing: timing(flags) }
+        };
         // SAFETY: the real driver has just written it.
         gpu Reply::Number(unsafe { *event });
         // SAFETY: checked not to be null; the caller gives room for a handle.

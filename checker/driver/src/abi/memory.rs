@@ -47,7 +47,7 @@ calls! {
         // SAFETY: the real driver has just written it.
         gpu Reply::Number(unsafe { *address } as u64);
         // SAFETY: checked not to be null; the caller gives room for a pointer.
-        sim Reply::Number(offset) => unsafe { *address = call::pinned_address(offset) };
+        sim Reply::Number(offset) => unsafe { *address = pinned(offset, bytes) };
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html>
@@ -57,7 +57,7 @@ calls! {
         // SAFETY: the real driver has just written it.
         gpu Reply::Number(unsafe { *address } as u64);
         // SAFETY: checked not to be null; the caller gives room for a pointer.
-        sim Reply::Number(offset) => unsafe { *address = call::pinned_address(offset) };
+        sim Reply::Number(offset) => unsafe { *address = pinned(offset, bytes) };
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html>
@@ -106,6 +106,11 @@ calls! {
     fn cuMemsetD32Async(target: Handle, value: u32, count: usize, stream: Handle) {
         command memset(stream, Mode::Asynchronous, target, value, 4, count);
     }
+}
+
+/// Page-locked memory of no bytes has no address.
+fn pinned(offset: u64, bytes: usize) -> *mut c_void {
+    if bytes == 0 { std::ptr::null_mut() } else { call::pinned_address(offset) }
 }
 
 fn memset(

@@ -8,6 +8,7 @@ mod copy;
 mod device;
 mod error;
 mod event;
+mod graph;
 mod memory;
 mod module;
 pub(crate) mod passed_through;

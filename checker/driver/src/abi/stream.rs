@@ -5,10 +5,13 @@ use std::ffi::{c_int, c_void};
 use simulator::machine::{Command, Reply};
 use trace::program::StreamKind;
 
-use super::{Handle, calls};
+use super::{Handle, calls, code};
+use crate::call;
 
 /// `CU_STREAM_NON_BLOCKING`
 const NON_BLOCKING: u32 = 1;
+/// `CU_EVENT_WAIT_EXTERNAL`
+const EXTERNAL: u32 = 1;
 
 fn kind(flags: u32) -> StreamKind {
     if flags & NON_BLOCKING == 0 { StreamKind::Blocking } else { StreamKind::NonBlocking }
@@ -18,7 +21,12 @@ calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
     fn cuStreamCreate(stream: *mut Handle, flags: u32) {
         require stream;
-        command Command::StreamCreate { kind: kind(flags), priority: 0 };
+        command {
+            if call::refuses_flags(flags, NON_BLOCKING) {
+                return code::INVALID_VALUE;
+            }
+            Command::StreamCreate { kind: kind(flags), priority: 0 }
+        };
         // SAFETY: the real driver has just written it.
         gpu Reply::Number(unsafe { *stream });
         // SAFETY: checked not to be null; the caller gives room for a handle.
@@ -28,7 +36,12 @@ calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
     fn cuStreamCreateWithPriority(stream: *mut Handle, flags: u32, priority: c_int) {
         require stream;
-        command Command::StreamCreate { kind: kind(flags), priority };
+        command {
+            if call::refuses_flags(flags, NON_BLOCKING) {
+                return code::INVALID_VALUE;
+            }
+            Command::StreamCreate { kind: kind(flags), priority }
+        };
         // SAFETY: the real driver has just written it.
         gpu Reply::Number(unsafe { *stream });
         // SAFETY: checked not to be null; the caller gives room for a handle.
@@ -50,10 +63,15 @@ calls! {
         command Command::StreamQuery { stream };
     }
 
-    /// Of the flags, only 0 exists outside capture.
+    /// Of the flags, only the default has a meaning outside capture.
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
     fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: u32) {
-        command { let _ = flags; Command::StreamWait { stream, event } };
+        command {
+            if call::refuses_flags(flags, EXTERNAL) {
+                return code::INVALID_VALUE;
+            }
+            Command::StreamWait { stream, event }
+        };
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>

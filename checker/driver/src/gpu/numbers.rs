@@ -116,7 +116,14 @@ impl Numbers {
                     self.range(&mut access.range);
                 }
             }
-            Call::RegionBegin
+            Call::GraphLaunch { stream, .. } => self.stream(stream),
+            Call::GraphCreate { nodes, .. } => {
+                for node in nodes {
+                    self.apply(&mut node.call);
+                }
+            }
+            Call::GraphInstantiate { .. }
+            | Call::RegionBegin
             | Call::RegionEnd
             | Call::Connections { .. }
             | Call::HostWork { .. }

@@ -119,6 +119,8 @@ pub(super) fn is_noted(command: &Command) -> bool {
         Command::Site(_)
             | Command::Lab(_)
             | Command::DeviceFacts
+            // Passed on as they are: a GPU's graphs are not looked into.
+            | Command::Graph(_)
             | Command::StreamFacts { .. }
             | Command::MemoryInfo
             | Command::FunctionFacts { .. }

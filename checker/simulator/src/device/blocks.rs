@@ -16,6 +16,10 @@ use crate::profile::Profile;
 /// `SHARES / n` for each. Divisible by every residency up to 16 and by 32.
 const SHARES: u64 = 1_441_440;
 
+/// No block takes longer than this, in ns: work left is counted in 64 bits, and a perturbed schedule
+/// makes it 16 times as long.
+const LONGEST_NS: u64 = u64::MAX / FULL_SPEED / 64;
+
 /// What launches of a kernel have in common.
 #[derive(Clone, Copy)]
 pub(super) struct Facts {
@@ -55,7 +59,7 @@ impl Grid {
         let resident = u64::from(profile.resident_blocks(
             threads,
             facts.registers,
-            facts.shared_bytes + launch.shared_bytes,
+            facts.shared_bytes.saturating_add(launch.shared_bytes),
         ));
         if resident == 0 {
             return None;
@@ -64,11 +68,16 @@ impl Grid {
         let warps = u64::from(threads.div_ceil(32).max(1));
         let throughput = facts.units_per_us_multiprocessor.max(1);
         let alone = (warps * facts.units_per_us_warp).clamp(1, throughput);
-        let compute_ns = (launch.units * 1000).div_ceil(blocks * alone);
+        let per_block = |work: u64, parts: u64, speed: u64| {
+            let whole = u128::from(blocks) * u128::from(speed);
+            let ns = (u128::from(work) * 1000 * u128::from(parts)).div_ceil(whole);
+            ns.min(LONGEST_NS.into()) as u64
+        };
+        let compute_ns = per_block(launch.units, 1, alone);
         let bandwidth = profile.chip.memory_bytes_per_us.value.max(1);
         // One block draws at most a multiprocessor's even part of the memory bandwidth.
-        let memory_ns =
-            (launch.bytes * 1000 * profile.chip.multiprocessors.value).div_ceil(blocks * bandwidth);
+        let parts = profile.chip.multiprocessors.value.max(1);
+        let memory_ns = per_block(launch.bytes, parts, bandwidth);
         let block_ns = compute_ns.max(memory_ns).max(1);
         let load_of = |ns: u64, whole: u64| {
             (u128::from(ns) * u128::from(whole) / u128::from(block_ns)) as u64

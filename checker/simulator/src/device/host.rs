@@ -49,8 +49,8 @@ impl Wait {
 }
 
 /// An operation to be queued, and how long the host is held by it.
-struct Queued {
-    work: Work,
+pub(super) struct Queued {
+    pub(super) work: Work,
     /// Before the operation is queued, in ns.
     cost: u64,
     /// After its end, in ns; none if the host does not wait for it.
@@ -180,10 +180,7 @@ impl Device {
                 self.queue_work(step, *stream, queued, start)
             }
             Call::Memset { stream, mode: _, target } => {
-                let queued = Queued::free(
-                    self.memory_work(SpanKind::Memset, target.bytes),
-                    host.memset_ns.value,
-                );
+                let queued = Queued::free(self.memset_work(target.bytes), host.memset_ns.value);
                 self.queue_work(step, *stream, queued, start)
             }
 
@@ -216,6 +213,22 @@ impl Device {
             Call::HostFunction { stream } => {
                 let queued = Queued::free(Work::HostFunction, host.host_function_ns.value);
                 self.queue_work(step, *stream, queued, start)
+            }
+
+            Call::GraphCreate { graph, nodes } => {
+                let cost = host.other_ns.value + nodes.len() as u64 * host.graph_node_ns.value;
+                self.create_graph(*graph, nodes);
+                (cost, Wait::None)
+            }
+            Call::GraphInstantiate { graph } => {
+                let nodes = self.graph_nodes(*graph);
+                (host.other_ns.value + nodes * host.graph_node_ns.value, Wait::None)
+            }
+            Call::GraphLaunch { graph, stream } => {
+                let cost = host.graph_launch_ns.value;
+                let visible = start + cost + self.profile.gaps.submit_ns.value;
+                self.launch_graph(step, *graph, *stream, visible);
+                (cost, Wait::None)
             }
         };
 
@@ -279,7 +292,15 @@ impl Device {
         queued: Queued,
         start: u64,
     ) -> (u64, Wait) {
-        let Queued { mut work, cost, held } = queued;
+        let Queued { work, cost, held } = queued;
+        let work = self.scheduled(work, step);
+        let visible = start + cost + self.profile.gaps.submit_ns.value;
+        let id = self.submit(step, stream, work, visible, None);
+        (cost, held.map_or(Wait::None, |held_ns| Wait::Operation { id, held_ns }))
+    }
+
+    /// The work with the duration that this schedule gives it.
+    pub(super) fn scheduled(&self, mut work: Work, step: u32) -> Work {
         let place = work.place();
         match &mut work {
             Work::Transfer { ns, .. } | Work::Memory { ns, .. } => {
@@ -290,12 +311,10 @@ impl Device {
             }
             Work::Marker | Work::HostFunction => {}
         }
-        let visible = start + cost + self.profile.gaps.submit_ns.value;
-        let id = self.submit(step, stream, work, visible, None);
-        (cost, held.map_or(Wait::None, |held_ns| Wait::Operation { id, held_ns }))
+        work
     }
 
-    fn copy(
+    pub(super) fn copy(
         &self,
         direction: Direction,
         mode: Mode,
@@ -364,6 +383,10 @@ impl Device {
         }
     }
 
+    pub(super) fn memset_work(&self, bytes: u64) -> Work {
+        self.memory_work(SpanKind::Memset, bytes)
+    }
+
     fn memory_work(&self, kind: SpanKind, bytes: u64) -> Work {
         let copies = &self.profile.copies;
         let bytes_per_us = match kind {
@@ -373,7 +396,7 @@ impl Device {
         Work::Memory { kind, ns: copies.device_fixed_ns.value + bytes * 1000 / bytes_per_us, bytes }
     }
 
-    fn kernel_work(&self, launch: &Launch) -> Option<Work> {
+    pub(super) fn kernel_work(&self, launch: &Launch) -> Option<Work> {
         let facts = self.kernels.get(launch.kernel.0 as usize)?.grid_facts?;
         let priority = self.streams[launch.stream.0 as usize].priority;
         blocks::Grid::new(launch, &facts, priority, &self.profile).map(Work::Kernel)

@@ -8,13 +8,14 @@
 
 mod blocks;
 mod copies;
+mod graphs;
 mod host;
 mod queues;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use trace::program::{BlockId, EventId, KernelId, StreamId};
+use trace::program::{BlockId, EventId, GraphId, KernelId, StreamId};
 use trace::timeline::{HostMemory, Origin, Span, SpanKind, Timeline};
 
 use crate::profile::Profile;
@@ -68,16 +69,17 @@ fn factor(seed: u64, what: u64) -> u64 {
 
 /// What is to be done when an operation starts and when it ends: the data follows the times.
 pub trait Effects {
-    /// The operation that `step` asked for starts: it reads its inputs now.
-    fn start(&mut self, step: u32);
+    /// The operation that `step` asked for starts: it reads its inputs now. `node` is 0, or
+    /// counts the nodes of the graph that the step launches from 1.
+    fn start(&mut self, step: u32, node: u32);
     /// It ends: what it writes lands now.
-    fn end(&mut self, step: u32);
+    fn end(&mut self, step: u32, node: u32);
 }
 
 /// For the times alone.
 impl Effects for () {
-    fn start(&mut self, _step: u32) {}
-    fn end(&mut self, _step: u32) {}
+    fn start(&mut self, _step: u32, _node: u32) {}
+    fn end(&mut self, _step: u32, _node: u32) {}
 }
 
 type OperationId = u32;
@@ -87,6 +89,8 @@ const NO_EDGE: u32 = u32::MAX;
 
 struct Operation {
     step: u32,
+    /// Which node it is of the graph that the step launches, from 1; 0 if it is none.
+    node: u32,
     stream: StreamId,
     work: Work,
     /// How many operations it still waits for.
@@ -205,6 +209,7 @@ pub struct Device {
     /// Sizes of page-locked blocks, which cost by size to free.
     pinned: BTreeMap<BlockId, u64>,
     kernels: Vec<KernelFacts>,
+    graphs: BTreeMap<GraphId, graphs::Graph>,
     connections: queues::Queues,
     engines: [copies::Engine; 2],
     pool: blocks::Pool,
@@ -240,6 +245,7 @@ impl Device {
             timed_events: BTreeSet::new(),
             pinned: BTreeMap::new(),
             kernels: Vec::new(),
+            graphs: BTreeMap::new(),
             connections: queues::Queues::new(DEFAULT_CONNECTIONS),
             engines: Default::default(),
             pool,
@@ -289,20 +295,7 @@ impl Device {
         visible_ns: u64,
         after: Option<OperationId>,
     ) -> OperationId {
-        let id = self.operations.len() as OperationId;
-        self.operations.push(Operation {
-            step,
-            stream,
-            work,
-            pending: 0,
-            not_before: visible_ns,
-            start_ns: 0,
-            end_ns: 0,
-            state: State::Waiting,
-            first_edge: NO_EDGE,
-            place: work.place(),
-        });
-        self.unfinished += 1;
+        let id = self.add(step, 0, stream, work, visible_ns);
         let index = stream.0 as usize;
         if !matches!(work, Work::Marker) {
             self.streams[index].waiting += 1;
@@ -331,6 +324,33 @@ impl Device {
         id
     }
 
+    /// Adds an operation that waits for nothing yet and is in no queue.
+    fn add(
+        &mut self,
+        step: u32,
+        node: u32,
+        stream: StreamId,
+        work: Work,
+        visible_ns: u64,
+    ) -> OperationId {
+        let id = self.operations.len() as OperationId;
+        self.operations.push(Operation {
+            step,
+            node,
+            stream,
+            work,
+            pending: 0,
+            not_before: visible_ns,
+            start_ns: 0,
+            end_ns: 0,
+            state: State::Waiting,
+            first_edge: NO_EDGE,
+            place: work.place(),
+        });
+        self.unfinished += 1;
+        id
+    }
+
     fn depend(&mut self, on: OperationId, id: OperationId) {
         let next = self.edges.len() as u32;
         if self.operations[on as usize].state == State::Done {
@@ -345,7 +365,7 @@ impl Device {
 
     /// `id` comes after `on`, which has ended: no sooner than the gap between the two.
     fn follow(&mut self, on: OperationId, id: OperationId) {
-        let Operation { end_ns, place: from, .. } = self.operations[on as usize];
+        let Operation { end_ns, place: from, node, step, .. } = self.operations[on as usize];
         let gaps = &self.profile.gaps;
         let operation = &mut self.operations[id as usize];
         let gap = match (from, operation.place) {
@@ -353,6 +373,11 @@ impl Device {
             _ if matches!(operation.work, Work::Marker) => {
                 operation.place = from;
                 0
+            }
+            (Place::Multiprocessors, Place::Multiprocessors)
+                if node > 0 && step == operation.step =>
+            {
+                gaps.graph_kernel_ns.value
             }
             (Place::Multiprocessors, Place::Multiprocessors) => gaps.kernel_ns.value,
             (from, to) if from == to => gaps.copy_ns.value,
@@ -459,8 +484,10 @@ impl Device {
     fn begin(&mut self, id: OperationId, effects: &mut impl Effects) {
         let operation = &mut self.operations[id as usize];
         operation.start_ns = self.now;
-        self.streams[operation.stream.0 as usize].waiting -= 1;
-        effects.start(operation.step);
+        if operation.node == 0 {
+            self.streams[operation.stream.0 as usize].waiting -= 1;
+        }
+        effects.start(operation.step, operation.node);
     }
 
     /// Ends what has come to its end, and lets go what waited for it.
@@ -470,13 +497,13 @@ impl Device {
             operation.state = State::Done;
             operation.end_ns = self.now;
             let mut edge = operation.first_edge;
-            let step = operation.step;
+            let (step, node) = (operation.step, operation.node);
             self.unfinished -= 1;
             self.last_end_ns = self.now;
             if let Some(span) = self.span(id) {
                 self.timeline.spans.push(span);
             }
-            effects.end(step);
+            effects.end(step, node);
             // Edges were pushed to the front: walk them, then release in the order of issue.
             let mut freed = Vec::new();
             while edge != NO_EDGE {

@@ -38,9 +38,13 @@ impl Queues {
 }
 
 impl Device {
-    /// The queue that an operation passes through; none for what takes no engine.
+    /// The queue that an operation passes through; none for what takes no engine, and for nodes of
+    /// graphs.
     pub(super) fn queue_of(&self, id: OperationId) -> Option<usize> {
         let operation = &self.operations[id as usize];
+        if operation.node > 0 {
+            return None;
+        }
         let engine = match operation.work {
             Work::Marker | Work::HostFunction => return None,
             Work::Kernel(_) => 0,

@@ -28,6 +28,8 @@ pub mod code {
     pub const INVALID_CONTEXT: u32 = 201;
     /// `CUDA_ERROR_INVALID_HANDLE`
     pub const INVALID_HANDLE: u32 = 400;
+    /// `CUDA_ERROR_ILLEGAL_STATE`
+    pub const ILLEGAL_STATE: u32 = 401;
     /// `CUDA_ERROR_NOT_FOUND`
     pub const NOT_FOUND: u32 = 500;
     /// `CUDA_ERROR_NOT_READY`
@@ -38,6 +40,24 @@ pub mod code {
     pub const LAUNCH_OUT_OF_RESOURCES: u32 = 701;
     /// `CUDA_ERROR_NOT_SUPPORTED`
     pub const NOT_SUPPORTED: u32 = 801;
+    /// `CUDA_ERROR_CONTEXT_IS_DESTROYED`
+    pub const CONTEXT_IS_DESTROYED: u32 = 709;
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`
+    pub const STREAM_CAPTURE_UNSUPPORTED: u32 = 900;
+    /// `CUDA_ERROR_STREAM_CAPTURE_INVALIDATED`
+    pub const STREAM_CAPTURE_INVALIDATED: u32 = 901;
+    /// `CUDA_ERROR_STREAM_CAPTURE_MERGE`
+    pub const STREAM_CAPTURE_MERGE: u32 = 902;
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNMATCHED`
+    pub const STREAM_CAPTURE_UNMATCHED: u32 = 903;
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED`
+    pub const STREAM_CAPTURE_UNJOINED: u32 = 904;
+    /// `CUDA_ERROR_STREAM_CAPTURE_ISOLATION`
+    pub const STREAM_CAPTURE_ISOLATION: u32 = 905;
+    /// `CUDA_ERROR_STREAM_CAPTURE_IMPLICIT`
+    pub const STREAM_CAPTURE_IMPLICIT: u32 = 906;
+    /// `CUDA_ERROR_CAPTURED_EVENT`
+    pub const CAPTURED_EVENT: u32 = 907;
     /// `CUDA_ERROR_UNKNOWN`
     pub const UNKNOWN: u32 = 999;
 }
@@ -193,6 +213,30 @@ pub enum Command {
         function: u64,
         data: u64,
     },
+    /// Capture and graphs.
+    Graph(GraphCommand),
+}
+
+/// Capture and graphs. Each stands for the driver call of the same name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of the driver's calls")]
+pub enum GraphCommand {
+    /// `cuStreamBeginCapture_v2`; `mode` is a `CUstreamCaptureMode`.
+    BeginCapture { stream: u64, mode: u32 },
+    /// `cuStreamEndCapture`; the reply is the graph.
+    EndCapture { stream: u64 },
+    /// `cuStreamIsCapturing`; the reply is a `CUstreamCaptureStatus`.
+    IsCapturing { stream: u64 },
+    /// `cuGraphInstantiateWithFlags`; the reply is the executable graph.
+    Instantiate { graph: u64, flags: u64 },
+    /// `cuGraphLaunch`.
+    Launch { executable: u64, stream: u64 },
+    /// `cuGraphUpload`.
+    Upload { executable: u64, stream: u64 },
+    /// `cuGraphExecDestroy`.
+    ExecDestroy { executable: u64 },
+    /// `cuGraphDestroy`.
+    Destroy { graph: u64 },
 }
 
 /// What the machine answers.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use trace::program::AccessKind;
 
 use super::Host;
-use super::command::Address;
+use super::command::{Address, Failure};
 use super::library::{KernelAccess, Twin};
 use crate::device::Effects;
 
@@ -63,6 +63,10 @@ impl Store {
     }
 }
 
+/// What operations that have not ended do to the data, by their step and their node in the graph that
+/// it launches.
+pub(super) type Moving = BTreeMap<(u32, u32), Movement>;
+
 /// What an operation does to the data.
 pub(super) enum Movement {
     Copy {
@@ -87,6 +91,8 @@ pub(super) enum Movement {
         function: u64,
         data: u64,
     },
+    /// It touches memory that is not there: it moves nothing, and ends in this error.
+    Fault(Failure),
 }
 
 impl Movement {
@@ -101,6 +107,7 @@ impl Movement {
                 }
             }
             Movement::Memset { .. } => {}
+            Movement::Fault(_) => {}
             Movement::Kernel { run, arguments, accesses, results } => {
                 let Some(run) = run else { return };
                 let slice = |access: &KernelAccess| store.slice(access.address, access.bytes);
@@ -137,7 +144,7 @@ impl Movement {
                     store.slice_mut(access.address, access.bytes).copy_from_slice(&result);
                 }
             }
-            Movement::HostFunction { .. } => {}
+            Movement::HostFunction { .. } | Movement::Fault(_) => {}
         }
     }
 }
@@ -145,20 +152,35 @@ impl Movement {
 /// The data, as the timing core sees it.
 pub(super) struct World<'a> {
     pub(super) store: &'a mut Store,
-    pub(super) moving: &'a mut BTreeMap<u32, Movement>,
+    pub(super) moving: &'a mut Moving,
+    pub(super) fault: &'a mut Option<Failure>,
     pub(super) host: &'a mut dyn Host,
 }
 
 impl Effects for World<'_> {
-    fn start(&mut self, step: u32) {
-        if let Some(movement) = self.moving.get_mut(&step) {
+    fn start(&mut self, step: u32, node: u32) {
+        if self.fault.is_some() {
+            return; // the context is lost: what it had queued does nothing any more
+        }
+        if let Some(movement) = self.moving.get_mut(&(step, node)) {
             movement.read(self.store, self.host);
         }
     }
 
-    fn end(&mut self, step: u32) {
-        if let Some(movement) = self.moving.remove(&step) {
-            movement.write(self.store, self.host);
+    fn end(&mut self, step: u32, node: u32) {
+        let Some(mut movement) = self.moving.remove(&(step, node)) else { return };
+        if self.fault.is_some() {
+            return;
+        }
+        match movement {
+            Movement::Fault(fault) => *self.fault = Some(fault),
+            _ => {
+                // Between two places of the host nothing starts: the copy is there at once.
+                if let Movement::Copy { data: None, .. } = movement {
+                    movement.read(self.store, self.host);
+                }
+                movement.write(self.store, self.host);
+            }
         }
     }
 }

@@ -27,6 +27,8 @@ pub trait Kernel {
     fn rate(&self) -> &str;
     /// Registers of a thread.
     fn registers(&self) -> u32;
+    /// Threads of a block at the most.
+    fn most_threads(&self) -> u32;
     /// Static shared memory of a block, in bytes.
     fn shared_bytes(&self) -> u32;
     /// The work of a launch, where one byte in memory stands for `scale`: what it does in memory, so

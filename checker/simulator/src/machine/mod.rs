@@ -6,23 +6,22 @@
 
 mod command;
 mod data;
+mod graph;
 mod library;
 mod names;
 mod region;
 
-use std::collections::BTreeMap;
-
 use trace::program::{Call, Program, Step};
 use trace::record::{self, Record, Trial};
 
-pub use command::{Address, Command, DeviceFacts, Failure, Reply, Request, code};
+pub use command::{Address, Command, DeviceFacts, Failure, GraphCommand, Reply, Request, code};
 pub use library::{Kernel, KernelAccess, KernelWork, Library, Task, Twin};
 pub use names::Names;
 pub use region::{POISON, check_outputs, shortfalls, speeds};
 
 use crate::device::{Answer, DEFAULT_CONNECTIONS, Device, MOST_CONNECTIONS, Schedule};
 use crate::profile::Profile;
-use data::{Movement, Store, World};
+use data::{Movement, Moving, Store, World};
 
 /// Page-locked memory that a run can have, in bytes. It is reserved, not used, until it is touched.
 pub const PINNED_BYTES: u64 = 1 << 30;
@@ -57,8 +56,10 @@ pub struct Machine {
     library: Box<dyn Library>,
     names: Names,
     store: Store,
-    /// What operations that have not ended do to the data, by their step.
-    moving: BTreeMap<u32, Movement>,
+    moving: Moving,
+    graphs: graph::Graphs,
+    /// A kernel went wrong: every call fails from then on.
+    fault: Option<Failure>,
     handles: u64,
     device_next: u64,
     /// How many waits are still to come before the one that is left out.
@@ -76,7 +77,9 @@ impl Machine {
             library,
             names: Names::default(),
             store: Store::default(),
-            moving: BTreeMap::new(),
+            moving: Moving::new(),
+            graphs: graph::Graphs::default(),
+            fault: None,
             handles: 0,
             device_next: DEVICE_BASE,
             drop_wait: None,
@@ -111,7 +114,16 @@ impl Machine {
 
     fn try_execute(&mut self, request: &Request, host: &mut dyn Host) -> Result<Reply, Failure> {
         let site = request.site;
-        let mut movement = None;
+        if self.fault.is_some() && needs_context(&request.command) {
+            return Err(self.lost());
+        }
+        if let Command::Graph(asked) = &request.command {
+            return self.graph(asked, site, host);
+        }
+        if let Some(captured) = self.capture(&request.command, site)? {
+            return Ok(captured);
+        }
+        let movement = self.movement(&request.command)?;
         let reply = match &request.command {
             Command::Site(place) => {
                 self.program.sites.push(place.clone());
@@ -160,6 +172,11 @@ impl Machine {
             | Command::ModuleLoad { .. } => self.new_handle(),
             Command::FunctionGet { module, name } => self.entry(*module, name)?,
             Command::Alloc { bytes } => self.allocate(*bytes)?,
+            Command::AllocAsync { bytes: 0, stream } => {
+                self.names.stream(*stream)?;
+                Reply::Number(0)
+            }
+            Command::AllocHost { bytes: 0 } => Reply::Number(0),
             Command::AllocAsync { bytes, stream } => {
                 self.names.stream(*stream)?;
                 self.allocate(*bytes)?
@@ -179,43 +196,34 @@ impl Machine {
                 }
                 Reply::Done
             }
-            Command::Copy { source, target, bytes, .. } => {
-                movement = Some(Movement::Copy {
-                    source: *source,
-                    target: *target,
-                    bytes: *bytes,
-                    data: None,
-                });
-                Reply::Done
-            }
-            Command::Memset { target, pattern, width, count, .. } => {
-                let (target, pattern, width, count) = (*target, *pattern, *width, *count);
-                movement = Some(Movement::Memset { target, pattern, width, count });
-                Reply::Done
-            }
-            Command::Launch { function, grid, block, arguments, .. } => {
-                movement = Some(self.kernel_movement(*function, *grid, *block, arguments)?);
-                Reply::Done
-            }
-            Command::HostFunction { function, data, .. } => {
-                movement = Some(Movement::HostFunction { function: *function, data: *data });
-                Reply::Done
-            }
             _ => Reply::Done,
         };
 
         let command = self.clamped(&request.command);
-        let Some(call) = self.names.call(&command, &reply, self.library.as_ref())? else {
-            return Ok(reply);
+        let library = self.library.as_ref();
+        let call = match (&command, &movement) {
+            // It is accepted, and goes wrong when it runs.
+            (Command::Launch { .. }, Some(Movement::Fault(_))) => {
+                Some(self.names.faulty_launch(&command, library)?)
+            }
+            _ => self.names.call(&command, &reply, library)?,
         };
+        let Some(call) = call else { return Ok(reply) };
         if let Some(mut movement) = movement {
             if let Movement::Copy { source: Address::Pageable(_), .. } = movement {
                 // The driver has taken the data when the call returns, however late the copy runs.
                 movement.read(&self.store, host);
             }
-            self.moving.insert(self.program.steps.len() as u32, movement);
+            self.moving.insert((self.program.steps.len() as u32, 0), movement);
         }
         let answer = self.make(call, site, host);
+        let held = self.device.timeline().host.last().is_some_and(|call| call.blocked_ns > 0);
+        if self.fault.is_some() && held {
+            // The kernel went wrong while the host was waiting.
+            let lost = self.lost();
+            self.refuse_last(lost.code);
+            return Err(lost);
+        }
         match &request.command {
             Command::EventElapsed { .. } => match answer.elapsed_ns {
                 Some(ns) => Ok(Reply::Elapsed { ns }),
@@ -234,7 +242,12 @@ impl Machine {
     /// Makes a call of the program: notes it down and lets its time pass.
     fn make(&mut self, call: Call, site: Option<u32>, host: &mut dyn Host) -> Answer {
         let step = self.program.steps.len() as u32;
-        let mut world = World { store: &mut self.store, moving: &mut self.moving, host };
+        let mut world = World {
+            store: &mut self.store,
+            moving: &mut self.moving,
+            fault: &mut self.fault,
+            host,
+        };
         let answer = self.device.call(step, &call, &mut world);
         self.program.steps.push(Step { call, site, thread: 0, gap_ns: 0, result: 0 });
         if self.device.is_idle() {
@@ -243,11 +256,17 @@ impl Machine {
         answer
     }
 
+    /// What every call gets once a kernel has gone wrong. Why is said once.
+    fn lost(&mut self) -> Failure {
+        let fault = self.fault.as_mut().expect("only called after a fault");
+        Failure { code: fault.code, why: fault.why.take() }
+    }
+
     /// The call that was just made came back with this code.
     fn refuse_last(&mut self, result: u32) -> Failure {
         self.program.steps.last_mut().expect("a call has just been made").result = result;
         if result == code::LAUNCH_OUT_OF_RESOURCES {
-            self.moving.remove(&(self.program.steps.len() as u32 - 1));
+            self.moving.remove(&(self.program.steps.len() as u32 - 1, 0));
         }
         Failure::bare(result)
     }
@@ -292,9 +311,6 @@ impl Machine {
     }
 
     fn allocate_pinned(&self, bytes: u64) -> Result<Reply, Failure> {
-        if bytes == 0 {
-            return Err(Failure::bare(code::INVALID_VALUE));
-        }
         // First fit: the gaps between what is given out, then the rest.
         let mut offset: u64 = 0;
         for (start, taken) in self.names.pinned.spans() {
@@ -342,22 +358,66 @@ impl Machine {
         Ok(Reply::Function { registers, shared_bytes, resident_blocks })
     }
 
-    fn kernel_movement(
+    /// Whether a kernel can be launched with this shape at all. What it needs of a multiprocessor is
+    /// looked at when it is.
+    fn check_shape(
         &self,
         function: u64,
         grid: [u32; 3],
         block: [u32; 3],
-        arguments: &[u8],
-    ) -> Result<Movement, Failure> {
+        shared_bytes: u32,
+    ) -> Result<(), Failure> {
+        // CUDA C++ Programming Guide, technical specifications: the same since compute capability 3.0.
+        const LARGEST_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+        const LARGEST_BLOCK: [u32; 3] = [1024, 1024, 64];
+        // What a block cannot have of a multiprocessor's shared memory (as above, from 8.0 on).
+        const RESERVED: u64 = 1024;
+        let within = |shape: [u32; 3], largest: [u32; 3]| {
+            shape.iter().zip(largest).all(|(&n, most)| (1..=most).contains(&n))
+        };
+        let threads: u64 = block.iter().map(|&n| u64::from(n.min(1 << 20))).product();
         let kernel = self.kernel(function)?;
-        // The limit of every compute capability since 2.0.
-        const MOST_THREADS: u64 = 1024;
-        let threads: u64 = block.iter().map(|&n| u64::from(n)).product();
-        if grid.contains(&0) || block.contains(&0) || threads > MOST_THREADS {
-            return Err(Failure::bare(code::INVALID_VALUE));
-        }
+        let shared = u64::from(shared_bytes) + u64::from(kernel.shared_bytes());
+        let most_shared = self.device.profile().chip.shared_bytes_per_multiprocessor.value;
+        let fits = within(grid, LARGEST_GRID)
+            && within(block, LARGEST_BLOCK)
+            && threads <= u64::from(kernel.most_threads())
+            && shared + RESERVED <= most_shared;
+        if fits { Ok(()) } else { Err(Failure::bare(code::INVALID_VALUE)) }
+    }
+
+    /// What a command's operation does to the data; none if it queues no operation that does anything.
+    fn movement(&self, command: &Command) -> Result<Option<Movement>, Failure> {
+        Ok(Some(match command {
+            &Command::Copy { source, target, bytes, .. } => {
+                Movement::Copy { source, target, bytes, data: None }
+            }
+            &Command::Memset { target, pattern, width, count, .. } => {
+                // The wider memsets want an address that is a multiple of their width.
+                if !matches!(width, 1 | 2 | 4) || target % u64::from(width) != 0 {
+                    return Err(Failure::bare(code::INVALID_VALUE));
+                }
+                Movement::Memset { target, pattern, width, count }
+            }
+            Command::Launch { function, grid, block, shared_bytes, arguments, .. } => {
+                self.check_shape(*function, *grid, *block, *shared_bytes)?;
+                self.kernel_movement(*function, arguments)?
+            }
+            &Command::HostFunction { function, data, .. } => {
+                Movement::HostFunction { function, data }
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn kernel_movement(&self, function: u64, arguments: &[u8]) -> Result<Movement, Failure> {
+        let kernel = self.kernel(function)?;
         let accesses = kernel.accesses(arguments, self.names.scale);
         let accesses = accesses.ok_or(Failure::bare(code::INVALID_VALUE))?;
+        let touched = |access: &KernelAccess| self.names.touched(access, function).err();
+        if let Some(fault) = accesses.iter().find_map(touched) {
+            return Ok(Movement::Fault(fault));
+        }
         Ok(Movement::Kernel {
             run: kernel.twin(),
             arguments: arguments.to_vec(),
@@ -365,4 +425,12 @@ impl Machine {
             results: Vec::new(),
         })
     }
+}
+
+/// Whether a command is a call that fails once the context is lost.
+fn needs_context(command: &Command) -> bool {
+    !matches!(
+        command,
+        Command::Site(_) | Command::Lab(_) | Command::DeviceFacts | Command::Connections { .. }
+    )
 }

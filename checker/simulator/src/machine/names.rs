@@ -4,7 +4,7 @@
 //! Both arms use it: the simulator gives out handles of its own, a GPU gives its own, and the same
 //! commands become the same calls.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trace::program::{
     Access, AccessKind, BlockId, Call, EventId, KernelId, Launch, Place, Range, StreamId,
@@ -19,30 +19,45 @@ pub(super) struct Table<Id, Facts> {
     entries: BTreeMap<u64, (Id, Facts)>,
     count: u32,
     id: fn(u32) -> Id,
+    /// Handles that were destroyed, and the code that these get; it differs from that of a handle that
+    /// nobody gave for events alone (measured).
+    destroyed: (BTreeSet<u64>, u32),
 }
 
 impl<Id: Copy, Facts> Table<Id, Facts> {
     fn new(first: u32, id: fn(u32) -> Id) -> Self {
-        Self { entries: BTreeMap::new(), count: first, id }
+        let destroyed = (BTreeSet::new(), code::INVALID_HANDLE);
+        Self { entries: BTreeMap::new(), count: first, id, destroyed }
+    }
+
+    /// Why there is no such handle.
+    fn missing(&self, handle: u64) -> Failure {
+        let (destroyed, code) = &self.destroyed;
+        Failure::bare(if destroyed.contains(&handle) { *code } else { code::INVALID_HANDLE })
     }
 
     fn add(&mut self, handle: u64, facts: Facts) -> Id {
         let id = (self.id)(self.count);
         self.count += 1;
         self.entries.insert(handle, (id, facts));
+        self.destroyed.0.remove(&handle);
         id
     }
 
     pub(super) fn find(&self, handle: u64) -> Result<Id, Failure> {
-        self.entries.get(&handle).map(|entry| entry.0).ok_or(Failure::bare(code::INVALID_HANDLE))
+        self.entries.get(&handle).map(|entry| entry.0).ok_or_else(|| self.missing(handle))
     }
 
     pub(super) fn facts(&self, handle: u64) -> Result<&Facts, Failure> {
-        self.entries.get(&handle).map(|entry| &entry.1).ok_or(Failure::bare(code::INVALID_HANDLE))
+        self.entries.get(&handle).map(|entry| &entry.1).ok_or_else(|| self.missing(handle))
     }
 
     fn remove(&mut self, handle: u64) -> Result<Id, Failure> {
-        self.entries.remove(&handle).map(|entry| entry.0).ok_or(Failure::bare(code::INVALID_HANDLE))
+        let (id, _) = self.entries.remove(&handle).ok_or_else(|| self.missing(handle))?;
+        if self.destroyed.1 != code::INVALID_HANDLE {
+            self.destroyed.0.insert(handle);
+        }
+        Ok(id)
     }
 }
 
@@ -103,7 +118,10 @@ impl Default for Names {
         Self {
             scale: 1,
             streams: Table::new(StreamId::FIRST_CREATED, StreamId),
-            events: Table::new(0, EventId),
+            events: Table {
+                destroyed: (BTreeSet::new(), code::CONTEXT_IS_DESTROYED),
+                ..Table::new(0, EventId)
+            },
             modules: Table::new(0, |_| ()),
             functions: Table::new(0, KernelId),
             device: Blocks::default(),
@@ -237,13 +255,19 @@ impl Names {
                 self.device.0.insert(number()?, (*bytes, block));
                 Call::Alloc { block, bytes: self.nominal(*bytes) }
             }
+            // Nothing is allocated, and its address is 0.
+            Command::AllocAsync { bytes: 0, .. } | Command::AllocHost { bytes: 0 } => {
+                return Ok(None);
+            }
             Command::AllocAsync { bytes, stream } => {
                 let stream = self.stream(*stream)?;
                 let block = self.new_block();
                 self.device.0.insert(number()?, (*bytes, block));
                 Call::AllocAsync { block, bytes: self.nominal(*bytes), stream }
             }
-            Command::Free { address: 0 } => return Ok(None),
+            Command::Free { address: 0 } | Command::FreeAsync { address: 0, .. } => {
+                return Ok(None);
+            }
             Command::Free { address } => Call::Free { block: self.device.remove(*address)? },
             Command::FreeAsync { address, stream } => {
                 let stream = self.stream(*stream)?;
@@ -264,8 +288,11 @@ impl Names {
                 target: self.place(*target, *bytes)?,
                 bytes: self.nominal(*bytes),
             },
+            Command::Memset { count: 0, .. } => return Ok(None),
             Command::Memset { stream, mode, target, width, count, .. } => {
-                let range = self.device.range(*target, count * u64::from(*width))?;
+                let bytes = count.checked_mul(u64::from(*width));
+                let bytes = bytes.ok_or(Failure::bare(code::INVALID_VALUE))?;
+                let range = self.device.range(*target, bytes)?;
                 let stream = self.stream(*stream)?;
                 Call::Memset { stream, mode: *mode, target: self.nominal_range(range) }
             }
@@ -288,35 +315,13 @@ impl Names {
                 };
                 Call::FunctionGet { kernel, name: name.clone(), rate, registers, shared_bytes }
             }
-            Command::Launch { function, grid, block, shared_bytes, stream, arguments } => {
-                let stream = self.stream(*stream)?;
-                let kernel = self.functions.find(*function)?;
-                let mut launch = Launch {
-                    kernel,
-                    stream,
-                    grid: *grid,
-                    block: *block,
-                    shared_bytes: *shared_bytes,
-                    units: 0,
-                    bytes: 0,
-                    accesses: Vec::new(),
-                };
-                if let Some(known) = library.kernel(self.functions.facts(*function)?) {
-                    let missing = || Failure::bare(code::INVALID_VALUE);
-                    let work = known.work(arguments, self.scale).ok_or_else(missing)?;
-                    launch.units = self.nominal(work.units);
-                    launch.bytes = self.nominal(work.bytes);
-                    launch.accesses = self.accesses(
-                        known.accesses(arguments, self.scale).ok_or_else(missing)?,
-                        *function,
-                    )?;
-                }
-                Call::Launch(launch)
-            }
+            Command::Launch { .. } => Call::Launch(self.launch(command, library, false)?),
             Command::HostFunction { stream, .. } => {
                 Call::HostFunction { stream: self.stream(*stream)? }
             }
-            Command::Site(_)
+            // The machine makes their calls: it knows what was captured.
+            Command::Graph(_)
+            | Command::Site(_)
             | Command::Lab(_)
             | Command::DeviceFacts
             | Command::StreamFacts { .. }
@@ -333,22 +338,71 @@ impl Names {
         })
     }
 
-    fn accesses(&self, touched: Vec<KernelAccess>, function: u64) -> Result<Vec<Access>, Failure> {
-        let mut accesses = Vec::new();
-        for KernelAccess { kind, address, bytes } in touched {
-            if bytes == 0 {
-                continue;
+    /// The call that a launch makes although its kernel touches memory that is not there: that much is
+    /// left out.
+    pub(super) fn faulty_launch(
+        &self,
+        command: &Command,
+        library: &dyn Library,
+    ) -> Result<Call, Failure> {
+        self.launch(command, library, true).map(Call::Launch)
+    }
+
+    fn launch(
+        &self,
+        command: &Command,
+        library: &dyn Library,
+        may_fault: bool,
+    ) -> Result<Launch, Failure> {
+        let Command::Launch { function, grid, block, shared_bytes, stream, arguments } = command
+        else {
+            unreachable!("only launches are named here")
+        };
+        let mut launch = Launch {
+            stream: self.stream(*stream)?,
+            kernel: self.functions.find(*function)?,
+            grid: *grid,
+            block: *block,
+            shared_bytes: *shared_bytes,
+            units: 0,
+            bytes: 0,
+            accesses: Vec::new(),
+        };
+        let Some(known) = library.kernel(self.functions.facts(*function)?) else {
+            return Ok(launch);
+        };
+        let missing = || Failure::bare(code::INVALID_VALUE);
+        let work = known.work(arguments, self.scale).ok_or_else(missing)?;
+        launch.units = self.nominal(work.units);
+        launch.bytes = self.nominal(work.bytes);
+        for access in known.accesses(arguments, self.scale).ok_or_else(missing)? {
+            match self.touched(&access, *function) {
+                Ok(Some(range)) => launch.accesses.push(Access { kind: access.kind, range }),
+                Err(failure) if !may_fault => return Err(failure),
+                Ok(None) | Err(_) => {}
             }
-            let range = self.device.range(address, bytes).map_err(|_| {
-                let name = self.functions.facts(function).map_or("", String::as_str);
-                let does = if kind == AccessKind::Read { "reads" } else { "writes" };
-                let why = format!(
-                    "kernel `{name}` {does} {bytes} bytes at {address:#x}, which are not in live device memory"
-                );
-                Failure::because(code::ILLEGAL_ADDRESS, why)
-            })?;
-            accesses.push(Access { kind, range: self.nominal_range(range) });
         }
-        Ok(accesses)
+        Ok(launch)
+    }
+
+    /// The memory that an access of a kernel touches; none if it touches nothing.
+    pub(super) fn touched(
+        &self,
+        access: &KernelAccess,
+        function: u64,
+    ) -> Result<Option<Range>, Failure> {
+        let &KernelAccess { kind, address, bytes } = access;
+        if bytes == 0 {
+            return Ok(None);
+        }
+        let range = self.device.range(address, bytes).map_err(|_| {
+            let name = self.functions.facts(function).map_or("", String::as_str);
+            let does = if kind == AccessKind::Read { "reads" } else { "writes" };
+            let why = format!(
+                "kernel `{name}` {does} {bytes} bytes at {address:#x}, which are not in live device memory"
+            );
+            Failure::because(code::ILLEGAL_ADDRESS, why)
+        })?;
+        Ok(Some(self.nominal_range(range)))
     }
 }

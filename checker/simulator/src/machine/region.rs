@@ -127,7 +127,12 @@ impl Machine {
         self.make(Call::RegionEnd, site, host);
         let device = if self.device.is_idle() { DeviceState::Idle } else { DeviceState::Busy };
         let makespan_ns = self.device.host_ns() - open.start_ns;
-        let mut world = World { store: &mut self.store, moving: &mut self.moving, host };
+        let mut world = World {
+            store: &mut self.store,
+            moving: &mut self.moving,
+            fault: &mut self.fault,
+            host,
+        };
         self.device.run_to_idle(&mut world);
         let Open { region, task, first_step, .. } = open;
         let mut trial = Trial {
@@ -204,12 +209,31 @@ pub fn shortfalls(program: &Program, first_step: usize, task: &dyn Task) -> Vec<
     let (mut up, mut down) = (0, 0);
     let mut names = std::collections::BTreeMap::new();
     let mut units: std::collections::BTreeMap<&str, u64> = Default::default();
+    let mut graphs = std::collections::BTreeMap::new();
+    let mut done: Vec<&Call> = Vec::new();
     for (index, step) in program.steps.iter().enumerate() {
         match &step.call {
             Call::FunctionGet { kernel, name, .. } => {
                 names.insert(*kernel, name.as_str());
             }
+            Call::GraphCreate { graph, nodes } => {
+                graphs.insert(*graph, nodes);
+            }
             _ if index < first_step || step.result != 0 => {}
+            Call::GraphLaunch { graph, .. } => {
+                done.extend(
+                    graphs
+                        .get(graph)
+                        .into_iter()
+                        .flat_map(|nodes| nodes.iter())
+                        .map(|node| &node.call),
+                );
+            }
+            call => done.push(call),
+        }
+    }
+    for call in done {
+        match call {
             call @ Call::Copy { bytes, .. } => match call.direction() {
                 Some(Direction::HostToDevice) => up += bytes,
                 Some(Direction::DeviceToHost) => down += bytes,

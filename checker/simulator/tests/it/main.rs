@@ -2,5 +2,6 @@
 
 mod blocking;
 mod engines;
+mod graphs;
 mod program;
 mod properties;

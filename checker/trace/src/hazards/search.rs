@@ -154,10 +154,14 @@ impl Search {
             }
             // What it uses is not known.
             Call::HostFunction { stream } => drop(self.order.operate(thread, *stream)),
+            // What its nodes use is not looked at yet.
+            Call::GraphLaunch { stream, .. } => drop(self.order.operate(thread, *stream)),
 
             Call::RegionEnd
             | Call::HostWork { .. }
             | Call::Connections { .. }
+            | Call::GraphCreate { .. }
+            | Call::GraphInstantiate { .. }
             | Call::EventCreate { .. }
             | Call::ModuleLoad
             | Call::ModuleUnload

@@ -209,6 +209,15 @@ fn every_copy_carries_every_byte() {
         sys::cuMemcpy(read.as_mut_ptr() as u64, address, bytes).result().unwrap();
     }
     assert!(read == original, "by address alone");
+
+    to.words_mut().unwrap().fill(0);
+    let (from, into) = (from.words().unwrap(), to.words_mut().unwrap());
+    // SAFETY: both sides have this many bytes.
+    unsafe {
+        let bytes = std::mem::size_of_val(from);
+        sys::cuMemcpy(into.as_mut_ptr() as u64, from.as_ptr() as u64, bytes).result().unwrap();
+    }
+    assert!(to.words().unwrap() == numbers(1 << 18), "between two places of the host");
 }
 
 fn pinned_memory_is_copied_after_the_call_returned() {

@@ -4,6 +4,7 @@
 //! device in that process and in another.
 
 mod cases;
+mod graphs;
 mod lines;
 mod order;
 mod refusals;
@@ -23,7 +24,7 @@ const CASE: &str = "SWIM_TEST_CASE";
 const SERVE: &str = "SWIM_TEST_SERVE";
 
 fn all() -> Vec<Case> {
-    [cases::CASES, lines::CASES, order::CASES, refusals::CASES].concat()
+    [cases::CASES, graphs::CASES, lines::CASES, order::CASES, refusals::CASES].concat()
 }
 
 fn main() -> ExitCode {

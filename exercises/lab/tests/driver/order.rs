@@ -53,7 +53,7 @@ const LONG: u32 = 1_000_001;
 const ELEMENTS: usize = 1024;
 
 /// The machine's clock, in ns.
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     match lab::driver::ask(&trace::lab::Request::Clock) {
         Ok(trace::lab::Reply::Clock { ns }) => ns,
         other => panic!("no clock but {other:?}"),
@@ -89,7 +89,7 @@ fn a_full_stream_blocks_the_launch() {
     context.synchronize().unwrap();
     one_block(&first, &map, &mut data, LONG);
     let done = first.record_event(None).unwrap();
-    let mut held = |stream, data: &mut _| {
+    let held = |stream, data: &mut _| {
         let before = now();
         one_block(stream, &map, data, 1);
         now() - before

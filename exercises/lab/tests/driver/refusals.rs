@@ -19,11 +19,19 @@ pub(crate) const CASES: &[Case] = &[
     ),
     ("handles_that_are_gone_are_refused", handles_that_are_gone_are_refused),
     ("a_kernel_that_nobody_knows_is_refused", a_kernel_that_nobody_knows_is_refused),
-    ("a_launch_that_cannot_fit_is_refused", a_launch_that_cannot_fit_is_refused),
     (
-        "memory_that_is_not_there_is_refused_by_the_kernels_name",
-        memory_that_is_not_there_is_refused,
+        "a_launch_of_more_threads_than_the_kernel_was_built_for_is_refused",
+        a_launch_of_more_threads_than_the_kernel_was_built_for_is_refused,
     ),
+    (
+        "a_kernel_that_runs_past_the_end_loses_the_context",
+        a_kernel_that_runs_past_the_end_loses_the_context,
+    ),
+    (
+        "a_query_finds_the_lost_context_once_the_kernel_has_run",
+        a_query_finds_the_lost_context_once_the_kernel_has_run,
+    ),
+    ("ranges_and_shapes_that_cannot_be_are_refused", ranges_and_shapes_that_cannot_be_are_refused),
     (
         "a_second_thread_is_refused_inside_a_region_only",
         a_second_thread_is_refused_inside_a_region_only,
@@ -97,7 +105,16 @@ fn handles_that_are_gone_are_refused() {
         assert_eq!(beyond.unwrap_err().0, CUresult::CUDA_ERROR_INVALID_VALUE);
         let event = result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).unwrap();
         result::event::destroy(event).unwrap();
-        assert_eq!(result::event::query(event).unwrap_err().0, CUresult::CUDA_ERROR_INVALID_HANDLE);
+        let gone = CUresult::CUDA_ERROR_INVALID_HANDLE;
+        let destroyed = CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED;
+        assert_eq!(result::event::query(event).unwrap_err().0, destroyed);
+        assert_eq!(result::event::destroy(event).unwrap_err().0, destroyed);
+        assert_eq!(sys::cuEventRecord(event, std::ptr::null_mut()), destroyed);
+        assert_eq!(sys::cuStreamWaitEvent(std::ptr::null_mut(), event, 0), destroyed);
+        assert_eq!(sys::cuEventSynchronize(event), destroyed);
+        assert_eq!(sys::cuEventQuery(std::ptr::null_mut()), gone, "nobody gave it");
+        assert_eq!(sys::cuStreamDestroy_v2(handle), gone);
+        assert_eq!(sys::cuMemsetD8Async(block, 0, 1, handle), gone);
     }
 }
 
@@ -112,42 +129,167 @@ fn a_kernel_that_nobody_knows_is_refused() {
     assert!(said.contains("no kernel `mine`"), "{said}");
 }
 
-fn a_launch_that_cannot_fit_is_refused() {
+fn a_launch_of_more_threads_than_the_kernel_was_built_for_is_refused() {
     let context = context();
     let stream = context.new_stream().unwrap();
-    let map = map(&context, Stage::A);
-    let data = stream.alloc_zeros::<u32>(64).unwrap();
-    let (n, rounds) = (64u32, 1u32);
-    let code = |threads, shared_mem_bytes| {
+    let module = context.load_module(Ptx::from_src(kernels::matmul::IMAGE)).unwrap();
+    let matmul = module.load_function("matmul_1024").unwrap();
+    let data = stream.alloc_zeros::<u32>(1 << 20).unwrap();
+    let code = |threads| {
         let config =
-            LaunchConfig { grid_dim: (1, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes };
-        let mut launch = stream.launch_builder(&map);
-        launch.arg(&data).arg(&data).arg(&n).arg(&rounds);
+            LaunchConfig { grid_dim: (128, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 };
+        let mut launch = stream.launch_builder(&matmul);
+        launch.arg(&data).arg(&data).arg(&data);
         // SAFETY: the arguments are those of the kernel.
         unsafe { launch.launch(config) }.map_err(|error| error.0).err()
     };
-    assert_eq!(code(256, 0), None);
-    assert_eq!(code(2048, 0), Some(CUresult::CUDA_ERROR_INVALID_VALUE));
-    assert_eq!(code(256, 1 << 20), Some(CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES));
+    assert_eq!(code(128), None);
+    // The image says how many threads it was built for.
+    assert_eq!(code(256), Some(CUresult::CUDA_ERROR_INVALID_VALUE));
     stream.synchronize().unwrap();
 }
 
-fn memory_that_is_not_there_is_refused() {
-    let context = context();
-    let stream = context.new_stream().unwrap();
-    let map = map(&context, Stage::B);
+/// Launches a kernel over one element more than there are. It is accepted.
+fn launch_beyond(
+    stream: &std::sync::Arc<cudarc::driver::CudaStream>,
+    map: &cudarc::driver::CudaFunction,
+) {
     let data = stream.alloc_zeros::<u32>(64).unwrap();
     let (n, rounds) = (65u32, 1u32);
     let config = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (256, 1, 1), shared_mem_bytes: 0 };
+    let mut launch = stream.launch_builder(map);
+    launch.arg(&data).arg(&data).arg(&n).arg(&rounds);
+    // SAFETY: that it runs past the end is what it is for.
+    unsafe { launch.launch(config) }.map(drop).unwrap();
+    // Its memory is to be live for as long as it runs.
+    std::mem::forget(data);
+}
+
+fn a_kernel_that_runs_past_the_end_loses_the_context() {
+    const ILLEGAL: CUresult = CUresult::CUDA_ERROR_ILLEGAL_ADDRESS;
+    let context = context();
+    let (stream, other) = (context.new_stream().unwrap(), context.new_stream().unwrap());
+    let map = map(&context, Stage::B);
+    let mut before = stream.clone_htod(&vec![5u32; 1 << 20]).unwrap();
+    let mut after = before.clone();
+    context.synchronize().unwrap();
     let said = stderr_of(|| {
+        launch(&stream, &map, &mut before, 150_001);
+        launch_beyond(&stream, &map);
+        // It has not run yet: nothing is wrong so far.
+        let event = other.record_event(None).unwrap();
+        event.synchronize().unwrap();
+        let block = unsafe_alloc();
+        launch(&stream, &map, &mut after, 1);
+        assert_eq!(stream.synchronize().unwrap_err().0, ILLEGAL);
+        // It does not go away.
+        assert_eq!(stream.synchronize().unwrap_err().0, ILLEGAL);
+        assert_eq!(other.synchronize().unwrap_err().0, ILLEGAL);
+        assert_eq!(context.synchronize().unwrap_err().0, ILLEGAL);
+        // SAFETY: all of these are refused.
+        unsafe {
+            assert_eq!(sys::cuEventQuery(event.cu_event()), ILLEGAL);
+            assert_eq!(result::malloc_sync(64).unwrap_err().0, ILLEGAL);
+            assert_eq!(result::free_sync(block).unwrap_err().0, ILLEGAL);
+            assert_eq!(result::mem_get_info().unwrap_err().0, ILLEGAL);
+            assert_eq!(result::memcpy_dtoh_sync(&mut [0u8; 4], block).unwrap_err().0, ILLEGAL);
+        }
+        assert_eq!(context.new_stream().unwrap_err().0, ILLEGAL);
+    });
+    let told = said.matches("kernel `map_b` reads 260 bytes").count();
+    assert_eq!(told, 1, "{said}");
+}
+
+/// 64 bytes of device memory.
+fn unsafe_alloc() -> sys::CUdeviceptr {
+    // SAFETY: nothing is read from it.
+    unsafe { result::malloc_sync(64) }.unwrap()
+}
+
+fn a_query_finds_the_lost_context_once_the_kernel_has_run() {
+    let context = context();
+    let stream = context.new_stream().unwrap();
+    let map = map(&context, Stage::B);
+    context.synchronize().unwrap();
+    launch_beyond(&stream, &map);
+    let mut asked = 0;
+    // SAFETY: the stream is live.
+    let query = || unsafe { sys::cuStreamQuery(stream.cu_stream()) };
+    let found = loop {
+        match query() {
+            CUresult::CUDA_ERROR_NOT_READY => asked += 1,
+            found => break found,
+        }
+    };
+    assert_eq!(found, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert!(asked > 0, "the launch itself is accepted, and the kernel takes its time");
+}
+
+fn ranges_and_shapes_that_cannot_be_are_refused() {
+    const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+    let context = context();
+    let stream = context.new_stream().unwrap();
+    let block = unsafe_alloc();
+    // SAFETY: what is not inside the block is refused.
+    unsafe {
+        let memset = |at, count| sys::cuMemsetD32_v2(at, 7, count);
+        assert_eq!(memset(block, 16), CUresult::CUDA_SUCCESS);
+        assert_eq!(memset(block, 17), INVALID, "beyond the end");
+        assert_eq!(memset(block + 4, 16), INVALID, "beyond the end, from inside");
+        assert_eq!(memset(block + 2, 1), INVALID, "not a multiple of four");
+        assert_eq!(memset(block, usize::MAX / 2), INVALID, "more bytes than can be counted");
+        assert_eq!(memset(block, 0), CUresult::CUDA_SUCCESS, "nothing to do");
+        let copied = |bytes| sys::cuMemcpyDtoD_v2(block, block, bytes);
+        assert_eq!(copied(64), CUresult::CUDA_SUCCESS);
+        assert_eq!(copied(65), INVALID);
+        assert_eq!(sys::cuMemFree_v2(block + 16), INVALID, "not the start of a block");
+        assert_eq!(sys::cuMemFree_v2(0), CUresult::CUDA_SUCCESS, "nothing is freed");
+        assert_eq!(sys::cuMemFreeAsync(block + 16, stream.cu_stream()), INVALID);
+        let pinned = result::malloc_host(8192, 0).unwrap();
+        assert_eq!(sys::cuMemFreeHost(pinned.byte_add(4096)), INVALID, "not the start either");
+        assert_eq!(sys::cuMemFreeHost(pinned), CUresult::CUDA_SUCCESS);
+        assert_eq!(sys::cuMemFreeHost(pinned), INVALID, "a second time");
+        result::free_async(block, stream.cu_stream()).unwrap();
+        assert_eq!(sys::cuMemFreeAsync(block, stream.cu_stream()), INVALID, "a second time");
+    }
+    // SAFETY: nothing is allocated, or the call is refused.
+    unsafe {
+        let mut address = 1;
+        let taken = sys::cuMemAllocAsync(&mut address, 0, stream.cu_stream());
+        assert_eq!((taken, address), (CUresult::CUDA_SUCCESS, 0), "nothing, in stream order");
+        assert_eq!(sys::cuMemFreeAsync(0, stream.cu_stream()), CUresult::CUDA_SUCCESS);
+        assert_eq!(sys::cuMemAlloc_v2(&mut address, 0), INVALID, "nothing, at once");
+        let mut pinned = std::ptr::dangling_mut();
+        assert_eq!(sys::cuMemHostAlloc(&mut pinned, 0, 0), CUresult::CUDA_SUCCESS);
+        assert!(pinned.is_null(), "nothing, page-locked");
+        let (mut new, mut event) = (std::ptr::null_mut(), std::ptr::null_mut());
+        assert_eq!(sys::cuStreamCreate(&mut new, 2), INVALID, "flags of a stream");
+        assert_eq!(sys::cuStreamCreateWithPriority(&mut new, 4, 0), INVALID);
+        assert_eq!(sys::cuEventCreate(&mut event, 8), INVALID, "flags of an event");
+        assert_eq!(sys::cuStreamWaitEvent(stream.cu_stream(), event, 2), INVALID);
+    }
+    let map = map(&context, Stage::A);
+    let data = stream.alloc_zeros::<u32>(64).unwrap();
+    let (n, rounds) = (64u32, 1u32);
+    let shaped = |grid_dim, block_dim, shared_mem_bytes| {
         let mut launch = stream.launch_builder(&map);
         launch.arg(&data).arg(&data).arg(&n).arg(&rounds);
-        // SAFETY: the launch is refused.
-        let error = unsafe { launch.launch(config) }.map(drop).unwrap_err();
-        assert_eq!(error.0, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
-    });
-    // In another process it is that process that speaks.
-    assert!(said.contains("kernel `map_b` reads 260 bytes"), "{said}");
+        // SAFETY: the arguments are those of the kernel.
+        unsafe { launch.launch(LaunchConfig { grid_dim, block_dim, shared_mem_bytes }) }
+            .map_err(|error| error.0)
+            .map(drop)
+    };
+    assert_eq!(shaped((1, 1, 1), (64, 1, 1), 0), Ok(()));
+    for grid in [(0, 1, 1), (1, 0, 1), (1, 1, 0), (1 << 31, 1, 1), (1, 1 << 16, 1)] {
+        assert_eq!(shaped(grid, (64, 1, 1), 0), Err(INVALID), "a grid of {grid:?}");
+    }
+    for block in [(0, 1, 1), (1025, 1, 1), (32, 33, 1), (1, 1, 65), (u32::MAX, u32::MAX, 2)] {
+        assert_eq!(shaped((1, 1, 1), block, 0), Err(INVALID), "a block of {block:?}");
+    }
+    for bytes in [1 << 20, u32::MAX] {
+        assert_eq!(shaped((1, 1, 1), (64, 1, 1), bytes), Err(INVALID), "{bytes} shared bytes");
+    }
+    stream.synchronize().unwrap();
 }
 
 fn a_second_thread_is_refused_inside_a_region_only() {

@@ -1,0 +1,64 @@
+//! Stream capture and graphs.
+
+use std::ffi::c_int;
+
+use simulator::machine::{Command, GraphCommand, Reply};
+
+use super::{Handle, calls};
+
+calls! {
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
+    fn cuStreamBeginCapture_v2(stream: Handle, mode: u32) {
+        command Command::Graph(GraphCommand::BeginCapture { stream, mode });
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
+    fn cuStreamEndCapture(stream: Handle, graph: *mut Handle) {
+        require graph;
+        command {
+            // A capture that went wrong leaves no graph. On a GPU the real driver writes it again.
+            // SAFETY: checked not to be null; the caller gives room for a handle.
+            unsafe { *graph = 0 };
+            Command::Graph(GraphCommand::EndCapture { stream })
+        };
+        // SAFETY: as above.
+        sim Reply::Number(handle) => unsafe { *graph = handle };
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
+    fn cuStreamIsCapturing(stream: Handle, status: *mut c_int) {
+        require status;
+        command Command::Graph(GraphCommand::IsCapturing { stream });
+        // SAFETY: checked not to be null; the caller gives room for an int.
+        sim Reply::Number(found) => unsafe { *status = found as c_int };
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html>
+    fn cuGraphInstantiateWithFlags(executable: *mut Handle, graph: Handle, flags: u64) {
+        require executable;
+        command Command::Graph(GraphCommand::Instantiate { graph, flags });
+        // SAFETY: checked not to be null; the caller gives room for a handle.
+        sim Reply::Number(handle) => unsafe { *executable = handle };
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html>
+    fn cuGraphLaunch(executable: Handle, stream: Handle) {
+        command Command::Graph(GraphCommand::Launch { executable, stream });
+    }
+
+    /// Costs nothing on the simulated device, where a launch uploads nothing.
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html>
+    fn cuGraphUpload(executable: Handle, stream: Handle) {
+        command Command::Graph(GraphCommand::Upload { executable, stream });
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html>
+    fn cuGraphExecDestroy(executable: Handle) {
+        command Command::Graph(GraphCommand::ExecDestroy { executable });
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html>
+    fn cuGraphDestroy(graph: Handle) {
+        command Command::Graph(GraphCommand::Destroy { graph });
+    }
+}

@@ -1,0 +1,92 @@
+//! Graphs: many operations for the cost of one call, and with shorter gaps between kernels.
+//!
+//! A launch comes after what its stream holds, and what the stream is given later comes after all of
+//! it. Inside, only the graph's own edges count: its nodes keep the streams that they were captured in
+//! for their spans and priorities, but not for their order. They take no room in a stream and pass
+//! through no work queue. Launches of one graph take turns, whatever their streams (measured on an H200).
+
+use std::sync::Arc;
+
+use trace::program::{Call, GraphId, GraphNode, Launch, StreamId};
+
+use super::{Device, OperationId, Work};
+
+/// A graph as it was captured.
+pub(super) struct Graph {
+    nodes: Arc<[GraphNode]>,
+    /// The end of its last launch.
+    launched: Option<OperationId>,
+}
+
+impl Device {
+    pub(super) fn create_graph(&mut self, graph: GraphId, nodes: &[GraphNode]) {
+        self.graphs.insert(graph, Graph { nodes: nodes.into(), launched: None });
+    }
+
+    /// How many nodes a graph has.
+    pub(super) fn graph_nodes(&self, graph: GraphId) -> u64 {
+        self.graphs.get(&graph).map_or(0, |graph| graph.nodes.len() as u64)
+    }
+
+    /// Queues all of a graph.
+    pub(super) fn launch_graph(
+        &mut self,
+        step: u32,
+        graph: GraphId,
+        stream: StreamId,
+        visible_ns: u64,
+    ) {
+        let Some(known) = self.graphs.get(&graph) else { return };
+        let (nodes, before) = (Arc::clone(&known.nodes), known.launched);
+        let first = self.submit(step, stream, Work::Marker, visible_ns, before);
+        let mut ids: Vec<OperationId> = Vec::with_capacity(nodes.len());
+        let mut leaves = vec![true; nodes.len()];
+        for (index, node) in nodes.iter().enumerate() {
+            let (stream, work) = self.node_work(step, &node.call);
+            let id = self.add(step, index as u32 + 1, stream, work, visible_ns);
+            self.depend(first, id);
+            for &before in &node.after {
+                // A node comes after those before it only, so a graph has no cycles.
+                if let Some(&before_id) = ids.get(before as usize) {
+                    leaves[before as usize] = false;
+                    self.depend(before_id, id);
+                }
+            }
+            self.enqueue(id);
+            ids.push(id);
+        }
+        let last = self.add(step, 0, stream, Work::Marker, visible_ns);
+        self.depend(first, last);
+        for (&id, _) in ids.iter().zip(&leaves).filter(|(_, leaf)| **leaf) {
+            self.depend(id, last);
+        }
+        self.streams[stream.0 as usize].tail = Some(last);
+        if let Some(graph) = self.graphs.get_mut(&graph) {
+            graph.launched = Some(last);
+        }
+        self.enqueue(last);
+    }
+
+    /// Whether a block of a launch fits on a multiprocessor.
+    pub(crate) fn fits(&self, launch: &Launch) -> bool {
+        self.kernel_work(launch).is_some()
+    }
+
+    /// What a node does, and the stream that it was captured in. A kernel that cannot be launched does
+    /// nothing: the launch that was captured has been refused.
+    fn node_work(&self, step: u32, call: &Call) -> (StreamId, Work) {
+        let (stream, work) = match call {
+            Call::Launch(launch) => {
+                (launch.stream, self.kernel_work(launch).unwrap_or(Work::Marker))
+            }
+            Call::Copy { stream, mode, source, target, bytes } => {
+                let direction = call.direction().expect("a copy has a direction");
+                (*stream, self.copy(direction, *mode, source, target, *bytes).work)
+            }
+            Call::Memset { stream, target, .. } => (*stream, self.memset_work(target.bytes)),
+            Call::HostFunction { stream } => (*stream, Work::HostFunction),
+            _ => (StreamId::LEGACY, Work::Marker),
+        };
+        (stream, self.scheduled(work, step))
+    }
+}

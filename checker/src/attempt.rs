@@ -113,6 +113,8 @@ fn settings(command: &mut Command, order: &Order<'_>, record: &Path) {
         run::TRIALS,
         run::MODE,
         run::DROP_WAIT,
+        // Work queues decide what overlaps: the default is what everybody is graded with.
+        "CUDA_DEVICE_MAX_CONNECTIONS",
     ] {
         command.env_remove(name);
     }

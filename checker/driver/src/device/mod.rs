@@ -150,6 +150,30 @@ impl Mapping {
         }
         Ok(Self { start: start.cast() })
     }
+
+    /// Copies what lies at `offset`, which the machine has given out.
+    fn read(&self, offset: u64, bytes: &mut [u8]) {
+        // SAFETY: the machine checks that the range is in what it gave out.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                self.start.add(offset as usize),
+                bytes.as_mut_ptr(),
+                bytes.len(),
+            );
+        }
+    }
+
+    /// Writes to `offset`, which the machine has given out.
+    fn write(&self, offset: u64, bytes: &[u8]) {
+        // SAFETY: as above.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                bytes.as_ptr(),
+                self.start.add(offset as usize),
+                bytes.len(),
+            );
+        }
+    }
 }
 
 /// Memory that two processes can map, of a size that neither can change.
@@ -195,25 +219,11 @@ impl Host for LocalHost {
     }
 
     fn read_pinned(&mut self, offset: u64, bytes: &mut [u8]) {
-        // SAFETY: the machine checks that the range is in what it gave out.
-        unsafe {
-            std::ptr::copy_nonoverlapping(
-                self.pinned.start.add(offset as usize),
-                bytes.as_mut_ptr(),
-                bytes.len(),
-            );
-        }
+        self.pinned.read(offset, bytes);
     }
 
     fn write_pinned(&mut self, offset: u64, bytes: &[u8]) {
-        // SAFETY: as above.
-        unsafe {
-            std::ptr::copy_nonoverlapping(
-                bytes.as_ptr(),
-                self.pinned.start.add(offset as usize),
-                bytes.len(),
-            );
-        }
+        self.pinned.write(offset, bytes);
     }
 
     fn call(&mut self, function: u64, data: u64) {

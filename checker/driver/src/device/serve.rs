@@ -81,25 +81,11 @@ impl Host for RemoteHost<'_> {
     }
 
     fn read_pinned(&mut self, offset: u64, bytes: &mut [u8]) {
-        // SAFETY: the machine checks that the range is in what it gave out.
-        unsafe {
-            std::ptr::copy_nonoverlapping(
-                self.pinned.start.add(offset as usize),
-                bytes.as_mut_ptr(),
-                bytes.len(),
-            );
-        }
+        self.pinned.read(offset, bytes);
     }
 
     fn write_pinned(&mut self, offset: u64, bytes: &[u8]) {
-        // SAFETY: as above.
-        unsafe {
-            std::ptr::copy_nonoverlapping(
-                bytes.as_ptr(),
-                self.pinned.start.add(offset as usize),
-                bytes.len(),
-            );
-        }
+        self.pinned.write(offset, bytes);
     }
 
     fn call(&mut self, function: u64, data: u64) {

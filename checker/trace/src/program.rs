@@ -41,6 +41,10 @@ id! {
     /// A graph, numbered from 0 in order of capture.
     GraphId
 }
+id! {
+    /// A channel between host threads, numbered from 0 in order of creation.
+    ChannelId
+}
 
 impl StreamId {
     /// The legacy default stream, also called the NULL stream.
@@ -117,7 +121,7 @@ pub struct Step {
     /// Index into [`Program::sites`]; none for calls that the lab or a library makes on its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub site: Option<u32>,
-    /// Host thread, numbered from 0 in order of first call.
+    /// Host thread, numbered from 0 in order of first call or of [`Call::ThreadSpawn`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub thread: u32,
     /// Host time between the return of this thread's previous call and this one, in ns. Always 0 in
@@ -211,6 +215,17 @@ pub enum Timing {
     Disabled,
 }
 
+/// One end of a channel between host threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ChannelEnd {
+    /// Where messages are put in. There may be several; the last one counts.
+    Sender,
+    /// Where they are taken out.
+    Receiver,
+}
+
 /// How a kernel uses a range of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -288,6 +303,49 @@ pub enum Call {
     HostWork {
         /// How long it takes.
         ns: u64,
+    },
+
+    /// `lab::thread::spawn`: another host thread starts, after everything that this one did so far.
+    ThreadSpawn {
+        /// The new thread.
+        thread: u32,
+    },
+    /// The last thing that a host thread does that was spawned.
+    ThreadEnd,
+    /// A host thread waits for the end of another.
+    ThreadJoin {
+        /// The other one.
+        thread: u32,
+    },
+    /// `lab::thread::channel`, `lab::thread::sync_channel`.
+    ChannelCreate {
+        /// The new channel.
+        channel: ChannelId,
+        /// How many messages can be in it before a send waits; none if there is no limit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        capacity: Option<u32>,
+    },
+    /// A message is put into a channel. Where that is full, message `n` waits until message
+    /// `n - capacity` has been taken out.
+    ChannelSend {
+        /// The channel.
+        channel: ChannelId,
+        /// Its number, from 0 in each channel; none if the receiver went before there was room.
+        message: Option<u32>,
+    },
+    /// A message is waited for and taken out of a channel, in the order of the numbers.
+    ChannelReceive {
+        /// The channel.
+        channel: ChannelId,
+        /// Its number; none if the last sender went before there was one.
+        message: Option<u32>,
+    },
+    /// The last sender of a channel or its receiver is gone.
+    ChannelClose {
+        /// The channel.
+        channel: ChannelId,
+        /// Which of the two.
+        end: ChannelEnd,
     },
 
     /// `cuStreamCreate`, `cuStreamCreateWithPriority`.

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::program::{
-    Access, AccessKind, BlockId, Call, EventId, GraphId, GraphNode, KernelId, Launch, Mode, Place,
-    Range, Site, Step, StreamId, StreamKind, Timing,
+    Access, AccessKind, BlockId, Call, ChannelEnd, ChannelId, EventId, GraphId, GraphNode,
+    KernelId, Launch, Mode, Place, Range, Site, Step, StreamId, StreamKind, Timing,
 };
 use crate::{Metrics, Program, Record, Timeline};
 
@@ -77,6 +77,15 @@ fn every_call() -> Vec<Call> {
         Call::RegionBegin,
         Call::RegionEnd,
         Call::Connections { count: 1 },
+        Call::ThreadSpawn { thread: 1 },
+        Call::ThreadEnd,
+        Call::ThreadJoin { thread: 1 },
+        Call::ChannelCreate { channel: ChannelId(0), capacity: None },
+        Call::ChannelCreate { channel: ChannelId(1), capacity: Some(2) },
+        Call::ChannelSend { channel: ChannelId(0), message: Some(0) },
+        Call::ChannelReceive { channel: ChannelId(0), message: Some(0) },
+        Call::ChannelReceive { channel: ChannelId(0), message: None },
+        Call::ChannelClose { channel: ChannelId(0), end: ChannelEnd::Sender },
         Call::HostWork { ns: 5 },
         Call::StreamCreate { stream, kind: StreamKind::Blocking, priority: 0 },
         Call::StreamCreate { stream, kind: StreamKind::NonBlocking, priority: -5 },

@@ -126,6 +126,13 @@ impl Numbers {
             | Call::RegionBegin
             | Call::RegionEnd
             | Call::Connections { .. }
+            | Call::ThreadSpawn { .. }
+            | Call::ThreadEnd
+            | Call::ThreadJoin { .. }
+            | Call::ChannelCreate { .. }
+            | Call::ChannelSend { .. }
+            | Call::ChannelReceive { .. }
+            | Call::ChannelClose { .. }
             | Call::HostWork { .. }
             | Call::ContextSynchronize
             | Call::ModuleLoad

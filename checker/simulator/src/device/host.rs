@@ -85,6 +85,13 @@ impl Device {
                 (0, Wait::None)
             }
             Call::HostWork { ns } => (*ns, Wait::None),
+            Call::ThreadSpawn { .. }
+            | Call::ThreadEnd
+            | Call::ThreadJoin { .. }
+            | Call::ChannelCreate { .. }
+            | Call::ChannelSend { .. }
+            | Call::ChannelReceive { .. }
+            | Call::ChannelClose { .. } => (0, Wait::None),
 
             Call::StreamCreate { stream, kind, priority } => {
                 let cost = host.stream_create_ns.value;

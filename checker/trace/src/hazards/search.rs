@@ -160,6 +160,13 @@ impl Search {
             Call::RegionEnd
             | Call::HostWork { .. }
             | Call::Connections { .. }
+            | Call::ThreadSpawn { .. }
+            | Call::ThreadEnd
+            | Call::ThreadJoin { .. }
+            | Call::ChannelCreate { .. }
+            | Call::ChannelSend { .. }
+            | Call::ChannelReceive { .. }
+            | Call::ChannelClose { .. }
             | Call::GraphCreate { .. }
             | Call::GraphInstantiate { .. }
             | Call::EventCreate { .. }

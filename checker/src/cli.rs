@@ -7,9 +7,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// Runs exercises about CUDA concurrency, draws what the device did and grades the overlap.
 #[derive(Debug, Parser)]
 #[command(name = "checker", version, disable_help_subcommand = true, after_help = EXIT_CODES)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) look: Look,
 }
 
 #[derive(Debug, Subcommand)]
@@ -18,6 +21,26 @@ pub(crate) enum Command {
     List(Look),
     /// Run an exercise: draw what the device did, grade it, say what to do next
     Run(Box<Run>),
+    /// Show the next of an exercise's hints: what to look at, where, and what to do
+    Hint {
+        /// Default: the exercise of this folder, or the one saved last
+        #[arg(value_name = "EX")]
+        exercise: Option<String>,
+        #[command(flatten)]
+        look: Look,
+    },
+    /// Make your file of an exercise the shipped one again; yours is kept
+    Reset {
+        /// Name, number or beginning of the name
+        #[arg(value_name = "EX")]
+        exercise: String,
+    },
+    /// Take back a reset
+    Undo {
+        /// Default: the one that was reset last
+        #[arg(value_name = "EX")]
+        exercise: Option<String>,
+    },
     /// Say what this machine has and which exercises run on it
     Doctor(Look),
     /// Commands for authors of exercises

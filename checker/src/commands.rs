@@ -2,10 +2,12 @@
 
 mod bundle;
 mod doctor;
+mod hint;
 mod list;
 mod overview;
 mod probe;
 mod record;
+mod reset;
 mod run;
 
 use anyhow::Result;
@@ -16,9 +18,12 @@ use crate::exit::Exit;
 /// Does what the command line asks for.
 pub(crate) fn dispatch(cli: Cli) -> Result<Exit> {
     match cli.command {
-        None => overview::overview(),
+        None => overview::overview(cli.look),
         Some(Command::List(look)) => list::list(look),
         Some(Command::Run(arguments)) => run::run(&arguments),
+        Some(Command::Hint { exercise, look }) => hint::hint(exercise.as_deref(), look),
+        Some(Command::Reset { exercise }) => reset::reset(&exercise),
+        Some(Command::Undo { exercise }) => reset::undo(exercise.as_deref()),
         Some(Command::Doctor(look)) => doctor::doctor(look),
         Some(Command::Dev(Dev::Record { exercises })) => record::record(&exercises),
         Some(Command::Dev(Dev::Bundle { folder })) => bundle::bundle(&folder),

@@ -165,16 +165,17 @@ pub(crate) fn current(workspace: &Workspace) -> Result<Exercise> {
     let here = std::env::current_dir().ok().and_then(|here| here.canonicalize().ok());
     let inside =
         places.iter().find(|place| here.as_ref().is_some_and(|h| h.starts_with(&place.folder)));
-    let saved_last = || {
-        let changed = places.iter().filter(|place| place.state() == State::Changed);
-        changed.max_by_key(|place| {
-            std::fs::metadata(place.file()).and_then(|data| data.modified()).ok()
-        })
-    };
-    match inside.or_else(saved_last).or_else(|| places.first()) {
+    match inside.or_else(|| saved_last(places.iter())).or_else(|| places.first()) {
         Some(place) => place.clone().open(workspace),
         None => Err(Usage(format!("`{}` holds no exercise", workspace.root().display())).into()),
     }
+}
+
+/// Of those of `places` that have been begun, the one whose file was saved last.
+pub(crate) fn saved_last<'a>(places: impl Iterator<Item = &'a Place>) -> Option<&'a Place> {
+    let changed = places.filter(|place| place.state() == State::Changed);
+    changed
+        .max_by_key(|place| std::fs::metadata(place.file()).and_then(|data| data.modified()).ok())
 }
 
 fn choose(places: &[Place], wanted: &str) -> Result<usize, Usage> {

@@ -10,6 +10,8 @@
 //! | `cli` | the command line, as types |
 //! | `commands` | one file for each command |
 //! | `workspace`, `exercise` | where the exercises are and what each asks for |
+//! | `progress`, `kept` | what has been reached, and former states of a student's file |
+//! | `hints` | what an exercise's author says to one who is stuck |
 //! | `compile` | cargo, or binaries that were built elsewhere |
 //! | `process` | one child process: its limits, its output, its end |
 //! | `attempt` | one run of one program: what it is told, what it leaves behind |
@@ -32,10 +34,13 @@ mod device;
 mod exercise;
 mod exit;
 mod grade;
+mod hints;
 mod interrupt;
+mod kept;
 mod measure;
 mod print;
 mod process;
+mod progress;
 mod report;
 mod scratch;
 mod workspace;

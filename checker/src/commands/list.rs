@@ -6,7 +6,9 @@ use serde::Serialize;
 use crate::cli::Look;
 use crate::exercise::{self, State};
 use crate::exit::Exit;
+use crate::grade::score;
 use crate::print::{self, Style};
+use crate::progress::{Freshness, Progress};
 use crate::workspace::Workspace;
 
 #[derive(Serialize)]
@@ -23,6 +25,10 @@ struct Entry {
     summary: String,
     needs: Vec<String>,
     state: State,
+    /// The best score that it was passed with; null where it was not.
+    passed_score: Option<f64>,
+    /// Whether the exercise has changed since it was passed; null where it was not.
+    stale: Option<bool>,
     programs: Vec<Program>,
 }
 
@@ -38,10 +44,14 @@ const FORMAT: u32 = 1;
 /// Prints the exercises in order, with what each needs and whether it has been begun.
 pub(super) fn list(look: Look) -> Result<Exit> {
     let workspace = Workspace::find()?;
+    let progress = Progress::read(&workspace);
     let mut exercises = Vec::new();
     for place in exercise::all(&workspace)? {
         let exercise = place.open(&workspace)?;
+        let pass = progress.pass(&exercise.place);
         exercises.push(Entry {
+            passed_score: pass.map(|pass| pass.score),
+            stale: pass.map(|pass| pass.freshness == Freshness::Stale),
             number: exercise.place.number,
             state: exercise.place.state(),
             exercise: exercise.place.id,
@@ -71,7 +81,14 @@ pub(super) fn list(look: Look) -> Result<Exit> {
             [need] if need == "gpu" => "needs a GPU".to_owned(),
             needs => format!("needs no GPU; on one, it needs {}", needs.join(", ")),
         };
-        text.push_str(&format!("   {}\n   {}; {needs}\n", entry.summary, entry.state));
+        let state = match (entry.passed_score, entry.stale) {
+            (Some(score), Some(false)) => {
+                format!("{} with {}", style.good("passed"), score::shown(score))
+            }
+            (Some(_), _) => "passed before the exercise changed; run it again".to_owned(),
+            (None, _) => entry.state.to_string(),
+        };
+        text.push_str(&format!("   {}\n   {state}; {needs}\n", entry.summary));
         for program in &entry.programs {
             text.push_str(&format!("   `--program {}`: {}\n", program.name, program.summary));
         }

@@ -1,36 +1,83 @@
-//! `checker` alone: where you are and what to do next.
+//! `checker` alone: where you are and the one thing to do next.
 
 use anyhow::Result;
+use serde::Serialize;
 
-use crate::exercise::{self, State};
+use crate::cli::Look;
+use crate::exercise::{self, Place, State};
 use crate::exit::Exit;
-use crate::print;
+use crate::print::{self, Style};
+use crate::progress::{Freshness, Progress};
 use crate::workspace::Workspace;
 
-/// Says where the exercises are and names the next command.
-pub(super) fn overview() -> Result<Exit> {
+#[derive(Serialize)]
+struct Object {
+    format: u32,
+    exercises: usize,
+    passed: usize,
+    begun: usize,
+    /// The exercise to go on with; null when all are passed.
+    next: Option<String>,
+}
+
+/// Version of the object.
+const FORMAT: u32 = 1;
+
+/// Says how far the exercises of this workspace have been solved and names the next command.
+pub(super) fn overview(look: Look) -> Result<Exit> {
     let workspace = Workspace::find()?;
+    let progress = Progress::read(&workspace);
     let places = exercise::all(&workspace)?;
-    let changed = places.iter().filter(|place| place.state() == State::Changed).count();
-    let count = |n: usize| if n == 1 { "1 exercise".to_owned() } else { format!("{n} exercises") };
-    let mut text = format!("{}: {}", workspace.root().display(), count(places.len()));
-    if !places.is_empty() {
-        text.push_str(&format!(", {changed} begun"));
+    let is_passed = |place: &Place| {
+        progress.pass(place).is_some_and(|pass| pass.freshness == Freshness::Current)
+    };
+    let passed = places.iter().filter(|place| is_passed(place)).count();
+    let open: Vec<_> = places.iter().filter(|place| !is_passed(place)).collect();
+    let begun = open.iter().filter(|place| place.state() == State::Changed).count();
+    // What is under way comes first; saved last, if there are several.
+    let next = exercise::saved_last(open.iter().copied()).or_else(|| open.first().copied());
+    if look.json {
+        let next = next.map(|place| place.id.clone());
+        print::json(&Object { format: FORMAT, exercises: places.len(), passed, begun, next })?;
+        return Ok(Exit::Passed);
     }
-    text.push('\n');
-    // The one at hand if any has been begun, so that the command that repeats itself is the next.
-    match exercise::current(&workspace) {
-        Ok(exercise) => text.push_str(&format!(
-            "\nnext: `cargo run -- run {}`: {}\n",
-            exercise.place.id, exercise.manifest.summary
-        )),
-        Err(_) if places.is_empty() => {}
-        Err(error) => return Err(error),
+
+    let style = if look.plain { Style::Plain } else { Style::of_stdout() };
+    let mut text = match places.len() {
+        0 => "there are no exercises here\n".to_owned(),
+        1 => format!("{passed} of 1 exercise passed\n"),
+        all => {
+            let marks: String =
+                places.iter().map(|p| if is_passed(p) { '#' } else { '.' }).collect();
+            format!("{passed} of {all} exercises passed  [{marks}]\n")
+        }
+    };
+    if let Some(next) = next {
+        if passed + begun == 0 {
+            text.push_str(WELCOME);
+        }
+        let exercise = next.clone().open(&workspace)?;
+        let file = workspace.relative(&next.file()).display().to_string();
+        text.push_str(&format!(
+            "\nnext: {}: {}\n      edit `{file}`, then `cargo run -- run {}`\n",
+            style.bold(&exercise.manifest.title),
+            exercise.manifest.summary,
+            next.id
+        ));
+    } else if !places.is_empty() {
+        text.push_str(ALL_PASSED);
     }
     text.push_str(MORE);
     print::out(&text);
     Ok(Exit::Passed)
 }
+
+const WELCOME: &str = "
+Each exercise is one file, right and slow, or fast and wrong. The checker runs it on a simulated GPU,
+draws what the device did, and says how much of the possible overlap you got.
+";
+
+const ALL_PASSED: &str = "\nYou have passed them all.\n";
 
 const MORE: &str =
     "\n`cargo run -- list` names all exercises, `cargo run -- --help` all commands\n";

@@ -18,6 +18,7 @@ use crate::grade::{Finding, Gate, Standard, Verdict, judge, score};
 use crate::measure::{self, Budget, Measurement, Outcome, Programs};
 use crate::print::{self, Style};
 use crate::process::Limits;
+use crate::progress;
 use crate::report::{Chart, Exhibit, Report, Role, Where, hazard, json, terminal};
 use crate::workspace::Workspace;
 
@@ -121,6 +122,9 @@ impl Run<'_> {
             Device::Simulated(simulated) => self.simulated(&task, &simulated),
             Device::Gpu(_) => self.gpu(&task),
         }?;
+        if task.role == Role::Student && arguments.prebuilt.is_none() {
+            self.keep(&task.exercise.place)?;
+        }
         self.exhibit.next = match (&task.role, self.report.verdict) {
             (Role::Student, Some(Verdict::Passed)) => {
                 Some(task.exercise.manifest.next.passed.clone())
@@ -131,6 +135,17 @@ impl Run<'_> {
             _ => None,
         };
         self.write_svg(&task)
+    }
+
+    /// Keeps what the student has reached, and what stands in the way.
+    fn keep(&self, place: &Place) -> Result<()> {
+        progress::update(&Workspace::find()?, |progress| {
+            if let (Some(Verdict::Passed), Some(score)) = (self.report.verdict, self.report.score) {
+                progress.passed(place, score);
+            }
+            let code = self.report.hazards.first().map(|hazard| hazard.code.as_str());
+            progress.found(&place.id, code);
+        })
     }
 
     /// One run on the simulated device, which is exact.

@@ -10,6 +10,7 @@
 //! | `usage` | command lines that ask for something that is not there |
 //! | `device_process` | the simulated device in a process of the checker's |
 //! | `gpu` | a machine with a GPU, or with one that is broken |
+//! | `learner` | what a student keeps: progress, and files that were reset |
 //! | `prebuilt` | programs that were built elsewhere |
 //! | `real` | the real exercises, in a copy of the workspace |
 //! | `authors` | the commands for authors |
@@ -18,6 +19,7 @@ mod authors;
 mod device_process;
 mod gates;
 mod gpu;
+mod learner;
 mod prebuilt;
 mod processes;
 mod real;

@@ -160,8 +160,7 @@ pub(crate) struct Tree {
 pub(crate) fn tree() -> &'static Tree {
     static TREE: OnceLock<Tree> = OnceLock::new();
     TREE.get_or_init(|| {
-        let tree = Tree { root: scratch().join("mini"), target: scratch().join("mini-target") };
-        tree.write(EXERCISES);
+        let tree = Tree::all(scratch().join("mini"), scratch().join("mini-target"));
         // Most of it at once; what does not compile is for the tests to find.
         let mut cargo = Command::new(env!("CARGO"));
         tree.environment(&mut cargo);
@@ -173,9 +172,7 @@ pub(crate) fn tree() -> &'static Tree {
 
 /// A tree of the first exercise alone, where everything compiles.
 pub(crate) fn sound_tree() -> Tree {
-    let tree = Tree { root: scratch().join("sound"), target: scratch().join("sound-target") };
-    tree.write(&EXERCISES[..1]);
-    tree
+    Tree::sound(scratch().join("sound"), scratch().join("sound-target"))
 }
 
 /// A folder for files of tests, kept from run to run so that little is compiled again.
@@ -184,6 +181,20 @@ pub(crate) fn scratch() -> PathBuf {
 }
 
 impl Tree {
+    /// A tree of all exercises.
+    pub(crate) fn all(root: PathBuf, target: PathBuf) -> Self {
+        let tree = Self { root, target };
+        tree.write(EXERCISES);
+        tree
+    }
+
+    /// A tree of the first exercise alone, where everything compiles.
+    pub(crate) fn sound(root: PathBuf, target: PathBuf) -> Self {
+        let tree = Self { root, target };
+        tree.write(&EXERCISES[..1]);
+        tree
+    }
+
     /// A tree that somebody else writes.
     pub(crate) fn at(root: PathBuf, target: PathBuf) -> Self {
         Self { root, target }

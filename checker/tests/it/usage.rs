@@ -4,7 +4,7 @@ use std::path::Path;
 
 use insta::assert_snapshot;
 
-use crate::tree::{manifest, scratch, tree, write};
+use crate::tree::{Tree, manifest, scratch, tree, write};
 
 #[test]
 fn an_unknown_exercise_brings_a_suggestion() {
@@ -100,7 +100,9 @@ fn inside_of_an_exercise_its_name_can_be_left_out() {
 
 #[test]
 fn the_list_names_the_exercises_in_order() {
-    let text = tree().run(&["list"]);
+    // Not the shared tree: what others pass there would show.
+    let tree = Tree::all(scratch().join("listed"), scratch().join("mini-target"));
+    let text = tree.run(&["list"]);
     let first: String = text.lines().take(8).map(|line| format!("{line}\n")).collect();
     assert_snapshot!(first, @"
     exit code: 0
@@ -112,7 +114,7 @@ fn the_list_names_the_exercises_in_order() {
     02 sluggish        The sluggish one
        shows what sluggish comes to
     ");
-    let (code, object) = tree().json(&["list"]);
+    let (code, object) = tree.json(&["list"]);
     assert_eq!(code, 0);
     let numbers: Vec<_> = object["exercises"]
         .as_array()
@@ -156,9 +158,10 @@ fn the_overview_says_where_you_are_and_what_is_next() {
     assert_snapshot!(listed(&root, &[]), @"
     exit code: 0
     ----- stdout -----
-    [ROOT]: 1 exercise, 1 begun
+    0 of 1 exercise passed
 
-    next: `cargo run -- run only`: shows what only comes to
+    next: The only one: shows what only comes to
+          edit `exercises/01_only/src/lib.rs`, then `cargo run -- run only`
 
     `cargo run -- list` names all exercises, `cargo run -- --help` all commands
     ");

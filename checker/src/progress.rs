@@ -1,0 +1,406 @@
+//! What a student has reached, kept from run to run.
+//!
+//! It is one text file, `progress.txt` in the workspace's folder, made when there is something to
+//! keep. One fact stands on each line, its words apart by spaces:
+//!
+//! ```text
+//! progress 1
+//! passed three_lanes 97.3 9d41c7e2a8f05b13
+//! stuck three_lanes SWIM-C01
+//! hint three_lanes SWIM-C01 2
+//! ```
+//!
+//! | line | what it says |
+//! | --- | --- |
+//! | `progress 1` | the version of the file; the first line that is no remark |
+//! | `passed EX SCORE PRINT` | the best score that `EX` was passed with, and the fingerprint of the exercise as it was then |
+//! | `stuck EX CODE` | what the last run of `EX` found first; `-` for nothing that has a code |
+//! | `hint EX CODE LEVEL` | how far the hints of `EX` for that code have been read |
+//!
+//! Remarks begin with `#`. Lines that are none of these are kept as they are: they may be a newer
+//! checker's. The file is replaced as a whole, so a run that is cut off leaves the old one; one that
+//! cannot be read is moved aside, never overwritten.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::exercise::Place;
+use crate::grade::score;
+use crate::print;
+use crate::workspace::Workspace;
+
+/// The file, in the workspace's folder.
+const FILE: &str = "progress.txt";
+
+/// The first line that is no remark.
+const HEADER: &str = "progress 1";
+
+/// What stands at the top of a new file.
+const TITLE: &str = "# What you have reached in Swimming in Streams. The checker adds to this file; lines that it does
+# not know it keeps.
+";
+
+/// Everything that has been reached in a workspace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Progress {
+    lines: Vec<Line>,
+}
+
+/// A line of the file.
+#[derive(Clone, Debug, PartialEq)]
+enum Line {
+    Fact(Fact),
+    /// Remarks, and whatever else somebody wrote.
+    Other(String),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Fact {
+    Passed { exercise: String, score: f64, exercise_was: Fingerprint },
+    Stuck { exercise: String, code: String },
+    Hint { exercise: String, code: String, level: usize },
+}
+
+/// What stands for a finding without a code.
+const NO_CODE: &str = "-";
+
+/// Tells one state of an exercise from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fingerprint(u64);
+
+/// A pass, as it was reached.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pass {
+    /// The best score.
+    pub(crate) score: f64,
+    /// Whether the exercise is still the one that was passed.
+    pub(crate) freshness: Freshness,
+}
+
+/// Whether a pass still says something about the exercise that is there now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Freshness {
+    /// The exercise is as it was.
+    Current,
+    /// The exercise has changed since.
+    Stale,
+}
+
+impl Progress {
+    /// What has been reached in `workspace`. A file that cannot be read counts as none.
+    pub(crate) fn read(workspace: &Workspace) -> Self {
+        match load(&workspace.root().join(FILE)) {
+            Loaded::Progress(progress) => progress,
+            Loaded::Damaged(_) | Loaded::Newer => Self::default(),
+        }
+    }
+
+    /// How `place` was passed, if it was.
+    pub(crate) fn pass(&self, place: &Place) -> Option<Pass> {
+        self.facts().find_map(|fact| match fact {
+            Fact::Passed { exercise, score, exercise_was } if *exercise == place.id => {
+                let same = *exercise_was == Fingerprint::of(place);
+                let freshness = if same { Freshness::Current } else { Freshness::Stale };
+                Some(Pass { score: *score, freshness })
+            }
+            _ => None,
+        })
+    }
+
+    /// The code of what the last run of the exercise found first.
+    pub(crate) fn stuck(&self, exercise: &str) -> Option<&str> {
+        let code = self.facts().find_map(|fact| match fact {
+            Fact::Stuck { exercise: of, code } if of == exercise => Some(code.as_str()),
+            _ => None,
+        });
+        code.filter(|code| *code != NO_CODE)
+    }
+
+    /// How many of the exercise's hints for `code` have been read.
+    pub(crate) fn hints(&self, exercise: &str, code: Option<&str>) -> usize {
+        let wanted = code.unwrap_or(NO_CODE);
+        let level = self.facts().find_map(|fact| match fact {
+            Fact::Hint { exercise: of, code, level } if of == exercise && code == wanted => {
+                Some(*level)
+            }
+            _ => None,
+        });
+        level.unwrap_or(0)
+    }
+
+    /// Keeps a pass: the best score, unless that was for an exercise that has changed.
+    pub(crate) fn passed(&mut self, place: &Place, score: f64) {
+        let score = match self.pass(place) {
+            Some(Pass { score: before, freshness: Freshness::Current }) => before.max(score),
+            _ => score,
+        };
+        let exercise_was = Fingerprint::of(place);
+        let fact = Fact::Passed { exercise: place.id.clone(), score, exercise_was };
+        self.replace(
+            fact,
+            |old| matches!(old, Fact::Passed { exercise, .. } if *exercise == place.id),
+        );
+    }
+
+    /// Keeps what a run found first.
+    pub(crate) fn found(&mut self, exercise: &str, code: Option<&str>) {
+        let code = code.unwrap_or(NO_CODE).to_owned();
+        let fact = Fact::Stuck { exercise: exercise.to_owned(), code };
+        self.replace(fact, |old| matches!(old, Fact::Stuck { exercise: of, .. } if of == exercise));
+    }
+
+    /// Keeps how many hints have been read.
+    pub(crate) fn hinted(&mut self, exercise: &str, code: Option<&str>, level: usize) {
+        let level = level.max(self.hints(exercise, code));
+        let code = code.unwrap_or(NO_CODE).to_owned();
+        let fact = Fact::Hint { exercise: exercise.to_owned(), code: code.clone(), level };
+        self.replace(
+            fact,
+            |old| matches!(old, Fact::Hint { exercise: of, code: other, .. } if of == exercise && *other == code),
+        );
+    }
+
+    fn facts(&self) -> impl Iterator<Item = &Fact> {
+        self.lines.iter().filter_map(|line| match line {
+            Line::Fact(fact) => Some(fact),
+            Line::Other(_) => None,
+        })
+    }
+
+    /// Puts `fact` where the one stood that it supersedes, or at the end.
+    fn replace(&mut self, fact: Fact, superseded: impl Fn(&Fact) -> bool) {
+        let is_old = |line: &Line| matches!(line, Line::Fact(old) if superseded(old));
+        match self.lines.iter().position(is_old) {
+            Some(at) => self.lines[at] = Line::Fact(fact),
+            None => self.lines.push(Line::Fact(fact)),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines().map(|line| match line.parse() {
+            Ok(fact) => Line::Fact(fact),
+            Err(NotAFact) => Line::Other(line.to_owned()),
+        });
+        let is_remark = |line: &Line| matches!(line, Line::Other(text) if text.is_empty() || text.starts_with('#'));
+        let mut kept = Vec::new();
+        let header = loop {
+            let line = lines.next()?;
+            if !is_remark(&line) {
+                break line;
+            }
+            kept.push(line);
+        };
+        if header != Line::Other(HEADER.to_owned()) {
+            return None;
+        }
+        kept.push(header);
+        kept.extend(lines);
+        Some(Self { lines: kept })
+    }
+}
+
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.lines.iter().all(|line| matches!(line, Line::Fact(_))) {
+            writeln!(f, "{TITLE}{HEADER}")?;
+        }
+        for line in &self.lines {
+            match line {
+                Line::Fact(fact) => writeln!(f, "{fact}")?,
+                Line::Other(text) => writeln!(f, "{text}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Passed { exercise, score, exercise_was: Fingerprint(print) } => {
+                write!(f, "passed {exercise} {} {print:016x}", score::shown(*score))
+            }
+            Self::Stuck { exercise, code } => write!(f, "stuck {exercise} {code}"),
+            Self::Hint { exercise, code, level } => write!(f, "hint {exercise} {code} {level}"),
+        }
+    }
+}
+
+/// A line that says nothing that this checker knows.
+struct NotAFact;
+
+impl std::str::FromStr for Fact {
+    type Err = NotAFact;
+
+    fn from_str(line: &str) -> Result<Self, NotAFact> {
+        let words: Vec<_> = line.split_whitespace().collect();
+        match words[..] {
+            ["passed", exercise, score, print] => {
+                let score: f64 = score.parse().map_err(|_| NotAFact)?;
+                let print = u64::from_str_radix(print, 16).map_err(|_| NotAFact)?;
+                if !(0.0..=100.0).contains(&score) {
+                    return Err(NotAFact);
+                }
+                let exercise_was = Fingerprint(print);
+                Ok(Self::Passed { exercise: exercise.to_owned(), score, exercise_was })
+            }
+            ["stuck", exercise, code] => {
+                Ok(Self::Stuck { exercise: exercise.to_owned(), code: code.to_owned() })
+            }
+            ["hint", exercise, code, level] => {
+                let level = level.parse().map_err(|_| NotAFact)?;
+                let (exercise, code) = (exercise.to_owned(), code.to_owned());
+                Ok(Self::Hint { exercise, code, level })
+            }
+            _ => Err(NotAFact),
+        }
+    }
+}
+
+impl Fingerprint {
+    /// Of what the student was given and is graded by.
+    fn of(place: &Place) -> Self {
+        // FNV-1a: any mixing will do that is the same on every machine and in every version.
+        const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+        const PRIME: u64 = 0x0000_0100_0000_01b3;
+        let mut print = OFFSET;
+        for file in [
+            ".shipped/lib.rs",
+            "exercise.toml",
+            "recorded/baseline.json",
+            "recorded/reference.json",
+        ] {
+            let bytes = std::fs::read(place.folder.join(file)).unwrap_or_default();
+            // The length, so that bytes cannot move from one file to the next unseen.
+            let length = (bytes.len() as u64).to_le_bytes();
+            for byte in length.iter().chain(&bytes) {
+                print = (print ^ u64::from(*byte)).wrapping_mul(PRIME);
+            }
+        }
+        Self(print)
+    }
+}
+
+/// Changes what is kept for `workspace`. Two checkers at once wait for each other.
+pub(crate) fn update(workspace: &Workspace, change: impl FnOnce(&mut Progress)) -> Result<()> {
+    let root = workspace.root();
+    let path = root.join(FILE);
+    let keep = || -> Result<()> {
+        // A folder can be locked like a file, so no lock file is left behind.
+        let folder = File::open(root)?;
+        folder.lock()?;
+        let mut progress = match load(&path) {
+            Loaded::Progress(progress) => progress,
+            Loaded::Damaged(why) => {
+                let aside = set_aside(&path)?;
+                print::err(&format!(
+                    "note: `{FILE}` {why}; it is now `{}`, and a new one begins\n",
+                    workspace.relative(&aside).display()
+                ));
+                Progress::default()
+            }
+            Loaded::Newer => bail!("it was written by a newer checker\n\nhint: update the checker"),
+        };
+        let before = progress.clone();
+        change(&mut progress);
+        if progress != before {
+            replace(&path, &progress.to_string())?;
+        }
+        Ok(())
+    };
+    keep().with_context(|| format!("cannot keep your progress in `{FILE}`"))
+}
+
+enum Loaded {
+    Progress(Progress),
+    Damaged(&'static str),
+    Newer,
+}
+
+fn load(path: &Path) -> Loaded {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Loaded::Progress(Progress::default());
+        }
+        Err(error) if error.kind() == ErrorKind::InvalidData => {
+            return Loaded::Damaged("is not text");
+        }
+        Err(_) => return Loaded::Damaged("cannot be read"),
+    };
+    if let Some(progress) = Progress::parse(&text) {
+        return Loaded::Progress(progress);
+    }
+    let mut lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let version = lines.next().and_then(|line| line.strip_prefix("progress "));
+    match version.and_then(|version| version.parse::<u32>().ok()) {
+        Some(version) if version > 1 => Loaded::Newer,
+        _ => Loaded::Damaged("does not begin as it should"),
+    }
+}
+
+/// Moves the file to a name that nothing has.
+fn set_aside(path: &Path) -> Result<PathBuf> {
+    let free = (1u32..).map(|n| path.with_extension(format!("damaged-{n}.txt")));
+    let aside = free.into_iter().find(|aside| !aside.exists()).context("no free name")?;
+    std::fs::rename(path, &aside)?;
+    Ok(aside)
+}
+
+/// Writes a file as a whole or not at all.
+pub(crate) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(format!(".{}.new", std::process::id()));
+    let beside = PathBuf::from(beside);
+    let written = File::create(&beside).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&beside, path)
+    });
+    if written.is_err() {
+        _ = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "# mine\nprogress 1\n\npassed swift 97.3 00000000000000ff\nbadge swift gold\nhint lazy - 2\npassed broken\n";
+
+    #[test]
+    fn what_is_read_is_written_again_unknown_lines_and_all() {
+        assert_eq!(Progress::parse(TEXT).expect("a file").to_string(), TEXT);
+    }
+
+    #[test]
+    fn a_fact_takes_the_place_of_the_one_that_it_supersedes() {
+        let mut progress = Progress::parse(TEXT).expect("a file");
+        progress.hinted("lazy", None, 3);
+        progress.hinted("lazy", None, 1); // what has been read stays read
+        progress.hinted("lazy", Some("SWIM-C01"), 1);
+        let expected = TEXT.replace("hint lazy - 2", "hint lazy - 3") + "hint lazy SWIM-C01 1\n";
+        assert_eq!(progress.to_string(), expected);
+    }
+
+    #[test]
+    fn a_file_that_begins_otherwise_is_no_progress() {
+        for text in ["", "# only a remark\n", "progress one\n", "passed a 1 2\nprogress 1\n"] {
+            assert_eq!(Progress::parse(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_new_file_says_what_it_is() {
+        let mut progress = Progress::default();
+        progress.hinted("lazy", None, 1);
+        let text = progress.to_string();
+        assert_eq!(text, format!("{TITLE}progress 1\nhint lazy - 1\n"));
+        assert_eq!(Progress::parse(&text).expect("a file").hints("lazy", None), 1);
+    }
+}

@@ -1,0 +1,247 @@
+//! What a student keeps from one command to the next: progress, and files that were reset.
+
+use std::path::Path;
+
+use insta::assert_snapshot;
+
+use crate::tree::{Tree, scratch, write};
+
+/// A tree of one exercise that nobody has touched, in a folder of its own: these tests change it.
+fn fresh(name: &str) -> Tree {
+    let root = scratch().join("learner").join(name);
+    _ = std::fs::remove_dir_all(&root);
+    Tree::sound(root, scratch().join("sound-target"))
+}
+
+fn read(tree: &Tree, path: &str) -> String {
+    std::fs::read_to_string(tree.root().join(path))
+        .unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+const FILE: &str = "exercises/01_swift/src/lib.rs";
+const EDITED: &str = "// mine\npub fn solve() { lab::hand_over(\"swift\") }";
+
+fn edit(tree: &Tree, text: &str) {
+    std::fs::write(tree.root().join(FILE), text).expect("the student's file");
+}
+
+#[test]
+fn the_first_call_welcomes_and_names_one_thing_to_do() {
+    assert_snapshot!(fresh("welcome").run(&[]), @"
+    exit code: 0
+    ----- stdout -----
+    0 of 1 exercise passed
+
+    Each exercise is one file, right and slow, or fast and wrong. The checker runs it on a simulated GPU,
+    draws what the device did, and says how much of the possible overlap you got.
+
+    next: The swift one: shows what swift comes to
+          edit `exercises/01_swift/src/lib.rs`, then `cargo run -- run swift`
+
+    `cargo run -- list` names all exercises, `cargo run -- --help` all commands
+    ");
+}
+
+#[test]
+fn a_pass_is_kept_and_shown_and_the_next_call_says_so() {
+    let tree = fresh("pass");
+    tree.run(&["run", "swift", "--device", "sim"]);
+    assert_snapshot!(tree.run(&[]), @"
+    exit code: 0
+    ----- stdout -----
+    1 of 1 exercise passed
+
+    You have passed them all.
+
+    `cargo run -- list` names all exercises, `cargo run -- --help` all commands
+    ");
+    assert_snapshot!(tree.run(&["list"]), @"
+    exit code: 0
+    ----- stdout -----
+    01 swift  The swift one
+       shows what swift comes to
+       passed with 100.0; needs no GPU
+       `--program drawn`: only drawn
+    ");
+    let text = read(&tree, "progress.txt");
+    assert!(text.contains("\nprogress 1\npassed swift 100.0 "), "{text}");
+}
+
+#[test]
+fn solution_and_baseline_are_not_the_students_passes() {
+    let tree = fresh("roles");
+    for role in ["--solution", "--baseline"] {
+        tree.run(&["run", "swift", role, "--device", "sim"]);
+    }
+    assert!(!tree.root().join("progress.txt").exists());
+}
+
+#[test]
+fn a_pass_of_an_exercise_that_has_changed_is_stale() {
+    let tree = fresh("stale");
+    tree.run(&["run", "swift", "--device", "sim"]);
+    let manifest = read(&tree, "exercises/01_swift/exercise.toml");
+    write(
+        &tree.root().join("exercises/01_swift/exercise.toml"),
+        &manifest.replace("pass_score = 80", "pass_score = 90"),
+    );
+    let (_, list) = tree.json(&["list"]);
+    assert_eq!(list["exercises"][0]["stale"], true);
+    let (_, overview) = tree.json(&[]);
+    assert_eq!((&overview["passed"], &overview["next"]), (&0.into(), &"swift".into()));
+}
+
+#[test]
+fn lines_that_the_checker_does_not_know_are_kept() {
+    let tree = fresh("unknown");
+    let path = tree.root().join("progress.txt");
+    std::fs::write(&path, "# my own\nprogress 1\nmedal swift gold\n").expect("a file");
+    tree.run(&["run", "swift", "--device", "sim"]);
+    let text = read(&tree, "progress.txt");
+    assert!(
+        text.starts_with("# my own\nprogress 1\nmedal swift gold\npassed swift 100.0 "),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_damaged_file_is_moved_aside_with_a_word() {
+    let tree = fresh("damaged");
+    let damaged = b"progress \xff\xfe".to_vec();
+    std::fs::write(tree.root().join("progress.txt"), &damaged).expect("a file");
+    let text = tree.run(&["run", "swift", "--device", "sim"]);
+    let note = "note: `progress.txt` is not text; it is now `progress.damaged-1.txt`, and a new one begins";
+    assert!(text.contains(note), "{text}");
+    let kept = std::fs::read(tree.root().join("progress.damaged-1.txt")).expect("the old file");
+    assert_eq!(kept, damaged);
+    assert!(read(&tree, "progress.txt").contains("passed swift"));
+}
+
+#[test]
+fn a_newer_checkers_file_is_left_alone() {
+    let tree = fresh("newer");
+    let newer = "progress 2\npassed swift with flying colours\n";
+    std::fs::write(tree.root().join("progress.txt"), newer).expect("a file");
+    let text = tree.run(&["run", "swift", "--device", "sim"]);
+    assert!(
+        text.contains(
+            "cannot keep your progress in `progress.txt`: it was written by a newer checker"
+        ),
+        "{text}"
+    );
+    assert_eq!(read(&tree, "progress.txt"), newer);
+}
+
+#[test]
+fn reset_brings_the_shipped_file_and_undo_brings_yours() {
+    let tree = fresh("reset");
+    let shipped = read(&tree, FILE);
+    edit(&tree, EDITED);
+    assert_snapshot!(tree.run(&["reset", "swift"]), @"
+    exit code: 0
+    ----- stdout -----
+    `exercises/01_swift/src/lib.rs` is as it was shipped; yours is kept as `exercises/01_swift/.kept/1.rs`
+
+    hint: `checker undo swift` brings it back
+    ");
+    assert_eq!(read(&tree, FILE), shipped);
+    assert_snapshot!(tree.run(&["undo"]), @"
+    exit code: 0
+    ----- stdout -----
+    `exercises/01_swift/src/lib.rs` is what it was before; what it was now is kept as `exercises/01_swift/.kept/2.rs`
+    ");
+    assert_eq!(read(&tree, FILE), EDITED);
+    tree.run(&["undo", "swift"]);
+    assert_eq!(read(&tree, FILE), shipped, "an undo undoes itself");
+}
+
+#[test]
+fn what_was_reset_twice_is_kept_twice() {
+    let tree = fresh("twice");
+    for text in ["// one\n", "// two\n"] {
+        edit(&tree, text);
+        tree.run(&["reset", "swift"]);
+    }
+    let kept = |n: u32| read(&tree, &format!("exercises/01_swift/.kept/{n}.rs"));
+    assert_eq!((kept(1), kept(2)), ("// one\n".to_owned(), "// two\n".to_owned()));
+}
+
+#[test]
+fn there_is_nothing_to_reset_or_to_take_back_in_the_beginning() {
+    let tree = fresh("untouched");
+    assert_snapshot!(tree.run(&["reset", "swift"]), @"
+    exit code: 0
+    ----- stdout -----
+    `exercises/01_swift/src/lib.rs` is as it was shipped
+    ");
+    assert_snapshot!(tree.run(&["undo"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: there is nothing to take back: no file was reset
+    ");
+    assert!(!Path::new(&tree.root().join("exercises/01_swift/.kept")).exists());
+}
+
+const HINTS: &str = r#"
+format = 1
+
+[[hints]]
+code = "SWIM-H01"
+levels = ["two streams", "line 4", "record an event"]
+
+[[hints]]
+levels = ["look at the host", "look at its second call", "move it out of the loop"]
+"#;
+
+#[test]
+fn hints_come_one_by_one_and_stay() {
+    let tree = fresh("hints");
+    write(&tree.root().join("exercises/01_swift/hints.toml"), HINTS);
+    assert_snapshot!(tree.run(&["hint", "swift"]), @"
+    exit code: 0
+    ----- stdout -----
+    1. look at the host
+
+    `cargo run -- hint swift` has 2 more
+    ");
+    tree.run(&["hint", "swift"]);
+    assert_snapshot!(tree.run(&["hint", "swift"]), @"
+    exit code: 0
+    ----- stdout -----
+    1. look at the host
+    2. look at its second call
+    3. move it out of the loop
+    ");
+    assert_eq!(tree.run(&["hint", "swift"]), tree.run(&["hint"]), "the last one stays");
+    assert!(read(&tree, "progress.txt").ends_with("hint swift - 3\n"));
+}
+
+#[test]
+fn the_first_hint_is_about_what_the_run_found() {
+    let tree = fresh("diagnosed");
+    write(&tree.root().join("exercises/01_swift/hints.toml"), HINTS);
+    edit(&tree, "pub fn solve() { lab::hand_over(\"racy\") }");
+    tree.run(&["run", "swift", "--device", "sim"]);
+    assert_snapshot!(tree.run(&["hint", "swift"]), @"
+    exit code: 0
+    ----- stdout -----
+    your last run found SWIM-H01; `cargo run -- explain SWIM-H01` tells more
+
+    1. two streams
+
+    `cargo run -- hint swift` has 2 more
+    ");
+    edit(&tree, EDITED);
+    tree.run(&["run", "swift", "--device", "sim"]);
+    let (_, object) = tree.json(&["hint", "swift"]);
+    assert_eq!((&object["code"], &object["level"]), (&serde_json::Value::Null, &1.into()));
+}
+
+#[test]
+fn an_exercise_without_hints_says_so() {
+    assert_snapshot!(fresh("no-hints").run(&["hint", "swift"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: `swift` has no hints
+    ");
+}

@@ -19,9 +19,12 @@
 //! synchronous copies, as far as they are documented to be; the start of a measured region. Freeing
 //! memory and loading a module give none.
 //!
-//! What is *not* seen: what the host does to page-locked memory, and what host functions use, since
-//! neither is a driver call; what happens inside a kernel; synchronisation among host threads other
-//! than their start; a branch on a query that was not taken in this run.
+//! What the host itself and its host functions do to page-locked memory counts as far as the program
+//! holds it. Where no more is known than that they used some of a range, only a use of all of the range
+//! is sure to meet it; two of that kind are never held against each other.
+//!
+//! What is *not* seen: what happens inside a kernel; synchronisation among host threads other than
+//! their start; a branch on a query that was not taken in this run.
 //!
 //! A pair is reported once, and from there on taken for ordered: with all reported edges put in, the
 //! program has no hazard left but the use of memory that is gone. A pair is a warning where it would be
@@ -248,6 +251,13 @@ pub enum Edge {
         /// and before this one.
         before: u32,
     },
+    /// Let one host thread hear of another before a step.
+    Handover {
+        /// Of the thread that makes this step,
+        after: u32,
+        /// before this one.
+        before: u32,
+    },
     /// Free later.
     FreeLater {
         /// This call has to come after
@@ -338,7 +348,8 @@ impl Narrator<'_> {
         let second = self.access(second, second_use, overlap);
         let (before, after) = (first.call.step, second.call.step);
         let missing = match (first.usage, first.stream, second.stream) {
-            (Usage::Free, ..) | (_, None, _) => Edge::FreeLater { free: before, after },
+            (Usage::Free, ..) => Edge::FreeLater { free: before, after },
+            (_, None, _) => Edge::Handover { after: before, before: after },
             (_, Some(stream), None) => Edge::Synchronise { stream, after: before, before: after },
             (_, Some(record_in), Some(wait_in)) => {
                 Edge::Wait { record_after: before, record_in, wait_before: after, wait_in }
@@ -402,7 +413,8 @@ fn stream(call: &Call) -> Option<StreamId> {
         Call::AllocAsync { stream, .. }
         | Call::FreeAsync { stream, .. }
         | Call::Copy { stream, .. }
-        | Call::Memset { stream, .. } => Some(*stream),
+        | Call::Memset { stream, .. }
+        | Call::HostFunction { stream, .. } => Some(*stream),
         Call::Launch(launch) => Some(launch.stream),
         _ => None,
     }

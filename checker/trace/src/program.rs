@@ -247,6 +247,18 @@ pub struct Access {
     pub range: Range,
 }
 
+/// How much is known of where the host used memory. (No byte of page-locked memory can be watched on
+/// the simulated device but by the page.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Extent {
+    /// All of each range is used.
+    Whole,
+    /// Some of each range is used, at least a byte; which is not known.
+    Part,
+}
+
 /// One launch of a kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -506,6 +518,19 @@ pub enum Call {
     HostFunction {
         /// The stream it is queued in.
         stream: StreamId,
+        /// Page-locked memory that it used when it ran: some of each range.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        accesses: Vec<Access>,
+    },
+    /// The host itself used page-locked memory, between its call before this one and the one after. No
+    /// call was made: it takes no time and asks for nothing. On the simulated device it was noticed
+    /// since a copy had been asked for that uses the same pages, so by no means every use is here. Uses
+    /// that are known to come after all such copies are left out.
+    HostAccess {
+        /// What was used, by block and offset.
+        accesses: Vec<Access>,
+        /// How much of each range.
+        extent: Extent,
     },
 
     /// `cuStreamEndCapture`: what was asked of the capturing streams since the beginning is a graph. The

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::program::{
-    Access, AccessKind, BlockId, Call, ChannelEnd, ChannelId, EventId, GraphId, GraphNode,
+    Access, AccessKind, BlockId, Call, ChannelEnd, ChannelId, EventId, Extent, GraphId, GraphNode,
     KernelId, Launch, Mode, Place, Range, Site, Step, StreamId, StreamKind, Timing,
 };
 use crate::{Metrics, Program, Record, Timeline};
@@ -132,12 +132,24 @@ fn every_call() -> Vec<Call> {
                 Access { kind: AccessKind::Write, range },
             ],
         }),
-        Call::HostFunction { stream },
+        Call::HostFunction { stream, accesses: vec![Access { kind: AccessKind::Write, range }] },
+        Call::HostAccess {
+            accesses: vec![Access { kind: AccessKind::Read, range }],
+            extent: Extent::Part,
+        },
         Call::GraphCreate {
             graph: GraphId(0),
             nodes: vec![
-                GraphNode { call: Call::HostFunction { stream }, after: vec![], site: Some(1) },
-                GraphNode { call: Call::HostFunction { stream }, after: vec![0], site: None },
+                GraphNode {
+                    call: Call::HostFunction { stream, accesses: vec![] },
+                    after: vec![],
+                    site: Some(1),
+                },
+                GraphNode {
+                    call: Call::HostFunction { stream, accesses: vec![] },
+                    after: vec![0],
+                    site: None,
+                },
             ],
         },
         Call::GraphInstantiate { graph: GraphId(0) },

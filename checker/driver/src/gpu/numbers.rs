@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use trace::Program;
-use trace::program::{BlockId, Call, EventId, Place, Range, StreamId};
+use trace::program::{Access, BlockId, Call, EventId, Place, Range, StreamId};
 use trace::timeline::Span;
 
 /// Old numbers to new ones.
@@ -74,13 +74,21 @@ impl Numbers {
         }
     }
 
+    fn accesses(&self, accesses: &mut [Access]) {
+        accesses.iter_mut().for_each(|access| self.range(&mut access.range));
+    }
+
     fn apply(&self, call: &mut Call) {
         match call {
             Call::StreamCreate { stream, .. }
             | Call::StreamDestroy { stream }
             | Call::StreamSynchronize { stream }
-            | Call::StreamQuery { stream }
-            | Call::HostFunction { stream } => self.stream(stream),
+            | Call::StreamQuery { stream } => self.stream(stream),
+            Call::HostFunction { stream, accesses } => {
+                self.stream(stream);
+                self.accesses(accesses);
+            }
+            Call::HostAccess { accesses, .. } => self.accesses(accesses),
             Call::StreamWait { stream, event } | Call::EventRecord { event, stream } => {
                 self.stream(stream);
                 self.event(event);
@@ -112,9 +120,7 @@ impl Numbers {
             }
             Call::Launch(launch) => {
                 self.stream(&mut launch.stream);
-                for access in &mut launch.accesses {
-                    self.range(&mut access.range);
-                }
+                self.accesses(&mut launch.accesses);
             }
             Call::GraphLaunch { stream, .. } => self.stream(stream),
             Call::GraphCreate { nodes, .. } => {

@@ -374,7 +374,7 @@ impl Observed {
         let (kind, stream, bytes) = match call {
             Call::Launch(launch) => (SpanKind::Kernel, launch.stream, 0),
             Call::Memset { stream, target, .. } => (SpanKind::Memset, *stream, target.bytes),
-            Call::HostFunction { stream } => (SpanKind::HostFunction, *stream, 0),
+            Call::HostFunction { stream, .. } => (SpanKind::HostFunction, *stream, 0),
             Call::Copy { stream, bytes, .. } => {
                 let kind = match call.direction()? {
                     Direction::HostToDevice => SpanKind::HostToDevice,

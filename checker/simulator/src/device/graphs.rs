@@ -84,7 +84,7 @@ impl Device {
                 (*stream, self.copy(direction, *mode, source, target, *bytes).work)
             }
             Call::Memset { stream, target, .. } => (*stream, self.memset_work(target.bytes)),
-            Call::HostFunction { stream } => (*stream, Work::HostFunction),
+            Call::HostFunction { stream, .. } => (*stream, Work::HostFunction),
             _ => (StreamId::LEGACY, Work::Marker),
         };
         (stream, self.scheduled(work, step))

@@ -77,7 +77,7 @@ impl Device {
         let (cost, wait) = match call {
             // A region begins on an idle device.
             Call::RegionBegin => (0, Wait::All),
-            Call::RegionEnd => (0, Wait::None),
+            Call::RegionEnd | Call::HostAccess { .. } => (0, Wait::None),
             Call::Connections { count } => {
                 if self.operations.is_empty() {
                     self.connections = queues::Queues::new(*count);
@@ -217,7 +217,7 @@ impl Device {
                     (self.profile.host.launch_ns.value, Wait::None)
                 }
             },
-            Call::HostFunction { stream } => {
+            Call::HostFunction { stream, .. } => {
                 let queued = Queued::free(Work::HostFunction, host.host_function_ns.value);
                 self.queue_work(step, *stream, queued, start)
             }
@@ -458,7 +458,7 @@ fn queued_in(call: &Call) -> Option<StreamId> {
         Call::Launch(Launch { stream, .. })
         | Call::Copy { stream, .. }
         | Call::Memset { stream, .. }
-        | Call::HostFunction { stream } => Some(*stream),
+        | Call::HostFunction { stream, .. } => Some(*stream),
         _ => None,
     }
 }

@@ -317,7 +317,7 @@ impl Names {
             }
             Command::Launch { .. } => Call::Launch(self.launch(command, library, false)?),
             Command::HostFunction { stream, .. } => {
-                Call::HostFunction { stream: self.stream(*stream)? }
+                Call::HostFunction { stream: self.stream(*stream)?, accesses: Vec::new() }
             }
             // The machine makes their calls: it knows what was captured.
             Command::Graph(_)

@@ -48,7 +48,11 @@ fn work_on_a_third_stream_and_plain_allocation_hold_nothing() {
             between(kind, |s, _, _| s.call(Call::Alloc { block: BlockId(90), bytes: MIB })),
             FREE
         );
-        assert_eq!(between(kind, |s, _, third| s.call(Call::HostFunction { stream: third })), FREE);
+        assert_eq!(
+            between(kind, |s, _, third| s
+                .call(Call::HostFunction { stream: third, accesses: vec![] })),
+            FREE
+        );
     }
 }
 
@@ -160,7 +164,7 @@ fn copies_memsets_and_host_functions_fill_a_stream_and_markers_do_not() {
     };
     assert!(blocks(&|s, stream, _| _ = s.copy(stream, Way::Up(Host::Pinned), 4096)));
     assert!(blocks(&|s, stream, _| _ = s.call(Call::Memset { stream, mode, target: range })));
-    assert!(blocks(&|s, stream, _| _ = s.call(Call::HostFunction { stream })));
+    assert!(blocks(&|s, stream, _| _ = s.call(Call::HostFunction { stream, accesses: vec![] })));
     assert!(!blocks(&|s, stream, event| _ = s.record(event, stream)));
     assert!(!blocks(&|s, stream, event| {
         s.record(event, stream);

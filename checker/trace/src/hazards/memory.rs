@@ -34,6 +34,9 @@ pub(super) struct Block {
     pub(super) freed: Option<u32>,
     /// By first byte. What nobody used is in none.
     spans: BTreeMap<u64, Span>,
+    /// Uses of which no more is known than that they were somewhere in a range: by first byte and end,
+    /// the uses, less those that another of the kind comes after.
+    somewhere: BTreeMap<(u64, u64), Vec<(AccessKind, Mark)>>,
 }
 
 /// A run of bytes that were used alike.
@@ -79,6 +82,9 @@ impl Block {
         for (&from, span) in self.spans.range(start..end) {
             span.conflicts(kind, whole(from, span.end), &knows, &mut found);
         }
+        if !self.somewhere.is_empty() {
+            self.meet_somewhere(kind, range, &knows, &mut found);
+        }
         match kind {
             AccessKind::Write => self.overwrite(start, end, mark),
             AccessKind::Read => {
@@ -86,6 +92,77 @@ impl Block {
                 self.merge(start, end);
             }
         }
+    }
+
+    /// Uses some of `range`. Only who uses all of it is sure to use the same bytes.
+    pub(super) fn access_somewhere(
+        &mut self,
+        kind: AccessKind,
+        range: Range,
+        mark: Mark,
+        knows: impl Fn(Epoch) -> bool,
+        mut found: impl FnMut(Conflict),
+    ) {
+        let (start, end) = (range.offset, range.offset.saturating_add(range.bytes));
+        if start == end {
+            return;
+        }
+        self.split(start);
+        self.split(end);
+        // Uses that have been in every span so far.
+        let mut throughout: Option<Vec<(AccessKind, Mark)>> = None;
+        let mut at = start;
+        for (&from, span) in self.spans.range(start..end) {
+            let here = span.uses();
+            throughout = Some(match throughout {
+                None => here.collect(),
+                Some(so_far) => {
+                    let here: Vec<_> = here.collect();
+                    so_far.into_iter().filter(|it| here.contains(it)).collect()
+                }
+            });
+            if from != at || throughout.as_ref().is_some_and(Vec::is_empty) {
+                throughout = None;
+                break;
+            }
+            at = span.end;
+        }
+        for (earlier_kind, earlier) in throughout.filter(|_| at == end).into_iter().flatten() {
+            let conflict = earlier_kind == AccessKind::Write || kind == AccessKind::Write;
+            if conflict && !knows(earlier.epoch) {
+                found(Conflict { earlier, earlier_kind, overlap: range });
+            }
+        }
+        let uses = self.somewhere.entry((start, end)).or_default();
+        uses.retain(|(of, earlier)| *of != kind || !knows(earlier.epoch));
+        uses.push((kind, mark));
+    }
+
+    /// All of `range` is used: whoever used some of it used the same bytes.
+    fn meet_somewhere(
+        &mut self,
+        kind: AccessKind,
+        range: Range,
+        knows: impl Fn(Epoch) -> bool,
+        found: &mut impl FnMut(Conflict),
+    ) {
+        let (start, end) = (range.offset, range.offset.saturating_add(range.bytes));
+        let inside =
+            self.somewhere.range((start, 0)..(end, 0)).filter(|((_, last), _)| *last <= end);
+        let mut over: Vec<(u64, u64)> = Vec::new();
+        for (&(from, last), uses) in inside {
+            let overlap = Range { block: range.block, offset: from, bytes: last - from };
+            for &(earlier_kind, earlier) in uses {
+                let conflict = earlier_kind == AccessKind::Write || kind == AccessKind::Write;
+                if conflict && !knows(earlier.epoch) {
+                    found(Conflict { earlier, earlier_kind, overlap });
+                }
+            }
+            if kind == AccessKind::Write {
+                over.push((from, last));
+            }
+        }
+        over.iter().for_each(|key| drop(self.somewhere.remove(key)));
     }
 
     /// Frees all of it: `found` is told of each use that `knows` does not know to be over.
@@ -101,6 +178,8 @@ impl Block {
             let overlap = Range { block, offset: from, bytes: span.end - from };
             span.conflicts(AccessKind::Write, overlap, &knows, &mut found);
         }
+        let all = Range { block, offset: 0, bytes: u64::MAX };
+        self.meet_somewhere(AccessKind::Write, all, knows, &mut found);
     }
 
     /// No span has `at` inside.
@@ -167,6 +246,11 @@ impl Block {
 }
 
 impl Span {
+    fn uses(&self) -> impl Iterator<Item = (AccessKind, Mark)> {
+        let write = self.write.iter().map(|write| (AccessKind::Write, *write));
+        write.chain(self.reads.iter().map(|read| (AccessKind::Read, *read)))
+    }
+
     /// Tells `found` of the uses that another of `kind` conflicts with and that are not known to be
     /// over.
     fn conflicts(

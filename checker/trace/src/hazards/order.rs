@@ -29,11 +29,15 @@ pub(super) enum Actor {
     Host(u32),
 }
 
-/// Whether a stream can get new operations.
+/// What becomes of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Life {
+    /// A stream that can get new operations.
     Open,
+    /// One that can not.
     Destroyed,
+    /// What a host thread itself does to memory: no synchronisation with the device says that it is over.
+    Host,
 }
 
 #[derive(Debug)]
@@ -65,6 +69,8 @@ pub(super) struct Order {
     /// The second number is the thread, for the per-thread default streams; 0 for all others.
     slots: HashMap<(StreamId, u32), u32>,
     hosts: BTreeMap<u32, Clock>,
+    /// The slots of what threads themselves do to memory, for those that do.
+    host_slots: BTreeMap<u32, u32>,
     events: HashMap<EventId, Rc<Clock>>,
     legacy_actions: u64,
     /// What blocking streams did since the last action of the legacy default stream, which the next
@@ -79,6 +85,7 @@ impl Order {
             streams: vec![Stream::new(StreamKind::Blocking)],
             slots: HashMap::from([((StreamId::LEGACY, 0), LEGACY)]),
             hosts: BTreeMap::new(),
+            host_slots: BTreeMap::new(),
             events: HashMap::new(),
             legacy_actions: 0,
             before_legacy: Clock::default(),
@@ -197,6 +204,23 @@ impl Order {
         Epoch { slot, count }
     }
 
+    /// A thread itself uses memory: whatever it asks for later comes after that.
+    pub(super) fn use_by_host(&mut self, thread: u32) -> Epoch {
+        let slot = match self.host_slots.get(&thread) {
+            Some(&slot) => slot,
+            None => {
+                let slot = self.add(StreamKind::NonBlocking);
+                self.streams[slot as usize].life = Life::Host;
+                self.host_slots.insert(thread, slot);
+                slot
+            }
+        };
+        let clock = self.host(thread);
+        let count = clock.of(slot) + 1;
+        clock.raise(slot, count);
+        Epoch { slot, count }
+    }
+
     /// An event is recorded: it stands for what the stream holds now, whatever it stood for before.
     pub(super) fn record(&mut self, thread: u32, stream: StreamId, event: EventId) {
         let slot = self.act(thread, stream);
@@ -270,11 +294,16 @@ impl Order {
         self.hosts.values_mut().for_each(|host| host.join(&everything));
     }
 
-    /// Nobody knows more of a stream than the stream itself.
+    /// Nobody knows more of a stream than the stream itself. What the host did is over as far as an
+    /// operation that came after it was queued.
     fn everything(&self) -> Clock {
         let mut clock = Clock::default();
-        for (slot, stream) in (0u32..).zip(&self.streams) {
+        let streams = (0u32..).zip(&self.streams).filter(|(_, stream)| stream.life != Life::Host);
+        for (slot, stream) in streams {
             clock.raise(slot, stream.clock.of(slot));
+            for &host in self.host_slots.values() {
+                clock.raise(host, stream.clock.of(host));
+            }
         }
         clock
     }

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::program::{AccessKind, BlockId, Call, Direction, Mode, Place, Program, Range, Step};
+use crate::program::{
+    Access, AccessKind, BlockId, Call, Direction, Extent, Launch, Mode, Place, Program, Range, Step,
+};
 
 use super::Kind;
 use super::memory::{Block, Conflict, Mark, Origin};
@@ -52,8 +54,10 @@ pub(super) fn accesses(call: &Call, mut tell: impl FnMut(AccessKind, Range)) {
             }
         }
         Call::Memset { target, .. } => tell(AccessKind::Write, *target),
-        Call::Launch(launch) => {
-            launch.accesses.iter().for_each(|access| tell(access.kind, access.range));
+        Call::Launch(Launch { accesses, .. })
+        | Call::HostFunction { accesses, .. }
+        | Call::HostAccess { accesses, .. } => {
+            accesses.iter().for_each(|access| tell(access.kind, access.range));
         }
         _ => {}
     }
@@ -85,6 +89,13 @@ struct Search {
     /// What the step at hand lacks an edge from.
     missing: Vec<Missing>,
     pairs: Vec<Pair>,
+}
+
+/// Who uses memory, and how the use is remembered.
+#[derive(Clone, Copy)]
+struct User {
+    actor: Actor,
+    mark: Mark,
 }
 
 #[derive(Clone, Copy)]
@@ -152,8 +163,17 @@ impl Search {
                 let epoch = self.order.operate(thread, launch.stream);
                 self.operation(index, call, epoch);
             }
-            // What it uses is not known.
-            Call::HostFunction { stream } => drop(self.order.operate(thread, *stream)),
+            Call::HostFunction { stream, accesses } => {
+                let epoch = self.order.operate(thread, *stream);
+                let user =
+                    User { actor: Actor::Stream(epoch.slot), mark: Mark { epoch, step: index } };
+                self.use_all(user, accesses, Extent::Part);
+            }
+            Call::HostAccess { accesses, extent } => {
+                let epoch = self.order.use_by_host(thread);
+                let user = User { actor: Actor::Host(thread), mark: Mark { epoch, step: index } };
+                self.use_all(user, accesses, *extent);
+            }
             // What its nodes use is not looked at yet.
             Call::GraphLaunch { stream, .. } => drop(self.order.operate(thread, *stream)),
 
@@ -210,19 +230,24 @@ impl Search {
     }
 
     fn operation(&mut self, index: u32, call: &Call, epoch: Epoch) {
-        let mark = Mark { epoch, step: index };
-        // Reads first, in whatever order they are listed: an operation reads what was there before it.
-        for turn in [AccessKind::Read, AccessKind::Write] {
-            accesses(call, |kind, range| {
-                if kind == turn {
-                    self.access(kind, range, mark);
-                }
-            });
-        }
-        self.report(index, Actor::Stream(epoch.slot));
+        let user = User { actor: Actor::Stream(epoch.slot), mark: Mark { epoch, step: index } };
+        let mut uses = Vec::new();
+        accesses(call, |kind, range| uses.push(Access { kind, range }));
+        self.use_all(user, &uses, Extent::Whole);
     }
 
-    fn access(&mut self, kind: AccessKind, range: Range, mark: Mark) {
+    fn use_all(&mut self, user: User, uses: &[Access], extent: Extent) {
+        // Reads first, in whatever order they are listed: an operation reads what was there before it.
+        for turn in [AccessKind::Read, AccessKind::Write] {
+            for access in uses.iter().filter(|access| access.kind == turn) {
+                self.access(access.kind, access.range, user, extent);
+            }
+        }
+        self.report(user.mark.step, user.actor);
+    }
+
+    fn access(&mut self, kind: AccessKind, range: Range, user: User, extent: Extent) {
+        let User { actor, mark } = user;
         let Self { order, blocks, missing, pairs, .. } = self;
         let block = blocks.entry(range.block).or_default();
         if let Some(freed) = block.freed {
@@ -234,14 +259,14 @@ impl Search {
             }
             return;
         }
-        let knows = |epoch| order.knows(Actor::Stream(mark.epoch.slot), epoch);
+        let knows = |epoch| order.knows(actor, epoch);
         if let Origin::StreamOrdered(born) = block.origin
             && !knows(born.epoch)
         {
             let kind = Kind::UseBeforeAllocation;
             lack(missing, Missing { earlier: born, kind, overlap: range });
         }
-        block.access(kind, range, mark, knows, |conflict| {
+        let found = |conflict| {
             let Conflict { earlier, earlier_kind, overlap } = conflict;
             let kind = match (earlier_kind, kind) {
                 (AccessKind::Write, AccessKind::Read) => Kind::ReadAfterWrite,
@@ -249,7 +274,11 @@ impl Search {
                 (AccessKind::Read, _) => Kind::WriteAfterRead,
             };
             lack(missing, Missing { earlier, kind, overlap });
-        });
+        };
+        match extent {
+            Extent::Whole => block.access(kind, range, mark, knows, found),
+            Extent::Part => block.access_somewhere(kind, range, mark, knows, found),
+        }
     }
 
     fn free(&mut self, id: BlockId, index: u32, actor: Actor) {

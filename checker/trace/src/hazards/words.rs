@@ -27,6 +27,8 @@ pub(super) fn what(call: &Call, kernels: &BTreeMap<KernelId, &str>) -> String {
         Call::Free { .. } => "`cuMemFree`",
         Call::FreeHost { .. } => "`cuMemFreeHost`",
         Call::ModuleLoad => "the module load",
+        Call::HostFunction { .. } => "the host function",
+        Call::HostAccess { .. } => "the host",
         _ => "the call",
     };
     fixed.to_owned()
@@ -123,6 +125,10 @@ impl Hazard {
                 let stream = named(stream);
                 format!("synchronise the host with {stream} after {first} and before {second}")
             }
+            Edge::Handover { .. } => format!(
+                "let the host thread of {second} wait for the one of {first}, with a message or by \
+                 joining it, before {second}"
+            ),
             Edge::FreeLater { .. } if self.second.usage == Usage::Free => {
                 format!("free the memory once, at {first} or at {second}")
             }

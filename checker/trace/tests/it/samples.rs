@@ -139,10 +139,10 @@ pub(crate) fn waiting() -> (Program, Timeline) {
     let mut program = Program::new(1);
     let calls = [
         Call::HostWork { ns: us(40) },
-        Call::HostFunction { stream: stream(1) },
+        Call::HostFunction { stream: stream(1), accesses: vec![] },
         Call::EventRecord { event: EventId(0), stream: stream(1) },
         Call::StreamWait { stream: stream(2), event: EventId(0) },
-        Call::HostFunction { stream: stream(2) },
+        Call::HostFunction { stream: stream(2), accesses: vec![] },
         Call::ContextSynchronize,
     ];
     program.steps = calls

@@ -5,7 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use trace::program::{
-    AccessKind, Call, Direction, Mode, Place, Program, Range, Step, StreamId, StreamKind,
+    AccessKind, Call, Direction, Extent, Launch, Mode, Place, Program, Range, Step, StreamId,
+    StreamKind,
 };
 
 /// Whether freeing memory and loading a module wait for the device.
@@ -60,7 +61,7 @@ impl<'a> Oracle<'a> {
     pub(crate) fn connect(&mut self, first: u32, second: u32) {
         let (first, second) = (first as usize, second as usize);
         let to = if self.stream(second).is_some() { runs(second) } else { made(second) };
-        self.edge(runs(first), to);
+        self.edge(self.acts(first).unwrap_or(runs(first)), to);
         // The edge is a wait that is queued before the second step. This copy returns when what was
         // queued before it is over, and not only when it is over itself.
         if let Call::Copy { mode: Mode::Synchronous, source: Place::Pageable, .. } =
@@ -92,7 +93,7 @@ impl<'a> Oracle<'a> {
             | Call::FreeAsync { stream, .. }
             | Call::Copy { stream, .. }
             | Call::Memset { stream, .. }
-            | Call::HostFunction { stream } => *stream,
+            | Call::HostFunction { stream, .. } => *stream,
             Call::Launch(launch) => launch.stream,
             _ => return None,
         };
@@ -240,6 +241,41 @@ impl<'a> Oracle<'a> {
         reach
     }
 
+    /// The node at which a step does to memory what it does.
+    fn acts(&self, index: usize) -> Option<usize> {
+        match &self.program.steps[index].call {
+            Call::HostAccess { .. } => Some(made(index)),
+            _ => self.stream(index).map(|_| runs(index)),
+        }
+    }
+
+    /// Whether it is not known which bytes of its ranges a step uses.
+    fn is_vague(&self, index: usize) -> bool {
+        matches!(
+            &self.program.steps[index].call,
+            Call::HostFunction { .. } | Call::HostAccess { extent: Extent::Part, .. }
+        )
+    }
+
+    /// Whether two steps are sure to use the same bytes of these ranges.
+    fn meet(&self, first: (usize, &Range), second: (usize, &Range)) -> bool {
+        let ((first, a), (second, b)) = (first, second);
+        let holds = |outer: &Range, inner: &Range| {
+            outer.offset <= inner.offset
+                && inner.offset + inner.bytes <= outer.offset.saturating_add(outer.bytes)
+        };
+        a.block == b.block
+            && match (self.is_vague(first), self.is_vague(second)) {
+                (false, false) => {
+                    a.offset < b.offset.saturating_add(b.bytes)
+                        && b.offset < a.offset.saturating_add(a.bytes)
+                }
+                (true, false) => holds(b, a),
+                (false, true) => holds(a, b),
+                (true, true) => false,
+            }
+    }
+
     fn deeds(&self, index: usize) -> Vec<(Deed, Range)> {
         let whole = |block| Range { block, offset: 0, bytes: u64::MAX };
         let mut deeds = Vec::new();
@@ -258,7 +294,9 @@ impl<'a> Oracle<'a> {
                 }
             }
             Call::Memset { target, .. } => deeds.push((Deed::Write, *target)),
-            Call::Launch(launch) => deeds.extend(launch.accesses.iter().map(|access| {
+            Call::Launch(Launch { accesses, .. })
+            | Call::HostFunction { accesses, .. }
+            | Call::HostAccess { accesses, .. } => deeds.extend(accesses.iter().map(|access| {
                 let write = access.kind == AccessKind::Write;
                 (if write { Deed::Write } else { Deed::Read }, access.range)
             })),
@@ -279,13 +317,11 @@ impl<'a> Oracle<'a> {
                     Some(_) => runs(second),
                     None => made(second),
                 };
-                let ordered = self.stream(first).is_some() && reach[runs(first)][to];
+                let ordered = self.acts(first).is_some_and(|from| reach[from][to]);
                 let mut wrong = BTreeSet::new();
                 for (did, a) in &deeds[first] {
                     for (does, b) in &deeds[second] {
-                        let meet = a.block == b.block
-                            && a.offset < b.offset.saturating_add(b.bytes)
-                            && b.offset < a.offset.saturating_add(a.bytes);
+                        let meet = self.meet((first, a), (second, b));
                         // Of memory that is gone there is only one thing to say: that it is.
                         let ends = |(deed, range): &(Deed, Range)| {
                             *deed == Deed::Free && range.block == a.block

@@ -1,7 +1,4 @@
 //! Programs with a race: each is found, with its code and its two lines.
-//!
-//! Not here: the host's own reads and writes of pinned memory, such as a result that is read before
-//! its copy has landed. A program does not hold them.
 
 use trace::hazards;
 
@@ -36,13 +33,19 @@ fn memory_that_comes_and_goes_is_followed() {
 }
 
 #[test]
+fn what_the_host_itself_does_to_pinned_memory_is_held_against_copies_in_flight() {
+    check(HOST_ACCESSES);
+}
+
+#[test]
 fn what_other_tools_are_known_to_miss_is_found() {
     check(MISSED_BY_OTHERS);
 }
 
 #[test]
 fn sixty_racy_programs_and_more_are_tried() {
-    let tables = [CONFLICTS, EVENTS, HOST, DEFAULT_STREAM, LIFETIMES, MISSED_BY_OTHERS];
+    let tables =
+        [CONFLICTS, EVENTS, HOST, DEFAULT_STREAM, LIFETIMES, HOST_ACCESSES, MISSED_BY_OTHERS];
     let number: usize = tables.iter().map(|table| table.len()).sum();
     assert!(number >= 60, "{number}");
 }
@@ -66,6 +69,66 @@ fn check(rows: &[Row]) {
     }
     assert!(wrong.is_empty(), "\n{wrong}");
 }
+
+const HOST_ACCESSES: &[Row] = &[
+    ("a source is written in flight", "up a h x; write h", &["H02 1>2"]),
+    ("a result is read before it is there", "down a x h; read h", &["H01 1>2"]),
+    ("a result is written before it is there", "down a x h; write h", &["H03 1>2"]),
+    ("some of a source is written", "up a h x; poke h", &["H02 1>2"]),
+    ("some of a result is read", "down a x h; peek h", &["H01 1>2"]),
+    ("the event is another stream's", "down a x h; rec e b; esync e; peek h", &["H01 1>4"]),
+    ("the event is too early", "rec e a; down a x h; esync e; peek h", &["H01 2>4"]),
+    ("the query found work", "down a x h; q? a; peek h", &["H01 1>3"]),
+    ("another stream is synchronised", "down a x h; sync b; peek h", &["H01 1>3"]),
+    (
+        "a wait of a stream does not hold the host",
+        "down a x h; rec e a; wait b e; peek h",
+        &["H01 1>4"],
+    ),
+    (
+        "another copy's free waits, which nobody promises",
+        "down a x h; freeh i; peek h",
+        &["H06 1>3"],
+    ),
+    (
+        "the chunk is the one in flight",
+        "down a x[0..32] h[0..32]; sync a; down a x h[32..64]; peek h[32..64]",
+        &["H01 3>4"],
+    ),
+    (
+        "a sum over both chunks comes too early",
+        "down a x[0..32] h[0..32]; sync a; down a x[32..64] h[32..64]; read h",
+        &["H01 3>4"],
+    ),
+    ("a host function reads a result of another stream", "down a x h; fn b h", &["H01 1>2"]),
+    ("a host function writes what another stream uploads", "fn a > h; up b h x", &["H01 1>2"]),
+    (
+        "the host writes what a host function's stream then uploads, and again",
+        "write h; up a h x; write h",
+        &["H02 2>3"],
+    ),
+    ("a host function uses memory that is freed", "fn a h; freeh h", &["H06 1>2"]),
+    (
+        "another thread reads before anybody has synchronised",
+        "read i; @1 read i; down a x h; @1 peek h",
+        &["H01 3>4"],
+    ),
+    (
+        "one thread synchronises, the other reads",
+        "read i; @1 read i; down a x h; sync a; @1 peek h",
+        &["H01 3>5"],
+    ),
+    (
+        "one thread writes, the other uploads",
+        "read i; @1 read i; write h; @1 up a h x",
+        &["H01 3>4"],
+    ),
+    (
+        "the device is waited for by the wrong thread",
+        "read i; @1 read i; write h; @1 ctx; @1 up a h x",
+        &["H01 3>5"],
+    ),
+];
 
 const CONFLICTS: &[Row] = &[
     ("a read of what another stream writes", "k a > x; k b x > y", &["H01 1>2"]),

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use trace::Program;
 use trace::hazards::{self, Code};
 use trace::program::{
-    Access, AccessKind, BlockId, Call, EventId, KernelId, Launch, Mode, Place, Range, Site, Step,
-    StreamId, StreamKind, Timing,
+    Access, AccessKind, BlockId, Call, EventId, Extent, KernelId, Launch, Mode, Place, Range, Site,
+    Step, StreamId, StreamKind, Timing,
 };
 
 use super::oracle::{Frees, Oracle};
@@ -151,7 +151,7 @@ fn random(seed: u64) -> Program {
         let stream = dice.of(&streams);
         let event = dice.of(&events);
         let mut result = 0;
-        let call = match dice.below(if quiet == 0 { 24 } else { 33 }) {
+        let call = match dice.below(if quiet == 0 { 24 } else { 35 }) {
             0..=6 => launch(&mut dice, &blocks, stream),
             7..=9 => copy(&mut dice, &blocks, stream),
             10 => {
@@ -176,7 +176,11 @@ fn random(seed: u64) -> Program {
                     _ => Call::ModuleLoad,
                 }
             }
-            22 => Call::HostFunction { stream },
+            22 => Call::HostFunction { stream, accesses: vague(&mut dice, &blocks) },
+            33 | 34 => Call::HostAccess {
+                accesses: vague(&mut dice, &blocks),
+                extent: dice.of(&[Extent::Whole, Extent::Part]),
+            },
             23 => {
                 let block = blocks.add();
                 blocks.device.push(block);
@@ -199,7 +203,7 @@ fn random(seed: u64) -> Program {
                 Call::EventElapsed { start: event, end }
             }
             31 => Call::EventDestroy { event },
-            _ => {
+            32 | 35.. => {
                 let at = dice.below(streams.len() as u64) as usize;
                 if streams[at].0 < StreamId::FIRST_CREATED {
                     Call::RegionEnd
@@ -242,6 +246,15 @@ fn stream_create(dice: &mut Dice, number: u32) -> Call {
 fn range(dice: &mut Dice, blocks: &[BlockId]) -> Range {
     let (offset, bytes) = dice.of(&[(0, 64), (0, 64), (0, 32), (32, 32), (16, 32), (40, 8)]);
     Range { block: dice.of(blocks), offset, bytes }
+}
+
+/// What the host uses, by parts that every other use holds or does not meet: as it is where pages are
+/// watched for the copies in flight.
+fn vague(dice: &mut Dice, blocks: &Blocks) -> Vec<Access> {
+    let block = dice.of(&blocks.host);
+    let kind = dice.of(&[AccessKind::Read, AccessKind::Write]);
+    let (offset, bytes) = dice.of(&[(0, 16), (16, 16), (32, 8), (40, 8), (48, 16)]);
+    vec![Access { kind, range: Range { block, offset, bytes } }]
 }
 
 fn launch(dice: &mut Dice, blocks: &Blocks, stream: StreamId) -> Call {

@@ -17,15 +17,17 @@
 //! | `rec e a`, `wait a e`, `esync e`, `eq e`, `eq? e` | events; `?` is a query answered by 600 |
 //! | `elapsed e f`, `drop e` | time between events; destroy an event |
 //! | `sync a`, `q a`, `q? a`, `ctx` | synchronise, query |
-//! | `begin`, `end`, `load`, `fn a` | region, module load, host function |
+//! | `begin`, `end`, `load` | region, module load |
+//! | `fn a`, `fn a h > i` | host function; one that reads some of h and writes some of i |
+//! | `read h`, `write h`, `peek h`, `poke h` | the host itself: reads or writes all of h, or some of it |
 //! | `new x`, `newa a x`, `newh h`, `free x`, `freea a x`, `freeh h` | memory |
 //! | `stream a`, `kill a` | streams |
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use trace::program::{
-    Access, AccessKind, BlockId, Call, EventId, KernelId, Launch, Mode, Place, Program, Range,
-    Site, Step, StreamId, StreamKind, Timing,
+    Access, AccessKind, BlockId, Call, EventId, Extent, KernelId, Launch, Mode, Place, Program,
+    Range, Site, Step, StreamId, StreamKind, Timing,
 };
 
 const BYTES: u64 = 64;
@@ -164,7 +166,20 @@ impl Writer {
             "begin" => Call::RegionBegin,
             "end" => Call::RegionEnd,
             "load" => Call::ModuleLoad,
-            "fn" => Call::HostFunction { stream: self.stream(of[0]) },
+            "fn" => {
+                let arrow = of.iter().position(|&word| word == ">").unwrap_or(of.len());
+                let writes = of.get(arrow + 1..).unwrap_or_default();
+                let accesses = self.accesses(&of[1..arrow], writes);
+                Call::HostFunction { stream: self.stream(of[0]), accesses }
+            }
+            "read" | "peek" => Call::HostAccess {
+                accesses: self.accesses(of, &[]),
+                extent: if verb == "read" { Extent::Whole } else { Extent::Part },
+            },
+            "write" | "poke" => Call::HostAccess {
+                accesses: self.accesses(&[], of),
+                extent: if verb == "write" { Extent::Whole } else { Extent::Part },
+            },
             "new" => Call::Alloc { block: self.new_block(of[0]), bytes: BYTES },
             "newh" => Call::AllocHost { block: self.new_block(of[0]), bytes: BYTES },
             "newa" => Call::AllocAsync {
@@ -199,10 +214,13 @@ impl Writer {
         Some(Call::Copy { stream: self.stream(stream), mode, source, target, bytes })
     }
 
-    fn launch(&self, stream: &str, reads: &[&str], writes: &[&str]) -> Call {
+    fn accesses(&self, reads: &[&str], writes: &[&str]) -> Vec<Access> {
         let access = |kind| move |word: &&str| Access { kind, range: self.range(word) };
         let reads = reads.iter().map(access(AccessKind::Read));
-        let writes = writes.iter().map(access(AccessKind::Write));
+        reads.chain(writes.iter().map(access(AccessKind::Write))).collect()
+    }
+
+    fn launch(&self, stream: &str, reads: &[&str], writes: &[&str]) -> Call {
         Call::Launch(Launch {
             kernel: KernelId(0),
             stream: self.stream(stream),
@@ -211,7 +229,7 @@ impl Writer {
             shared_bytes: 0,
             units: 1,
             bytes: 1,
-            accesses: reads.chain(writes).collect(),
+            accesses: self.accesses(reads, writes),
         })
     }
 }

@@ -16,9 +16,14 @@ use crate::profile::Profile;
 /// `SHARES / n` for each. Divisible by every residency up to 16 and by 32.
 const SHARES: u64 = 1_441_440;
 
-/// No block takes longer than this, in ns: work left is counted in 64 bits, and a perturbed schedule
+/// Blocks are dispatched one wave after the other up to so many waves of a grid; beyond, several waves
+/// go as one that takes as long as they do together. Nobody sees the difference in a kernel of ten
+/// thousand waves, and one of a million million comes to its end.
+const MOST_WAVES: u64 = 10_000;
+
+/// No operation takes longer than this, in ns: work left is counted in 64 bits, and a perturbed schedule
 /// makes it 16 times as long.
-const LONGEST_NS: u64 = u64::MAX / FULL_SPEED / 64;
+pub(super) const LONGEST_NS: u64 = u64::MAX / FULL_SPEED / 64;
 
 /// What launches of a kernel have in common.
 #[derive(Clone, Copy)]
@@ -169,11 +174,13 @@ impl Device {
                 break;
             }
             let blocks = progress.undispatched.min(pool.free_shares / grid.shares);
+            let capacity = pool.multiprocessors * (SHARES / grid.shares);
+            let waves = (grid.blocks / capacity / MOST_WAVES).max(1);
             if blocks == 0 {
                 break;
             }
             let first = !progress.started;
-            progress.undispatched -= blocks;
+            progress.undispatched -= (blocks * waves).min(progress.undispatched);
             progress.running += blocks;
             progress.started = true;
             pool.free_shares -= blocks * grid.shares;
@@ -187,7 +194,7 @@ impl Device {
                 id,
                 grid,
                 blocks,
-                left: grid.block_ns * FULL_SPEED,
+                left: grid.block_ns.saturating_mul(waves).min(LONGEST_NS.max(grid.block_ns)) * FULL_SPEED,
                 speed: own_speed,
                 own_speed,
             });

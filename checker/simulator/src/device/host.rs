@@ -345,13 +345,13 @@ impl Device {
             Direction::HostToHost => {
                 return Queued {
                     work: Work::Marker,
-                    cost: bytes * 1000 / copies.staging_bytes_per_us.value,
+                    cost: time_of(bytes, copies.staging_bytes_per_us.value),
                     held: Some(0),
                 };
             }
         };
         let transfer = |ns, memory| Work::Transfer { direction: way, ns, bytes, memory };
-        let link_ns = link.pinned_fixed_ns.value + bytes * 1000 / link.pinned_bytes_per_us.value;
+        let link_ns = link.pinned_fixed_ns.value + time_of(bytes, link.pinned_bytes_per_us.value);
         if !pageable {
             let held = (mode == Mode::Synchronous).then_some(0);
             return Queued {
@@ -360,7 +360,7 @@ impl Device {
                 held,
             };
         }
-        let host_ns = |bytes: u64| bytes * 1000 / link.pageable_bytes_per_us.value;
+        let host_ns = |bytes: u64| time_of(bytes, link.pageable_bytes_per_us.value);
         let chunk = bytes.min(copies.staging_chunk_bytes.value);
         // In pieces, the host's copy of one and the transfer of another overlap; what the host does
         // before the first transfer, or after the last, does not.
@@ -371,7 +371,7 @@ impl Device {
         match way {
             copies::Direction::HostToDevice if bytes <= copies.staged_bytes.value => {
                 // The driver takes the data into a pinned buffer of its own during the call.
-                let staging = bytes * 1000 / copies.staging_bytes_per_us.value;
+                let staging = time_of(bytes, copies.staging_bytes_per_us.value);
                 Queued::free(
                     transfer(link_ns, HostMemory::Pageable),
                     host.pageable_copy_ns.value + staging,
@@ -400,7 +400,8 @@ impl Device {
             SpanKind::Memset => copies.memset_bytes_per_us.value,
             _ => copies.device_bytes_per_us.value,
         };
-        Work::Memory { kind, ns: copies.device_fixed_ns.value + bytes * 1000 / bytes_per_us, bytes }
+        let ns = copies.device_fixed_ns.value + time_of(bytes, bytes_per_us);
+        Work::Memory { kind, ns, bytes }
     }
 
     pub(super) fn kernel_work(&self, launch: &Launch) -> Option<Work> {
@@ -447,6 +448,12 @@ impl Device {
     fn has_ended(&self, id: OperationId) -> bool {
         self.operations[id as usize].state == State::Done
     }
+}
+
+/// What so many bytes take at so many bytes a µs, in ns.
+fn time_of(bytes: u64, bytes_per_us: u64) -> u64 {
+    let ns = u128::from(bytes) * 1000 / u128::from(bytes_per_us.max(1));
+    ns.min(blocks::LONGEST_NS.into()) as u64
 }
 
 /// The stream in which a call queues an operation that takes up room there. Records, waits and

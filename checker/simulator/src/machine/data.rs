@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use trace::program::AccessKind;
 
-use super::Host;
-use super::command::{Address, Failure};
+use super::command::{Address, Failure, code};
 use super::library::{KernelAccess, Twin};
+use super::{Host, NotMapped};
 use crate::device::Effects;
 
 /// Contents of device memory, by address. Ranges are checked at the call, against live blocks; freed
@@ -18,8 +18,11 @@ pub(super) struct Store {
 }
 
 impl Store {
-    pub(super) fn allocate(&mut self, address: u64, bytes: u64) {
-        self.blocks.insert(address, vec![0; bytes as usize]);
+    /// Adds a block of zeros, unless this machine has no memory left.
+    pub(super) fn allocate(&mut self, address: u64, bytes: u64) -> bool {
+        let Some(block) = zeros(bytes as usize) else { return false };
+        self.blocks.insert(address, block);
+        true
     }
 
     pub(super) fn free(&mut self, address: u64) {
@@ -46,22 +49,59 @@ impl Store {
         &mut block[offset..offset + bytes as usize]
     }
 
-    pub(super) fn read(&self, address: Address, bytes: &mut [u8], host: &mut dyn Host) {
+    pub(super) fn read(
+        &self,
+        address: Address,
+        bytes: &mut [u8],
+        host: &mut dyn Host,
+    ) -> Result<(), NotMapped> {
         match address {
             Address::Device(at) => bytes.copy_from_slice(self.slice(at, bytes.len() as u64)),
             Address::Pinned(offset) => host.read_pinned(offset, bytes),
-            Address::Pageable(at) => host.read(at, bytes),
+            Address::Pageable(at) => host.read(at, bytes)?,
         }
+        Ok(())
     }
 
-    pub(super) fn write(&mut self, address: Address, bytes: &[u8], host: &mut dyn Host) {
+    pub(super) fn write(
+        &mut self,
+        address: Address,
+        bytes: &[u8],
+        host: &mut dyn Host,
+    ) -> Result<(), NotMapped> {
         match address {
             Address::Device(at) => self.slice_mut(at, bytes.len() as u64).copy_from_slice(bytes),
             Address::Pinned(offset) => host.write_pinned(offset, bytes),
-            Address::Pageable(at) => host.write(at, bytes),
+            Address::Pageable(at) => host.write(at, bytes)?,
         }
+        Ok(())
     }
 }
+
+/// So many zeros, which take memory only when they are touched; none if there is no room for them.
+fn zeros(bytes: usize) -> Option<Vec<u8>> {
+    let layout = std::alloc::Layout::array::<u8>(bytes).ok().filter(|layout| layout.size() > 0)?;
+    // SAFETY: the layout is not empty; what is there is of that layout, and all of it is initialised.
+    unsafe {
+        let start = std::alloc::alloc_zeroed(layout);
+        (!start.is_null()).then(|| Vec::from_raw_parts(start, bytes, bytes))
+    }
+}
+
+/// What becomes of a copy to or from ordinary memory that is not there.
+fn not_mapped(does: &str, address: Address, bytes: u64) -> Failure {
+    let at = match address {
+        Address::Device(at) | Address::Pinned(at) | Address::Pageable(at) => at,
+    };
+    let why = format!(
+        "a copy {does} {bytes} bytes of host memory at {at:#x}, which the program does not have"
+    );
+    Failure::because(code::ILLEGAL_ADDRESS, why)
+}
+
+/// Between two places of the host, bytes are moved in pieces of this size: the whole may be larger
+/// than what the machine could hold.
+const PIECE: usize = 1 << 20;
 
 /// What operations that have not ended do to the data, by their step and their node in the graph that
 /// it launches.
@@ -96,20 +136,22 @@ pub(super) enum Movement {
 }
 
 impl Movement {
-    /// The operation starts: everything that it reads is read now.
-    pub(super) fn read(&mut self, store: &Store, host: &mut dyn Host) {
+    /// The operation starts: everything that it reads is read now, but for a copy from host to host,
+    /// which is done in one go when it ends.
+    pub(super) fn read(&mut self, store: &Store, host: &mut dyn Host) -> Result<(), Failure> {
         match self {
-            Movement::Copy { source, bytes, data, .. } => {
-                if data.is_none() {
+            Movement::Copy { source, target, bytes, data } => {
+                if data.is_none() && is_on_device(*source, *target) {
                     let mut read = vec![0; *bytes as usize];
-                    store.read(*source, &mut read, host);
+                    let done = store.read(*source, &mut read, host);
+                    done.map_err(|NotMapped| not_mapped("reads", *source, *bytes))?;
                     *data = Some(read);
                 }
             }
             Movement::Memset { .. } => {}
             Movement::Fault(_) => {}
             Movement::Kernel { run, arguments, accesses, results } => {
-                let Some(run) = run else { return };
+                let Some(run) = run else { return Ok(()) };
                 let slice = |access: &KernelAccess| store.slice(access.address, access.bytes);
                 let of_kind = |kind| accesses.iter().filter(move |a| a.kind == kind && a.bytes > 0);
                 let inputs: Vec<&[u8]> = of_kind(AccessKind::Read).map(slice).collect();
@@ -121,13 +163,28 @@ impl Movement {
             }
             Movement::HostFunction { function, data } => host.call(*function, *data),
         }
+        Ok(())
     }
 
     /// The operation ends: everything that it writes lands now.
-    fn write(self, store: &mut Store, host: &mut dyn Host) {
+    fn write(self, store: &mut Store, host: &mut dyn Host) -> Result<(), Failure> {
         match self {
-            Movement::Copy { target, data, .. } => {
-                store.write(target, &data.expect("a copy ends after it started"), host);
+            Movement::Copy { target, data: Some(data), .. } => {
+                let done = store.write(target, &data, host);
+                done.map_err(|NotMapped| not_mapped("writes", target, data.len() as u64))?;
+            }
+            Movement::Copy { source, target, bytes, data: None } => {
+                let mut piece = vec![0; PIECE.min(bytes as usize)];
+                let mut done = 0;
+                while done < bytes {
+                    piece.truncate((bytes - done).min(PIECE as u64) as usize);
+                    let (from, to) = (behind(source, done), behind(target, done));
+                    let read = store.read(from, &mut piece, host);
+                    read.map_err(|NotMapped| not_mapped("reads", source, bytes))?;
+                    let written = store.write(to, &piece, host);
+                    written.map_err(|NotMapped| not_mapped("writes", target, bytes))?;
+                    done += piece.len() as u64;
+                }
             }
             Movement::Memset { target, pattern, width, count } => {
                 let width = usize::from(width);
@@ -146,6 +203,21 @@ impl Movement {
             }
             Movement::HostFunction { .. } | Movement::Fault(_) => {}
         }
+        Ok(())
+    }
+}
+
+/// Whether a copy has an end on the device.
+fn is_on_device(source: Address, target: Address) -> bool {
+    [source, target].iter().any(|address| matches!(address, Address::Device(_)))
+}
+
+/// What lies so many bytes behind an address.
+fn behind(address: Address, bytes: u64) -> Address {
+    match address {
+        Address::Device(at) => Address::Device(at + bytes),
+        Address::Pinned(at) => Address::Pinned(at + bytes),
+        Address::Pageable(at) => Address::Pageable(at.saturating_add(bytes)),
     }
 }
 
@@ -163,24 +235,18 @@ impl Effects for World<'_> {
             return; // the context is lost: what it had queued does nothing any more
         }
         if let Some(movement) = self.moving.get_mut(&(step, node)) {
-            movement.read(self.store, self.host);
+            *self.fault = movement.read(self.store, self.host).err();
         }
     }
 
     fn end(&mut self, step: u32, node: u32) {
-        let Some(mut movement) = self.moving.remove(&(step, node)) else { return };
+        let Some(movement) = self.moving.remove(&(step, node)) else { return };
         if self.fault.is_some() {
             return;
         }
         match movement {
             Movement::Fault(fault) => *self.fault = Some(fault),
-            _ => {
-                // Between two places of the host nothing starts: the copy is there at once.
-                if let Movement::Copy { data: None, .. } = movement {
-                    movement.read(self.store, self.host);
-                }
-                movement.write(self.store, self.host);
-            }
+            _ => *self.fault = movement.write(self.store, self.host).err(),
         }
     }
 }

@@ -32,15 +32,24 @@ const PAGE: u64 = 4096;
 pub const DEVICE_BASE: u64 = 0x0200_0000_0000;
 /// Device addresses end here: the machine never hands out this much.
 pub const DEVICE_END: u64 = 0x0300_0000_0000;
+/// What the blocks of device memory may hold together, in bytes: what a small laptop can spare. On a
+/// real device it is the profile's figure, of which a run of the lab's needs a thirty-second part.
+const MOST_REAL_BYTES: u64 = 4 << 30;
+/// No process has more memory than this, in bytes: the user half of a 48-bit address space.
+const LARGEST_COPY: u64 = 1 << 47;
 /// `cuMemAlloc` aligns to at least 256 bytes (CUDA C++ Programming Guide, device memory accesses).
 const DEVICE_ALIGNMENT: u64 = 512;
+
+/// The student's process has no such memory, or must not touch it so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotMapped;
 
 /// The student's process, as far as the machine can reach into it.
 pub trait Host {
     /// Reads ordinary memory of the process.
-    fn read(&mut self, address: u64, bytes: &mut [u8]);
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), NotMapped>;
     /// Writes ordinary memory of the process.
-    fn write(&mut self, address: u64, bytes: &[u8]);
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), NotMapped>;
     /// Reads page-locked memory, which both sides map.
     fn read_pinned(&mut self, offset: u64, bytes: &mut [u8]);
     /// Writes page-locked memory.
@@ -184,6 +193,9 @@ impl Machine {
             Command::AllocHost { bytes } => self.allocate_pinned(*bytes)?,
             Command::Free { address } | Command::FreeAsync { address, .. } if *address != 0 => {
                 self.names.device.size(*address)?;
+                if let Command::FreeAsync { stream, .. } = &request.command {
+                    self.names.stream(*stream)?;
+                }
                 self.store.free(*address);
                 Reply::Done
             }
@@ -212,7 +224,10 @@ impl Machine {
         if let Some(mut movement) = movement {
             if let Movement::Copy { source: Address::Pageable(_), .. } = movement {
                 // The driver has taken the data when the call returns, however late the copy runs.
-                movement.read(&self.store, host);
+                movement.read(&self.store, host).map_err(|fault| Failure {
+                    code: code::INVALID_VALUE,
+                    ..fault
+                })?;
             }
             self.moving.insert((self.program.steps.len() as u32, 0), movement);
         }
@@ -290,8 +305,12 @@ impl Machine {
         Reply::Number(BASE + self.handles * STRIDE)
     }
 
+    fn used_bytes(&self) -> u64 {
+        self.names.device.spans().map(|(_, bytes)| bytes).sum()
+    }
+
     fn used_nominal_bytes(&self) -> u64 {
-        self.names.nominal(self.names.device.spans().map(|(_, bytes)| bytes).sum())
+        self.names.nominal(self.used_bytes())
     }
 
     fn allocate(&mut self, bytes: u64) -> Result<Reply, Failure> {
@@ -300,13 +319,23 @@ impl Machine {
         }
         let total = self.device.profile().chip.memory_bytes.value;
         let left = total.saturating_sub(self.used_nominal_bytes()) / u64::from(self.names.scale);
-        if bytes > left || bytes > DEVICE_END - self.device_next {
+        if bytes > left || bytes > DEVICE_END.saturating_sub(self.device_next) {
             return Err(Failure::bare(code::OUT_OF_MEMORY));
+        }
+        if bytes > MOST_REAL_BYTES.saturating_sub(self.used_bytes()) {
+            let why = format!(
+                "the simulated device holds {} GiB of data at most: use less than a real one could",
+                MOST_REAL_BYTES >> 30
+            );
+            return Err(Failure::because(code::OUT_OF_MEMORY, why));
         }
         let address = self.device_next;
         // A gap between blocks, so that running off the end of one never reaches the next.
         self.device_next += bytes.next_multiple_of(DEVICE_ALIGNMENT) + DEVICE_ALIGNMENT;
-        self.store.allocate(address, bytes);
+        if !self.store.allocate(address, bytes) {
+            let why = format!("this machine has no {bytes} bytes left for the simulated device");
+            return Err(Failure::because(code::OUT_OF_MEMORY, why));
+        }
         Ok(Reply::Number(address))
     }
 
@@ -354,7 +383,7 @@ impl Machine {
         let kernel = self.kernel(function)?;
         let (registers, shared_bytes) = (kernel.registers(), kernel.shared_bytes());
         let profile = self.device.profile();
-        let resident_blocks = profile.resident_blocks(threads, registers, shared_bytes + shared);
+        let resident_blocks = profile.resident_blocks(threads, registers, shared_bytes.saturating_add(shared));
         Ok(Reply::Function { registers, shared_bytes, resident_blocks })
     }
 
@@ -389,6 +418,9 @@ impl Machine {
     /// What a command's operation does to the data; none if it queues no operation that does anything.
     fn movement(&self, command: &Command) -> Result<Option<Movement>, Failure> {
         Ok(Some(match command {
+            Command::Copy { bytes, .. } if *bytes > LARGEST_COPY => {
+                return Err(Failure::bare(code::INVALID_VALUE));
+            }
             &Command::Copy { source, target, bytes, .. } => {
                 Movement::Copy { source, target, bytes, data: None }
             }

@@ -160,7 +160,7 @@ impl Names {
 
     /// Nominal bytes for bytes in memory.
     pub(super) fn nominal(&self, bytes: u64) -> u64 {
-        bytes * u64::from(self.scale)
+        bytes.saturating_mul(u64::from(self.scale))
     }
 
     fn nominal_range(&self, range: Range) -> Range {

@@ -10,12 +10,17 @@ use trace::record::{DeviceState, Output, Shortfall, Trial};
 use super::command::Address;
 use super::data::World;
 use super::library::Task;
-use super::{Host, Machine};
+use super::{Host, Machine, PINNED_BYTES};
 use crate::bounds::bounds;
 use crate::profile::Profile;
 
 /// What outputs hold before the region: 0 or an old result would hide work that was never done.
 pub const POISON: u32 = 0xdead_beef;
+
+/// One byte in memory stands for no more than this: the lab's scale is 32.
+const LARGEST_SCALE: u32 = 1024;
+/// The host's clock goes no further, in ns: 73 years, far from where 64 bits end.
+const LAST_NS: u64 = 1 << 61;
 
 pub(super) struct Open {
     region: Region,
@@ -40,8 +45,8 @@ impl Machine {
             // The client keeps it: it is the one that walks the stack.
             LabRequest::Source { .. } | LabRequest::Ready => LabReply::Done,
             LabRequest::Scale { scale } => {
-                if self.names.has_memory() || *scale == 0 {
-                    let why = "the scale is set once, before any memory is allocated".to_owned();
+                if self.names.has_memory() || !(1..=LARGEST_SCALE).contains(scale) {
+                    let why = format!("the scale is set once, before any memory is allocated, to {LARGEST_SCALE} at most");
                     LabReply::Refused { why }
                 } else {
                     self.program.scale = *scale;
@@ -51,6 +56,9 @@ impl Machine {
             }
             LabRequest::Speeds => LabReply::Speeds(self.speeds()),
             LabRequest::Clock => LabReply::Clock { ns: self.device.host_ns() },
+            LabRequest::HostWork { ns } if self.device.host_ns().saturating_add(*ns) > LAST_NS => {
+                LabReply::Refused { why: "no run takes that long".to_owned() }
+            }
             LabRequest::HostWork { ns } => {
                 self.make(Call::HostWork { ns: *ns }, site, host);
                 LabReply::Done
@@ -66,6 +74,18 @@ impl Machine {
         if self.names.is_device(at) { Address::Device(at) } else { Address::Pageable(at) }
     }
 
+    /// Whether a region can have this buffer: all of it on the device, or no more of it on the host
+    /// than all page-locked memory together.
+    fn is_there(&self, buffer: &Buffer) -> bool {
+        let Buffer { address, bytes, first, .. } = *buffer;
+        let has_elements = first.checked_add(bytes / 4).is_some();
+        has_elements
+            && match self.names.is_device(address) {
+                true => self.names.device.range(address, bytes).is_ok(),
+                false => bytes <= PINNED_BYTES,
+            }
+    }
+
     fn begin_region(
         &mut self,
         region: &Region,
@@ -74,6 +94,11 @@ impl Machine {
     ) -> LabReply {
         if self.open_region.is_some() {
             return LabReply::Refused { why: "a measured region is open already".to_owned() };
+        }
+        if let Some(buffer) = region.inputs.iter().chain(&region.outputs).find(|it| !self.is_there(it)) {
+            let Buffer { address, bytes, .. } = buffer;
+            let why = format!("there are no {bytes} bytes of memory at {address:#x}");
+            return LabReply::Refused { why };
         }
         let task = if region.task.is_empty() {
             None
@@ -117,7 +142,8 @@ impl Machine {
         let mut elements = vec![0; (buffer.bytes / 4) as usize];
         fill(&mut elements);
         let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_le_bytes()).collect();
-        self.store.write(self.address(buffer), &bytes, host);
+        // Memory that is not there any more is found out when its contents are looked at.
+        let _ = self.store.write(self.address(buffer), &bytes, host);
     }
 
     fn end_region(&mut self, site: Option<u32>, host: &mut dyn Host) -> LabReply {
@@ -147,7 +173,9 @@ impl Machine {
             trial.bounds = bounds(&task.work(), self.device.profile()).ok();
             trial.missing_work = shortfalls(&self.program, first_step, task.as_ref());
             trial.output = check_outputs(&region, task.as_ref(), |buffer, bytes| {
-                self.store.read(self.address(buffer), bytes, host);
+                if self.is_there(buffer) {
+                    let _ = self.store.read(self.address(buffer), bytes, host);
+                }
             });
         }
         if region.pass == Pass::Counts {
@@ -206,7 +234,7 @@ pub fn check_outputs(
 
 /// The work that `task` needs and that the steps of `program` from `first_step` on did not do.
 pub fn shortfalls(program: &Program, first_step: usize, task: &dyn Task) -> Vec<Shortfall> {
-    let (mut up, mut down) = (0, 0);
+    let (mut up, mut down) = (0u64, 0u64);
     let mut names = std::collections::BTreeMap::new();
     let mut units: std::collections::BTreeMap<&str, u64> = Default::default();
     let mut graphs = std::collections::BTreeMap::new();
@@ -235,14 +263,14 @@ pub fn shortfalls(program: &Program, first_step: usize, task: &dyn Task) -> Vec<
     for call in done {
         match call {
             call @ Call::Copy { bytes, .. } => match call.direction() {
-                Some(Direction::HostToDevice) => up += bytes,
-                Some(Direction::DeviceToHost) => down += bytes,
+                Some(Direction::HostToDevice) => up = up.saturating_add(*bytes),
+                Some(Direction::DeviceToHost) => down = down.saturating_add(*bytes),
                 _ => {}
             },
             Call::Launch(launch) => {
-                *units
-                    .entry(names.get(&launch.kernel).copied().unwrap_or_default())
-                    .or_default() += launch.units;
+                let name = names.get(&launch.kernel).copied().unwrap_or_default();
+                let of_kernel = units.entry(name).or_default();
+                *of_kernel = of_kernel.saturating_add(launch.units);
             }
             _ => {}
         }

@@ -3,5 +3,6 @@
 mod blocking;
 mod engines;
 mod graphs;
+mod hostile;
 mod program;
 mod properties;

@@ -1,0 +1,605 @@
+//! Random and hostile commands: whatever a program asks for, the machine answers, with an error code
+//! where it must. It never panics and never hangs, and the same commands get the same answers.
+//!
+//! What fails is cut down to the fewest commands that still fail, and printed with its seed.
+
+use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use simulator::Schedule;
+use simulator::bounds::TaskWork;
+use simulator::machine::{
+    Address, Command, DEVICE_BASE, GraphCommand, Host, Kernel, KernelAccess, KernelWork, Library,
+    Machine, NotMapped, PINNED_BYTES, Reply, Request, Task, Twin,
+};
+use trace::lab::{self, Buffer, Pass, Region, Speeds};
+use trace::program::{AccessKind, Mode, StreamKind, Timing};
+
+use crate::program::h200;
+use crate::properties::Dice;
+
+/// Commands in all, and in one session: many short sessions meet more different states.
+const COMMANDS: u64 = 1_200_000;
+const SESSION: usize = 400;
+
+/// A session takes about a millisecond: this long, and it never ends.
+const HANGS: Duration = Duration::from_secs(120);
+
+/// The only ordinary memory that the student's process has, by address.
+const HEAP: std::ops::Range<u64> = 0x10_0000..0x12_0000;
+
+/// `touch` reads and writes memory, `spin` takes a time that its argument says.
+struct Kernels;
+
+impl Library for Kernels {
+    fn kernel(&self, name: &str) -> Option<Box<dyn Kernel>> {
+        match name {
+            "touch" => Some(Box::new(Touch)),
+            "spin" => Some(Box::new(Spin)),
+            _ => None,
+        }
+    }
+
+    fn task(&self, name: &str, _speeds: &Speeds, _scale: u32) -> Option<Box<dyn Task>> {
+        (name == "fill").then(|| Box::new(Fill) as Box<dyn Task>)
+    }
+}
+
+/// A task with something in its buffers.
+struct Fill;
+
+impl Task for Fill {
+    fn work(&self) -> TaskWork {
+        TaskWork::default()
+    }
+    fn kernel_units(&self) -> Vec<(String, u64)> {
+        vec![("spin".to_owned(), 1000)]
+    }
+    fn input(&self, array: u32, seed: u64, _first: u64, elements: &mut [u32]) {
+        elements.fill(array ^ seed as u32);
+    }
+    fn expected(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
+        self.input(array, seed, first, elements);
+    }
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// Arguments: source, target, bytes.
+struct Touch;
+
+impl Kernel for Touch {
+    fn parameter_sizes(&self) -> Vec<u8> {
+        vec![8, 8, 8]
+    }
+    fn rate(&self) -> &str {
+        "map"
+    }
+    fn registers(&self) -> u32 {
+        32
+    }
+    fn most_threads(&self) -> u32 {
+        1024
+    }
+    fn shared_bytes(&self) -> u32 {
+        0
+    }
+    fn work(&self, arguments: &[u8], _scale: u32) -> Option<KernelWork> {
+        let bytes = number(arguments, 16)?;
+        Some(KernelWork { units: bytes, bytes })
+    }
+    fn accesses(&self, arguments: &[u8], _scale: u32) -> Option<Vec<KernelAccess>> {
+        let (address, bytes) = (number(arguments, 0)?, number(arguments, 16)?);
+        let read = KernelAccess { kind: AccessKind::Read, address, bytes };
+        let address = number(arguments, 8)?;
+        Some(vec![read, KernelAccess { kind: AccessKind::Write, address, bytes }])
+    }
+    fn twin(&self) -> Option<Twin> {
+        Some(Box::new(|_, inputs, outputs| {
+            for (input, output) in inputs.iter().zip(outputs) {
+                for (from, to) in input.iter().zip(output) {
+                    *to = to.wrapping_mul(31) ^ from;
+                }
+            }
+        }))
+    }
+}
+
+/// Argument: units of work.
+struct Spin;
+
+impl Kernel for Spin {
+    fn parameter_sizes(&self) -> Vec<u8> {
+        vec![8]
+    }
+    fn rate(&self) -> &str {
+        "map"
+    }
+    fn registers(&self) -> u32 {
+        255
+    }
+    fn most_threads(&self) -> u32 {
+        256
+    }
+    fn shared_bytes(&self) -> u32 {
+        1024
+    }
+    fn work(&self, arguments: &[u8], _scale: u32) -> Option<KernelWork> {
+        let units = number(arguments, 0)?;
+        Some(KernelWork { units, bytes: units })
+    }
+    fn accesses(&self, _arguments: &[u8], _scale: u32) -> Option<Vec<KernelAccess>> {
+        Some(Vec::new())
+    }
+    fn twin(&self) -> Option<Twin> {
+        None
+    }
+}
+
+/// A process with a little memory.
+struct Process {
+    heap: Vec<u8>,
+    pinned: Vec<u8>,
+}
+
+impl Process {
+    fn new() -> Self {
+        let heap = (HEAP.start..HEAP.end).map(|at| at as u8).collect();
+        Self { heap, pinned: vec![0; PINNED_BYTES as usize] }
+    }
+
+    fn heap(&mut self, address: u64, bytes: usize) -> Result<&mut [u8], NotMapped> {
+        let start = address.checked_sub(HEAP.start).ok_or(NotMapped)? as usize;
+        self.heap.get_mut(start..).and_then(|heap| heap.get_mut(..bytes)).ok_or(NotMapped)
+    }
+}
+
+impl Host for Process {
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), NotMapped> {
+        bytes.copy_from_slice(self.heap(address, bytes.len())?);
+        Ok(())
+    }
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), NotMapped> {
+        self.heap(address, bytes.len())?.copy_from_slice(bytes);
+        Ok(())
+    }
+    fn read_pinned(&mut self, offset: u64, bytes: &mut [u8]) {
+        bytes.copy_from_slice(&self.pinned[offset as usize..][..bytes.len()]);
+    }
+    fn write_pinned(&mut self, offset: u64, bytes: &[u8]) {
+        self.pinned[offset as usize..][..bytes.len()].copy_from_slice(bytes);
+    }
+    fn call(&mut self, function: u64, data: u64) {
+        let at = (function ^ data) as usize % self.heap.len();
+        self.heap[at] = self.heap[at].wrapping_add(1);
+    }
+}
+
+/// What a session was given so far, alive or not.
+#[derive(Default)]
+struct Given {
+    streams: Vec<u64>,
+    events: Vec<u64>,
+    modules: Vec<u64>,
+    functions: Vec<u64>,
+    graphs: Vec<u64>,
+    executables: Vec<u64>,
+    memory: Vec<u64>,
+    pinned: Vec<u64>,
+}
+
+impl Given {
+    /// Takes note of what a command was answered.
+    fn note(&mut self, command: &Command, reply: &Reply) {
+        let found = match reply {
+            Reply::Number(found) => *found,
+            Reply::Entry { function, .. } => *function,
+            _ => return,
+        };
+        let list = match command {
+            Command::StreamCreate { .. } => &mut self.streams,
+            Command::EventCreate { .. } => &mut self.events,
+            Command::ModuleLoad { .. } => &mut self.modules,
+            Command::FunctionGet { .. } => &mut self.functions,
+            Command::Graph(GraphCommand::EndCapture { .. }) => &mut self.graphs,
+            Command::Graph(GraphCommand::Instantiate { .. }) => &mut self.executables,
+            Command::Alloc { .. } | Command::AllocAsync { .. } => &mut self.memory,
+            Command::AllocHost { .. } => &mut self.pinned,
+            _ => return,
+        };
+        list.push(found);
+    }
+}
+
+/// Writes commands, hostile to a degree that differs from session to session.
+struct Writer {
+    dice: Dice,
+    /// One choice in so many is nonsense.
+    nonsense: u64,
+    given: Given,
+}
+
+impl Writer {
+    fn new(seed: u64) -> Self {
+        let nonsense = [3, 10, 40, 400][(seed % 4) as usize];
+        Self { dice: Dice(seed), nonsense, given: Given::default() }
+    }
+
+    fn odd(&mut self) -> bool {
+        self.dice.below(self.nonsense) == 0
+    }
+
+    fn anything(&mut self) -> u64 {
+        let any = [
+            0,
+            1,
+            2,
+            3,
+            0x57,
+            0x5700_0010,
+            4096,
+            DEVICE_BASE,
+            DEVICE_BASE + 1,
+            HEAP.start,
+            HEAP.end - 1,
+            u32::MAX.into(),
+            1 << 33,
+            1 << 40,
+            i64::MAX as u64,
+            u64::MAX - 1,
+            u64::MAX,
+        ];
+        match self.dice.below(4) {
+            0 => self.dice.below(1 << 31) << self.dice.below(34),
+            _ => any[self.dice.below(any.len() as u64) as usize],
+        }
+    }
+
+    /// One of what was given, mostly a late one; nonsense now and then.
+    fn of(&mut self, list: fn(&Given) -> &Vec<u64>) -> u64 {
+        let length = list(&self.given).len() as u64;
+        if length == 0 || self.odd() {
+            return self.anything();
+        }
+        let back = match self.dice.below(3) {
+            0 => self.dice.below(length),
+            _ => self.dice.below(length.min(4)),
+        };
+        list(&self.given)[(length - 1 - back) as usize]
+    }
+
+    fn stream(&mut self) -> u64 {
+        match self.dice.below(6) {
+            0 => self.dice.below(3),
+            _ => self.of(|given| &given.streams),
+        }
+    }
+
+    fn event(&mut self) -> u64 {
+        self.of(|given| &given.events)
+    }
+
+    fn bytes(&mut self) -> u64 {
+        if self.odd() {
+            return self.anything();
+        }
+        match self.dice.below(5) {
+            0 => self.dice.below(4),
+            1 => 64 << 10,
+            2 => (64 << 10) + 1,
+            3 => 1 << 17,
+            _ => self.dice.below(8192),
+        }
+    }
+
+    /// An address in or near device memory that was given.
+    fn memory(&mut self) -> u64 {
+        let start = self.of(|given| &given.memory);
+        match self.dice.below(4) {
+            0 => start.wrapping_add(self.dice.below(8192)),
+            _ => start,
+        }
+    }
+
+    fn pinned(&mut self) -> u64 {
+        let start = self.of(|given| &given.pinned);
+        match self.dice.below(4) {
+            0 => start.wrapping_add(self.dice.below(8192)),
+            _ => start,
+        }
+    }
+
+    fn address(&mut self) -> Address {
+        match self.dice.below(5) {
+            0 | 1 => Address::Device(self.memory()),
+            2 | 3 => Address::Pinned(self.pinned()),
+            _ if self.odd() => Address::Pageable(self.anything()),
+            _ => Address::Pageable(HEAP.start + self.dice.below(HEAP.end - HEAP.start)),
+        }
+    }
+
+    fn mode(&mut self) -> Mode {
+        match self.dice.below(4) {
+            0 => Mode::Synchronous,
+            _ => Mode::Asynchronous,
+        }
+    }
+
+    fn shape(&mut self, usual: u64) -> [u32; 3] {
+        let mut one = |most: u64| match self.dice.below(self.nonsense) {
+            0 => self.anything() as u32,
+            _ => 1 + self.dice.below(most) as u32,
+        };
+        [one(usual), one(2), one(2)]
+    }
+
+    fn arguments(&mut self) -> Vec<u8> {
+        let (source, target, bytes) = (self.memory(), self.memory(), self.dice.below(4096));
+        let units = if self.odd() { self.anything() } else { self.dice.below(1 << 34) };
+        let mut arguments = match self.dice.below(2) {
+            0 => [source, target, bytes].map(u64::to_le_bytes).concat(),
+            _ => units.to_le_bytes().to_vec(),
+        };
+        if self.odd() {
+            arguments.truncate(self.dice.below(9) as usize);
+        }
+        arguments
+    }
+
+    fn command(&mut self) -> Command {
+        let stream = self.stream();
+        match self.dice.below(64) {
+            0..=1 => {
+                let kind = match self.dice.below(2) {
+                    0 => StreamKind::Blocking,
+                    _ => StreamKind::NonBlocking,
+                };
+                Command::StreamCreate { kind, priority: self.anything() as i32 }
+            }
+            2 => Command::StreamDestroy { stream },
+            3 => Command::StreamSynchronize { stream },
+            4 => Command::StreamQuery { stream },
+            5..=8 => Command::StreamWait { stream, event: self.event() },
+            9 => Command::StreamFacts { stream },
+            10 => Command::ContextSynchronize,
+            11..=12 => {
+                let timing =
+                    if self.dice.below(2) == 0 { Timing::Enabled } else { Timing::Disabled };
+                Command::EventCreate { timing }
+            }
+            13 => Command::EventDestroy { event: self.event() },
+            14..=17 => Command::EventRecord { event: self.event(), stream },
+            18 => Command::EventSynchronize { event: self.event() },
+            19 => Command::EventQuery { event: self.event() },
+            20 => Command::EventElapsed { start: self.event(), end: self.event() },
+            21..=22 => Command::Alloc { bytes: self.bytes() },
+            23..=24 => Command::AllocAsync { bytes: self.bytes(), stream },
+            25 => Command::Free { address: self.memory() },
+            26..=27 => Command::FreeAsync { address: self.memory(), stream },
+            28..=29 => Command::AllocHost { bytes: self.bytes() },
+            30 => Command::FreeHost { offset: self.pinned() },
+            31 => Command::MemoryInfo,
+            32..=39 => Command::Copy {
+                stream,
+                mode: self.mode(),
+                source: self.address(),
+                target: self.address(),
+                bytes: self.bytes(),
+            },
+            40..=41 => {
+                let width = match self.odd() {
+                    true => self.anything() as u8,
+                    false => 1 << self.dice.below(3),
+                };
+                Command::Memset {
+                    stream,
+                    mode: self.mode(),
+                    target: self.memory(),
+                    pattern: self.anything() as u32,
+                    width,
+                    count: self.bytes(),
+                }
+            }
+            42 => {
+                let entries = vec!["touch".to_owned(), "spin".to_owned(), String::new()];
+                Command::ModuleLoad { entries }
+            }
+            43 if self.odd() => Command::ModuleUnload { module: self.of(|given| &given.modules) },
+            43..=44 => {
+                let names = ["touch", "spin", "spin", "", "none"];
+                let name = names[self.dice.below(names.len() as u64) as usize].to_owned();
+                Command::FunctionGet { module: self.of(|given| &given.modules), name }
+            }
+            45 => Command::FunctionFacts {
+                function: self.of(|given| &given.functions),
+                threads: self.anything() as u32,
+                shared_bytes: self.anything() as u32,
+            },
+            46..=52 => Command::Launch {
+                function: self.of(|given| &given.functions),
+                grid: self.shape(600),
+                block: self.shape(64),
+                shared_bytes: if self.odd() { self.anything() as u32 } else { 0 },
+                stream,
+                arguments: self.arguments(),
+            },
+            53 => Command::HostFunction {
+                stream,
+                function: self.anything(),
+                data: self.anything(),
+            },
+            54 => self.lab(),
+            55 => Command::Connections { count: self.anything() as u32 },
+            _ => Command::Graph(self.graph(stream)),
+        }
+    }
+
+    fn graph(&mut self, stream: u64) -> GraphCommand {
+        let graph = self.of(|given| &given.graphs);
+        let executable = self.of(|given| &given.executables);
+        match self.dice.below(12) {
+            0 | 1 => {
+                let mode = if self.odd() { self.anything() as u32 } else { 2 };
+                GraphCommand::BeginCapture { stream, mode }
+            }
+            2..=4 => GraphCommand::EndCapture { stream },
+            5 => GraphCommand::IsCapturing { stream },
+            6 | 7 => {
+                let flags = if self.odd() { self.anything() } else { 0 };
+                GraphCommand::Instantiate { graph, flags }
+            }
+            8 | 9 => GraphCommand::Launch { executable, stream },
+            10 => GraphCommand::Upload { executable, stream },
+            _ if self.dice.below(2) == 0 => GraphCommand::ExecDestroy { executable },
+            _ => GraphCommand::Destroy { graph },
+        }
+    }
+
+    fn lab(&mut self) -> Command {
+        let buffer = Buffer {
+            address: match self.address() {
+                Address::Device(at) | Address::Pinned(at) | Address::Pageable(at) => at,
+            },
+            bytes: self.bytes(),
+            array: self.anything() as u32,
+            first: self.anything(),
+        };
+        Command::Lab(match self.dice.below(8) {
+            0 => lab::Request::Scale { scale: [0, 1, 32, u32::MAX][self.dice.below(4) as usize] },
+            1 => lab::Request::HostWork { ns: self.bytes() },
+            2 => lab::Request::Clock,
+            3 => lab::Request::Speeds,
+            4 | 5 => lab::Request::RegionBegin(Region {
+                name: String::new(),
+                task: if self.odd() { "none" } else { "fill" }.to_owned(),
+                seed: 1,
+                pass: Pass::Counts,
+                inputs: vec![buffer],
+                outputs: vec![buffer],
+            }),
+            _ => lab::Request::RegionEnd,
+        })
+    }
+}
+
+/// Plays commands; `next` gives each, from what was answered so far.
+fn play(seed: u64, mut next: impl FnMut(Option<(&Command, &Reply)>) -> Option<Command>) -> Vec<u8> {
+    let schedule = match seed % 3 {
+        0 => Schedule::Perturbed(seed),
+        _ => Schedule::Exact,
+    };
+    let mut machine = Machine::new(h200(), schedule, Box::new(Kernels));
+    let mut host = Process::new();
+    let mut said = Vec::new();
+    let mut before: Option<(Command, Reply)> = None;
+    while let Some(command) = next(before.as_ref().map(|(command, reply)| (command, reply))) {
+        let request = Request { command, site: None };
+        let reply = machine.execute(&request, &mut host);
+        write!(&mut Text(&mut said), "{reply:?}").expect("memory takes what is written");
+        before = Some((request.command, reply));
+    }
+    // Whatever state it is in, the device comes to rest, and the run can be written down.
+    let request = Request { command: Command::ContextSynchronize, site: None };
+    machine.execute(&request, &mut host);
+    serde_json::to_writer(&mut said, &machine.record()).expect("a record can be written");
+    said
+}
+
+struct Text<'a>(&'a mut Vec<u8>);
+
+impl std::fmt::Write for Text<'_> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}
+
+/// The commands of a session, and whether it went well.
+fn session(seed: u64) -> (Vec<Command>, Option<Vec<u8>>) {
+    let mut commands = Vec::new();
+    let mut writer = Writer::new(seed);
+    let said = catch_unwind(AssertUnwindSafe(|| {
+        play(seed, |before| {
+            if let Some((command, reply)) = before {
+                writer.given.note(command, reply);
+            }
+            if commands.len() == SESSION {
+                return None;
+            }
+            let command = writer.command();
+            commands.push(command.clone());
+            Some(command)
+        })
+    }));
+    (commands, said.ok())
+}
+
+fn replayed(seed: u64, commands: &[Command]) -> Option<Vec<u8>> {
+    let mut left = commands.iter();
+    catch_unwind(AssertUnwindSafe(|| play(seed, |_| left.next().cloned()))).ok()
+}
+
+/// The fewest commands that still fail: whole stretches are left out, then single ones.
+fn shrunk(seed: u64, mut commands: Vec<Command>) -> Vec<Command> {
+    let mut stretch = commands.len();
+    while stretch > 0 {
+        let mut start = 0;
+        while start < commands.len() {
+            let end = (start + stretch).min(commands.len());
+            let fewer = [&commands[..start], &commands[end..]].concat();
+            if replayed(seed, &fewer).is_none() {
+                commands = fewer;
+            } else {
+                start = end;
+            }
+        }
+        stretch /= 2;
+    }
+    commands
+}
+
+fn check(seed: u64) {
+    let (commands, said) = session(seed);
+    let Some(said) = said else {
+        let mut report = format!("seed {seed}: the machine panics after\n");
+        for command in shrunk(seed, commands) {
+            let _ = writeln!(report, "    {command:?}");
+        }
+        panic!("{report}");
+    };
+    if seed % 16 == 0 {
+        let again = replayed(seed, &commands);
+        assert!(again == Some(said), "seed {seed}: the same commands got other answers");
+    }
+}
+
+/// Runs `body` on the numbers from 0 on, and fails if one of them does not end.
+fn each(count: u64, body: fn(u64)) {
+    let (done, progress) = mpsc::channel();
+    let worker = std::thread::spawn(move || {
+        for seed in 0..count {
+            body(seed);
+            let _ = done.send(seed);
+        }
+    });
+    let mut next = 0;
+    loop {
+        match progress.recv_timeout(HANGS) {
+            Ok(seed) => next = seed + 1,
+            Err(mpsc::RecvTimeoutError::Timeout) => panic!("seed {next}: the machine hangs"),
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    if let Err(panic) = worker.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+#[test]
+fn a_million_hostile_commands_neither_stop_nor_hang_the_machine() {
+    each(COMMANDS / SESSION as u64, check);
+}

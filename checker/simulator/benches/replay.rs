@@ -87,7 +87,10 @@ fn program(length: usize, shape: fn(&mut Program, u32)) -> Program {
     let mut program = Program::new(1);
     for number in 0..STREAMS {
         let stream = StreamId(StreamId::FIRST_CREATED + number);
-        push(&mut program, Call::StreamCreate { stream, kind: StreamKind::NonBlocking, priority: 0 });
+        push(
+            &mut program,
+            Call::StreamCreate { stream, kind: StreamKind::NonBlocking, priority: 0 },
+        );
         let event = EventId(number);
         push(&mut program, Call::EventCreate { event, timing: Timing::Disabled });
     }

@@ -3,7 +3,7 @@
 //! One word says whose turn it is. The side that waits spins for a bounded time, since the other
 //! usually answers within a microsecond, and then sleeps on a futex.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -65,10 +65,36 @@ impl Mailbox {
         self.word(1)
     }
 
+    /// Whether a device process has ever been there.
+    fn served(&self) -> &AtomicU32 {
+        self.word(2)
+    }
+
     /// The window for data.
     pub(super) fn window(&self) -> *mut u8 {
         // SAFETY: inside the mapping.
         unsafe { self.header.start.add((WORDS + MESSAGE) as usize) }
+    }
+
+    /// This process is the device: it holds a lock on the memory from now on, which ends with it,
+    /// however that comes about.
+    pub(super) fn serve(&self, memory: &OwnedFd) -> Result<(), String> {
+        let lock = whole(libc::F_WRLCK);
+        // SAFETY: a plain call on a descriptor of our own.
+        if unsafe { libc::fcntl(memory.as_raw_fd(), libc::F_SETLK, &raw const lock) } != 0 {
+            return Err(format!("cannot lock shared memory: {}", std::io::Error::last_os_error()));
+        }
+        self.served().store(1, Ordering::Release);
+        Ok(())
+    }
+
+    /// Whether the device process is there, or still to come.
+    pub(super) fn is_served(&self, memory: &OwnedFd) -> bool {
+        let mut lock = whole(libc::F_WRLCK);
+        // SAFETY: a plain call on a descriptor of our own.
+        let asked = unsafe { libc::fcntl(memory.as_raw_fd(), libc::F_GETLK, &raw mut lock) } == 0;
+        let unlocked = asked && libc::c_int::from(lock.l_type) == libc::F_UNLCK;
+        !(unlocked && self.served().load(Ordering::Acquire) == 1)
     }
 
     /// Writes a message and passes the turn.
@@ -94,7 +120,7 @@ impl Mailbox {
     /// Waits for the turn and reads the message. `alive` is asked now and then whether to go on.
     pub(super) fn receive<T: DeserializeOwned>(
         &mut self,
-        mut alive: impl FnMut() -> bool,
+        alive: impl Fn(&Self) -> bool,
     ) -> Result<T, Gone> {
         let mut spins = 0;
         loop {
@@ -109,7 +135,7 @@ impl Mailbox {
                 spins += 1;
                 std::hint::spin_loop();
             } else {
-                if !alive() {
+                if !alive(self) {
                     return Err(Gone);
                 }
                 futex_wait(self.turn(), turn, NAP);
@@ -121,12 +147,20 @@ impl Mailbox {
             unsafe { std::slice::from_raw_parts(self.header.start.add(WORDS as usize), length) };
         postcard::from_bytes(bytes).map_err(|_| Gone)
     }
+}
 
+impl Drop for Mailbox {
     /// Tells the other side that there will be no more messages.
-    pub(super) fn close(&self) {
+    fn drop(&mut self) {
         self.turn().store(CLOSED, Ordering::Release);
         futex_wake(self.turn());
     }
+}
+
+/// A lock of this kind on all of a file.
+fn whole(kind: libc::c_int) -> libc::flock {
+    let (l_type, l_whence) = (kind as libc::c_short, libc::SEEK_SET as libc::c_short);
+    libc::flock { l_type, l_whence, l_start: 0, l_len: 0, l_pid: 0 }
 }
 
 fn futex_wait(word: &AtomicU32, value: u32, at_most: Duration) {

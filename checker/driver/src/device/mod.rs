@@ -4,6 +4,7 @@
 //! memfd that both sides map, ordinary memory is reached by address here and by asking back there.
 
 mod mailbox;
+mod reach;
 mod remote;
 mod serve;
 
@@ -11,7 +12,7 @@ use std::ffi::c_void;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
-use simulator::machine::{Command, Host, Machine, PINNED_BYTES, Reply, Request};
+use simulator::machine::{Command, Host, Machine, NotMapped, PINNED_BYTES, Reply, Request};
 use simulator::{Profile, Schedule};
 use trace::lab;
 use trace::run;
@@ -206,16 +207,12 @@ struct LocalHost {
 }
 
 impl Host for LocalHost {
-    fn read(&mut self, address: u64, bytes: &mut [u8]) {
-        // SAFETY: the student's program says that this memory is there, as it does to a real driver.
-        unsafe {
-            std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len())
-        }
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), NotMapped> {
+        reach::read(address, bytes)
     }
 
-    fn write(&mut self, address: u64, bytes: &[u8]) {
-        // SAFETY: as above.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len()) }
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), NotMapped> {
+        reach::write(address, bytes)
     }
 
     fn read_pinned(&mut self, offset: u64, bytes: &mut [u8]) {

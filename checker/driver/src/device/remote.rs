@@ -3,10 +3,10 @@
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
 use serde::{Deserialize, Serialize};
-use simulator::machine::{Failure, Reply, Request, code};
+use simulator::machine::{Failure, NotMapped, Reply, Request, code};
 
-use super::Mapping;
 use super::mailbox::{CLIENT, Mailbox};
+use super::{Mapping, reach};
 
 /// What the student's process sends.
 #[derive(Serialize, Deserialize)]
@@ -15,6 +15,8 @@ pub(super) enum ToServer {
     Request(Request),
     /// What the device process asked for is done.
     Answered,
+    /// It cannot be done: there is no such memory.
+    NotMapped,
 }
 
 /// What the device process sends.
@@ -40,6 +42,8 @@ pub(super) enum Upcall {
 /// A machine in another process.
 pub(crate) struct Remote {
     mailbox: Mailbox,
+    /// Kept open: the device process is there as long as it has a lock on it.
+    memory: OwnedFd,
 }
 
 impl Remote {
@@ -51,18 +55,22 @@ impl Remote {
         // SAFETY: the starter says that this descriptor is ours.
         let memory = unsafe { OwnedFd::from_raw_fd(number) };
         let (mailbox, pinned) = Mailbox::open(&memory, CLIENT)?;
-        Ok((Self { mailbox }, pinned))
+        Ok((Self { mailbox, memory }, pinned))
     }
 
     pub(super) fn execute(&mut self, request: &Request) -> Reply {
         let mut next = ToServer::Request(request.clone());
         loop {
-            let received = self.mailbox.send(&next).and_then(|()| self.mailbox.receive(|| true));
+            let Self { mailbox, memory } = self;
+            let sent = mailbox.send(&next);
+            let received = sent.and_then(|()| mailbox.receive(|mailbox| mailbox.is_served(memory)));
             match received {
                 Ok(ToClient::Reply(reply)) => return reply,
                 Ok(ToClient::Upcall(upcall)) => {
-                    self.answer(upcall);
-                    next = ToServer::Answered;
+                    next = match self.answer(upcall) {
+                        Ok(()) => ToServer::Answered,
+                        Err(NotMapped) => ToServer::NotMapped,
+                    };
                 }
                 Err(_) => {
                     let why = "the device process is gone".to_owned();
@@ -72,19 +80,21 @@ impl Remote {
         }
     }
 
-    fn answer(&mut self, upcall: Upcall) {
+    fn answer(&mut self, upcall: Upcall) -> Result<(), NotMapped> {
         let window = self.mailbox.window();
         match upcall {
-            // SAFETY: the address is one that the student's program gave to the driver, and the device
-            // process keeps to the size of the window.
+            // SAFETY: the window is mapped, and the device process keeps to its size.
             Upcall::Read { address, bytes } => unsafe {
-                std::ptr::copy_nonoverlapping(address as *const u8, window, bytes as usize);
+                reach::read(address, std::slice::from_raw_parts_mut(window, bytes as usize))
             },
             // SAFETY: as above.
             Upcall::Write { address, bytes } => unsafe {
-                std::ptr::copy_nonoverlapping(window, address as *mut u8, bytes as usize);
+                reach::write(address, std::slice::from_raw_parts(window, bytes as usize))
             },
-            Upcall::Call { function, data } => crate::call::run_host_function(function, data),
+            Upcall::Call { function, data } => {
+                crate::call::run_host_function(function, data);
+                Ok(())
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use simulator::machine::Host;
+use simulator::machine::{Host, NotMapped};
 
 use super::Mapping;
 use super::mailbox::{Mailbox, SERVER, SIZE, WINDOW};
@@ -23,9 +23,10 @@ pub(crate) fn serve(memory: &OwnedFd) -> Result<(), String> {
     // SAFETY: takes nothing and cannot fail.
     let parent = unsafe { libc::getppid() };
     // SAFETY: as above.
-    let alive = || unsafe { libc::getppid() } == parent;
+    let alive = |_: &Mailbox| unsafe { libc::getppid() } == parent;
+    mailbox.serve(memory)?;
     while let Ok(ToServer::Request(request)) = mailbox.receive(alive) {
-        let mut host = RemoteHost { mailbox: &mut mailbox, pinned: &pinned, gone: false };
+        let mut host = RemoteHost { mailbox: &mut mailbox, pinned: &pinned, alive, gone: false };
         let reply = machine.execute(&request, &mut host);
         if host.gone {
             break;
@@ -35,49 +36,55 @@ pub(crate) fn serve(memory: &OwnedFd) -> Result<(), String> {
             break;
         }
     }
-    mailbox.close();
     Ok(())
 }
 
 /// The student's process, as a machine in this one sees it.
-struct RemoteHost<'a> {
+struct RemoteHost<'a, Alive> {
     mailbox: &'a mut Mailbox,
     pinned: &'a Mapping,
+    alive: Alive,
     gone: bool,
 }
 
-impl RemoteHost<'_> {
-    fn ask(&mut self, upcall: Upcall) {
+impl<Alive: Fn(&Mailbox) -> bool> RemoteHost<'_, Alive> {
+    fn ask(&mut self, upcall: Upcall) -> Result<(), NotMapped> {
         if self.gone {
-            return;
+            return Err(NotMapped);
         }
         let asked = self.mailbox.send(&ToClient::Upcall(upcall));
-        let answered = asked.and_then(|()| self.mailbox.receive::<ToServer>(|| true));
-        self.gone = !matches!(answered, Ok(ToServer::Answered));
+        match asked.and_then(|()| self.mailbox.receive(&self.alive)) {
+            Ok(ToServer::Answered) => return Ok(()),
+            Ok(ToServer::NotMapped) => {}
+            Ok(ToServer::Request(_)) | Err(_) => self.gone = true,
+        }
+        Err(NotMapped)
     }
 }
 
-impl Host for RemoteHost<'_> {
-    fn read(&mut self, address: u64, bytes: &mut [u8]) {
+impl<Alive: Fn(&Mailbox) -> bool> Host for RemoteHost<'_, Alive> {
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), NotMapped> {
         for (index, part) in bytes.chunks_mut(WINDOW as usize).enumerate() {
-            let address = address + index as u64 * WINDOW;
-            self.ask(Upcall::Read { address, bytes: part.len() as u64 });
+            let address = address.checked_add(index as u64 * WINDOW).ok_or(NotMapped)?;
+            self.ask(Upcall::Read { address, bytes: part.len() as u64 })?;
             // SAFETY: the window is mapped and at least as long as the part.
             unsafe {
                 std::ptr::copy_nonoverlapping(self.mailbox.window(), part.as_mut_ptr(), part.len())
             };
         }
+        Ok(())
     }
 
-    fn write(&mut self, address: u64, bytes: &[u8]) {
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), NotMapped> {
         for (index, part) in bytes.chunks(WINDOW as usize).enumerate() {
-            let address = address + index as u64 * WINDOW;
+            let address = address.checked_add(index as u64 * WINDOW).ok_or(NotMapped)?;
             // SAFETY: the window is mapped and at least as long as the part.
             unsafe {
                 std::ptr::copy_nonoverlapping(part.as_ptr(), self.mailbox.window(), part.len())
             };
-            self.ask(Upcall::Write { address, bytes: part.len() as u64 });
+            self.ask(Upcall::Write { address, bytes: part.len() as u64 })?;
         }
+        Ok(())
     }
 
     fn read_pinned(&mut self, offset: u64, bytes: &mut [u8]) {
@@ -89,6 +96,7 @@ impl Host for RemoteHost<'_> {
     }
 
     fn call(&mut self, function: u64, data: u64) {
-        self.ask(Upcall::Call { function, data });
+        // Whether it has been run shows in `gone`.
+        let _ = self.ask(Upcall::Call { function, data });
     }
 }

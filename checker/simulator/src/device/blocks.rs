@@ -194,7 +194,8 @@ impl Device {
                 id,
                 grid,
                 blocks,
-                left: grid.block_ns.saturating_mul(waves).min(LONGEST_NS.max(grid.block_ns)) * FULL_SPEED,
+                left: grid.block_ns.saturating_mul(waves).min(LONGEST_NS.max(grid.block_ns))
+                    * FULL_SPEED,
                 speed: own_speed,
                 own_speed,
             });

@@ -136,6 +136,21 @@ pub(super) enum Movement {
 }
 
 impl Movement {
+    /// Refuses a copy to ordinary memory that is not there. Whether it may be written shows only when it
+    /// is.
+    pub(super) fn check_target(&self, host: &mut dyn Host) -> Result<(), Failure> {
+        let Movement::Copy { target: Address::Pageable(at), bytes, .. } = *self else {
+            return Ok(());
+        };
+        let mut byte = [0];
+        let last = at.checked_add(bytes.saturating_sub(1)).ok_or(NotMapped);
+        let found = host.read(at, &mut byte).and_then(|()| host.read(last?, &mut byte));
+        found.map_err(|NotMapped| Failure {
+            code: code::INVALID_VALUE,
+            ..not_mapped("writes", Address::Pageable(at), bytes)
+        })
+    }
+
     /// The operation starts: everything that it reads is read now, but for a copy from host to host,
     /// which is done in one go when it ends.
     pub(super) fn read(&mut self, store: &Store, host: &mut dyn Host) -> Result<(), Failure> {

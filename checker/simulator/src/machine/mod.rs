@@ -222,12 +222,12 @@ impl Machine {
         };
         let Some(call) = call else { return Ok(reply) };
         if let Some(mut movement) = movement {
+            movement.check_target(host)?;
             if let Movement::Copy { source: Address::Pageable(_), .. } = movement {
                 // The driver has taken the data when the call returns, however late the copy runs.
-                movement.read(&self.store, host).map_err(|fault| Failure {
-                    code: code::INVALID_VALUE,
-                    ..fault
-                })?;
+                movement
+                    .read(&self.store, host)
+                    .map_err(|fault| Failure { code: code::INVALID_VALUE, ..fault })?;
             }
             self.moving.insert((self.program.steps.len() as u32, 0), movement);
         }
@@ -383,7 +383,8 @@ impl Machine {
         let kernel = self.kernel(function)?;
         let (registers, shared_bytes) = (kernel.registers(), kernel.shared_bytes());
         let profile = self.device.profile();
-        let resident_blocks = profile.resident_blocks(threads, registers, shared_bytes.saturating_add(shared));
+        let resident_blocks =
+            profile.resident_blocks(threads, registers, shared_bytes.saturating_add(shared));
         Ok(Reply::Function { registers, shared_bytes, resident_blocks })
     }
 

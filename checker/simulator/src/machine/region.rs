@@ -46,7 +46,9 @@ impl Machine {
             LabRequest::Source { .. } | LabRequest::Ready => LabReply::Done,
             LabRequest::Scale { scale } => {
                 if self.names.has_memory() || !(1..=LARGEST_SCALE).contains(scale) {
-                    let why = format!("the scale is set once, before any memory is allocated, to {LARGEST_SCALE} at most");
+                    let why = format!(
+                        "the scale is set once, before any memory is allocated, to {LARGEST_SCALE} at most"
+                    );
                     LabReply::Refused { why }
                 } else {
                     self.program.scale = *scale;
@@ -95,7 +97,9 @@ impl Machine {
         if self.open_region.is_some() {
             return LabReply::Refused { why: "a measured region is open already".to_owned() };
         }
-        if let Some(buffer) = region.inputs.iter().chain(&region.outputs).find(|it| !self.is_there(it)) {
+        if let Some(buffer) =
+            region.inputs.iter().chain(&region.outputs).find(|it| !self.is_there(it))
+        {
             let Buffer { address, bytes, .. } = buffer;
             let why = format!("there are no {bytes} bytes of memory at {address:#x}");
             return LabReply::Refused { why };

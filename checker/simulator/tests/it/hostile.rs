@@ -427,11 +427,9 @@ impl Writer {
                 stream,
                 arguments: self.arguments(),
             },
-            53 => Command::HostFunction {
-                stream,
-                function: self.anything(),
-                data: self.anything(),
-            },
+            53 => {
+                Command::HostFunction { stream, function: self.anything(), data: self.anything() }
+            }
             54 => self.lab(),
             55 => Command::Connections { count: self.anything() as u32 },
             _ => Command::Graph(self.graph(stream)),

@@ -5,6 +5,7 @@
 
 mod cases;
 mod graphs;
+mod hostile;
 mod lines;
 mod order;
 mod refusals;
@@ -24,7 +25,8 @@ const CASE: &str = "SWIM_TEST_CASE";
 const SERVE: &str = "SWIM_TEST_SERVE";
 
 fn all() -> Vec<Case> {
-    [cases::CASES, graphs::CASES, lines::CASES, order::CASES, refusals::CASES].concat()
+    [cases::CASES, graphs::CASES, hostile::CASES, lines::CASES, order::CASES, refusals::CASES]
+        .concat()
 }
 
 fn main() -> ExitCode {

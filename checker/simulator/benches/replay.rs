@@ -102,7 +102,7 @@ fn program(length: usize, shape: fn(&mut Program, u32)) -> Program {
     while program.steps.len() < length {
         shape(&mut program, turn);
         turn += 1;
-        if turn % 32 == 0 {
+        if turn.is_multiple_of(32) {
             push(&mut program, Call::ContextSynchronize);
         }
     }

@@ -569,7 +569,7 @@ fn check(seed: u64) {
         }
         panic!("{report}");
     };
-    if seed % 16 == 0 {
+    if seed.is_multiple_of(16) {
         let again = replayed(seed, &commands);
         assert!(again == Some(said), "seed {seed}: the same commands got other answers");
     }

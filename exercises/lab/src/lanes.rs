@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
-use kernels::task::Kind;
+use kernels::task::three_lanes::{self, SPEC};
 use kernels::{Stage, Task};
 use trace::lab::{Buffer, Region};
 
@@ -136,14 +136,14 @@ impl Pool<'_> {
             data.into_iter().enumerate().map(|data| device(array, data)).collect()
         };
         let inputs = [
-            of(upload, Task::UPLOAD)?,
-            on(Task::DOWNLOAD, download.iter().map(|block| &block.device).collect()),
-            on(Task::RESIDENT, resident.iter().map(|block| &block.device).collect()),
+            of(upload, three_lanes::UPLOAD)?,
+            on(three_lanes::DOWNLOAD, download.iter().map(|block| &block.device).collect()),
+            on(three_lanes::RESIDENT, resident.iter().map(|block| &block.device).collect()),
         ];
         let outputs = [
-            on(Task::UPLOADED, upload.iter().map(|block| &block.device).collect()),
-            of(download, Task::DOWNLOADED)?,
-            on(Task::MAPPED, resident.iter().map(|block| &block.device).collect()),
+            on(three_lanes::UPLOADED, upload.iter().map(|block| &block.device).collect()),
+            of(download, three_lanes::DOWNLOADED)?,
+            on(three_lanes::MAPPED, resident.iter().map(|block| &block.device).collect()),
         ];
         let region = Region {
             task: lanes.task.name().to_owned(),
@@ -158,7 +158,7 @@ impl Pool<'_> {
 
 impl Exercise for Lanes {
     fn open(lab: &Lab) -> Result<Self> {
-        let task = lab.task(Kind::ThreeLanes);
+        let task = lab.task(&SPEC);
         let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
         Ok(Self { lab: lab.clone(), task, map })
     }

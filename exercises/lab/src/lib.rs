@@ -132,12 +132,12 @@ impl Lab {
         Ok((value, trial))
     }
 
-    pub(crate) fn task(&self, kind: kernels::task::Kind) -> kernels::Task {
+    pub(crate) fn task(&self, spec: &'static kernels::task::Spec) -> kernels::Task {
         let speeds = kernels::task::Speeds {
             host_to_device_bytes_per_us: self.speeds.host_to_device_bytes_per_us,
             device_to_host_bytes_per_us: self.speeds.device_to_host_bytes_per_us,
             map_units_per_us: self.speeds.map_units_per_us,
         };
-        kernels::Task::new(kind, &speeds, self.scale)
+        kernels::Task::new(spec, &speeds, self.scale)
     }
 }

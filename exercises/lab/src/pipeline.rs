@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
-use kernels::task::Kind;
+use kernels::task::chunked_pipeline::{INPUT, OUTPUT, SPEC};
 use kernels::{Stage, Task};
 use trace::lab::{Buffer, Region};
 
@@ -108,12 +108,12 @@ impl Chunks<'_> {
             inputs: self
                 .list
                 .iter()
-                .map(|it| buffer(Task::INPUT, it, &it.input))
+                .map(|it| buffer(INPUT, it, &it.input))
                 .collect::<Result<_>>()?,
             outputs: self
                 .list
                 .iter()
-                .map(|it| buffer(Task::OUTPUT, it, &it.output))
+                .map(|it| buffer(OUTPUT, it, &it.output))
                 .collect::<Result<_>>()?,
             ..Region::default()
         };
@@ -124,7 +124,7 @@ impl Chunks<'_> {
 
 impl Exercise for Job {
     fn open(lab: &Lab) -> Result<Self> {
-        let task = lab.task(Kind::ChunkedPipeline);
+        let task = lab.task(&SPEC);
         let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
         Ok(Self { lab: lab.clone(), task, map })
     }

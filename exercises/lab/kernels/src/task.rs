@@ -1,10 +1,15 @@
 //! Tasks: what an exercise sets out to do.
 //!
+//! Each has a file of its own below, which says what arrays there are and what becomes of them.
+//!
 //! A task fixes the ratios between its stages and how long they take; how many bytes and rounds that
 //! is follows from the speeds of the device, so the lesson shows on any of them. It owns its inputs,
 //! which follow from a seed, and knows its outputs.
 
-use crate::map::{Stage, map_constants};
+pub mod chunked_pipeline;
+pub mod three_lanes;
+
+use crate::map::{Affine, Stage, map_constants};
 
 /// How fast a device is, as far as the size of a task depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,98 +22,97 @@ pub struct Speeds {
     pub map_units_per_us: u64,
 }
 
-/// The tasks, by the name of the exercise that sets them.
+/// All tasks.
+static TASKS: [&Spec; 2] = [&chunked_pipeline::SPEC, &three_lanes::SPEC];
+
+/// What an exercise sets out to do, without sizes.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Spec {
+    /// The name of the exercise.
+    pub name: &'static str,
+    /// How long one array takes across the link, in the slower direction, in µs.
+    pub copy_us: u64,
+    /// How long all kernels take together, in hundredths of [`Spec::copy_us`].
+    pub kernel_percent: u64,
+    /// The arrays, which are all of one size. They are called by their place in this list.
+    pub arrays: &'static [Array],
+}
+
+/// An array of 32-bit words.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Array {
+    /// Where it is when the measured region begins, or has to be when it ends.
+    pub side: Side,
+    /// What is in it.
+    pub contents: Contents,
+}
+
+/// One of the two sides of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// One array is copied to the device, mapped, and copied back.
-    ChunkedPipeline,
-    /// Three arrays that have nothing to do with one another: one is copied to the device, one is
-    /// copied from it, one is mapped where it is.
-    ThreeLanes,
+pub enum Side {
+    /// The host's memory.
+    Host,
+    /// The device's memory.
+    Device,
+}
+
+/// Where the contents of an array come from.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// From the seed, before the region.
+    Given,
+    /// From another array, in the region.
+    Made {
+        /// Which is given.
+        from: u32,
+        /// The maps that it goes through, in order, each for all rounds.
+        stages: &'static [Stage],
+    },
 }
 
 /// A task for one device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    kind: Kind,
+    spec: &'static Spec,
     elements: u64,
     rounds: u32,
     scale: u32,
 }
 
-/// What an output must be.
-struct Expected {
-    /// The input array that it is made of.
-    from: u32,
-    /// The stages that it goes through.
-    stages: &'static [Stage],
-}
-
 /// Elements are 32-bit words.
 const ELEMENT: u64 = 4;
-
-/// How long the slower direction of the copies takes, in µs: long against the cost of any call, short
-/// enough that a run in real time is over at once.
-const COPY_US: u64 = 4800;
-
-/// The kernels take this much longer than the copies, in hundredths. A little more than the copies
-/// cost while both directions are at work, so that the kernels set the pace, and every lane matters.
-const KERNEL_PERCENT: u64 = 125;
 
 /// Arrays are a multiple of this many elements, so that they divide evenly into any power of two of
 /// chunks up to 1024, at any scale up to 32.
 const GRAIN: u64 = 1 << 20;
 
 impl Task {
-    /// The arrays of [`Kind::ChunkedPipeline`].
-    pub const INPUT: u32 = 0;
-    /// As [`Task::INPUT`].
-    pub const OUTPUT: u32 = 1;
-
-    /// The arrays of [`Kind::ThreeLanes`]: on the host, to be uploaded …
-    pub const UPLOAD: u32 = 0;
-    /// … and where it goes.
-    pub const UPLOADED: u32 = 1;
-    /// On the device, to be downloaded …
-    pub const DOWNLOAD: u32 = 2;
-    /// … and where it goes.
-    pub const DOWNLOADED: u32 = 3;
-    /// On the device, to be mapped in place: what it is before …
-    pub const RESIDENT: u32 = 4;
-    /// … and after.
-    pub const MAPPED: u32 = 5;
-
-    /// The task of this kind for a device of these speeds. One element in memory stands for `scale`.
+    /// The task of `spec` for a device of these speeds. One element in memory stands for `scale`.
     #[must_use]
-    pub fn new(kind: Kind, speeds: &Speeds, scale: u32) -> Self {
+    pub fn new(spec: &'static Spec, speeds: &Speeds, scale: u32) -> Self {
         let slower =
             speeds.host_to_device_bytes_per_us.min(speeds.device_to_host_bytes_per_us).max(1);
-        let wanted = slower * COPY_US / ELEMENT;
+        let wanted = slower * spec.copy_us / ELEMENT;
         let nominal = ((wanted + GRAIN / 2) / GRAIN).max(1) * GRAIN;
         let copy_us = nominal * ELEMENT / slower;
-        let rounds = speeds.map_units_per_us * copy_us * KERNEL_PERCENT / 100 / nominal;
+        let maps = spec.maps().count().max(1) as u64;
+        let rounds =
+            speeds.map_units_per_us * copy_us * spec.kernel_percent / 100 / (nominal * maps);
         // An odd number of rounds keeps the order of two stages visible in the data (see `map`).
-        Self { kind, elements: nominal / u64::from(scale), rounds: rounds as u32 | 1, scale }
+        Self { spec, elements: nominal / u64::from(scale), rounds: rounds as u32 | 1, scale }
     }
 
     /// The task that the exercise with this name sets.
     #[must_use]
     pub fn find(name: &str, speeds: &Speeds, scale: u32) -> Option<Self> {
-        let kind = match name {
-            "chunked_pipeline" => Kind::ChunkedPipeline,
-            "three_lanes" => Kind::ThreeLanes,
-            _ => return None,
-        };
-        Some(Self::new(kind, speeds, scale))
+        let spec = TASKS.into_iter().find(|spec| spec.name == name)?;
+        Some(Self::new(spec, speeds, scale))
     }
 
     /// The name of the exercise that sets it.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self.kind {
-            Kind::ChunkedPipeline => "chunked_pipeline",
-            Kind::ThreeLanes => "three_lanes",
-        }
+        self.spec.name
     }
 
     /// Elements of each array, as they are in memory.
@@ -117,26 +121,30 @@ impl Task {
         self.elements
     }
 
-    /// Rounds of the map.
+    /// Rounds of each map.
     #[must_use]
     pub fn rounds(&self) -> u32 {
         self.rounds
     }
 
-    /// Nominal bytes that go from host to device, and from device to host.
+    /// Nominal bytes that have to go from host to device, and from device to host.
     #[must_use]
     pub fn bytes(&self) -> (u64, u64) {
-        let bytes = self.elements * ELEMENT * u64::from(self.scale);
-        (bytes, bytes)
+        let array = self.elements * ELEMENT * u64::from(self.scale);
+        let (up, down) = self.spec.crossings();
+        (up * array, down * array)
     }
 
     /// Nominal element-rounds of each kernel, by its name.
     #[must_use]
     pub fn units(&self) -> Vec<(&'static str, u64)> {
-        vec![(Stage::A.name(), self.elements * u64::from(self.scale) * u64::from(self.rounds))]
+        let once = self.elements * u64::from(self.scale) * u64::from(self.rounds);
+        let times = |stage| self.spec.maps().filter(|&map| map == stage).count() as u64;
+        let units = Stage::ALL.map(|stage| (stage.name(), times(stage) * once));
+        units.into_iter().filter(|&(_, units)| units > 0).collect()
     }
 
-    /// Fills elements of an input array, from `first` on.
+    /// Fills elements of a given array, from `first` on.
     pub fn input(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
         let seed = seed.wrapping_add(u64::from(array)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         for (index, element) in (first..).zip(elements) {
@@ -146,25 +154,52 @@ impl Task {
         }
     }
 
-    /// What elements of an output array must be, from `first` on.
+    /// What elements of an array must be at the end, from `first` on.
     pub fn expected(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
-        let Expected { from, stages } = self.output(array);
-        self.input(from, seed, first, elements);
-        for &stage in stages {
-            let map = map_constants(stage).power(self.rounds);
-            for element in &mut *elements {
-                *element = map.apply(*element);
-            }
+        let Some(Array { contents: Contents::Made { from, stages }, .. }) =
+            self.spec.arrays.get(array as usize)
+        else {
+            return self.input(array, seed, first, elements);
+        };
+        self.input(*from, seed, first, elements);
+        let all = stages.iter().fold(Affine::IDENTITY, |map, &stage| {
+            map.then(map_constants(stage).power(self.rounds))
+        });
+        for element in elements {
+            *element = all.apply(*element);
         }
     }
+}
 
-    fn output(&self, array: u32) -> Expected {
-        match (self.kind, array) {
-            (Kind::ChunkedPipeline, _) => Expected { from: Self::INPUT, stages: &[Stage::A] },
-            (Kind::ThreeLanes, Self::UPLOADED) => Expected { from: Self::UPLOAD, stages: &[] },
-            (Kind::ThreeLanes, Self::DOWNLOADED) => Expected { from: Self::DOWNLOAD, stages: &[] },
-            (Kind::ThreeLanes, _) => Expected { from: Self::RESIDENT, stages: &[Stage::A] },
+impl Spec {
+    /// Every map of a whole array.
+    fn maps(&self) -> impl Iterator<Item = Stage> {
+        self.arrays
+            .iter()
+            .flat_map(|array| match array.contents {
+                Contents::Given => &[],
+                Contents::Made { stages, .. } => stages,
+            })
+            .copied()
+    }
+
+    /// How many arrays have to cross the link, up and down.
+    fn crossings(&self) -> (u64, u64) {
+        let is_given = |from: &u32| {
+            self.arrays.get(*from as usize).is_some_and(|array| array.side == Side::Host)
+        };
+        // An array that two others are made of has to go up once.
+        let mut up = Vec::new();
+        let mut down = 0;
+        for array in self.arrays {
+            if let Contents::Made { from, .. } = &array.contents {
+                if is_given(from) && !up.contains(from) {
+                    up.push(*from);
+                }
+                down += u64::from(array.side == Side::Host);
+            }
         }
+        (up.len() as u64, down)
     }
 }
 
@@ -186,7 +221,7 @@ mod tests {
                 device_to_host_bytes_per_us: H200.device_to_host_bytes_per_us / slower,
                 map_units_per_us: H200.map_units_per_us / slower,
             };
-            let task = Task::new(Kind::ThreeLanes, &speeds, 1);
+            let task = Task::new(&three_lanes::SPEC, &speeds, 1);
             let copy_us = task.bytes().1 as f64 / speeds.device_to_host_bytes_per_us as f64;
             let kernel_us = task.units()[0].1 as f64 / speeds.map_units_per_us as f64;
             assert!(
@@ -198,8 +233,8 @@ mod tests {
 
     #[test]
     fn the_scale_changes_what_is_in_memory_and_nothing_nominal() {
-        let whole = Task::new(Kind::ChunkedPipeline, &H200, 1);
-        let scaled = Task::new(Kind::ChunkedPipeline, &H200, 32);
+        let whole = Task::new(&chunked_pipeline::SPEC, &H200, 1);
+        let scaled = Task::new(&chunked_pipeline::SPEC, &H200, 32);
         assert_eq!(whole.elements(), 32 * scaled.elements());
         assert_eq!((whole.bytes(), whole.units()), (scaled.bytes(), scaled.units()));
         assert!(scaled.elements() * 4 <= 16 << 20, "at most 16 MiB a buffer");
@@ -207,16 +242,16 @@ mod tests {
 
     #[test]
     fn every_part_of_an_array_is_filled_as_if_the_whole_were() {
-        let task = Task::new(Kind::ChunkedPipeline, &H200, 32);
+        let task = Task::new(&chunked_pipeline::SPEC, &H200, 32);
         let (mut whole, mut part) = (vec![0; 1000], vec![0; 100]);
-        task.expected(Task::OUTPUT, 7, 0, &mut whole);
-        task.expected(Task::OUTPUT, 7, 300, &mut part);
+        task.expected(chunked_pipeline::OUTPUT, 7, 0, &mut whole);
+        task.expected(chunked_pipeline::OUTPUT, 7, 300, &mut part);
         assert_eq!(whole[300..400], part);
     }
 
     #[test]
     fn arrays_and_seeds_differ() {
-        let task = Task::new(Kind::ThreeLanes, &H200, 32);
+        let task = Task::new(&three_lanes::SPEC, &H200, 32);
         let filled = |array, seed| {
             let mut elements = vec![0; 64];
             task.input(array, seed, 0, &mut elements);

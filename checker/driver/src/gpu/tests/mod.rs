@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command as Process;
 use std::sync::{MutexGuard, PoisonError};
 
-use kernels::task::{Kind as TaskKind, Task};
+use kernels::task::{Task, chunked_pipeline};
 use kernels::{Stage, map_constants};
 use simulator::machine::Address;
 use trace::Record;
@@ -75,7 +75,7 @@ impl Program {
             device_to_host_bytes_per_us: SPEEDS.device_to_host_bytes_per_us,
             map_units_per_us: SPEEDS.map_units_per_us,
         };
-        let task = Task::new(TaskKind::ChunkedPipeline, &speeds, 1);
+        let task = Task::new(&chunked_pipeline::SPEC, &speeds, 1);
         assert_eq!(gpu.init(), code::SUCCESS);
         let mut program = Self {
             gpu,
@@ -218,8 +218,8 @@ impl Program {
             pass,
             task: self.task.name().to_owned(),
             seed: 7,
-            inputs: buffer(Task::INPUT, self.input),
-            outputs: buffer(Task::OUTPUT, self.output),
+            inputs: buffer(chunked_pipeline::INPUT, self.input),
+            outputs: buffer(chunked_pipeline::OUTPUT, self.output),
         };
         assert_eq!(self.gpu.ask(lab::Request::RegionBegin(region)), lab::Reply::Done);
         work();

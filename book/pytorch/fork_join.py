@@ -1,0 +1,55 @@
+"""Two branches, one river: two convolutions of one input, on one stream and on two.
+
+    python fork_join.py [TRACE.json.gz]
+
+Fork: the side stream waits for what made the input. Join: the current stream waits for the side
+stream. The streams are made once. Whether it helps depends on whether one branch fills the device.
+"""
+
+import sys
+
+import torch
+from torch import nn
+
+import timing
+
+STEPS = 20
+BATCHES = (1, 4, 16, 64, 256)
+
+torch.manual_seed(0)
+wide = nn.Conv2d(64, 64, kernel_size=5, padding=2).cuda()
+narrow = nn.Conv2d(64, 64, kernel_size=3, padding=1).cuda()
+side = torch.cuda.Stream()
+
+
+@torch.no_grad()
+def forward(input, two_streams):
+    if not two_streams:
+        return wide(input) + narrow(input)
+    current = torch.cuda.current_stream()
+    side.wait_stream(current)  # the fork: `input` was made in the current stream
+    with torch.cuda.stream(side):
+        branch = narrow(input)
+    other = wide(input)
+    current.wait_stream(side)  # the join
+    # Neither tensor is at home in the stream that used it: keep their memory until that is done.
+    input.record_stream(side)
+    branch.record_stream(current)
+    return other + branch
+
+
+def steps(input, two_streams):
+    for _ in range(STEPS):
+        forward(input, two_streams)
+
+
+print(timing.machine())
+for batch in BATCHES:
+    input = torch.rand((batch, 64, 56, 56), device="cuda")
+    torch.testing.assert_close(forward(input, True), forward(input, False))
+    one, _, _ = timing.median(lambda: steps(input, two_streams=False))
+    two, _, _ = timing.median(lambda: steps(input, two_streams=True))
+    print(f"batch {batch}: one stream {one / STEPS:.3f} ms, two streams {two / STEPS:.3f} ms a step, {one / two:.2f} times as fast")
+if len(sys.argv) > 1:
+    input = torch.rand((4, 64, 56, 56), device="cuda")
+    timing.trace(lambda: steps(input, two_streams=True), sys.argv[1])

@@ -40,10 +40,14 @@ def trace(program, path):
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as recorded:
         program()
         torch.cuda.synchronize()
-    recorded.export_chrome_trace(path)  # compresses where the name ends in .gz
-    opener = gzip.open if path.endswith(".gz") else open
+    recorded.export_chrome_trace(path)
+    opener = gzip.open if path.endswith(".gz") else open  # as the export does
     with opener(path, "rt") as file:
-        assert json.load(file)["traceEvents"], "the profiler recorded nothing"
+        events = json.load(file)
+    assert events["traceEvents"], "the profiler recorded nothing"
+    events.pop("traceName", None)  # the path of a temporary file, of no use to anyone else
+    with opener(path, "wt") as file:
+        json.dump(events, file, separators=(",", ":"))
 
 
 def machine():

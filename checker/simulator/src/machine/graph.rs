@@ -325,8 +325,12 @@ impl Machine {
             }
             GraphCommand::Instantiate { graph, flags } => {
                 let found = self.graphs.graphs.get(&graph).copied().ok_or(invalid_handle)?;
-                // Free on launch, upload, launch on the device, node priorities (`cuda.h`).
-                if flags > 15 {
+                // Free on launch, upload, launch on the device, node priorities (`cuda.h`). A graph
+                // that the device launches has nobody to free its memory.
+                const FREE_ON_LAUNCH: u64 = 1;
+                const DEVICE_LAUNCH: u64 = 4;
+                let both = FREE_ON_LAUNCH | DEVICE_LAUNCH;
+                if flags > 15 || flags & both == both {
                     return Err(Failure::bare(code::INVALID_VALUE));
                 }
                 self.make(Call::GraphInstantiate { graph: found }, site, host);

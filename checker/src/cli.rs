@@ -43,6 +43,8 @@ pub(crate) enum Command {
     },
     /// Say what this machine has and which exercises run on it
     Doctor(Look),
+    /// Measure the GPU of this machine, as a profile of a simulated device
+    Calibrate(Calibrate),
     /// Commands for authors of exercises
     #[command(hide = true, subcommand)]
     Dev(Dev),
@@ -97,7 +99,8 @@ pub(crate) struct Run {
     /// Which device to run on
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     pub(crate) device: DeviceChoice,
-    /// Profile of the simulated device: `h200`, or a TOML file
+    /// Profile of the simulated device: `h200` (measured), `one_engine` or `slow_link` (invented for
+    /// teaching), or a TOML file
     #[arg(long, value_name = "P")]
     pub(crate) profile: Option<String>,
     /// Seed of another legal order of operations on the simulated device
@@ -126,6 +129,32 @@ pub(crate) struct Run {
     /// Seconds that the runs on a GPU may take together
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, hide = true)]
     pub(crate) time_cap: f64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Calibrate {
+    /// Write the profile to this file; default: NAME.toml
+    #[arg(long, value_name = "F")]
+    pub(crate) output: Option<PathBuf>,
+    /// Name of the profile; default: that of the device
+    #[arg(long, value_name = "N")]
+    pub(crate) name: Option<String>,
+    /// Write every sample, with medians and quartiles, to this file, as JSON
+    #[arg(long, value_name = "F")]
+    pub(crate) raw: Option<PathBuf>,
+    /// Take programs that `checker dev bundle` built, instead of cargo
+    #[arg(long, value_name = "DIR")]
+    pub(crate) prebuilt: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) look: Look,
+
+    /// Which device to measure: measuring the simulated one gives back its profile
+    #[arg(long, value_enum, default_value = "gpu", hide = true)]
+    pub(crate) device: DeviceChoice,
+    /// Profile of the simulated device that is measured
+    #[arg(long, value_name = "P", hide = true)]
+    pub(crate) profile: Option<String>,
 }
 
 /// Which device to run on.

@@ -1,6 +1,7 @@
 //! One file for each command.
 
 mod bundle;
+mod calibrate;
 mod doctor;
 mod hint;
 mod list;
@@ -25,6 +26,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Exit> {
         Some(Command::Reset { exercise }) => reset::reset(&exercise),
         Some(Command::Undo { exercise }) => reset::undo(exercise.as_deref()),
         Some(Command::Doctor(look)) => doctor::doctor(look),
+        Some(Command::Calibrate(arguments)) => calibrate::calibrate(&arguments),
         Some(Command::Dev(Dev::Record { exercises })) => record::record(&exercises),
         Some(Command::Dev(Dev::Bundle { folder })) => bundle::bundle(&folder),
         Some(Command::ProbeGpu) => probe::gpu(),

@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use serde::{Deserialize, Serialize};
 use simulator::Profile;
+use simulator::profile::BuiltIn;
 
 use crate::cli::DeviceChoice;
 use crate::exit::Usage;
@@ -28,7 +29,7 @@ pub(crate) enum Device {
 pub(crate) struct Simulated {
     /// What it can do.
     pub(crate) profile: Profile,
-    /// The file of the profile; none for the built-in one.
+    /// The file of the profile, or its name if it is built in; none for the default.
     pub(crate) file: Option<PathBuf>,
 }
 
@@ -64,18 +65,20 @@ pub(crate) fn choose(choice: DeviceChoice, profile: Option<&str>) -> Result<Devi
 
 const WITHOUT_GPU: &str = "\n\nhint: `--device sim` runs every exercise without one";
 
-/// The name of the profile that is built in.
-const BUILT_IN: &str = "h200";
-
 fn simulated(profile: Option<&str>) -> Result<Simulated> {
-    let Some(path) = profile.filter(|name| *name != BUILT_IN) else {
-        let profile = toml::from_str(Profile::H200).context("the built-in profile is broken")?;
-        return Ok(Simulated { profile, file: None });
-    };
+    let built_in = profile.map_or(Some(BuiltIn::H200), BuiltIn::find);
+    if let Some(built_in) = built_in {
+        let h200 = toml::from_str(Profile::H200).context("the built-in profile is broken")?;
+        // The driver knows the names too.
+        let file = profile.map(PathBuf::from).filter(|_| built_in != BuiltIn::H200);
+        return Ok(Simulated { profile: built_in.profile(h200), file });
+    }
+    let path = profile.unwrap_or_default();
     let file = Path::new(path);
     if !file.is_file() {
+        let names = BuiltIn::ALL.map(|it| format!("`{}`", it.name())).join(", ");
         let message = format!(
-            "there is no profile `{path}`\n\nhint: it is `{BUILT_IN}`, or the path of a TOML file"
+            "there is no profile `{path}`\n\nhint: it is one of {names}, or the path of a TOML file"
         );
         return Err(Usage(message).into());
     }

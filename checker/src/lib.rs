@@ -17,6 +17,7 @@
 //! | `attempt` | one run of one program: what it is told, what it leaves behind |
 //! | `device` | which device a run takes; whether there is a GPU |
 //! | `measure` | many runs on a GPU, and what they say together |
+//! | `calibrate` | from the samples of micro-benchmarks to a device profile |
 //! | `grade` | gates, score, verdict: functions of what was seen |
 //! | `report` | the same report for a terminal and as JSON |
 //! | `print` | the only way to standard output and standard error |
@@ -27,6 +28,7 @@
 #![cfg(target_os = "linux")]
 
 mod attempt;
+mod calibrate;
 mod cli;
 mod commands;
 mod compile;

@@ -1,7 +1,13 @@
 //! The figures of one device.
 //!
 //! A profile is a TOML file in which every figure carries its source. It comes from micro-benchmarks
-//! or data sheets alone and is never fitted to the exercises.
+//! or data sheets alone and is never fitted to the exercises. `checker calibrate` writes one; the
+//! teaching profiles of [`built_in`] are the H200's with a few figures invented.
+
+pub mod built_in;
+mod text;
+
+pub use built_in::BuiltIn;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub struct Figure {
     /// The value, a whole number of the unit.
     pub value: u64,
-    /// `measured: …`, `data sheet: …` or `invented`.
+    /// `measured …`, `data sheet …`, `derived …`, `assumed …` or `invented …`.
     pub source: String,
 }
 
@@ -22,6 +28,13 @@ macro_rules! figures {
         #[serde(deny_unknown_fields)]
         pub struct $name {
             $($(#[$field_doc])* pub $field: Figure,)*
+        }
+
+        impl $name {
+            /// Every figure with its name, in the order of the profile's file.
+            pub fn figures(&self) -> Vec<(&'static str, &Figure)> {
+                vec![$((stringify!($field), &self.$field),)*]
+            }
         }
     };
 }
@@ -103,6 +116,21 @@ pub struct Copies {
     pub memset_bytes_per_us: Figure,
     /// Fixed time of a copy or memset inside device memory, in ns.
     pub device_fixed_ns: Figure,
+}
+
+impl Copies {
+    /// The figures that belong to neither direction, with their names.
+    pub fn figures(&self) -> Vec<(&'static str, &Figure)> {
+        vec![
+            ("staged_bytes", &self.staged_bytes),
+            ("staging_bytes_per_us", &self.staging_bytes_per_us),
+            ("staging_chunk_bytes", &self.staging_chunk_bytes),
+            ("pageable_call_ns", &self.pageable_call_ns),
+            ("device_bytes_per_us", &self.device_bytes_per_us),
+            ("memset_bytes_per_us", &self.memset_bytes_per_us),
+            ("device_fixed_ns", &self.device_fixed_ns),
+        ]
+    }
 }
 
 figures! {

@@ -3,7 +3,7 @@
 //! ```text
 //! DIR/checker                    this program
 //! DIR/driver/libswim_driver.so   the driver library
-//! DIR/dev/NAME, DIR/release/NAME each program of each exercise and solution
+//! DIR/dev/NAME, DIR/release/NAME each program of each exercise and solution, and `calibrate`
 //! DIR/exercises/NN_name/         exercise.toml and recorded/
 //! ```
 
@@ -12,6 +12,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::calibrate;
 use crate::commands::run::target;
 use crate::compile::{Built, Optimisation, Source, Target};
 use crate::exercise::{self, Exercise};
@@ -37,6 +38,7 @@ pub(super) fn bundle(folder: &Path) -> Result<Exit> {
     for exercise in &exercises {
         targets.extend(all_targets(exercise, &source)?);
     }
+    targets.push(calibrate::program());
     let mut driver = None;
     for optimisation in [Optimisation::Dev, Optimisation::Release] {
         let built = source.build(&targets, optimisation, workspace.root(), Style::of_stderr())?;

@@ -150,3 +150,15 @@ fn the_doctor_names_the_gpu() {
     assert!(text.contains("ok      gpu: Stand-in, driver for CUDA 13.1\n"), "{text}");
     assert!(text.contains("swift: runs, simulated and on the GPU\n"), "{text}");
 }
+
+#[test]
+fn without_a_gpu_there_is_nothing_to_calibrate() {
+    let mut command = with_gpu(&["calibrate"], "fails");
+    insta::assert_snapshot!(tree().snapshot(&mut command), @"
+    exit code: 4
+    ----- stderr -----
+    error: there is no GPU to measure: `cuInit` fails with CUresult 999
+
+    hint: run it on a machine with one; `checker dev bundle DIR` gathers what it needs there
+    ");
+}

@@ -16,6 +16,7 @@
 //! | `authors` | the commands for authors |
 
 mod authors;
+mod calibrate;
 mod device_process;
 mod gates;
 mod gpu;

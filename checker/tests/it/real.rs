@@ -11,12 +11,12 @@ use crate::tree::{Tree, json, scratch, write};
 const EXERCISES: [&str; 2] = ["three_lanes", "chunked_pipeline"];
 
 /// The copy. Tests take turns, since they write over the same files and wait for the same builds.
-struct Real {
+pub(crate) struct Real {
     tree: &'static Tree,
     _turn: MutexGuard<'static, ()>,
 }
 
-fn real() -> Real {
+pub(crate) fn real() -> Real {
     static TREE: OnceLock<Tree> = OnceLock::new();
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,7 +63,7 @@ impl Real {
         self.tree.checker(arguments)
     }
 
-    fn json(&self, arguments: &[&str]) -> (i32, serde_json::Value) {
+    pub(crate) fn json(&self, arguments: &[&str]) -> (i32, serde_json::Value) {
         self.tree.json(&[arguments, &["--device", "sim"]].concat())
     }
 

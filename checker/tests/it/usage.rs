@@ -55,7 +55,7 @@ fn an_unknown_profile_says_what_a_profile_is() {
     ----- stderr -----
     error: there is no profile `h100`
 
-    hint: it is `h200`, or the path of a TOML file
+    hint: it is one of `h200`, `one_engine`, `slow_link`, or the path of a TOML file
     ");
 }
 

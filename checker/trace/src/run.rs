@@ -13,7 +13,7 @@ pub const DEVICE_SIMULATED: &str = "sim";
 /// A real one, through the system's `libcuda.so.1`.
 pub const DEVICE_GPU: &str = "gpu";
 
-/// Path of a device profile (TOML). Default: the built-in `h200`.
+/// Path of a device profile (TOML), or the name of a built-in one. Default: the built-in `h200`.
 pub const PROFILE: &str = "SWIM_PROFILE";
 
 /// Where the simulated device lives: [`MACHINE_IN_PROCESS`] (the default), or the number of an

@@ -13,6 +13,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 use simulator::machine::{Command, Host, Machine, NotMapped, PINNED_BYTES, Reply, Request};
+use simulator::profile::BuiltIn;
 use simulator::{Profile, Schedule};
 use trace::lab;
 use trace::run;
@@ -84,15 +85,22 @@ fn number<T: std::str::FromStr>(name: &str) -> Result<Option<T>, String> {
 
 /// The profile that the environment names, or the H200's.
 pub(crate) fn profile() -> Result<Profile, String> {
-    let (name, text) = match std::env::var(run::PROFILE) {
-        Err(_) => ("the built-in profile".to_owned(), Profile::H200.to_owned()),
-        Ok(path) => {
+    let named = std::env::var(run::PROFILE).ok();
+    let built_in = named.as_deref().map_or(Some(BuiltIn::H200), BuiltIn::find);
+    let (name, text) = match (built_in, named) {
+        (None, Some(path)) => {
             let text = std::fs::read_to_string(Path::new(&path))
                 .map_err(|error| format!("cannot read the profile `{path}`: {error}"))?;
             (format!("`{path}`"), text)
         }
+        _ => ("the built-in profile".to_owned(), Profile::H200.to_owned()),
     };
-    toml::from_str(&text).map_err(|error| format!("{name} is not a device profile: {error}"))
+    let profile = toml::from_str(&text)
+        .map_err(|error| format!("{name} is not a device profile: {error}"))?;
+    Ok(match built_in {
+        Some(built_in) => built_in.profile(profile),
+        None => profile,
+    })
 }
 
 /// What follows a command: the run is written down when it is about to start and whenever a region has

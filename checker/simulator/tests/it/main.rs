@@ -4,5 +4,6 @@ mod blocking;
 mod engines;
 mod graphs;
 mod hostile;
+mod profiles;
 mod program;
 mod properties;

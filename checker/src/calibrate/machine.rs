@@ -1,0 +1,170 @@
+//! Where something was measured: the device, its driver, the host around it, the day.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+/// A machine on a day.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Machine {
+    pub(crate) device: String,
+    /// Release of the kernel module, or `simulated`.
+    pub(crate) driver: String,
+    /// Version of the API, such as `13.0`.
+    pub(crate) cuda: String,
+    pub(crate) cpu: String,
+    /// Speed and width of the link, where the system tells them.
+    pub(crate) link: Option<String>,
+    /// Day in UTC, as `2026-11-21`.
+    pub(crate) date: String,
+    /// What else was using the GPU when the measurements began, as far as can be seen.
+    pub(crate) others: Option<String>,
+}
+
+impl Machine {
+    /// This machine, before the device has said anything.
+    pub(crate) fn here() -> Self {
+        Self {
+            device: "unknown".to_owned(),
+            driver: release().unwrap_or_else(|| "unknown".to_owned()),
+            cuda: "unknown".to_owned(),
+            cpu: cpu(),
+            link: None,
+            date: today(),
+            others: None,
+        }
+    }
+
+    /// Takes up what the device says about itself.
+    pub(crate) fn learn(
+        &mut self,
+        facts: &BTreeMap<String, String>,
+        number: impl Fn(&str) -> Option<i64>,
+    ) {
+        if let Some(device) = facts.get("device") {
+            self.device.clone_from(device);
+        }
+        if let Some(bus) = facts.get("pci_bus") {
+            self.link = link(bus);
+        }
+        if let Some(version) = number("cuda_version") {
+            self.cuda = format!("{}.{}", version / 1000, version % 1000 / 10);
+        }
+    }
+
+    /// On a few lines.
+    pub(crate) fn describe(&self) -> String {
+        let Self { device, driver, cuda, cpu, link, date, others } = self;
+        let link = link.as_deref().unwrap_or("could not be read");
+        let mut text = format!(
+            "device: {device}\ndriver: {driver} (CUDA {cuda})\nhost: {cpu}\nPCIe link: {link}\n\
+             date: {date}\n"
+        );
+        if let Some(others) = others {
+            text.push_str(&format!("in use by others meanwhile: {others}\n"));
+        }
+        text
+    }
+}
+
+/// The release of the kernel module, such as `580.159.04`.
+fn release() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
+    let is_release = |word: &&str| {
+        word.contains('.') && word.chars().all(|letter| letter.is_ascii_digit() || letter == '.')
+    };
+    text.split_whitespace().find(is_release).map(str::to_owned)
+}
+
+fn cpu() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = text.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == "model name").then(|| value.trim().to_owned())
+    });
+    let count = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{}, {count} cores visible", model.as_deref().unwrap_or("unknown processor"))
+}
+
+/// What the system says about the link to a PCI device, such as `32.0 GT/s PCIe x16`.
+fn link(bus: &str) -> Option<String> {
+    let folder = std::path::Path::new("/sys/bus/pci/devices").join(bus.to_ascii_lowercase());
+    let read = |name: &str| {
+        std::fs::read_to_string(folder.join(name)).ok().map(|text| text.trim().to_owned())
+    };
+    Some(format!("{} x{}", read("current_link_speed")?, read("current_link_width")?))
+}
+
+/// Who else is using the GPU, as `nvidia-smi` tells; none where nobody is seen.
+pub(crate) fn others() -> Option<String> {
+    /// What a driver without work keeps for itself, in MiB.
+    const KEPT_MIB: u64 = 1024;
+    /// Of an idle device, in percent.
+    const IDLE_PERCENT: u64 = 5;
+    let ask = |query: &str| {
+        let format = "--format=csv,noheader,nounits";
+        let output = Command::new("nvidia-smi").args(["--id=0", query, format]).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    if let Some(processes) =
+        ask("--query-compute-apps=pid,process_name").filter(|it| !it.is_empty())
+    {
+        return Some(format!("processes {}", processes.replace('\n', "; ")));
+    }
+    let figures = ask("--query-gpu=utilization.gpu,memory.used")?;
+    let mut numbers = figures.split(',').map(|number| number.trim().parse::<u64>().unwrap_or(0));
+    let (percent, mib) = (numbers.next()?, numbers.next()?);
+    (percent > IDLE_PERCENT || mib > KEPT_MIB)
+        .then(|| format!("{percent} % of its time, {mib} MiB of its memory"))
+}
+
+fn today() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    date(seconds / 86_400)
+}
+
+/// The day so many days after 1970-01-01, in the Gregorian calendar.
+fn date(days: u64) -> String {
+    let leap =
+        |year: u64| year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
+    let (mut year, mut left) = (1970, days);
+    loop {
+        let length = 365 + u64::from(leap(year));
+        if left < length {
+            break;
+        }
+        left -= length;
+        year += 1;
+    }
+    let february = 28 + u64::from(leap(year));
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+        if left < length {
+            break;
+        }
+        left -= length;
+        month += 1;
+    }
+    format!("{year}-{month:02}-{:02}", left + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_dates() {
+        // `date -u -d @$((days * 86400)) +%F`
+        for (days, expected) in [
+            (0, "1970-01-01"),
+            (11_016, "2000-02-29"),
+            (20_778, "2026-11-21"),
+            (19_723, "2024-01-01"),
+        ] {
+            assert_eq!(date(days), expected);
+        }
+    }
+}

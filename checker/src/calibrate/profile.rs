@@ -1,0 +1,433 @@
+//! From raw figures to a profile: what each parameter of the simulated device means, as a function of
+//! what was measured.
+//!
+//! A figure is a median, the slope or the rest of a line through medians, or a sum of them. What is at
+//! both ends of a row of operations is taken off by measuring two rows. Four things cannot be seen from
+//! the host one by one, since a little more of one and as much less of the next look the same: an
+//! operation's own time, the gap after it, the way of a call to the device, and the way of its end back.
+//! The first is taken from CUPTI, and a query that sees the end tells the last from the third.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use simulator::Profile;
+use simulator::profile::{Chip, Copies, Figure, Gaps, Host, Link, Rate};
+
+use super::line::Line;
+use super::raw::Raw;
+use super::spans::SMALL;
+
+const MIB: f64 = 1_048_576.0;
+
+/// Nodes of the graph whose launch is the profile's: what is launched as one in exercises has tens.
+const GRAPH_NODES: i64 = 20;
+
+/// Pieces of large pageable copies where no CUPTI tells, in bytes: seen on an H200.
+const PIECE: u64 = 1 << 20;
+
+/// The least size of staged copies through whose times a line is drawn: below, fixed costs are most of
+/// it.
+const STAGED_FROM: i64 = 64 << 10;
+/// Pageable copies from here on take many pieces.
+const LARGE_FROM: i64 = 2 << 20;
+
+/// The profile that `raw` comes to.
+pub(crate) fn profile(raw: &Raw, name: &str) -> Result<Profile> {
+    let machine = &raw.machine;
+    let stamp = format!("{}, {}, driver {}", machine.date, machine.device, machine.driver);
+    let from = From { raw, stamp };
+    let parts = Parts::of(&from)?;
+    let copies = copies(&from, &parts)?;
+    Ok(Profile {
+        name: name.to_owned(),
+        device: machine.device.clone(),
+        chip: chip(&from)?,
+        copies,
+        rates: rates(&from, &parts)?,
+        gaps: gaps(&from, &parts)?,
+        host: host(&from, &parts)?,
+    })
+}
+
+/// What the figures come from.
+struct From<'a> {
+    raw: &'a Raw,
+    /// When, on what, by which driver.
+    stamp: String,
+}
+
+impl From<'_> {
+    fn median(&self, key: &str) -> Result<f64> {
+        self.raw.median(key).map(|value| value as f64)
+    }
+
+    fn mean(&self, keys: &[&str]) -> Result<f64> {
+        let values: Result<Vec<f64>> = keys.iter().map(|key| self.median(key)).collect();
+        Ok(values?.iter().sum::<f64>() / keys.len() as f64)
+    }
+
+    /// The line through those points of a curve whose argument is wanted.
+    fn line(&self, prefix: &str, wanted: impl Fn(i64) -> bool) -> Result<Line> {
+        let curve = self.raw.curve(prefix)?;
+        let points: Vec<(f64, f64)> = curve
+            .into_iter()
+            .filter(|&(x, _)| wanted(x))
+            .map(|(x, y)| (x as f64, y as f64))
+            .collect();
+        Line::through(&points).with_context(|| format!("`{prefix}` has too few points for a line"))
+    }
+
+    fn figure(&self, how: &str, value: f64, what: &str) -> Figure {
+        // A difference of two figures of nothing may fall below nothing.
+        let value = value.round().max(0.0) as u64;
+        Figure { value, source: format!("{how}, {}, {what}", self.stamp) }
+    }
+
+    fn measured(&self, value: f64, what: &str) -> Figure {
+        self.figure("measured", value, what)
+    }
+
+    /// The median of one key.
+    fn as_measured(&self, key: &str) -> Result<Figure> {
+        Ok(self.measured(self.median(key)?, key))
+    }
+
+    /// As the device states it.
+    fn stated(&self, key: &str) -> Result<Figure> {
+        let value = self.median(key)?;
+        Ok(self.figure("measured", value, &format!("{key} as the driver states it")))
+    }
+}
+
+/// What several figures rest on, in ns.
+struct Parts {
+    /// An operation's own time.
+    kernel: f64,
+    up: f64,
+    down: f64,
+    memset: f64,
+    /// How those were told from the gaps.
+    told_by: &'static str,
+    /// From the call's return to the start.
+    submit: f64,
+    wake: f64,
+}
+
+impl Parts {
+    fn of(from: &From<'_>) -> Result<Self> {
+        let own = |span: &str, period: &str| -> Result<(f64, bool)> {
+            Ok(match from.median(span) {
+                Ok(ns) => (ns, true),
+                Err(_) => (from.median(period)? / 2.0, false),
+            })
+        };
+        let (kernel, told) = own("span_kernel_ns", "kernel_period_ns")?;
+        let (up, _) = own("span_h2d_ns", "h2d_period_ns")?;
+        let (down, _) = own("span_d2h_ns", "d2h_period_ns")?;
+        let (memset, _) = own("span_memset_ns", "memset_4KiB_period_ns")?;
+        let told_by = if told {
+            "the operations' own time by CUPTI"
+        } else {
+            "no CUPTI: periods split evenly"
+        };
+
+        // The end falls between two queries: on average half a query passes before the one that sees it.
+        let query = from.median("query_ns")?;
+        let (mut wakes, mut submits) = (0.0, 0.0);
+        for (name, call, own) in [
+            ("kernel", "call_launch_idle_ns", kernel),
+            ("h2d", "call_h2d_idle_ns", up),
+            ("d2h", "call_d2h_idle_ns", down),
+        ] {
+            let waited = from.median(&format!("{name}_to_synchronize_ns"))?;
+            let asked = from.median(&format!("{name}_to_query_ns"))? - 1.5 * query;
+            wakes += waited - asked;
+            submits += asked - from.median(call)? - own;
+        }
+        let (submit, wake) = ((submits / 3.0).max(0.0), (wakes / 3.0).max(0.0));
+        Ok(Self { kernel, up, down, memset, told_by, submit, wake })
+    }
+}
+
+fn chip(from: &From<'_>) -> Result<Chip> {
+    let best = from.raw.curve("memory_map_ns")?.into_values().min();
+    let best = best.context("`memory_map_ns` was not measured")? as f64;
+    // Each byte is read and written.
+    let memory = 2.0 * from.median("memory_slope_bytes")? * 1000.0 / best.max(1.0);
+    Ok(Chip {
+        compute_capability_major: from.stated("compute_capability_major")?,
+        compute_capability_minor: from.stated("compute_capability_minor")?,
+        multiprocessors: from.stated("multiprocessors")?,
+        threads_per_multiprocessor: from.stated("threads_per_multiprocessor")?,
+        blocks_per_multiprocessor: from.stated("blocks_per_multiprocessor")?,
+        registers_per_multiprocessor: from.stated("registers_per_multiprocessor")?,
+        shared_bytes_per_multiprocessor: from.stated("shared_bytes_per_multiprocessor")?,
+        resident_grids: from.measured(
+            from.median("resident_grids")?,
+            "resident_grids: the most kernels of one block that end together, each on its stream",
+        ),
+        queue_depth: from.measured(
+            from.median("queue_depth")?,
+            "queue_depth: launches behind a running kernel before one blocks; that copies, memsets \
+             and host functions count as launches do, and events and waits do not, is assumed",
+        ),
+        memory_bytes: from.stated("memory_bytes")?,
+        memory_bytes_per_us: from.measured(
+            memory,
+            "memory_map_ns: a map of no rounds, 256 MiB less 128 MiB, the best of five grids",
+        ),
+        async_engines: from.stated("async_engines")?,
+        copy_engines: from.measured(
+            if one_engine(from)? { 1.0 } else { 2.0 },
+            "duplex_h2d_everything_ns: whether both directions take as long as one after the other",
+        ),
+        highest_priority: from.stated("highest_priority")?,
+    })
+}
+
+/// Whether the directions take turns: 8 pieces one way and 12 the other take 2.5 times as long as 8
+/// alone if they do, and little more than 1.5 times as long if they do not.
+fn one_engine(from: &From<'_>) -> Result<bool> {
+    Ok(from.median("duplex_h2d_everything_ns")? > 2.0 * from.median("duplex_h2d_alone_ns")?)
+}
+
+fn copies(from: &From<'_>, parts: &Parts) -> Result<Copies> {
+    let staged = from.median("staged_bytes")?;
+    let up = link(from, "h2d", parts, parts.up)?;
+    let down = link(from, "d2h", parts, parts.down)?;
+    let small = SMALL as f64;
+    // What is left of the smallest download when all else has been taken off.
+    let pageable_call = from.median(&format!("pageable_d2h_call_ns/{SMALL}"))?
+        - parts.submit
+        - parts.wake
+        - (down.pinned_fixed_ns.value as f64)
+        - small * 1000.0 / down.pinned_bytes_per_us.value as f64
+        - small * 1000.0 / down.pageable_bytes_per_us.value as f64;
+    let chunk = match from.median("pageable_h2d_lead_ns") {
+        Ok(lead) => from.measured(
+            (lead - parts.submit) * up.pageable_bytes_per_us.value as f64 / 1000.0,
+            "pageable_h2d_lead_ns: CUPTI's start of a pageable upload after its call, at the rate of \
+             its copy",
+        ),
+        Err(_) => from.figure("assumed", PIECE as f64, "as seen on an H200: there was no CUPTI"),
+    };
+    let staging = staging(from, staged)?;
+    let slope_bytes = from.median("memory_slope_bytes")?;
+    let per_us = |ns: f64| slope_bytes * 1000.0 / ns.max(1.0);
+    let memset = per_us(from.median("memset_ns")?);
+    Ok(Copies {
+        host_to_device: up,
+        device_to_host: down,
+        staged_bytes: from.as_measured("staged_bytes")?,
+        staging_bytes_per_us: from.measured(
+            1000.0 / staging.slope,
+            "pageable_h2d_call_ns: slope of the calls from 64 KiB to staged_bytes",
+        ),
+        staging_chunk_bytes: chunk,
+        pageable_call_ns: from.measured(
+            pageable_call,
+            "pageable_d2h_call_ns of 4 KiB, less the ways there and back and the copies",
+        ),
+        device_bytes_per_us: from.measured(
+            per_us(from.median("memory_copy_ns")?),
+            "memory_copy_ns: 256 MiB less 128 MiB",
+        ),
+        memset_bytes_per_us: from.measured(memset, "memset_ns: 256 MiB less 128 MiB"),
+        device_fixed_ns: from.measured(
+            parts.memset - small * 1000.0 / memset,
+            &format!("span_memset_ns: a memset of 4 KiB less its bytes; {}", parts.told_by),
+        ),
+    })
+}
+
+/// The calls of staged copies, which take the data and return.
+fn staging(from: &From<'_>, staged: f64) -> Result<Line> {
+    let fits = |x: i64| x as f64 <= staged;
+    from.line("pageable_h2d_call_ns", |x| x >= STAGED_FROM && fits(x))
+        .or_else(|_| from.line("pageable_h2d_call_ns", fits))
+        // Where nothing is staged, the line of small copies says what taking them would cost.
+        .or_else(|_| from.line("pageable_h2d_call_ns", |x| x <= LARGE_FROM))
+}
+
+fn link(from: &From<'_>, way: &str, parts: &Parts, own: f64) -> Result<Link> {
+    let pinned = from.line(&format!("pinned_{way}_ns"), |x| x as f64 >= 16.0 * MIB)?;
+    let staged = from.median("staged_bytes")?;
+    let large = |x: i64| x > LARGE_FROM && (way == "d2h" || x as f64 > staged);
+    let pageable = from.line(&format!("pageable_{way}_call_ns"), large)?;
+    let call = match way {
+        // The rest of a download's call is told apart by the smallest one.
+        "d2h" => {
+            from.median(&format!("pageable_d2h_call_ns/{SMALL}"))?
+                - own
+                - SMALL as f64 * pageable.slope
+        }
+        _ => parts.submit + parts.wake,
+    };
+    let duplex = match one_engine(from)? {
+        true => from.figure("derived", 1000.0, "one engine never works both ways"),
+        false => from.measured(
+            1000.0 * from.median(&format!("duplex_{way}_alone_ns"))?
+                / from.median(&format!("duplex_{way}_both_ways_ns"))?,
+            &format!("duplex_{way}_alone_ns, duplex_{way}_both_ways_ns: 8 copies of 64 MiB"),
+        ),
+    };
+    Ok(Link {
+        pinned_bytes_per_us: from
+            .measured(1000.0 / pinned.slope, &format!("pinned_{way}_ns: slope from 16 to 256 MiB")),
+        pinned_fixed_ns: from.measured(
+            own - SMALL as f64 * pinned.slope,
+            &format!("span_{way}_ns: a copy of 4 KiB less its bytes; {}", parts.told_by),
+        ),
+        pageable_bytes_per_us: from.measured(
+            1000.0 / pageable.slope,
+            &format!("pageable_{way}_call_ns: slope of what is not staged, up to 64 MiB"),
+        ),
+        pageable_fixed_ns: from.measured(
+            pageable.intercept - call,
+            &format!("pageable_{way}_call_ns: the rest of that line, less what every call takes"),
+        ),
+        duplex_permille: duplex,
+    })
+}
+
+fn rates(from: &From<'_>, parts: &Parts) -> Result<BTreeMap<String, Rate>> {
+    let multiprocessors = from.median("multiprocessors")?;
+    let per_us = |units: &str, ns: &str| -> Result<f64> {
+        Ok(from.median(units)? * 1000.0 / from.median(ns)?.max(1.0))
+    };
+    let gap = from.median("kernel_period_ns")? - parts.kernel;
+    let whole = from.line("map_whole_device_period_ns", |_| true)?;
+    let map = Rate {
+        units_per_us_warp: from.measured(
+            per_us("map_units_alone", "map_alone_ns")? / from.median("map_warps_alone")?,
+            "map_alone_ns: one block of 128 threads, twice as many rounds less once as many",
+        ),
+        units_per_us_multiprocessor: from.measured(
+            per_us("map_units_whole_device", "map_whole_device_ns")? / multiprocessors,
+            "map_whole_device_ns: 8 blocks of 256 threads on each multiprocessor, twice as many \
+             rounds less once as many",
+        ),
+        fixed_ns: from.measured(
+            whole.intercept - gap,
+            &format!(
+                "map_whole_device_period_ns: a kernel that fills the device, from 1024 and 512 \
+                 rounds back to none, less the gap; {}",
+                parts.told_by
+            ),
+        ),
+    };
+
+    // The product's work is fixed, so that what is fixed in it is an empty kernel's.
+    let product = from.median("matmul_period_ns")? - from.median("kernel_period_ns")?;
+    let blocks = from.median("matmul_blocks")?;
+    let on_fullest = (blocks / multiprocessors).ceil();
+    let rate = on_fullest * from.median("matmul_units")? / blocks * 1000.0 / product.max(1.0);
+    let warps = on_fullest * from.median("matmul_warps_per_block")?;
+    let how = "matmul_period_ns less kernel_period_ns";
+    let matmul = Rate {
+        units_per_us_warp: from.measured(
+            rate / warps,
+            &format!("{how}: each warp of the fullest multiprocessor, at least"),
+        ),
+        units_per_us_multiprocessor: from
+            .measured(rate, &format!("{how}: the blocks on the fullest multiprocessor, at least")),
+        fixed_ns: from
+            .measured(parts.kernel, &format!("span_kernel_ns: an empty kernel; {}", parts.told_by)),
+    };
+    Ok([("map".to_owned(), map), ("matmul".to_owned(), matmul)].into())
+}
+
+fn gaps(from: &From<'_>, parts: &Parts) -> Result<Gaps> {
+    let Parts { kernel, up, down, told_by, .. } = *parts;
+    let less = |what: &str| format!("{what}; {told_by}");
+    let copy = from.mean(&["h2d_period_ns", "d2h_period_ns"])? - f64::midpoint(up, down);
+    let runs = from.line("graph_run_ns", |nodes| nodes >= GRAPH_NODES)?;
+    let crossing = (from.median("h2d_kernel_d2h_period_ns")? - up - kernel - down) / 3.0;
+    Ok(Gaps {
+        kernel_ns: from.measured(
+            from.median("kernel_period_ns")? - kernel,
+            &less("kernel_period_ns: from one empty kernel to the next"),
+        ),
+        graph_kernel_ns: from.measured(
+            runs.slope - kernel,
+            &less("graph_run_ns: each kernel more in a graph of 20 to 200 in a row"),
+        ),
+        copy_ns: from.measured(
+            copy,
+            &less("h2d_period_ns, d2h_period_ns: copies of 4 KiB in a row, the mean"),
+        ),
+        crossing_ns: from.measured(
+            crossing,
+            &less("h2d_kernel_d2h_period_ns: up, kernel, down in a row, a third"),
+        ),
+        submit_ns: from.measured(
+            parts.submit,
+            &less(
+                "kernel_to_query_ns and those of 4 KiB up and down, the mean, less call, own time \
+                 and query",
+            ),
+        ),
+    })
+}
+
+fn host(from: &From<'_>, parts: &Parts) -> Result<Host> {
+    let mean = |keys: [&str; 2]| -> Result<Figure> {
+        Ok(from.measured(from.mean(&keys)?, &format!("{}, {}, the mean", keys[0], keys[1])))
+    };
+    let staged = from.median("staged_bytes")?;
+    let staging = staging(from, staged)?;
+    let alloc_host = from.line("call_alloc_host_ns", |_| true)?;
+    let free_host = from.line("call_free_host_ns", |_| true)?;
+    let capture = from.line("graph_capture_ns", |nodes| nodes >= GRAPH_NODES)?;
+    let instantiate = from.line("graph_instantiate_ns", |nodes| nodes >= GRAPH_NODES)?;
+    let copy_gap =
+        from.mean(&["h2d_period_ns", "d2h_period_ns"])? - f64::midpoint(parts.up, parts.down);
+    let rest = |key: &str| format!("{key}: the line from 64 KiB to 64 MiB");
+    Ok(Host {
+        launch_ns: from.as_measured("call_launch_busy_ns")?,
+        copy_ns: mean(["call_h2d_busy_ns", "call_d2h_busy_ns"])?,
+        pageable_copy_ns: from.measured(
+            staging.intercept,
+            "pageable_h2d_call_ns: the rest of the line of staging_bytes_per_us",
+        ),
+        memset_ns: from.as_measured("call_memset_busy_ns")?,
+        event_record_ns: from.as_measured("call_event_record_busy_ns")?,
+        event_record_timed_ns: from.as_measured("call_event_record_timed_busy_ns")?,
+        stream_wait_ns: from.as_measured("call_stream_wait_busy_ns")?,
+        query_ns: mean(["call_stream_query_busy_ns", "call_event_query_busy_ns"])?,
+        synchronize_ns: from.as_measured("call_synchronize_idle_ns")?,
+        wake_ns: from.measured(
+            parts.wake,
+            "kernel_to_synchronize_ns less kernel_to_query_ns, and those of 4 KiB up and down, the \
+             mean",
+        ),
+        stream_create_ns: from.as_measured("call_stream_create_ns")?,
+        stream_destroy_ns: from.as_measured("call_stream_destroy_ns")?,
+        event_create_ns: from.as_measured("call_event_create_ns")?,
+        event_destroy_ns: from.as_measured("call_event_destroy_ns")?,
+        alloc_ns: from.as_measured("call_alloc_ns")?,
+        free_ns: from.as_measured("call_free_ns")?,
+        alloc_async_ns: from.as_measured("call_alloc_async_ns")?,
+        free_async_ns: from.as_measured("call_free_async_ns")?,
+        alloc_host_ns: from.measured(alloc_host.intercept, &rest("call_alloc_host_ns")),
+        alloc_host_ns_per_mib: from.measured(alloc_host.slope * MIB, &rest("call_alloc_host_ns")),
+        free_host_ns: from.measured(free_host.intercept, &rest("call_free_host_ns")),
+        free_host_ns_per_mib: from.measured(free_host.slope * MIB, &rest("call_free_host_ns")),
+        module_load_ns: from.as_measured("call_module_load_ns")?,
+        host_function_ns: from.as_measured("call_host_function_busy_ns")?,
+        graph_launch_ns: from.measured(
+            from.median(&format!("graph_launch_ns/{GRAPH_NODES}"))?,
+            "graph_launch_ns: a graph of 20 kernels",
+        ),
+        graph_node_ns: from.measured(
+            f64::midpoint(capture.slope, instantiate.slope),
+            "graph_capture_ns, graph_instantiate_ns: each kernel more in a graph of 20 to 200, the \
+             mean of both",
+        ),
+        host_function_run_ns: from.measured(
+            from.median("host_function_period_ns")? - copy_gap,
+            "host_function_period_ns, less the gap between copies",
+        ),
+        other_ns: from.as_measured("call_function_get_ns")?,
+    })
+}

@@ -1,0 +1,186 @@
+//! What was measured, before anybody decides what it means.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, anyhow};
+use serde::{Deserialize, Serialize};
+
+use super::machine::Machine;
+
+/// Version of the JSON form of [`Raw`].
+const FORMAT: u32 = 1;
+
+/// What one section answers.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Answer {
+    pub(crate) samples: BTreeMap<String, Vec<i64>>,
+    #[serde(default)]
+    pub(crate) missing: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(crate) facts: BTreeMap<String, String>,
+}
+
+/// Everything that was measured, and where.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Raw {
+    format: u32,
+    pub(crate) machine: Machine,
+    /// By key. A key ends in its unit; the argument of a curve comes after a slash.
+    figures: BTreeMap<String, Spread>,
+    /// Why others are not there.
+    missing: BTreeMap<String, String>,
+}
+
+/// What several measurements of one thing say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Spread {
+    pub(crate) median: i64,
+    /// A quarter of the samples is below this.
+    pub(crate) lower: i64,
+    /// A quarter of the samples is above this.
+    pub(crate) upper: i64,
+    /// In the order in which they were taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    samples: Vec<i64>,
+}
+
+impl Spread {
+    /// None of no samples.
+    pub(crate) fn of(samples: Vec<i64>) -> Option<Self> {
+        let mut sorted = samples.clone();
+        sorted.sort_unstable();
+        let at = |quarters: usize| sorted.get(sorted.len().checked_sub(1)? * quarters / 4).copied();
+        Some(Self { median: at(2)?, lower: at(1)?, upper: at(3)?, samples })
+    }
+}
+
+impl Raw {
+    pub(crate) fn new(machine: Machine) -> Self {
+        Self { format: FORMAT, machine, figures: BTreeMap::new(), missing: BTreeMap::new() }
+    }
+
+    /// Takes up what a section found.
+    pub(crate) fn add(&mut self, answer: Answer) {
+        for (key, samples) in answer.samples {
+            if let Some(spread) = Spread::of(samples) {
+                self.figures.insert(key, spread);
+            }
+        }
+        self.missing.extend(answer.missing);
+        self.machine.learn(&answer.facts, |key| self.figures.get(key).map(|it| it.median));
+    }
+
+    /// As JSON, one figure to a line.
+    pub(crate) fn to_json(&self) -> Result<String> {
+        let machine = serde_json::to_string_pretty(&self.machine)?;
+        let lines = |figures: Vec<String>| match figures.is_empty() {
+            true => "{}".to_owned(),
+            false => format!("{{\n{}\n}}", figures.join(",\n")),
+        };
+        let entry = |key: &String, value: String| {
+            serde_json::to_string(key).map(|key| format!("{key}: {value}"))
+        };
+        let mut figures = Vec::new();
+        for (key, spread) in &self.figures {
+            figures.push(entry(key, serde_json::to_string(spread)?)?);
+        }
+        let mut missing = Vec::new();
+        for (key, why) in &self.missing {
+            missing.push(entry(key, serde_json::to_string(why)?)?);
+        }
+        Ok(format!(
+            "{{\n\"format\": {},\n\"machine\": {machine},\n\"figures\": {},\n\"missing\": {}\n}}\n",
+            self.format,
+            lines(figures),
+            lines(missing)
+        ))
+    }
+
+    /// Notes why something is not there.
+    pub(crate) fn lacks(&mut self, key: &str, why: &str) {
+        self.missing.insert(key.to_owned(), why.to_owned());
+    }
+
+    /// The median of a figure.
+    pub(crate) fn median(&self, key: &str) -> Result<i64> {
+        self.figures.get(key).map(|spread| spread.median).with_context(|| {
+            let why = self.missing.get(key).map(|why| format!(": {why}")).unwrap_or_default();
+            format!("`{key}` was not measured{why}")
+        })
+    }
+
+    /// The medians of a curve, by their argument.
+    pub(crate) fn curve(&self, prefix: &str) -> Result<BTreeMap<i64, i64>> {
+        let mut curve = BTreeMap::new();
+        for (key, spread) in &self.figures {
+            let Some((name, argument)) = key.split_once('/') else { continue };
+            if name == prefix
+                && let Ok(argument) = argument.parse()
+            {
+                curve.insert(argument, spread.median);
+            }
+        }
+        if curve.is_empty() {
+            return Err(anyhow!("`{prefix}` was not measured"));
+        }
+        Ok(curve)
+    }
+
+    /// Figures whose middle half is spread over more than this share of the median, in percent, the
+    /// widest first.
+    pub(crate) fn wide(&self, percent: i64) -> Vec<(&str, i64)> {
+        let share = |it: &Spread| (it.upper - it.lower) * 100 / it.median.abs().max(1);
+        let all = self.figures.iter().map(|(key, spread)| (key.as_str(), share(spread)));
+        let mut wide: Vec<_> = all.filter(|&(_, share)| share > percent).collect();
+        wide.sort_by_key(|&(_, share)| std::cmp::Reverse(share));
+        wide
+    }
+
+    /// What is not there, and why.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.missing.iter().map(|(key, why)| (key.as_str(), why.as_str()))
+    }
+
+    /// Wrong results of kernels.
+    pub(crate) fn wrong_elements(&self) -> i64 {
+        self.curve_of_names("wrong_elements").map(|(_, wrong)| wrong).sum()
+    }
+
+    fn curve_of_names(&self, prefix: &str) -> impl Iterator<Item = (&str, i64)> {
+        self.figures.iter().filter_map(move |(key, spread)| {
+            let (name, argument) = key.split_once('/')?;
+            (name == prefix).then_some((argument, spread.median))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn raw_figures_read_back_as_they_were_written() {
+        let mut raw = Raw::new(Machine::here());
+        let samples = [("a_ns", vec![3, 1, 2]), ("curve_ns/64", vec![7])];
+        raw.add(Answer {
+            samples: samples.map(|(key, samples)| (key.to_owned(), samples)).into(),
+            ..Answer::default()
+        });
+        raw.lacks("b_ns", "it said \"no\"");
+        let read: Raw = serde_json::from_str(&raw.to_json().expect("it is written")).expect("JSON");
+        assert_eq!(read, raw);
+        assert_eq!(read.median("a_ns").expect("it is there"), 2);
+        let why = read.median("b_ns").expect_err("it is missing").to_string();
+        assert_eq!(why, "`b_ns` was not measured: it said \"no\"");
+    }
+
+    #[test]
+    fn a_spread_is_median_and_quartiles() {
+        let spread = Spread::of(vec![9, 1, 5, 3, 7]).expect("there are samples");
+        assert_eq!((spread.lower, spread.median, spread.upper), (3, 5, 7));
+        assert_eq!(Spread::of(Vec::new()), None);
+        assert_eq!(Spread::of(vec![4]).map(|it| it.median), Some(4));
+    }
+}

@@ -1,0 +1,130 @@
+//! From kept raw figures to a profile: those of the simulated H200, whose profile is known.
+
+use simulator::Profile;
+use simulator::profile::Figure;
+
+use super::profile::profile;
+use super::raw::{Answer, Raw};
+
+/// `checker calibrate --device sim --raw F`, without the samples.
+const SIMULATED: &str = include_str!("simulated_raw.json");
+
+fn raw() -> Raw {
+    serde_json::from_str(SIMULATED).expect("the kept figures are raw figures")
+}
+
+fn with(figures: &[(&str, i64)]) -> Raw {
+    let mut raw = raw();
+    let samples = figures.iter().map(|&(key, value)| (key.to_owned(), vec![value])).collect();
+    raw.add(Answer { samples, ..Answer::default() });
+    raw
+}
+
+fn of(raw: &Raw) -> Profile {
+    profile(raw, "test").expect("there is enough for a profile")
+}
+
+/// Without the figures whose keys begin with one of these.
+fn without(prefixes: &[&str]) -> Raw {
+    let mut json: serde_json::Value = serde_json::from_str(SIMULATED).expect("JSON");
+    let figures = json["figures"].as_object_mut().expect("an object");
+    figures.retain(|key, _| !prefixes.iter().any(|prefix| key.starts_with(prefix)));
+    serde_json::from_value(json).expect("raw figures")
+}
+
+const CUPTI: &[&str] = &["span_", "pageable_h2d_lead_ns"];
+
+#[test]
+fn each_figure_says_when_where_and_from_what() {
+    let profile = of(&raw());
+    assert_eq!(
+        profile.host.launch_ns,
+        Figure {
+            value: 2600,
+            source: "measured, 2026-11-21, NVIDIA H200 (simulated), driver simulated, \
+                     call_launch_busy_ns"
+                .to_owned()
+        }
+    );
+    for (table, figures) in profile.tables() {
+        for (name, figure) in figures {
+            assert!(
+                figure.source.contains("2026-11-21, NVIDIA H200"),
+                "{table}.{name}: {figure:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_profile_reads_back_from_its_text() {
+    let profile = Profile { name: "with \"quotes\" and \\".to_owned(), ..of(&raw()) };
+    let text = profile.to_toml("two\nlines");
+    assert!(text.starts_with("# two\n# lines\n\nname = "), "{text}");
+    assert_eq!(toml::from_str::<Profile>(&text).expect("a profile"), profile);
+}
+
+#[test]
+fn a_call_that_waits_longer_for_its_end_has_a_longer_wake_and_no_longer_way() {
+    let before = of(&raw());
+    let after = of(&with(&[
+        ("kernel_to_synchronize_ns", 12_701 + 900),
+        ("h2d_to_synchronize_ns", 6_873 + 900),
+        ("d2h_to_synchronize_ns", 6_473 + 900),
+    ]));
+    assert_eq!(after.host.wake_ns.value, before.host.wake_ns.value + 900);
+    assert_eq!(after.gaps.submit_ns.value, before.gaps.submit_ns.value);
+}
+
+#[test]
+fn the_gap_between_kernels_is_their_period_less_their_own_time() {
+    let raw = with(&[("kernel_period_ns", 1620), ("span_kernel_ns", 1000)]);
+    let profile = of(&raw);
+    assert_eq!(profile.gaps.kernel_ns.value, 620);
+    assert_eq!(profile.rates["matmul"].fixed_ns.value, 1000);
+}
+
+#[test]
+fn without_cupti_periods_are_split_evenly_and_the_sources_say_so() {
+    let profile = of(&without(CUPTI));
+    assert_eq!(profile.gaps.kernel_ns.value, 6721_u64.div_ceil(2));
+    assert!(profile.gaps.kernel_ns.source.ends_with("no CUPTI: periods split evenly"));
+    let piece = &profile.copies.staging_chunk_bytes;
+    assert_eq!(piece.value, 1 << 20);
+    assert!(piece.source.starts_with("assumed, "), "{piece:?}");
+}
+
+#[test]
+fn directions_that_take_turns_share_an_engine() {
+    let alone = raw().median("duplex_h2d_alone_ns").expect("it is there");
+    assert_eq!(of(&raw()).chip.copy_engines.value, 2);
+    let profile = of(&with(&[("duplex_h2d_everything_ns", alone * 5 / 2)]));
+    assert_eq!(profile.chip.copy_engines.value, 1);
+    assert_eq!(profile.copies.host_to_device.duplex_permille.value, 1000);
+}
+
+#[test]
+fn what_comes_out_below_nothing_is_nothing() {
+    let profile = of(&with(&[("span_kernel_ns", 7000)]));
+    assert_eq!(profile.gaps.kernel_ns.value, 0);
+}
+
+#[test]
+fn a_device_that_stages_little_or_nothing_has_a_profile_too() {
+    for staged in [0, 4 << 10, 64 << 10] {
+        let profile = of(&with(&[("staged_bytes", staged)]));
+        let rate = profile.copies.staging_bytes_per_us.value;
+        assert!(rate.abs_diff(10_556) < 300, "{staged}: {rate}");
+    }
+}
+
+#[test]
+fn a_figure_that_was_not_measured_is_named_with_its_reason() {
+    let mut raw = without(&["queue_depth"]);
+    raw.lacks("queue_depth", "cuLaunchKernel: CUDA_ERROR_UNKNOWN");
+    let error = profile(&raw, "test").expect_err("it is needed");
+    assert_eq!(
+        error.to_string(),
+        "`queue_depth` was not measured: cuLaunchKernel: CUDA_ERROR_UNKNOWN"
+    );
+}

@@ -1,0 +1,130 @@
+//! Measuring a device: the simulated one must give back the profile that it works by.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use insta::assert_snapshot;
+use simulator::Profile;
+use simulator::profile::BuiltIn;
+
+use crate::real::real;
+use crate::tree::{scratch, tree};
+
+/// The profile that comes of measuring the simulated device of this one, and what was said.
+fn measured(built_in: BuiltIn) -> (Profile, serde_json::Value) {
+    let output = scratch().join(format!("{}.toml", built_in.name()));
+    let path = output.to_str().expect("UTF-8");
+    let arguments = ["calibrate", "--profile", built_in.name(), "--output", path];
+    let (code, object) = real().json(&arguments);
+    assert_eq!(code, 0, "{object:#}");
+    let text = std::fs::read_to_string(&output).expect("a profile was written");
+    assert!(text.starts_with("# Profile `h200`, written by `checker calibrate`"), "{text}");
+    (toml::from_str(&text).expect("it is a profile"), object)
+}
+
+fn shipped(built_in: BuiltIn) -> Profile {
+    built_in.profile(toml::from_str(Profile::H200).expect("the built-in profile is one"))
+}
+
+fn values(profile: &Profile) -> BTreeMap<String, u64> {
+    let tables = profile.tables();
+    let figures = tables.iter().flat_map(|(table, figures)| {
+        figures.iter().map(move |(name, figure)| (format!("{table}.{name}"), figure.value))
+    });
+    figures.collect()
+}
+
+/// Figures that cannot come back, and why.
+const LOST: &[(&str, &str)] = &[
+    // The launch that finds nothing to do is one of the map, whose fixed part is that of a map that
+    // fills the device. A GPU takes less for an empty one, the simulated device does not; so what
+    // `matmul` takes beside its work comes out too long, and its work too short.
+    ("rates.matmul.fixed_ns", "an empty map takes the fixed part of a full one"),
+    ("rates.matmul.units_per_us_warp", "as above"),
+    ("rates.matmul.units_per_us_multiprocessor", "as above"),
+];
+
+/// Times are whole nanoseconds, and a figure is a sum of a few of them.
+const NS: u64 = 10;
+/// Lines through whole nanoseconds, and through sizes of whole elements, in thousandths.
+const PERMILLE: u64 = 2;
+
+fn assert_comes_back(built_in: BuiltIn, lost: &[&str]) -> Profile {
+    let (measured, _) = measured(built_in);
+    let (found, expected) = (values(&measured), values(&shipped(built_in)));
+    assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+    let is_lost = |name: &str| LOST.iter().any(|&(it, _)| it == name) || lost.contains(&name);
+    let off: Vec<_> = expected
+        .iter()
+        .filter(|(name, _)| !is_lost(name))
+        .filter(|(name, expected)| {
+            found[*name].abs_diff(**expected) > NS.max(**expected * PERMILLE / 1000)
+        })
+        .map(|(name, expected)| format!("{name}: {expected}, measured {}", found[name]))
+        .collect();
+    assert!(off.is_empty(), "{}", off.join("\n"));
+    for (name, _) in LOST {
+        assert!(found[*name] != expected[*name], "{name} comes back: take it off the list");
+    }
+    measured
+}
+
+#[test]
+fn measuring_the_simulated_h200_gives_back_its_profile() {
+    assert_comes_back(BuiltIn::H200, &[]);
+}
+
+#[test]
+fn measuring_an_invented_device_finds_what_was_invented() {
+    // With one engine nothing goes both ways, and how fast it would be cannot be seen.
+    let duplex = ["copies.host_to_device.duplex_permille", "copies.device_to_host.duplex_permille"];
+    let one = assert_comes_back(BuiltIn::OneEngine, &duplex);
+    assert_eq!(one.chip.copy_engines.value, 1);
+    let slow = assert_comes_back(BuiltIn::SlowLink, &[]);
+    assert!(slow.copies.host_to_device.pinned_bytes_per_us.value.abs_diff(3300) < 5);
+}
+
+#[test]
+fn a_profile_that_was_measured_is_a_device_to_run_on() {
+    measured(BuiltIn::H200);
+    let path = scratch().join("h200.toml");
+    let profile = path.to_str().expect("UTF-8");
+    let arguments = ["run", "three_lanes", "--solution", "--profile", profile];
+    let (code, object) = real().json(&arguments);
+    assert_eq!((code, object["verdict"].as_str()), (0, Some("passed")), "{object:#}");
+}
+
+#[test]
+fn a_simulated_device_has_no_spread_and_every_sample_can_be_kept() {
+    let raw = scratch().join("raw.json");
+    let output = scratch().join("kept.toml");
+    let arguments = [
+        "calibrate",
+        "--raw",
+        raw.to_str().expect("UTF-8"),
+        "--output",
+        output.to_str().expect("UTF-8"),
+        "--name",
+        "mine",
+    ];
+    let (code, object) = real().json(&arguments);
+    assert_eq!((code, object["name"].as_str()), (0, Some("mine")), "{object:#}");
+    assert_eq!(object["wide"], serde_json::json!([]));
+    assert_eq!(object["figures"]["host"]["launch_ns"]["value"], 2600);
+    let raw: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(raw).expect("raw figures")).expect("JSON");
+    let launch = &raw["figures"]["call_launch_busy_ns"];
+    assert_eq!(launch["median"], 2600);
+    assert_eq!(launch["samples"], serde_json::json!([2600]));
+    assert_eq!(raw["missing"], serde_json::json!({}));
+}
+
+#[test]
+fn a_profile_is_for_the_simulated_device() {
+    let mut command: Command = tree().checker(&["calibrate", "--profile", "h200"]);
+    assert_snapshot!(tree().snapshot(&mut command), @"
+    exit code: 2
+    ----- stderr -----
+    error: `--profile` is for `--device sim`
+    ");
+}

@@ -1,0 +1,42 @@
+//! Ordinary host memory that has been touched, by pages: the allocator would hand out what a former
+//! measurement left in the caches.
+
+use std::ptr;
+
+use crate::gpu::Outcome;
+
+/// So many bytes.
+pub(crate) struct Pages {
+    pointer: *mut u8,
+    bytes: usize,
+}
+
+impl Pages {
+    pub(crate) fn new(bytes: usize) -> Outcome<Self> {
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: the kernel chooses the address.
+        let pointer = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, -1, 0) };
+        if pointer == libc::MAP_FAILED {
+            return Err(format!("cannot map {bytes} bytes"));
+        }
+        let pages = Self { pointer: pointer.cast(), bytes };
+        // SAFETY: the mapping is that long and nothing else uses it.
+        unsafe { pages.pointer.write_bytes(1, bytes) };
+        Ok(pages)
+    }
+
+    /// The address of a block of `bytes` that starts at `offset`, or at the beginning if it would not
+    /// fit there.
+    pub(crate) fn block(&self, offset: usize, bytes: usize) -> *mut u8 {
+        let offset = if offset + bytes > self.bytes { 0 } else { offset };
+        self.pointer.wrapping_add(offset)
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `new`, and no copy from or to it is pending.
+        unsafe { libc::munmap(self.pointer.cast(), self.bytes) };
+    }
+}

@@ -1,0 +1,36 @@
+//! The measurements: one module for each section.
+
+mod calls;
+mod correctness;
+mod device;
+mod gaps;
+mod graphs;
+mod kernels;
+mod limits;
+mod memory;
+mod pageable;
+mod pinned;
+mod spans;
+
+use crate::gpu::{Gpu, Outcome};
+use crate::samples::Samples;
+
+type Section = fn(&Gpu, &mut Samples) -> Outcome<()>;
+
+/// The section of this name.
+pub(crate) fn find(name: &str) -> Option<Section> {
+    Some(match name {
+        "device" => device::measure,
+        "correctness" => correctness::measure,
+        "kernels" => kernels::measure,
+        "memory" => memory::measure,
+        "pinned" => pinned::measure,
+        "pageable" => pageable::measure,
+        "calls" => calls::measure,
+        "gaps" => gaps::measure,
+        "graphs" => graphs::measure,
+        "limits" => limits::measure,
+        "spans" => spans::measure,
+        _ => return None,
+    })
+}

@@ -1,0 +1,81 @@
+//! What lies between: from one operation to the next, and between host and device.
+
+use std::ptr;
+
+use crate::gpu::{Direction, Gpu, KIB, MIB, MS, Outcome, REPETITIONS, call, do_nothing, is_free};
+use crate::samples::Samples;
+
+const TRIES: usize = 101;
+/// A row is at most 900 calls of less than 5 µs.
+const GATE: u64 = 8 * MS;
+/// Lengths of two rows of operations; three calls to each at most, and below 1022 in all.
+const ROWS: [usize; 2] = [100, 300];
+
+type Issue<'a> = Box<dyn Fn() -> Outcome<()> + 'a>;
+
+pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
+    let [stream, _] = gpu.streams;
+    let pairs = [gpu.pair(MIB)?, gpu.pair(MIB)?];
+    let kernel = || gpu.nothing(stream);
+    let copy = |direction: Direction| {
+        let pair = &pairs[usize::from(direction == Direction::DeviceToHost)];
+        gpu.copy(direction, pair.host, pair.device, 4 * KIB, stream)
+    };
+    let up = || copy(Direction::HostToDevice);
+    let down = || copy(Direction::DeviceToHost);
+    let times = gpu.arm.repetitions(REPETITIONS);
+
+    let rows: [(&str, Issue<'_>); 6] = [
+        ("kernel", Box::new(kernel)),
+        ("h2d", Box::new(up)),
+        ("d2h", Box::new(down)),
+        ("h2d_kernel", Box::new(|| up().and_then(|()| kernel()))),
+        ("kernel_d2h", Box::new(|| kernel().and_then(|()| down()))),
+        ("h2d_kernel_d2h", Box::new(|| up().and_then(|()| kernel()).and_then(|()| down()))),
+    ];
+    for (name, issue) in &rows {
+        samples.take(format!("{name}_period_ns"), times, || gpu.period(GATE, ROWS, issue));
+    }
+    samples.take("host_function_period_ns", times, || {
+        gpu.period(GATE, [20, 60], || {
+            call!(cuLaunchHostFunc(stream, Some(do_nothing), ptr::null_mut()))
+        })
+    });
+
+    // From a call on an idle device to the moment when the host knows that its operation has ended: by
+    // waiting for it, and by asking over and over. Both take the same way; what waiting takes longer
+    // is the wake.
+    samples.take("query_ns", times, || {
+        gpu.idle()?;
+        gpu.spin(stream, MS)?;
+        let total = gpu.held(|| (0..100).try_for_each(|_| is_free(stream).map(drop)))?;
+        gpu.idle()?;
+        Ok(total / 100)
+    });
+    let query = u64::try_from(samples.median("query_ns")?).unwrap_or(0);
+    for (name, issue) in &rows[..3] {
+        // What an engine did before may count for the first operation of another.
+        issue()?;
+        gpu.idle()?;
+        samples.take(format!("{name}_to_synchronize_ns"), gpu.arm.repetitions(TRIES), || {
+            gpu.idle()?;
+            gpu.held(|| {
+                issue()?;
+                gpu.synchronize(stream)
+            })
+        });
+        // The end may fall anywhere between two queries: so does the first of them, in steps.
+        let mut step = 0;
+        samples.take(format!("{name}_to_query_ns"), TRIES, || {
+            gpu.idle()?;
+            step = (step + 1) % TRIES as u64;
+            gpu.held(|| {
+                issue()?;
+                gpu.arm.pause(query * step / TRIES as u64)?;
+                while !is_free(stream)? {}
+                Ok(())
+            })
+        });
+    }
+    Ok(())
+}

@@ -34,11 +34,13 @@
 //! | --- | --- |
 //! | `clock` | vector clocks |
 //! | `order` | what comes before what |
+//! | `graph` | what is wrong inside a graph |
 //! | `memory` | who used which bytes last |
 //! | `search` | going through a program, call by call |
 //! | `words` | what is said about a hazard |
 
 mod clock;
+mod graph;
 mod memory;
 mod order;
 mod search;
@@ -49,8 +51,10 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::program::{AccessKind, BlockId, Call, KernelId, Program, Range, Site, StreamId};
-use search::{Pair, Trust};
+use crate::program::{
+    AccessKind, BlockId, Call, GraphId, GraphNode, KernelId, Program, Range, Site, StreamId,
+};
+use search::{At, Pair, Trust};
 
 /// Two uses of the same memory that nothing orders.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -167,6 +171,14 @@ pub enum Kind {
 }
 
 impl Kind {
+    fn of(earlier: AccessKind, later: AccessKind) -> Self {
+        match (earlier, later) {
+            (AccessKind::Write, AccessKind::Read) => Self::ReadAfterWrite,
+            (AccessKind::Write, AccessKind::Write) => Self::WriteAfterWrite,
+            (AccessKind::Read, _) => Self::WriteAfterRead,
+        }
+    }
+
     fn code(self) -> Code {
         match self {
             Self::ReadAfterWrite => Code::ReadAfterWrite,
@@ -188,7 +200,8 @@ pub enum Severity {
     Warning,
 }
 
-/// A call, and where it was made.
+/// A call, and where it was made. An operation of a graph was asked for by the launch, at the line where
+/// it was captured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CallAt {
     /// Index into the program's steps.
@@ -275,11 +288,12 @@ pub fn find(program: &Program) -> Vec<Hazard> {
         return Vec::new();
     }
     let blocking = blocking_steps(program);
-    let left: Option<HashSet<(u32, u32)>> = (!blocking.is_empty()).then(|| {
+    let left: Option<HashSet<(At, At)>> = (!blocking.is_empty()).then(|| {
         let left = search::search(program, Trust::Blocking);
         left.iter().map(|pair| (pair.first, pair.second)).collect()
     });
-    let narrator = Narrator { program, kernels: kernels(program), blocking };
+    let narrator =
+        Narrator { program, kernels: kernels(program), graphs: graphs(program), blocking };
     let mut places: HashMap<_, usize> = HashMap::new();
     let mut hazards: Vec<Hazard> = Vec::new();
     for pair in &pairs {
@@ -320,17 +334,39 @@ fn kernels(program: &Program) -> BTreeMap<KernelId, &str> {
     named.collect()
 }
 
+fn graphs(program: &Program) -> BTreeMap<GraphId, &[GraphNode]> {
+    let made = program.steps.iter().filter_map(|step| match &step.call {
+        Call::GraphCreate { graph, nodes } => Some((*graph, nodes.as_slice())),
+        _ => None,
+    });
+    made.collect()
+}
+
 /// Makes hazards of pairs of steps.
 struct Narrator<'a> {
     program: &'a Program,
     kernels: BTreeMap<KernelId, &'a str>,
+    graphs: BTreeMap<GraphId, &'a [GraphNode]>,
     blocking: Vec<u32>,
 }
 
 impl Narrator<'_> {
     /// Where the step comes from; all that have no line count as one place.
-    fn place(&self, step: u32) -> Option<u32> {
-        self.program.steps[step as usize].site
+    fn place(&self, at: At) -> Option<u32> {
+        self.node(at).map_or(self.program.steps[at.step as usize].site, |node| node.site)
+    }
+
+    /// The node of a graph that is meant.
+    fn node(&self, at: At) -> Option<&GraphNode> {
+        let Call::GraphLaunch { graph, .. } = &self.program.steps[at.step as usize].call else {
+            return None;
+        };
+        let nodes = self.graphs.get(graph)?;
+        nodes.get((at.node as usize).checked_sub(1)?)
+    }
+
+    fn made(&self, at: At) -> &Call {
+        self.node(at).map_or(&self.program.steps[at.step as usize].call, |node| &node.call)
     }
 
     fn hazard(&self, pair: &Pair, code: Code) -> Hazard {
@@ -357,21 +393,22 @@ impl Narrator<'_> {
         };
         let next = self.blocking.partition_point(|&step| step <= before);
         let through = match code {
-            Code::UnspecifiedBlocking => self.blocking.get(next).map(|&step| self.call(step)),
+            Code::UnspecifiedBlocking => {
+                self.blocking.get(next).map(|&step| self.call(At { step, node: 0 }))
+            }
             _ => None,
         };
         let severity = code.severity();
         Hazard { code, kind, severity, first, second, overlap, missing, through, count: 1 }
     }
 
-    fn call(&self, step: u32) -> CallAt {
-        let made = &self.program.steps[step as usize];
-        let site = self.program.site(made).cloned();
-        CallAt { step, site, what: words::what(&made.call, &self.kernels) }
+    fn call(&self, at: At) -> CallAt {
+        let site = self.place(at).and_then(|site| self.program.sites.get(site as usize)).cloned();
+        CallAt { step: at.step, site, what: words::what(self.made(at), &self.kernels) }
     }
 
-    fn usage(&self, step: u32, block: BlockId) -> Usage {
-        match &self.program.steps[step as usize].call {
+    fn usage(&self, at: At, block: BlockId) -> Usage {
+        match self.made(at) {
             Call::AllocAsync { .. } => Usage::Allocate,
             Call::Free { .. } | Call::FreeAsync { .. } | Call::FreeHost { .. } => Usage::Free,
             call => {
@@ -386,8 +423,8 @@ impl Narrator<'_> {
         }
     }
 
-    fn access(&self, step: u32, usage: Usage, overlap: Range) -> AccessAt {
-        let call = &self.program.steps[step as usize].call;
+    fn access(&self, at: At, usage: Usage, overlap: Range) -> AccessAt {
+        let call = self.made(at);
         let mut range = overlap;
         let meets = |other: &Range| {
             other.block == overlap.block
@@ -403,7 +440,7 @@ impl Narrator<'_> {
                 range = used;
             }
         });
-        AccessAt { call: self.call(step), stream: stream(call), usage, range }
+        AccessAt { call: self.call(at), stream: stream(call), usage, range }
     }
 }
 

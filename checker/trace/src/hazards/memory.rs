@@ -12,6 +12,8 @@ use super::order::Epoch;
 pub(super) struct Mark {
     pub(super) epoch: Epoch,
     pub(super) step: u32,
+    /// Which node it is of the graph that the step launches, from 1; 0 if it is none.
+    pub(super) node: u32,
 }
 
 /// Where a block of memory comes from.
@@ -282,7 +284,7 @@ mod tests {
     fn uses(block: &mut Block, uses: impl Iterator<Item = (AccessKind, u64, u64)>) {
         for (step, (kind, offset, end)) in (1..).zip(uses) {
             let range = Range { block: BlockId(0), offset, bytes: end - offset };
-            let mark = Mark { epoch: Epoch { slot: 0, count: step }, step };
+            let mark = Mark { epoch: Epoch { slot: 0, count: step }, step, node: 0 };
             block.access(kind, range, mark, |_| true, |_| panic!("everything is in order"));
         }
     }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use crate::program::{EventId, StreamId, StreamKind};
+use crate::program::{EventId, GraphId, StreamId, StreamKind};
 
 use super::clock::Clock;
 
@@ -72,6 +72,8 @@ pub(super) struct Order {
     /// The slots of what threads themselves do to memory, for those that do.
     host_slots: BTreeMap<u32, u32>,
     events: HashMap<EventId, Rc<Clock>>,
+    /// The last launch of each graph.
+    launched: HashMap<GraphId, Clock>,
     legacy_actions: u64,
     /// What blocking streams did since the last action of the legacy default stream, which the next
     /// one comes after: that of `unheard` streams is still to be joined.
@@ -87,6 +89,7 @@ impl Order {
             hosts: BTreeMap::new(),
             host_slots: BTreeMap::new(),
             events: HashMap::new(),
+            launched: HashMap::new(),
             legacy_actions: 0,
             before_legacy: Clock::default(),
             unheard: Vec::new(),
@@ -219,6 +222,25 @@ impl Order {
         let count = clock.of(slot) + 1;
         clock.raise(slot, count);
         Epoch { slot, count }
+    }
+
+    /// A graph is launched: also after the launch before of the same executable copy, where it is known
+    /// which that is.
+    pub(super) fn launch(
+        &mut self,
+        thread: u32,
+        stream: StreamId,
+        graph: Option<GraphId>,
+    ) -> Epoch {
+        let epoch = self.operate(thread, stream);
+        let clock = &mut self.streams[epoch.slot as usize].clock;
+        if let Some(graph) = graph {
+            if let Some(last) = self.launched.get(&graph) {
+                clock.join(last);
+            }
+            self.launched.insert(graph, clock.clone());
+        }
+        epoch
     }
 
     /// An event is recorded: it stands for what the stream holds now, whatever it stood for before.

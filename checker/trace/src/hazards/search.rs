@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 
 use crate::program::{
-    Access, AccessKind, BlockId, Call, Direction, Extent, Launch, Mode, Place, Program, Range, Step,
+    Access, AccessKind, BlockId, Call, Direction, Extent, GraphId, Launch, Mode, Place, Program,
+    Range, Step, StreamId,
 };
 
 use super::Kind;
+use super::graph::{Graph, Inside};
 use super::memory::{Block, Conflict, Mark, Origin};
 use super::order::{Actor, Epoch, Order};
 
@@ -19,11 +21,24 @@ pub(super) enum Trust {
     Blocking,
 }
 
+/// A step, and which node of the graph that it launches, from 1; 0 for the step itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct At {
+    pub(super) step: u32,
+    pub(super) node: u32,
+}
+
+impl Mark {
+    fn at(&self) -> At {
+        At { step: self.step, node: self.node }
+    }
+}
+
 /// Two uses that nothing orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pair {
-    pub(super) first: u32,
-    pub(super) second: u32,
+    pub(super) first: At,
+    pub(super) second: At,
     pub(super) kind: Kind,
     pub(super) overlap: Range,
 }
@@ -66,6 +81,7 @@ pub(super) fn accesses(call: &Call, mut tell: impl FnMut(AccessKind, Range)) {
 /// All pairs, in the order of their second steps.
 pub(super) fn search(program: &Program, trust: Trust) -> Vec<Pair> {
     let mut search = Search {
+        graphs: HashMap::new(),
         trust,
         order: Order::new(),
         blocks: HashMap::new(),
@@ -82,8 +98,9 @@ pub(super) fn search(program: &Program, trust: Trust) -> Vec<Pair> {
     search.pairs
 }
 
-struct Search {
+struct Search<'a> {
     trust: Trust,
+    graphs: HashMap<GraphId, Graph<'a>>,
     order: Order,
     blocks: HashMap<BlockId, Block>,
     /// What the step at hand lacks an edge from.
@@ -105,8 +122,8 @@ struct Missing {
     overlap: Range,
 }
 
-impl Search {
-    fn step(&mut self, index: u32, step: &Step) {
+impl<'a> Search<'a> {
+    fn step(&mut self, index: u32, step: &'a Step) {
         let Step { call, thread, .. } = step;
         let thread = *thread;
         if self.trust == Trust::Blocking {
@@ -144,7 +161,7 @@ impl Search {
             Call::AllocHost { block, .. } => self.allocate(*block, Origin::PinnedHost),
             Call::AllocAsync { block, stream, .. } => {
                 let epoch = self.order.operate(thread, *stream);
-                self.allocate(*block, Origin::StreamOrdered(Mark { epoch, step: index }));
+                self.allocate(*block, Origin::StreamOrdered(Mark { epoch, step: index, node: 0 }));
             }
             Call::Free { block } | Call::FreeHost { block } => {
                 self.free(*block, index, Actor::Host(thread));
@@ -165,17 +182,27 @@ impl Search {
             }
             Call::HostFunction { stream, accesses } => {
                 let epoch = self.order.operate(thread, *stream);
-                let user =
-                    User { actor: Actor::Stream(epoch.slot), mark: Mark { epoch, step: index } };
+                let user = User {
+                    actor: Actor::Stream(epoch.slot),
+                    mark: Mark { epoch, step: index, node: 0 },
+                };
                 self.use_all(user, accesses, Extent::Part);
             }
             Call::HostAccess { accesses, extent } => {
                 let epoch = self.order.use_by_host(thread);
-                let user = User { actor: Actor::Host(thread), mark: Mark { epoch, step: index } };
+                let user =
+                    User { actor: Actor::Host(thread), mark: Mark { epoch, step: index, node: 0 } };
                 self.use_all(user, accesses, *extent);
             }
-            // What its nodes use is not looked at yet.
-            Call::GraphLaunch { stream, .. } => drop(self.order.operate(thread, *stream)),
+            Call::GraphCreate { graph, nodes } => {
+                drop(self.graphs.insert(*graph, Graph::new(nodes)))
+            }
+            Call::GraphInstantiate { graph } => {
+                if let Some(known) = self.graphs.get_mut(graph) {
+                    known.copies += 1;
+                }
+            }
+            Call::GraphLaunch { graph, stream } => self.launch(index, thread, *graph, *stream),
 
             Call::RegionEnd
             | Call::HostWork { .. }
@@ -187,8 +214,6 @@ impl Search {
             | Call::ChannelSend { .. }
             | Call::ChannelReceive { .. }
             | Call::ChannelClose { .. }
-            | Call::GraphCreate { .. }
-            | Call::GraphInstantiate { .. }
             | Call::EventCreate { .. }
             | Call::ModuleLoad
             | Call::ModuleUnload
@@ -229,8 +254,36 @@ impl Search {
         }
     }
 
+    /// All nodes of a graph come after what the stream holds and before what it gets later. Among
+    /// themselves its own edges count, which are looked at once.
+    fn launch(&mut self, index: u32, thread: u32, graph: GraphId, stream: StreamId) {
+        let Some(known) = self.graphs.get_mut(&graph) else {
+            self.order.operate(thread, stream);
+            return;
+        };
+        let epoch = self.order.launch(thread, stream, (known.copies == 1).then_some(graph));
+        let nodes = known.nodes;
+        let inside = std::mem::take(&mut known.inside);
+        for (node, at) in (1..).zip(nodes) {
+            let extent = match at.call {
+                Call::HostFunction { .. } => Extent::Part,
+                _ => Extent::Whole,
+            };
+            let mark = Mark { epoch, step: index, node };
+            let user = User { actor: Actor::Stream(epoch.slot), mark };
+            let mut uses = Vec::new();
+            accesses(&at.call, |kind, range| uses.push(Access { kind, range }));
+            self.use_all(user, &uses, extent);
+        }
+        for Inside { first, second, kind, overlap } in inside {
+            let at = |node| At { step: index, node };
+            self.pairs.push(Pair { first: at(first), second: at(second), kind, overlap });
+        }
+    }
+
     fn operation(&mut self, index: u32, call: &Call, epoch: Epoch) {
-        let user = User { actor: Actor::Stream(epoch.slot), mark: Mark { epoch, step: index } };
+        let user =
+            User { actor: Actor::Stream(epoch.slot), mark: Mark { epoch, step: index, node: 0 } };
         let mut uses = Vec::new();
         accesses(call, |kind, range| uses.push(Access { kind, range }));
         self.use_all(user, &uses, Extent::Whole);
@@ -243,7 +296,7 @@ impl Search {
                 self.access(access.kind, access.range, user, extent);
             }
         }
-        self.report(user.mark.step, user.actor);
+        self.report(user.mark.at(), user.actor);
     }
 
     fn access(&mut self, kind: AccessKind, range: Range, user: User, extent: Extent) {
@@ -252,9 +305,14 @@ impl Search {
         let block = blocks.entry(range.block).or_default();
         if let Some(freed) = block.freed {
             let kind = Kind::UseAfterFree;
-            let pair = Pair { first: freed, second: mark.step, kind, overlap: range };
-            let mut of_this_step = pairs.iter().rev().take_while(|last| last.second == mark.step);
-            if of_this_step.all(|last| last.first != freed) {
+            let pair = Pair {
+                first: At { step: freed, node: 0 },
+                second: mark.at(),
+                kind,
+                overlap: range,
+            };
+            let mut of_this_step = pairs.iter().rev().take_while(|last| last.second == mark.at());
+            if of_this_step.all(|last| last.first.step != freed) {
                 pairs.push(pair);
             }
             return;
@@ -268,11 +326,7 @@ impl Search {
         }
         let found = |conflict| {
             let Conflict { earlier, earlier_kind, overlap } = conflict;
-            let kind = match (earlier_kind, kind) {
-                (AccessKind::Write, AccessKind::Read) => Kind::ReadAfterWrite,
-                (AccessKind::Write, AccessKind::Write) => Kind::WriteAfterWrite,
-                (AccessKind::Read, _) => Kind::WriteAfterRead,
-            };
+            let kind = Kind::of(earlier_kind, kind);
             lack(missing, Missing { earlier, kind, overlap });
         };
         match extent {
@@ -287,7 +341,8 @@ impl Search {
         let overlap = Range { block: id, offset: 0, bytes: 0 };
         if let Some(freed) = block.freed {
             let kind = Kind::UseAfterFree;
-            pairs.push(Pair { first: freed, second: index, kind, overlap });
+            let at = |step| At { step, node: 0 };
+            pairs.push(Pair { first: at(freed), second: at(index), kind, overlap });
             return;
         }
         let knows = |epoch| order.knows(actor, epoch);
@@ -299,14 +354,14 @@ impl Search {
         block.free(id, index, knows, |Conflict { earlier, overlap, .. }| {
             lack(missing, Missing { earlier, kind: Kind::UseAfterFree, overlap });
         });
-        self.report(index, actor);
+        self.report(At { step: index, node: 0 }, actor);
     }
 
     /// Notes down what the step at hand lacks, and goes on as if it did not.
-    fn report(&mut self, index: u32, actor: Actor) {
-        self.missing.sort_by_key(|missing| missing.earlier.step);
+    fn report(&mut self, second: At, actor: Actor) {
+        self.missing.sort_by_key(|missing| missing.earlier.at());
         for Missing { earlier, kind, overlap } in self.missing.drain(..) {
-            self.pairs.push(Pair { first: earlier.step, second: index, kind, overlap });
+            self.pairs.push(Pair { first: earlier.at(), second, kind, overlap });
             self.order.suppose(actor, earlier.epoch);
         }
     }

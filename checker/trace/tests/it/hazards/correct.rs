@@ -108,6 +108,29 @@ const PROGRAMS: &[(&str, &str)] = &[
       wait c e; map c x",
     ),
     ("many parts, then all", "k a > x[0..16]; k b > x[16..32]; k c > x[32..48]; ctx; k d x > y"),
+    (
+        "a graph with a fork and a join",
+        "cap a; up a h x; rec e a; wait b e; k b x > y; k a x > z; rec f b; wait a f; \
+         k a y z > x; endcap; inst; go a; go a; ctx",
+    ),
+    ("a graph in its stream's order", "map a x; cap a; map a x; endcap; inst; go a; map a x"),
+    (
+        "a graph comes after an event",
+        "map b x; rec e b; cap a; map a x; endcap; inst; wait a e; go a",
+    ),
+    (
+        "an event comes after a graph",
+        "cap a; map a x; endcap; inst; go a; rec e a; wait b e; map b x",
+    ),
+    ("launches of one copy take turns", "cap a; map a x; endcap; inst; go a; go b"),
+    (
+        "branches that share nothing",
+        "cap a; rec e a; wait b e; map a x; map b y; rec f b; wait a f; endcap; inst; go a",
+    ),
+    (
+        "a graph's result after a synchronisation",
+        "cap a; down a x h; endcap; inst; go a; sync a; read h",
+    ),
     ("a result is read after a synchronisation", "down a x h; sync a; read h"),
     ("a result is read after an event", "down a x h; rec e a; down a x i; esync e; read h"),
     ("a result is read after a query", "down a x h; rec e a; eq? e; eq e; peek h"),

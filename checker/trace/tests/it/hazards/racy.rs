@@ -38,14 +38,27 @@ fn what_the_host_itself_does_to_pinned_memory_is_held_against_copies_in_flight()
 }
 
 #[test]
+fn what_is_inside_a_graph_counts() {
+    check(GRAPHS);
+}
+
+#[test]
 fn what_other_tools_are_known_to_miss_is_found() {
     check(MISSED_BY_OTHERS);
 }
 
 #[test]
 fn sixty_racy_programs_and_more_are_tried() {
-    let tables =
-        [CONFLICTS, EVENTS, HOST, DEFAULT_STREAM, LIFETIMES, HOST_ACCESSES, MISSED_BY_OTHERS];
+    let tables = [
+        CONFLICTS,
+        EVENTS,
+        HOST,
+        DEFAULT_STREAM,
+        LIFETIMES,
+        HOST_ACCESSES,
+        GRAPHS,
+        MISSED_BY_OTHERS,
+    ];
     let number: usize = tables.iter().map(|table| table.len()).sum();
     assert!(number >= 60, "{number}");
 }
@@ -69,6 +82,54 @@ fn check(rows: &[Row]) {
     }
     assert!(wrong.is_empty(), "\n{wrong}");
 }
+
+const GRAPHS: &[Row] = &[
+    (
+        "two branches write the same memory",
+        "cap a; up a h x; rec e a; wait b e; map b x; map a x; rec f b; wait a f; endcap; inst; go a",
+        &["H01 5>6"],
+    ),
+    (
+        "the join of two branches is missing",
+        "cap a; rec e a; wait b e; k a > x; k b > y; k a x y > z; rec f b; wait a f; endcap; inst; go a",
+        &["H01 5>6"],
+    ),
+    (
+        "a graph reads what another stream writes",
+        "cap a; map a x; endcap; inst; map b x; go a",
+        &["H01 5>2"],
+    ),
+    (
+        "another stream reads what a graph writes",
+        "cap a; map a x; endcap; inst; go a; map b x",
+        &["H01 2>6"],
+    ),
+    (
+        "two copies of a graph in two streams",
+        "cap a; map a x; endcap; inst; inst; go a; go b",
+        &["H01 2>2"],
+    ),
+    (
+        "two graphs in two streams",
+        "cap a; map a x; endcap; inst; go a; cap a; set a x; endcap; inst; go b",
+        &["H03 2>7"],
+    ),
+    (
+        "a graph's result is read too early",
+        "cap a; down a x h; endcap; inst; go a; peek h",
+        &["H01 2>6"],
+    ),
+    (
+        "memory of a graph is freed before its launch",
+        "cap a; map a x; endcap; inst; ctx; free x; go a",
+        &["H04 6>2"],
+    ),
+    (
+        "memory of a graph is freed in flight",
+        "newa a x; ctx; cap a; map a x; endcap; inst; go a; freea b x",
+        &["H04 4>8"],
+    ),
+];
 
 const HOST_ACCESSES: &[Row] = &[
     ("a source is written in flight", "up a h x; write h", &["H02 1>2"]),

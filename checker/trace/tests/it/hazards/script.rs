@@ -22,12 +22,13 @@
 //! | `read h`, `write h`, `peek h`, `poke h` | the host itself: reads or writes all of h, or some of it |
 //! | `new x`, `newa a x`, `newh h`, `free x`, `freea a x`, `freeh h` | memory |
 //! | `stream a`, `kill a` | streams |
+//! | `cap a`, `endcap`, `inst`, `go a` | capture in stream a from here on, up to here; instantiate; launch |
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use trace::program::{
-    Access, AccessKind, BlockId, Call, EventId, Extent, KernelId, Launch, Mode, Place, Program,
-    Range, Site, Step, StreamId, StreamKind, Timing,
+    Access, AccessKind, BlockId, Call, EventId, Extent, GraphId, GraphNode, KernelId, Launch, Mode,
+    Place, Program, Range, Site, Step, StreamId, StreamKind, Timing,
 };
 
 const BYTES: u64 = 64;
@@ -60,8 +61,45 @@ struct Writer {
     program: Option<Program>,
     streams: BTreeMap<String, StreamId>,
     blocks: BTreeMap<String, BlockId>,
+    capture: Option<Capture>,
+    made_graphs: u32,
     made_streams: u32,
     made_blocks: u32,
+}
+
+/// A capture that goes on: operations become nodes, events hand over.
+#[derive(Default)]
+struct Capture {
+    nodes: Vec<GraphNode>,
+    streams: BTreeMap<StreamId, BTreeSet<u32>>,
+    events: BTreeMap<EventId, BTreeSet<u32>>,
+}
+
+impl Capture {
+    fn take(&mut self, call: Call, site: Option<u32>) {
+        match call {
+            Call::EventRecord { event, stream } => {
+                let nodes = self.streams.entry(stream).or_default().clone();
+                self.events.insert(event, nodes);
+            }
+            Call::StreamWait { stream, event } => {
+                let nodes = self.events[&event].clone();
+                self.streams.entry(stream).or_default().extend(nodes);
+            }
+            call => {
+                let stream = match &call {
+                    Call::Copy { stream, .. }
+                    | Call::Memset { stream, .. }
+                    | Call::HostFunction { stream, .. } => *stream,
+                    Call::Launch(launch) => launch.stream,
+                    other => panic!("{other:?} cannot be captured"),
+                };
+                let node = self.nodes.len() as u32;
+                let after = self.streams.insert(stream, BTreeSet::from([node])).unwrap_or_default();
+                self.nodes.push(GraphNode { call, after: after.into_iter().collect(), site });
+            }
+        }
+    }
 }
 
 impl Writer {
@@ -132,10 +170,18 @@ impl Writer {
         if words[0].ends_with('?') {
             result = 600;
         }
-        let call = self.call(words[0].trim_end_matches('?'), &words[1..]);
         let program = self.program.get_or_insert_with(|| Program::new(1));
         program.sites.push(Site { file: "src/lib.rs".to_owned(), line, column: None });
         let site = program.sites.len() as u32 - 1;
+        if words[0] == "cap" {
+            self.capture = Some(Capture::default());
+            return;
+        }
+        let call = self.call(words[0].trim_end_matches('?'), &words[1..]);
+        if let Some(capture) = &mut self.capture {
+            capture.take(call, Some(site));
+            return;
+        }
         self.push(call, Some(site), thread, result);
     }
 
@@ -166,6 +212,16 @@ impl Writer {
             "begin" => Call::RegionBegin,
             "end" => Call::RegionEnd,
             "load" => Call::ModuleLoad,
+            "endcap" => {
+                let nodes = self.capture.take().expect("a capture").nodes;
+                self.made_graphs += 1;
+                Call::GraphCreate { graph: GraphId(self.made_graphs - 1), nodes }
+            }
+            "inst" => Call::GraphInstantiate { graph: GraphId(self.made_graphs - 1) },
+            "go" => Call::GraphLaunch {
+                graph: GraphId(self.made_graphs - 1),
+                stream: self.stream(of[0]),
+            },
             "fn" => {
                 let arrow = of.iter().position(|&word| word == ">").unwrap_or(of.len());
                 let writes = of.get(arrow + 1..).unwrap_or_default();

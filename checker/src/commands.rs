@@ -4,6 +4,7 @@ mod bundle;
 mod doctor;
 mod hint;
 mod list;
+mod measure;
 mod overview;
 mod probe;
 mod record;
@@ -26,6 +27,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Exit> {
         Some(Command::Undo { exercise }) => reset::undo(exercise.as_deref()),
         Some(Command::Doctor(look)) => doctor::doctor(look),
         Some(Command::Dev(Dev::Record { exercises })) => record::record(&exercises),
+        Some(Command::Dev(Dev::Measure(arguments))) => measure::measure(&arguments),
         Some(Command::Dev(Dev::Bundle { folder })) => bundle::bundle(&folder),
         Some(Command::ProbeGpu) => probe::gpu(),
         Some(Command::ProbeDriver { library }) => probe::library(&library),

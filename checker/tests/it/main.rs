@@ -14,12 +14,14 @@
 //! | `prebuilt` | programs that were built elsewhere |
 //! | `real` | the real exercises, in a copy of the workspace |
 //! | `authors` | the commands for authors |
+//! | `measured` | predicted against measured, and the files in which it is kept |
 
 mod authors;
 mod device_process;
 mod gates;
 mod gpu;
 mod learner;
+mod measured;
 mod prebuilt;
 mod processes;
 mod real;

@@ -27,11 +27,11 @@ use crate::exit::Exit;
 use crate::grade::gate::Demand;
 use crate::grade::{Finding, judge};
 use crate::host;
-use crate::shelf::{Shelf, short_name};
 use crate::measure::{self, Budget, Outcome, PASSES, Runnable};
 use crate::print::{self, Style};
 use crate::process::{self, Ending, Limits};
 use crate::report::Role;
+use crate::shelf::{Shelf, short_name};
 use crate::workspace::Workspace;
 
 /// Processes that each program is timed in, in turn with the others: [`PASSES`] passes each.

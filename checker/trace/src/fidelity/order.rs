@@ -51,13 +51,14 @@ impl Agreement {
 }
 
 impl Operations {
-    /// The operations of a timeline. Host functions are none: they run on the host.
+    /// The operations of a timeline's region, which the device begins idle: none before it sticks into it.
+    /// Host functions are no operations, since they run on the host.
     pub fn of(timeline: &Timeline) -> Self {
         let begin = timeline.extent().start_ns;
         let mut calls: BTreeMap<(SpanKind, u32), (u64, u64)> = BTreeMap::new();
-        for span in timeline.spans.iter().filter(|span| span.kind != SpanKind::HostFunction) {
-            let (start, end) =
-                (span.start_ns.saturating_sub(begin), span.end_ns.saturating_sub(begin));
+        let inside = timeline.spans.iter().filter(|span| span.start_ns >= begin);
+        for span in inside.filter(|span| span.kind != SpanKind::HostFunction) {
+            let (start, end) = (span.start_ns - begin, span.end_ns - begin);
             let entry = calls.entry((span.kind, span.step)).or_insert((start, end));
             *entry = (entry.0.min(start), entry.1.max(end));
         }

@@ -113,6 +113,7 @@ fn operations_are_told_by_engine_and_by_the_order_in_which_they_were_asked_for()
         (HostToDevice, 4, 150, 200),
         (Kernel, 2, 500, 600),
         (SpanKind::HostFunction, 5, 300, 310),
+        (SpanKind::Memset, 1, 10, 20), // before the region
     ]));
     assert_eq!(operations.0[&Kernel], [(400, 500), (200, 300)]);
     assert_eq!(operations.0[&HostToDevice], [(50, 120)]);

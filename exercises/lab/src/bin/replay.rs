@@ -167,7 +167,11 @@ impl<'a> Player<'a> {
 
     fn call(&mut self, index: usize, call: &Call) -> Result<()> {
         match call {
-            Call::RegionBegin | Call::RegionEnd | Call::Connections { .. } => Ok(()),
+            // The last is no call, and what the memory holds does not matter here.
+            Call::RegionBegin
+            | Call::RegionEnd
+            | Call::Connections { .. }
+            | Call::HostAccess { .. } => Ok(()),
             Call::HostWork { ns } => lab::host_work(Duration::from_nanos(*ns)),
             Call::StreamCreate { stream, kind, priority } => {
                 let flags = match kind {
@@ -240,7 +244,7 @@ impl<'a> Player<'a> {
                 Ok(())
             }
             Call::Launch(launch) => self.launch(launch),
-            Call::HostFunction { stream } => {
+            Call::HostFunction { stream, .. } => {
                 let stream = self.stream(*stream)?;
                 // SAFETY: the function takes nothing and calls nothing.
                 done(unsafe { sys::cuLaunchHostFunc(stream, Some(nothing), null_mut()) })

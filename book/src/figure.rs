@@ -163,17 +163,16 @@ fn origin(recorded: &Recorded) -> String {
     let Recorded { name, title, source, record } = recorded;
     let (title, name) = (escape(title), escape(name));
     let how = match (&record.timeline.origin, source) {
-        (Origin::Measured { device, driver, method }, Source::Measured(measured)) => {
-            let (major, minor) = (driver / 1000, driver % 1000 / 10);
+        (Origin::Measured { device, method, .. }, Source::Measured(measured)) => {
             let method = match method {
                 Method::Cupti => "CUPTI activity records",
                 Method::EventPairs => "pairs of events",
                 Method::Untraced => "no trace",
             };
             format!(
-                "measured on {} with driver {} (CUDA {major}.{minor}) on {}, by {method}: <code>{}</code>",
+                "measured on {} with {} on {}, by {method}: <code>{}</code>",
                 escape(device),
-                escape(&measured.driver),
+                escape(&measured.release),
                 escape(&measured.date),
                 escape(&measured.command)
             )

@@ -1,13 +1,15 @@
 //! The recorded runs under `figures`, and what follows from them.
 //!
 //! `figures/records.toml` says where each record comes from; the record itself is
-//! `figures/NAME.record.json`, as the driver wrote it. Numbers on a page are computed from records and
-//! never typed.
+//! `figures/NAME.record.json`, as the driver wrote it. What is kept of a GPU beside its records lies in
+//! `measured/GPU.json`. Numbers on a page are computed from these and never typed.
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`metric`] | the numbers that a page may name |
+//! | [`metric`] | the numbers of a record that a page may name |
+//! | [`kept`] | the numbers of a GPU that a page may name |
 
+pub mod kept;
 pub mod metric;
 
 use std::collections::BTreeMap;
@@ -18,7 +20,7 @@ use serde::Deserialize;
 use simulator::{Profile, Schedule, replay};
 use toml::Spanned;
 use trace::program::Call;
-use trace::{Program, Record};
+use trace::{Fidelity, Program, Record};
 
 use crate::page::line_at;
 use crate::problem::{Problem, Problems};
@@ -40,18 +42,18 @@ struct Entry {
     title: String,
     /// Arguments of `checker run` that give this record on the simulated device.
     run: Option<Vec<String>>,
-    measured: Option<Measured>,
+    /// The GPU, as its kept file is called. The record's name is then `EXERCISE.PROGRAM.GPU`.
+    measured: Option<String>,
     variant: Option<Variant>,
 }
 
 /// How a record on a real device came about, as far as the record does not say it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub struct Measured {
     /// The day, as `2026-11-21`.
     pub date: String,
-    /// The version of the driver package, as `580.159`.
-    pub driver: String,
+    /// Driver and CUDA version, in words.
+    pub release: String,
     /// What was typed.
     pub command: String,
 }
@@ -96,30 +98,34 @@ pub struct Recorded {
 
 /// All recorded runs.
 #[derive(Debug, Default)]
-pub struct Records(BTreeMap<String, Recorded>);
+pub struct Records {
+    runs: BTreeMap<String, Recorded>,
+    /// What is kept of each GPU.
+    kept: BTreeMap<String, Fidelity>,
+}
 
 impl Records {
     /// Reads the manifest and what it names; a book without one has no records.
     pub fn read(root: &Path) -> Result<Self> {
-        let mut records = Self::default();
+        let mut records = Self { kept: kept::read(root)?, ..Self::default() };
         for (entry, line) in entries(root)? {
             let name = entry.name.clone();
             let recorded = records.open(root, entry).map_err(|error| {
                 Problems(vec![Problem::new(root, &root.join(MANIFEST), line, format!("{error:#}"))])
             })?;
-            records.0.insert(name, recorded);
+            records.runs.insert(name, recorded);
         }
         Ok(records)
     }
 
     fn open(&self, root: &Path, entry: Entry) -> Result<Recorded> {
         let Entry { name, title, run, measured, variant } = entry;
-        if self.0.contains_key(&name) {
+        if self.runs.contains_key(&name) {
             bail!("there are two records `{name}`");
         }
         let source = match (run, measured, variant) {
             (Some(run), None, None) => Source::Run(run),
-            (None, Some(measured), None) => Source::Measured(measured),
+            (None, Some(gpu), None) => Source::Measured(self.visit(&name, &gpu)?),
             (None, None, Some(Variant { of, more_launches })) => {
                 Source::Variant { of, more_launches }
             }
@@ -147,22 +153,41 @@ impl Records {
         Ok(Recorded { name, title, source, record })
     }
 
+    /// When a measured record came about: at the last visit that has its program.
+    fn visit(&self, name: &str, gpu: &str) -> Result<Measured> {
+        let kept = self.kept.get(gpu).with_context(|| format!("nothing is kept of `{gpu}`"))?;
+        let program = name.strip_suffix(gpu).and_then(|name| name.strip_suffix('.'));
+        let (exercise, program) = program
+            .and_then(|name| name.split_once('.'))
+            .with_context(|| format!("`{name}` is not EXERCISE.PROGRAM.{gpu}"))?;
+        let (visit, _) = kept
+            .measured(exercise, program)
+            .last()
+            .with_context(|| format!("no visit to `{gpu}` has `{exercise}` `{program}`"))?;
+        let (date, command) = (visit.date.clone(), visit.command.clone());
+        Ok(Measured { date, release: visit.release(), command })
+    }
+
     /// The record of a name.
     pub fn get(&self, name: &str) -> Result<&Recorded, String> {
-        self.0.get(name).ok_or_else(|| format!("there is no record `{name}` in `{MANIFEST}`"))
+        self.runs.get(name).ok_or_else(|| format!("there is no record `{name}` in `{MANIFEST}`"))
     }
 
     /// All of them, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Recorded> {
-        self.0.values()
+        self.runs.values()
     }
 
-    /// The number that `RECORD METRIC` stands for, with its unit.
+    /// The number that `RECORD METRIC` stands for, with its unit; or `GPU PROGRAM METRIC`, or `GPU NAME`.
     pub fn value(&self, argument: &str) -> Result<String, String> {
         let Some((name, metric)) = argument.trim().split_once(' ') else {
             return Err(format!("`{argument}` is not a record and a metric"));
         };
-        metric::number(&self.get(name)?.record, metric.trim()).map(|number| number.to_string())
+        let number = match self.kept.get(name) {
+            Some(kept) => kept::number(kept, metric.trim()),
+            None => metric::number(&self.get(name)?.record, metric.trim()),
+        };
+        number.map(|number| number.to_string())
     }
 }
 

@@ -19,6 +19,8 @@ use crate::scratch::Scratch;
 pub(crate) struct Order<'a> {
     /// The program.
     pub(crate) executable: &'a Path,
+    /// The recorded program that it is to play; none where it is no player.
+    pub(crate) recorded: Option<&'a Path>,
     /// The folder that it is started in.
     pub(crate) folder: &'a Path,
     /// The driver library; none for the program's own default.
@@ -112,6 +114,7 @@ fn settings(command: &mut Command, order: &Order<'_>, record: &Path) {
         run::WARMUPS,
         run::TRIALS,
         run::MODE,
+        run::PROGRAM,
         run::DROP_WAIT,
         // Work queues decide what overlaps: the default is what everybody is graded with.
         "CUDA_DEVICE_MAX_CONNECTIONS",
@@ -122,6 +125,9 @@ fn settings(command: &mut Command, order: &Order<'_>, record: &Path) {
         command.env(run::DRIVER, driver);
     }
     command.env(run::RECORD, record).env(run::MODE, order.mode);
+    if let Some(recorded) = order.recorded {
+        command.env(run::PROGRAM, recorded);
+    }
     match order.device {
         Watched::Simulated { profile, schedule, machine } => {
             command.env(run::DEVICE, run::DEVICE_SIMULATED);

@@ -187,12 +187,33 @@ pub(crate) enum Dev {
         #[arg(value_name = "EX")]
         exercises: Vec<String>,
     },
+    /// Run every program on the simulated device and on the GPU, and keep what was predicted and measured
+    Measure(Measure),
     /// Build everything that a machine without Rust needs to run the exercises
     Bundle {
         /// A new folder
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Measure {
+    /// Which exercises; default: all
+    #[arg(value_name = "EX")]
+    pub(crate) exercises: Vec<String>,
+    /// Take programs that `checker dev bundle` built, instead of cargo
+    #[arg(long, value_name = "DIR")]
+    pub(crate) prebuilt: Option<PathBuf>,
+    /// Write all files to this folder, instead of into the book
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Whether to measure on a GPU; without one the predictions alone are made again
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
+    pub(crate) device: DeviceChoice,
+    /// Profile of the simulated device: `h200`, or a TOML file
+    #[arg(long, value_name = "P")]
+    pub(crate) profile: Option<String>,
 }
 
 const EXIT_CODES: &str = "\

@@ -5,6 +5,7 @@ mod calibrate;
 mod doctor;
 mod hint;
 mod list;
+mod measure;
 mod overview;
 mod probe;
 mod record;
@@ -28,6 +29,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Exit> {
         Some(Command::Doctor(look)) => doctor::doctor(look),
         Some(Command::Calibrate(arguments)) => calibrate::calibrate(&arguments),
         Some(Command::Dev(Dev::Record { exercises })) => record::record(&exercises),
+        Some(Command::Dev(Dev::Measure(arguments))) => measure::measure(&arguments),
         Some(Command::Dev(Dev::Bundle { folder })) => bundle::bundle(&folder),
         Some(Command::ProbeGpu) => probe::gpu(),
         Some(Command::ProbeDriver { library }) => probe::library(&library),

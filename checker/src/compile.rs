@@ -19,6 +19,11 @@ use crate::workspace::Workspace;
 /// The file name of the driver library, whichever way it was built.
 pub(crate) const DRIVER_FILE: &str = "libswim_driver.so";
 
+/// The lab's program that plays recorded programs.
+pub(crate) const PLAYER: &str = "replay";
+/// The lab's program that measures what the driver library costs.
+pub(crate) const OVERHEAD: &str = "overhead";
+
 /// How programs are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Optimisation {
@@ -139,6 +144,18 @@ impl Source {
             Self::Prebuilt(folder) => {
                 let name = format!("{}-solution", place.id);
                 folder.join(Optimisation::Dev.folder()).join(name).is_file()
+            }
+        }
+    }
+}
+
+impl Source {
+    /// Whether the lab's player is there: an older bundle has none.
+    pub(crate) fn has_player(&self) -> bool {
+        match self {
+            Self::Cargo(_) => true,
+            Self::Prebuilt(folder) => {
+                folder.join(Optimisation::Release.folder()).join(PLAYER).is_file()
             }
         }
     }

@@ -18,6 +18,8 @@
 //! | `device` | which device a run takes; whether there is a GPU |
 //! | `measure` | many runs on a GPU, and what they say together |
 //! | `calibrate` | from the samples of micro-benchmarks to a device profile |
+//! | `shelf` | the files in which predicted and measured numbers are kept |
+//! | `host` | when and where a measurement is made |
 //! | `grade` | gates, score, verdict: functions of what was seen |
 //! | `report` | the same report for a terminal and as JSON |
 //! | `print` | the only way to standard output and standard error |
@@ -37,6 +39,7 @@ mod exercise;
 mod exit;
 mod grade;
 mod hints;
+mod host;
 mod interrupt;
 mod kept;
 mod measure;
@@ -45,6 +48,7 @@ mod process;
 mod progress;
 mod report;
 mod scratch;
+mod shelf;
 mod workspace;
 
 use std::process::ExitCode;

@@ -1,9 +1,10 @@
 //! Many runs on a GPU, and what they say together.
 //!
-//! Programs run in turn, one process each, so that whatever slows the machine down slows them alike;
-//! each round gives one score, and the spread of the scores says how sure the grade is. What the
-//! task's work takes alone is measured by the baseline program in a mode of its own, and the timeline
-//! comes from one more run, since tracing costs time.
+//! Programs run in turn, so that whatever slows the machine down slows them alike; each process makes a
+//! few passes that count, since starting it takes longer than they do. Each round of passes gives one
+//! score, and the spread of the scores says how sure the grade is. What the task's work takes alone is
+//! measured by the baseline program in a mode of its own, and the timeline comes from one more run, since
+//! tracing costs time.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use trace::metrics::Bounds;
-use trace::{Record, run};
+use trace::run;
 
 use crate::attempt::{self, Attempt, Order, Watched};
 use crate::grade::gate::Demand;
@@ -26,8 +27,24 @@ pub(crate) struct Programs<'a> {
     pub(crate) student: &'a Path,
     /// The correct but slow one.
     pub(crate) baseline: &'a Path,
-    /// The solution, where this workspace has one.
-    pub(crate) reference: Option<&'a Path>,
+    /// What the student is compared with, where there is anything.
+    pub(crate) reference: Option<Runnable<'a>>,
+}
+
+/// A program that can be run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Runnable<'a> {
+    /// Its own executable, or that of the player.
+    pub(crate) executable: &'a Path,
+    /// What the player is to play: the record of a program that is not here itself.
+    pub(crate) recorded: Option<&'a Path>,
+}
+
+impl<'a> Runnable<'a> {
+    /// A program that is here.
+    pub(crate) fn program(executable: &'a Path) -> Self {
+        Self { executable, recorded: None }
+    }
 }
 
 /// What a measurement may use.
@@ -88,6 +105,9 @@ pub(crate) struct Measurement {
 /// Passes before the first that counts: the first loads modules, the second fills caches, the third
 /// finds the clocks up.
 const WARMUPS: u32 = 3;
+/// Passes of each process that count. Where memory lies is another matter in each process, so they must not
+/// all be of one.
+pub(crate) const PASSES: u32 = 3;
 /// Rounds that are always made. From six on an interval can hold the median with 95 %.
 const ROUNDS_AT_LEAST: usize = 7;
 /// Passes of each kind of calibration.
@@ -99,18 +119,21 @@ pub(crate) fn measure(programs: Programs<'_>, budget: &Budget) -> Result<Outcome
     let bounds = calibrate(programs.baseline, budget)?;
     let mut rounds = Vec::new();
     loop {
-        let attempt = timed(programs.student, budget)?;
-        let finding = judge(&attempt, budget.limit_s, Demand::Task { trials: 1 });
-        let student_ns = match (&finding, attempt.record()) {
-            (Finding::Clear, Some(record)) => makespan_ns(record)?,
-            _ => return Ok(Outcome::Stopped(finding, Box::new(attempt))),
+        let demand = Demand::Task { trials: PASSES as usize };
+        let student = match timed(Runnable::program(programs.student), demand, budget)? {
+            Outcome::Stopped(finding, attempt) => return Ok(Outcome::Stopped(finding, attempt)),
+            Outcome::Done(makespans) => makespans,
         };
-        let baseline_ns = trusted(programs.baseline, "baseline", budget)?;
-        let reference_ns = programs
+        let baseline = trusted(Runnable::program(programs.baseline), "baseline", budget)?;
+        let reference = programs
             .reference
-            .map(|reference| trusted(reference, "solution", budget))
+            .map(|reference| trusted(reference, "reference", budget))
             .transpose()?;
-        rounds.push(Round { student_ns, baseline_ns, reference_ns });
+        for (index, (&student_ns, &baseline_ns)) in student.iter().zip(&baseline).enumerate() {
+            let reference_ns =
+                reference.as_ref().and_then(|makespans| makespans.get(index)).copied();
+            rounds.push(Round { student_ns, baseline_ns, reference_ns });
+        }
         if rounds.len() < ROUNDS_AT_LEAST {
             continue;
         }
@@ -127,60 +150,72 @@ pub(crate) fn measure(programs: Programs<'_>, budget: &Budget) -> Result<Outcome
 pub(crate) fn time(executable: &Path, budget: &Budget) -> Result<Outcome<u64>> {
     let mut makespans = Vec::new();
     while makespans.len() < ROUNDS_AT_LEAST {
-        let attempt = timed(executable, budget)?;
-        let finding = judge(&attempt, budget.limit_s, Demand::Region);
-        match (&finding, attempt.record()) {
-            (Finding::Clear, Some(record)) => makespans.push(makespan_ns(record)?),
-            _ => return Ok(Outcome::Stopped(finding, Box::new(attempt))),
+        match timed(Runnable::program(executable), Demand::Region, budget)? {
+            Outcome::Stopped(finding, attempt) => return Ok(Outcome::Stopped(finding, attempt)),
+            Outcome::Done(more) => makespans.extend(more),
         }
     }
     let median = spread::median(&makespans).context("there are no runs")?;
     Ok(Outcome::Done(median))
 }
 
-/// One more run, for the timeline alone.
-pub(crate) fn diagnose(executable: &Path, budget: &Budget) -> Result<Attempt> {
+/// One more run, for the timeline, with so many passes; the timeline is that of the last.
+pub(crate) fn trace(program: Runnable<'_>, passes: u32, budget: &Budget) -> Result<Attempt> {
+    run_once(program, run::TRACE_CUPTI, passes, budget)
+}
+
+/// The makespans of the passes of one process.
+pub(crate) fn timed(
+    program: Runnable<'_>,
+    demand: Demand,
+    budget: &Budget,
+) -> Result<Outcome<Vec<u64>>> {
+    let attempt = run_once(program, run::TRACE_OFF, PASSES, budget)?;
+    match (judge(&attempt, budget.limit_s, demand), attempt.record()) {
+        (Finding::Clear, Some(record)) => {
+            Ok(Outcome::Done(record.trials.iter().map(|trial| trial.makespan_ns).collect()))
+        }
+        (finding, _) => Ok(Outcome::Stopped(finding, Box::new(attempt))),
+    }
+}
+
+fn run_once(
+    program: Runnable<'_>,
+    trace: &'static str,
+    trials: u32,
+    budget: &Budget,
+) -> Result<Attempt> {
     attempt::run(&Order {
-        executable,
+        executable: program.executable,
+        recorded: program.recorded,
         folder: &budget.folder,
         driver: budget.driver.as_deref(),
-        device: Watched::Gpu { trace: run::TRACE_CUPTI, warmups: WARMUPS, trials: 1 },
+        device: Watched::Gpu { trace, warmups: WARMUPS, trials },
         mode: run::MODE_SOLVE,
         limits: budget.limits,
     })
 }
 
-fn timed(executable: &Path, budget: &Budget) -> Result<Attempt> {
-    attempt::run(&Order {
-        executable,
-        folder: &budget.folder,
-        driver: budget.driver.as_deref(),
-        device: Watched::Gpu { trace: run::TRACE_OFF, warmups: WARMUPS, trials: 1 },
-        mode: run::MODE_SOLVE,
-        limits: budget.limits,
-    })
-}
-
-/// One run of a program that is ours: whatever goes wrong is not the student's.
-fn trusted(executable: &Path, whose: &str, budget: &Budget) -> Result<u64> {
-    let attempt = timed(executable, budget)?;
-    match (judge(&attempt, budget.limit_s, Demand::Task { trials: 1 }), attempt.record()) {
-        (Finding::Clear, Some(record)) => makespan_ns(record),
-        (Finding::Clear, None) => bail!("the {whose} left no record"),
-        (Finding::Failed { message, .. } | Finding::Trouble { message }, _) => {
+/// The same for a program that is ours: whatever goes wrong is not the student's.
+fn trusted(program: Runnable<'_>, whose: &str, budget: &Budget) -> Result<Vec<u64>> {
+    let demand = match program.recorded {
+        None => Demand::Task { trials: PASSES as usize },
+        Some(_) => Demand::Region, // a player moves no data that anyone could check
+    };
+    match timed(program, demand, budget)? {
+        Outcome::Done(makespans) => Ok(makespans),
+        Outcome::Stopped(Finding::Clear, _) => bail!("the {whose} left no record"),
+        Outcome::Stopped(Finding::Failed { message, .. } | Finding::Trouble { message }, _) => {
             bail!("the {whose} fails on this GPU: {message}")
         }
     }
 }
 
-fn makespan_ns(record: &Record) -> Result<u64> {
-    Ok(record.trials.last().context("the record holds no trial")?.makespan_ns)
-}
-
 /// What each engine's share of the task takes alone.
-fn calibrate(baseline: &Path, budget: &Budget) -> Result<Bounds> {
+pub(crate) fn calibrate(baseline: &Path, budget: &Budget) -> Result<Bounds> {
     let attempt = attempt::run(&Order {
         executable: baseline,
+        recorded: None,
         folder: &budget.folder,
         driver: budget.driver.as_deref(),
         device: Watched::Gpu { trace: run::TRACE_OFF, warmups: WARMUPS, trials: CALIBRATIONS },

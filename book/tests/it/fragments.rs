@@ -80,16 +80,26 @@ context = "One comes first."
 
 #[test]
 fn a_measured_record_says_on_what_when_and_how() {
-    let manifest = "[[record]]\nname = \"m\"\ntitle = \"m\"\n\
-                    measured = { date = \"2026-11-21\", driver = \"580.159\", command = \"run <it>\" }\n";
+    let manifest = "[[record]]\nname = \"ex.m.h200\"\ntitle = \"m\"\nmeasured = \"h200\"\n";
+    let kept = r#"{"version":1,"device":"NVIDIA H200","profile":"h200","programs":[{"exercise":"ex","program":"m",
+"makespan_ns":90,"bounds":{"serial_ns":200,"floor_ns":50},"ends":"program"}],"visits":[
+{"date":"2026-11-20","driver":"570","cuda":12080,"host":"","cores":1,"command":"old","programs":[
+{"exercise":"ex","program":"m","makespans_ns":[99]}]},
+{"date":"2026-11-21","driver":"580.159","cuda":13000,"host":"","cores":1,"command":"run <it>","programs":[
+{"exercise":"ex","program":"m","makespans_ns":[100,101]}]}],
+"noted":[{"name":"torch","ns":61200000,"source":"by hand"}]}"#;
     let record = r#"{"version":1,"program":{"version":1,"scale":1,"sites":[],"steps":[]},"timeline":{
 "version":1,"origin":{"measured":{"device":"NVIDIA H200","driver":13000,"method":"cupti"}},
 "spans":[{"step":0,"kind":"kernel","name":"k","stream":2,"start_ns":0,"end_ns":9}],"host":[]},"trials":[]}"#;
     let tiny = Tiny::new(
-        "# A\n\n```figure\nid = \"m\"\ncaption = \"Measured.\"\nrecords = [\"m\"]\n```\n",
+        "# A\n\n```figure\nid = \"m\"\ncaption = \"Measured.\"\nrecords = [\"ex.m.h200\"]\n```\n\n\
+         It took {{#value h200 ex.m makespan}} or {{#value h200 ex.m efficiency}}, and {{#value h200 torch}}.\n",
     );
-    let tiny = tiny.with("figures/records.toml", manifest).with("figures/m.record.json", record);
+    let tiny =
+        tiny.with("figures/records.toml", manifest).with("figures/ex.m.h200.record.json", record);
+    let tiny = tiny.with("measured/h200.json", kept);
     let page = tiny.page();
     let (_, origin) = page.split_once("<ul class=\"origins\">").expect("it says where it is from");
-    assert_snapshot!(origin.split_once("</ul>").expect("and ends").0.trim(), @r#"<li><b>m</b>: measured on NVIDIA H200 with driver 580.159 (CUDA 13.0) on 2026-11-21, by CUPTI activity records: <code>run &lt;it&gt;</code>. <a href="traces/m.json" download="">Trace for Perfetto</a></li>"#);
+    assert_snapshot!(origin.split_once("</ul>").expect("and ends").0.trim(), @r#"<li><b>m</b>: measured on NVIDIA H200 with driver 580.159 (CUDA 13.0) on 2026-11-21, by CUPTI activity records: <code>run &lt;it&gt;</code>. <a href="traces/ex.m.h200.json" download="">Trace for Perfetto</a></li>"#);
+    assert!(page.contains("It took 100\u{a0}ns or 0.67, and 61.20\u{a0}ms."), "{page}");
 }

@@ -51,6 +51,28 @@ fn the_blocking_program_does_things_in_the_order_that_its_quiz_says() {
 }
 
 #[test]
+fn no_chapter_types_a_time() {
+    let mut typed = Vec::new();
+    for entry in std::fs::read_dir(root().join("chapters")).expect("the chapters").flatten() {
+        let text = std::fs::read_to_string(entry.path()).expect("a chapter");
+        for (index, line) in text.lines().enumerate() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let is_number = |word: &str| word.parse::<f64>().is_ok();
+            let is_unit = |word: &str| {
+                ["ms", "µs", "ns"].iter().any(|unit| {
+                    word.strip_prefix(unit)
+                        .is_some_and(|rest| !rest.starts_with(char::is_alphabetic))
+                })
+            };
+            if words.windows(2).any(|pair| is_number(pair[0]) && is_unit(pair[1])) {
+                typed.push(format!("{}:{}: {line}", entry.path().display(), index + 1));
+            }
+        }
+    }
+    assert!(typed.is_empty(), "take them from a record or from `measured`: {typed:#?}");
+}
+
+#[test]
 fn the_script_is_at_most_40_kb_gzipped_and_names_no_other_origin() {
     let script = root().join("theme/swim.js");
     let text = std::fs::read_to_string(&script).expect("the script");

@@ -3,8 +3,10 @@
 //! ```text
 //! DIR/checker                    this program
 //! DIR/driver/libswim_driver.so   the driver library
-//! DIR/dev/NAME, DIR/release/NAME each program of each exercise and solution, and `calibrate`
+//! DIR/dev/NAME, DIR/release/NAME each program of each exercise and solution
+//! DIR/dev/replay, DIR/dev/overhead, DIR/dev/calibrate  the lab's own programs; the same in release
 //! DIR/exercises/NN_name/         exercise.toml and recorded/
+//! DIR/book/measured, figures     what is kept of GPUs, for `checker dev measure` to add to
 //! ```
 
 use std::path::Path;
@@ -13,8 +15,8 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::calibrate;
-use crate::commands::run::target;
-use crate::compile::{Built, Optimisation, Source, Target};
+use crate::commands::run::{player, target};
+use crate::compile::{Built, OVERHEAD, Optimisation, Source, Target};
 use crate::exercise::{self, Exercise};
 use crate::exit::{Exit, Usage};
 use crate::print::{self, Style};
@@ -39,6 +41,8 @@ pub(super) fn bundle(folder: &Path) -> Result<Exit> {
         targets.extend(all_targets(exercise, &source)?);
     }
     targets.push(calibrate::program());
+    targets.push(player());
+    targets.push(Target { name: OVERHEAD.to_owned(), ..player() });
     let mut driver = None;
     for optimisation in [Optimisation::Dev, Optimisation::Release] {
         let built = source.build(&targets, optimisation, workspace.root(), Style::of_stderr())?;
@@ -72,6 +76,7 @@ pub(super) fn bundle(folder: &Path) -> Result<Exit> {
             }
         }
     }
+    kept(&workspace, folder)?;
     let mib = size(folder)? as f64 / f64::from(1 << 20);
     print::out(&format!(
         "{}: {} programs, built twice, {mib:.1} MiB\n",
@@ -79,6 +84,28 @@ pub(super) fn bundle(folder: &Path) -> Result<Exit> {
         targets.len()
     ));
     Ok(Exit::Passed)
+}
+
+/// Copies what is kept of GPUs, and the records of them that the book shows.
+fn kept(workspace: &Workspace, folder: &Path) -> Result<()> {
+    let measured = workspace.root().join("book/measured");
+    let names = |folder: &Path| -> Vec<String> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    };
+    let mut files: Vec<String> = Vec::new();
+    let figures = names(&workspace.root().join("book/figures"));
+    for name in names(&measured) {
+        let Some(gpu) = name.strip_suffix(".json") else { continue };
+        let ending = format!(".{gpu}.record.json");
+        let shown = figures.iter().filter(|name| name.ends_with(&ending));
+        files.extend(shown.map(|name| format!("book/figures/{name}")));
+        files.push(format!("book/measured/{name}"));
+    }
+    for file in files {
+        copy(&workspace.root().join(&file), &folder.join(&file))?;
+    }
+    Ok(())
 }
 
 fn all_targets(exercise: &Exercise, source: &Source) -> Result<Vec<Target>> {

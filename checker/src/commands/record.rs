@@ -57,6 +57,7 @@ fn program(workspace: &Workspace, exercise: &Exercise, role: &Role) -> Result<Pr
     let limit_s = exercise.manifest.time_limit_s;
     let attempt = attempt::run(&Order {
         executable: build.executable(&targets[0].name)?,
+        recorded: None,
         folder: &exercise.place.folder,
         driver: build.driver.as_deref(),
         device: Watched::Simulated { profile: None, schedule: None, machine: Machine::InProcess },

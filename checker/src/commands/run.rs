@@ -9,13 +9,13 @@ use trace::{Metrics, Program, Timeline, draw, hazards};
 
 use crate::attempt::{self, Attempt, Order, Watched};
 use crate::cli;
-use crate::compile::{Build, Built, Optimisation, Refusal, Source, Target, TargetKind};
+use crate::compile::{Build, Built, Optimisation, PLAYER, Refusal, Source, Target, TargetKind};
 use crate::device::{self, Device, Simulated};
 use crate::exercise::{self, Exercise, Place};
 use crate::exit::{self, Exit, Usage};
 use crate::grade::gate::Demand;
 use crate::grade::{Finding, Gate, Standard, Verdict, judge, score};
-use crate::measure::{self, Budget, Measurement, Outcome, Programs};
+use crate::measure::{self, Budget, Measurement, Outcome, Programs, Runnable};
 use crate::print::{self, Style};
 use crate::process::Limits;
 use crate::progress;
@@ -155,6 +155,7 @@ impl Run<'_> {
         let Some(build) = self.build(task, &[target], Optimisation::Dev)? else { return Ok(()) };
         let attempt = attempt::run(&Order {
             executable: build.executable(&name)?,
+            recorded: None,
             folder: &task.exercise.place.folder,
             driver: build.driver.as_deref(),
             device: Watched::Simulated {
@@ -217,18 +218,20 @@ impl Run<'_> {
         let exercise = &task.exercise;
         let own = target(exercise, &task.role)?;
         let demand = task.role.demand();
-        let has_reference = demand != Demand::Region && task.source.has_solution(&exercise.place);
-        let reference = target(exercise, &Role::Solution)?;
         let baseline = target(exercise, &Role::Baseline)?;
+        let reference = match demand {
+            Demand::Region => None,
+            Demand::Task { .. } => Reference::of(task)?,
+        };
 
         let mut timed = vec![own.clone()];
         if demand != Demand::Region {
             timed.push(baseline.clone());
         }
         let mut drawn = vec![own.clone()];
-        if has_reference {
-            timed.push(reference.clone());
-            drawn.push(reference.clone());
+        if let Some(reference) = &reference {
+            timed.push(reference.target.clone());
+            drawn.push(reference.target.clone());
         }
         let Some(build) = self.build(task, &timed, Optimisation::Release)? else { return Ok(()) };
         let budget = |build: &Build| Budget {
@@ -254,7 +257,7 @@ impl Run<'_> {
             let programs = Programs {
                 student,
                 baseline: build.executable(&baseline.name)?,
-                reference: has_reference.then(|| build.executable(&reference.name)).transpose()?,
+                reference: reference.as_ref().map(|it| it.runnable(&build)).transpose()?,
             };
             match measure::measure(programs, &timing)? {
                 Outcome::Stopped(finding, attempt) => {
@@ -262,13 +265,19 @@ impl Run<'_> {
                     self.settle(task, finding);
                     return Ok(());
                 }
-                Outcome::Done(measurement) => self.measured(task, &measurement),
+                Outcome::Done(measurement) => {
+                    self.measured(task, &measurement, reference.is_some());
+                    if reference.as_ref().is_some_and(|it| it.recorded.is_some()) {
+                        self.report.notes.push(PLAYED.to_owned());
+                    }
+                }
             }
         }
 
         let Some(build) = self.build(task, &drawn, Optimisation::Dev)? else { return Ok(()) };
         let tracing = budget(&build);
-        let attempt = measure::diagnose(build.executable(&own.name)?, &tracing)?;
+        let own = Runnable::program(build.executable(&own.name)?);
+        let attempt = measure::trace(own, 1, &tracing)?;
         self.observe(task, &attempt)?;
         if attempt.record().is_none() {
             let why = match judge(&attempt, task.limit_s, demand) {
@@ -277,8 +286,11 @@ impl Run<'_> {
             };
             self.report.notes.push(format!("there is no timeline: in a traced run, {why}"));
         }
-        if has_reference && !self.exhibit.charts.is_empty() && task.role != Role::Solution {
-            let attempt = measure::diagnose(build.executable(&reference.name)?, &tracing)?;
+        if let Some(reference) = &reference
+            && !self.exhibit.charts.is_empty()
+            && task.role != Role::Solution
+        {
+            let attempt = measure::trace(reference.runnable(&build)?, 1, &tracing)?;
             if let Ok(Some(record)) = attempt.record {
                 self.exhibit.charts.push(Chart {
                     title: "the reference".to_owned(),
@@ -291,7 +303,7 @@ impl Run<'_> {
     }
 
     /// Takes over what the rounds on a GPU say.
-    fn measured(&mut self, task: &Task, measurement: &Measurement) {
+    fn measured(&mut self, task: &Task, measurement: &Measurement, has_reference: bool) {
         let Measurement { bounds, summary, rounds } = *measurement;
         self.report.bounds = Some(bounds);
         self.report.makespan_ns = Some(summary.makespan_ns);
@@ -320,11 +332,9 @@ impl Run<'_> {
             }
             None => {
                 self.report.verdict = Some(Verdict::Inconclusive);
-                self.report.message = match summary.standard {
-                    None if task.source.has_solution(&task.exercise.place) => {
-                        format!("{NO_STANDARD} on this GPU")
-                    }
-                    _ => NO_SOLUTION.to_owned(),
+                self.report.message = match has_reference {
+                    true => format!("{NO_STANDARD} on this GPU"),
+                    false => NO_REFERENCE.to_owned(),
                 };
             }
         }
@@ -446,6 +456,35 @@ impl Role {
     }
 }
 
+/// What a student is measured beside: the solution, or its record, which a program of the lab's plays.
+struct Reference {
+    target: Target,
+    recorded: Option<PathBuf>,
+}
+
+impl Reference {
+    fn of(task: &Task) -> Result<Option<Self>> {
+        let place = &task.exercise.place;
+        if task.source.has_solution(place) {
+            let target = target(&task.exercise, &Role::Solution)?;
+            return Ok(Some(Self { target, recorded: None }));
+        }
+        let recorded = place.folder.join(REFERENCE);
+        let found = recorded.is_file() && task.source.has_player();
+        Ok(found.then(|| Self { target: player(), recorded: Some(recorded) }))
+    }
+
+    fn runnable<'a>(&'a self, build: &'a Build) -> Result<Runnable<'a>> {
+        let executable = build.executable(&self.target.name)?;
+        Ok(Runnable { executable, recorded: self.recorded.as_deref() })
+    }
+}
+
+/// The program that plays recorded programs.
+pub(super) fn player() -> Target {
+    Target { package: "lab".to_owned(), kind: TargetKind::Bin, name: PLAYER.to_owned() }
+}
+
 /// The target of one of an exercise's programs.
 pub(super) fn target(exercise: &Exercise, role: &Role) -> Result<Target> {
     let id = &exercise.place.id;
@@ -482,7 +521,9 @@ const NO_BOUNDS: &str = "the record does not say what the task's work takes alon
 
 const NO_STANDARD: &str = "the reference is no better than the baseline";
 
-const NO_SOLUTION: &str = "there is no solution here to measure beside your file, so there is no \
-                           score\n\nhint: `--device sim` grades without one";
+const NO_REFERENCE: &str = "there is neither a solution here to measure beside your file nor a record \
+                            of one, so there is no score\n\nhint: `--device sim` grades without one";
+
+const PLAYED: &str = "there is no solution here, so the reference was played from its record";
 
 const NOT_GRADED: &str = "a program of the puzzle: drawn, not graded";

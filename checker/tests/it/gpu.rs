@@ -54,7 +54,7 @@ fn library() -> &'static PathBuf {
     })
 }
 
-fn with_gpu(arguments: &[&str], behaviour: &str) -> Command {
+pub(crate) fn with_gpu(arguments: &[&str], behaviour: &str) -> Command {
     let mut command = tree().checker(arguments);
     command.env("LD_LIBRARY_PATH", library()).env("STAND_IN", behaviour);
     command
@@ -122,8 +122,14 @@ fn measurements_that_spread_too_far_are_inconclusive_and_no_fail() {
 }
 
 #[test]
-fn without_a_solution_a_gpu_measures_and_does_not_grade() {
-    // Nor is there a baseline, without which nothing can be measured at all.
+fn without_a_solution_its_record_is_played_on_the_gpu() {
+    let (code, object) = crate::tree::json(&mut with_gpu(&["run", "unsolved", "--json"], "works"));
+    assert_eq!((code, object["score"].as_f64()), (0, Some(100.0)), "{object:#}");
+    assert!(object["notes"].to_string().contains("played from its record"), "{object:#}");
+}
+
+#[test]
+fn without_a_baseline_a_gpu_cannot_measure() {
     let mut command = with_gpu(&["run", "sluggish", "--json"], "works");
     let (code, object) = crate::tree::json(&mut command);
     assert_eq!((code, object["verdict"].as_str()), (4, Some("error")), "{object:#}");

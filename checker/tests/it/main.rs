@@ -14,6 +14,7 @@
 //! | `prebuilt` | programs that were built elsewhere |
 //! | `real` | the real exercises, in a copy of the workspace |
 //! | `authors` | the commands for authors |
+//! | `measured` | predicted against measured, and the files in which it is kept |
 
 mod authors;
 mod calibrate;
@@ -21,6 +22,7 @@ mod device_process;
 mod gates;
 mod gpu;
 mod learner;
+mod measured;
 mod prebuilt;
 mod processes;
 mod real;

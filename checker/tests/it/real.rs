@@ -29,6 +29,11 @@ pub(crate) fn real() -> Real {
     Real { tree, _turn: turn }
 }
 
+/// Runs the checker in the copy to its end, while no other test does.
+pub(crate) fn output(arguments: &[&str]) -> std::process::Output {
+    real().checker(arguments).output().expect("the checker starts")
+}
+
 /// Copies what a workspace is made of; a file that is as it should be is left alone, for cargo's sake,
 /// and one that is no longer there goes.
 fn copy(from: &Path, to: &Path) {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
+use trace::fidelity::{CallCost, Overhead};
 use trace::metrics::Bounds;
 use trace::program::{
     Access, AccessKind, BlockId, Call, KernelId, Launch, Mode, Place, Range, Site, Step, StreamId,
@@ -51,6 +52,7 @@ const EXERCISES: &[(&str, &str)] = &[
     ("27_undermined", "pub fn solve() { foundation::nothing() }"),
     ("28_racy", RACY),
     ("29_leaning", "pub fn solve() { lab::hand_over(\"leaning\") }"),
+    ("30_unsolved", "pub fn solve() { lab::hand_over(\"swift\") }"),
 ];
 
 /// Its record says that lines 4 and 5 copy and map.
@@ -140,10 +142,33 @@ pub fn hand_over(record: &str) {
         }
         record => record.to_owned(),
     };
-    let from = format!("{}/{name}.json", env!("RECORDS"));
+    let passes = std::env::var("SWIM_TRIALS").unwrap_or_default();
+    let several = format!("{}/{name}.{passes}.json", env!("RECORDS"));
+    let one = format!("{}/{name}.json", env!("RECORDS"));
+    let from = if std::path::Path::new(&several).exists() { several } else { one };
     std::fs::copy(from, std::env::var_os("SWIM_RECORD").unwrap()).unwrap();
 }
 "#;
+
+/// Plays any program as fast as the solution.
+const REPLAY: &str = r#"
+fn main() {
+    let program = std::env::var("SWIM_PROGRAM").unwrap();
+    assert!(program.ends_with("30_unsolved/recorded/reference.json"), "{program}");
+    lab::hand_over("swift")
+}
+"#;
+
+/// Says what it would have measured.
+const OVERHEAD: &str = r#"
+fn main() {
+    assert_eq!(std::env::args().nth(1).as_deref(), Some("--json"));
+    println!("{}", std::fs::read_to_string(concat!(env!("RECORDS"), "/overhead.json")).unwrap());
+}
+"#;
+
+/// An exercise that has a baseline, and of whose solution there is only the record.
+const UNSOLVED: &str = "30_unsolved";
 
 /// The exercise that has a solution, a baseline and programs of a puzzle.
 const COMPLETE: &[&str] = &["01_swift", "20_noisy"];
@@ -275,12 +300,14 @@ impl Tree {
             if id == "undermined" {
                 self.package(&exercise, id, "foundation", "../foundation");
             }
-            if is_complete {
-                let hands_over = |record| format!("fn main() {{ lab::hand_over(\"{record}\") }}");
+            let hands_over = |record| format!("fn main() {{ lab::hand_over(\"{record}\") }}");
+            if is_complete || *folder == UNSOLVED {
                 self.file(
                     &format!("{exercise}/examples/{id}_baseline.rs"),
                     &hands_over("sluggish"),
                 );
+            }
+            if is_complete {
                 self.file(&format!("{exercise}/examples/{id}_drawn.rs"), &hands_over("unchecked"));
                 let solution = format!("solutions/{folder}");
                 self.package(&solution, &format!("{id}-solution"), "lab", "../../exercises/lab");
@@ -295,6 +322,8 @@ impl Tree {
         self.file("exercises/foundation/src/lib.rs", "pub fn nothing() -> u32 {}");
         self.file("exercises/lab/Cargo.toml", "[package]\nname = \"lab\"\nedition = \"2024\"\n");
         self.file("exercises/lab/src/lib.rs", LAB);
+        self.file("exercises/lab/src/bin/replay.rs", REPLAY);
+        self.file("exercises/lab/src/bin/overhead.rs", OVERHEAD);
         self.file(
             "exercises/lab/build.rs",
             &format!(
@@ -314,12 +343,29 @@ impl Tree {
     }
 
     fn records(&self) {
-        self.json_file("records/swift.json", &record_of(trial(1_050_000)));
-        self.json_file("records/sluggish.json", &record_of(trial(3_000_000)));
+        // Of one pass, and of as many as a process makes on a GPU.
+        let passes = |name: &str, of: &dyn Fn(u64) -> Trial| {
+            self.json_file(&format!("records/{name}.json"), &record_of(of(0)));
+            let mut record = record_of(of(0));
+            record.trials = (0..3).map(of).collect();
+            self.json_file(&format!("records/{name}.3.json"), &record);
+        };
+        passes("swift", &|_| trial(1_050_000));
+        passes("sluggish", &|_| trial(3_000_000));
         for n in 0..5 {
-            let noisy = record_of(trial(1_200_000 + 300_000 * n));
-            self.json_file(&format!("records/noisy_{n}.json"), &noisy);
+            let noisy = |pass| trial(1_200_000 + 300_000 * ((n + pass) % 5));
+            passes(&format!("noisy_{n}"), &noisy);
         }
+        let call = "launch".to_owned();
+        let (direct_ns, through_ns, mean_added_ns) = (2600.0, 2700.0, 120.0);
+        let cost = CallCost { call, direct_ns, through_ns, mean_added_ns, blocks: 300 };
+        let overhead = Overhead {
+            calls: vec![cost],
+            untraced_ns: vec![1_000_000],
+            traced_ns: vec![1_010_000],
+            shortest_ns: 75_000,
+        };
+        self.json_file("records/overhead.json", &overhead);
         let wrong = Outputs::Wrong {
             block: 1,
             element: 77,

@@ -13,6 +13,7 @@
 //! | [`run`] | how a run is asked for: environment variables |
 //! | [`version`] | refusing a JSON form of another version |
 //! | [`lab`] | what the lab asks of the driver beside the driver API |
+//! | [`fidelity`] | predicted against measured, as it is kept of one GPU |
 //! | [`metrics`] | busy time, hidden fraction, exposed copy, idle, overlap efficiency |
 //! | [`hazards`] | uses of the same memory that nothing orders |
 //! | [`draw`] | one layout, drawn as SVG or for a terminal |
@@ -21,6 +22,7 @@
 //! keeps them equal to these types.
 
 pub mod draw;
+pub mod fidelity;
 pub mod hazards;
 pub mod lab;
 pub mod metrics;
@@ -33,6 +35,7 @@ pub mod version;
 #[cfg(test)]
 mod schema;
 
+pub use fidelity::Fidelity;
 pub use hazards::Hazard;
 pub use metrics::Metrics;
 pub use program::Program;

@@ -34,6 +34,9 @@ pub const SCHEDULE: &str = "SWIM_SCHEDULE";
 /// events that have been recorded. Default: none is left out.
 pub const DROP_WAIT: &str = "SWIM_DROP_WAIT";
 
+/// Path of a recorded [`Program`](crate::Program), for the lab's program that plays one.
+pub const PROGRAM: &str = "SWIM_PROGRAM";
+
 /// Seed of the workload's inputs. Default: a public constant.
 pub const SEED: &str = "SWIM_SEED";
 

@@ -42,9 +42,15 @@ fn the_schema_of_records_is_that_of_the_type() {
 }
 
 #[test]
+fn the_schema_of_what_is_kept_of_a_gpu_is_that_of_the_type() {
+    compare("fidelity.v1.json", &schemars::schema_for!(crate::Fidelity));
+}
+
+#[test]
 fn the_files_are_named_after_the_versions() {
-    let versions = [crate::program::VERSION, crate::timeline::VERSION, crate::record::VERSION];
-    assert_eq!(versions, [1, 1, 1], "rename the schemas and their tests with the version");
+    use crate::{fidelity, program, record, timeline};
+    let versions = [program::VERSION, timeline::VERSION, record::VERSION, fidelity::VERSION];
+    assert_eq!(versions, [1, 1, 1, 1], "rename the schemas and their tests with the version");
 }
 
 #[test]

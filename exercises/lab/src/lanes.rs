@@ -67,9 +67,9 @@ impl<'a> Plan<'a> {
             Pool { lanes, blocks: Blocks { resident: vec![], upload: vec![], download: vec![] } };
         for _ in 0..BLOCKS {
             pool.blocks.resident.push(Resident { device: device()?, map: lanes.map.clone() });
-            let host = HostBlock::new(context, upload, elements)?;
+            let host = lanes.lab.host_block(upload, elements)?;
             pool.blocks.upload.push(Transfer { host, device: device()? });
-            let host = HostBlock::new(context, download, elements)?;
+            let host = lanes.lab.host_block(download, elements)?;
             pool.blocks.download.push(Transfer { host, device: device()? });
         }
         Ok(pool)

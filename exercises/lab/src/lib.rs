@@ -78,6 +78,8 @@ pub struct Lab {
     scale: u32,
     seed: u64,
     pass: Pass,
+    /// None on the simulated device, where each pass allocates what it needs, and is seen to.
+    reserve: Option<memory::Reserve>,
 }
 
 impl Lab {
@@ -99,7 +101,12 @@ impl Lab {
             Device::Gpu => 1,
         };
         driver::ask(&trace::lab::Request::Ready)?;
-        Ok(Self { context, speeds, scale, seed: exercise::seed(), pass: Pass::Counts })
+        let reserve = match speeds.device {
+            Device::Simulated => None,
+            Device::Gpu => Some(memory::Reserve::default()),
+        };
+        let seed = exercise::seed();
+        Ok(Self { context, speeds, scale, seed, pass: Pass::Counts, reserve })
     }
 
     /// The context of the device.
@@ -110,6 +117,14 @@ impl Lab {
     /// How many elements there are in memory for this many nominal ones.
     pub fn elements(&self, nominal: usize) -> usize {
         nominal / self.scale as usize
+    }
+
+    /// A block of host memory for a task, whose every word is written before it is read.
+    pub(crate) fn host_block(&self, memory: HostMemory, elements: usize) -> Result<HostBlock> {
+        match &self.reserve {
+            Some(reserve) => reserve.block(&self.context, memory, elements),
+            None => HostBlock::new(&self.context, memory, elements),
+        }
     }
 
     /// Runs `body` as a measured region: the device is idle when it begins, and the clock stops when

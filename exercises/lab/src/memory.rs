@@ -1,6 +1,7 @@
 //! Host memory, pinned or pageable.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaContext, CudaStream, HostSlice, PinnedHostSlice, SyncOnDrop};
 
@@ -18,7 +19,11 @@ pub enum HostMemory {
 
 /// A block of 32-bit words in host memory. Copies take it as they take a `Vec` or cudarc's
 /// `PinnedHostSlice`, which is what it is.
-pub struct HostBlock(Kind);
+pub struct HostBlock {
+    kind: Kind,
+    /// Where pinned memory goes that is no longer needed; none where it is freed.
+    reserve: Option<Reserve>,
+}
 
 enum Kind {
     Pageable(Vec<u32>),
@@ -28,7 +33,7 @@ enum Kind {
 impl HostBlock {
     /// A block of `elements` words.
     pub fn new(context: &Arc<CudaContext>, memory: HostMemory, elements: usize) -> Result<Self> {
-        Ok(Self(match memory {
+        let kind = match memory {
             HostMemory::Pageable => Kind::Pageable(vec![0; elements]),
             HostMemory::Pinned => {
                 // Flags 0: the default of cudarc is write-combined memory, which is slow to read.
@@ -36,12 +41,13 @@ impl HostBlock {
                 let words = unsafe { context.alloc_pinned_with_flags(elements, 0)? };
                 Kind::Pinned(words)
             }
-        }))
+        };
+        Ok(Self { kind, reserve: None })
     }
 
     /// Which kind of memory it is in.
     pub fn memory(&self) -> HostMemory {
-        match self.0 {
+        match self.kind {
             Kind::Pageable(_) => HostMemory::Pageable,
             Kind::Pinned(_) => HostMemory::Pinned,
         }
@@ -49,7 +55,7 @@ impl HostBlock {
 
     /// The words. Whoever reads them makes sure that no copy still writes them.
     pub fn words(&self) -> Result<&[u32]> {
-        Ok(match &self.0 {
+        Ok(match &self.kind {
             Kind::Pageable(words) => words,
             Kind::Pinned(words) => words.as_slice()?,
         })
@@ -57,7 +63,7 @@ impl HostBlock {
 
     /// The words, to be written. Whoever does makes sure that no copy still reads or writes them.
     pub fn words_mut(&mut self) -> Result<&mut [u32]> {
-        Ok(match &mut self.0 {
+        Ok(match &mut self.kind {
             Kind::Pageable(words) => words,
             Kind::Pinned(words) => words.as_mut_slice()?,
         })
@@ -74,16 +80,63 @@ impl HostBlock {
     }
 
     pub(crate) fn address(&self) -> Result<u64> {
-        Ok(match &self.0 {
+        Ok(match &self.kind {
             Kind::Pageable(words) => words.as_ptr() as u64,
             Kind::Pinned(words) => words.as_ptr()? as u64,
         })
     }
 }
 
+/// Pinned memory that earlier passes are done with. Page-locking 512 MiB takes longer than everything
+/// else in a pass on a GPU, and passes of one process need the same blocks each time.
+#[derive(Clone, Default)]
+pub(crate) struct Reserve(Arc<Mutex<BTreeMap<usize, Vec<PinnedHostSlice<u32>>>>>);
+
+impl Reserve {
+    /// A block of `elements` words, which comes back here.
+    pub(crate) fn block(
+        &self,
+        context: &Arc<CudaContext>,
+        memory: HostMemory,
+        elements: usize,
+    ) -> Result<HostBlock> {
+        let kept = match memory {
+            HostMemory::Pinned => self.take(elements),
+            HostMemory::Pageable => None,
+        };
+        let mut block = match kept {
+            Some(words) => HostBlock { kind: Kind::Pinned(words), reserve: None },
+            None => HostBlock::new(context, memory, elements)?,
+        };
+        block.reserve = Some(self.clone());
+        Ok(block)
+    }
+
+    fn take(&self, elements: usize) -> Option<PinnedHostSlice<u32>> {
+        let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        blocks.get_mut(&elements)?.pop()
+    }
+
+    fn put(&self, words: PinnedHostSlice<u32>) {
+        let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        blocks.entry(words.len()).or_default().push(words);
+    }
+}
+
+impl Drop for HostBlock {
+    fn drop(&mut self) {
+        if let Some(reserve) = self.reserve.take()
+            && let Kind::Pinned(words) =
+                std::mem::replace(&mut self.kind, Kind::Pageable(Vec::new()))
+        {
+            reserve.put(words);
+        }
+    }
+}
+
 impl HostSlice<u32> for HostBlock {
     fn len(&self) -> usize {
-        match &self.0 {
+        match &self.kind {
             Kind::Pageable(words) => words.len(),
             Kind::Pinned(words) => HostSlice::len(words),
         }
@@ -95,7 +148,7 @@ impl HostSlice<u32> for HostBlock {
     ) -> (&'a [u32], SyncOnDrop<'a>) {
         // SAFETY: the caller's duty, passed on.
         unsafe {
-            match &self.0 {
+            match &self.kind {
                 Kind::Pageable(words) => words.stream_synced_slice(stream),
                 Kind::Pinned(words) => words.stream_synced_slice(stream),
             }
@@ -108,7 +161,7 @@ impl HostSlice<u32> for HostBlock {
     ) -> (&'a mut [u32], SyncOnDrop<'a>) {
         // SAFETY: the caller's duty, passed on.
         unsafe {
-            match &mut self.0 {
+            match &mut self.kind {
                 Kind::Pageable(words) => words.stream_synced_mut_slice(stream),
                 Kind::Pinned(words) => words.stream_synced_mut_slice(stream),
             }

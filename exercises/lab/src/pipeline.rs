@@ -55,10 +55,10 @@ impl<'a> Plan<'a> {
             let (first, end) = (index * elements / chunks, (index + 1) * elements / chunks);
             list.push(Chunk {
                 first: first as u64,
-                input: HostBlock::new(context, HostMemory::Pinned, end - first)?,
+                input: job.lab.host_block(HostMemory::Pinned, end - first)?,
                 // SAFETY: the copy from the host writes it before anything reads it.
                 device: unsafe { stream.alloc(end - first)? },
-                output: HostBlock::new(context, HostMemory::Pinned, end - first)?,
+                output: job.lab.host_block(HostMemory::Pinned, end - first)?,
                 map: job.map.clone(),
             });
         }

@@ -17,13 +17,15 @@
 //! | `real` | the system's library and the calls made on our own account |
 //! | `observe` | the log, and how it becomes a program |
 //! | `numbers` | numbers without gaps, where earlier passes are left out |
-//! | `region` | measured regions: fill, clock, idle, outputs, record |
+//! | `region` | measured regions: clock, idle, record |
+//! | `data` | what a task's memory holds before a region, and what it has to hold after |
 //! | `cupti` | activity records, and which call each belongs to |
 //! | `pairs` | event pairs |
 //! | `clock` | the host's clock, and how CUPTI's relates to it |
 
 mod clock;
 mod cupti;
+mod data;
 mod numbers;
 mod observe;
 mod pairs;

@@ -1,9 +1,7 @@
 //! Measured regions on a GPU: fill, start the clock, stop it, look.
 
-use std::ffi::c_void;
-
-use simulator::machine::{self, Library as _, POISON, Task};
-use trace::lab::{Buffer, Pass, Region, Reply};
+use simulator::machine::{self, Library as _, Task};
+use trace::lab::{Pass, Region, Reply};
 use trace::program::Call;
 use trace::record::{self, DeviceState, Output, Record, Trial};
 use trace::timeline::{Interval, Method, Origin, Span};
@@ -17,9 +15,6 @@ use super::{Gpu, thread};
 use crate::abi::{CUresult, Handle, code};
 use crate::call::lock;
 use crate::library::Library;
-
-/// Elements that are made and copied at a time: they stay in the caches.
-const BLOCK: usize = 1 << 18;
 
 /// More than this between two readings of how CUPTI's clock relates to the host's, in ns, and the spans
 /// are visibly off.
@@ -156,15 +151,12 @@ impl Gpu {
         {
             let program = regions.observed.program();
             trial.missing_work = machine::shortfalls(program, first_step, task.as_ref());
-            let mut unread = None;
-            trial.output = machine::check_outputs(&open.region, task.as_ref(), |buffer, bytes| {
-                if let Err(result) = self.read(buffer, bytes, &regions.observed) {
-                    unread = Some(result);
+            match self.check(&open.region, task.as_ref(), &regions.observed) {
+                Ok(output) => trial.output = output,
+                Err(result) => {
+                    let error = self.real.error(result);
+                    regions.note(format!("an output cannot be read from the device: {error}"));
                 }
-            });
-            if let Some(result) = unread {
-                let error = self.real.error(result);
-                regions.note(format!("an output cannot be read from the device: {error}"));
             }
         }
         if open.region.pass == Pass::Counts {
@@ -238,80 +230,6 @@ impl Gpu {
     fn wait(&self) -> Result<(), CUresult> {
         // SAFETY: takes nothing.
         succeed(unsafe { self.real.synchronize() })
-    }
-
-    fn is_device(&self, address: u64, observed: &Observed) -> bool {
-        const MEMORY_TYPE: u32 = 2;
-        const DEVICE: u32 = 2;
-        let mut kind: u32 = 0;
-        let room = (&raw mut kind).cast::<c_void>();
-        observed.is_device(address)
-            // SAFETY: writes one number of 32 bits; any address may be asked about.
-            || unsafe { self.real.pointer_attribute(room, MEMORY_TYPE, address) } == code::SUCCESS
-                && kind == DEVICE
-    }
-
-    /// Poisons the outputs of a task and fills its inputs.
-    fn fill(&self, region: &Region, task: &dyn Task, observed: &Observed) -> Result<(), CUresult> {
-        let mut block = vec![0; BLOCK];
-        // Outputs first: a buffer may be both.
-        for buffer in &region.outputs {
-            self.write(buffer, observed, &mut block, |_, elements| elements.fill(POISON))?;
-        }
-        for buffer in &region.inputs {
-            self.write(buffer, observed, &mut block, |first, elements| {
-                task.input(buffer.array, region.seed, first, elements);
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Writes a buffer, block by block; `fill` is told the first element of each.
-    fn write(
-        &self,
-        buffer: &Buffer,
-        observed: &Observed,
-        block: &mut [u32],
-        fill: impl Fn(u64, &mut [u32]),
-    ) -> Result<(), CUresult> {
-        let on_device = self.is_device(buffer.address, observed);
-        let elements = buffer.bytes / 4;
-        let mut done = 0;
-        while done < elements {
-            let part = &mut block[..(elements - done).min(BLOCK as u64) as usize];
-            fill(buffer.first + done, part);
-            let target = buffer.address + done * 4;
-            if on_device {
-                let source = part.as_ptr().cast();
-                // SAFETY: the part is live; that the target is, is the lab's word.
-                succeed(unsafe { self.real.copy_to_device(target, source, part.len() * 4) })?;
-            } else {
-                // SAFETY: that the target is live and nobody else's, is the lab's word. Bytes, since it
-                // may not be aligned.
-                unsafe {
-                    let source = part.as_ptr().cast::<u8>();
-                    source.copy_to_nonoverlapping(target as *mut u8, part.len() * 4);
-                }
-            }
-            done += part.len() as u64;
-        }
-        Ok(())
-    }
-
-    fn read(&self, buffer: &Buffer, bytes: &mut [u8], observed: &Observed) -> Result<(), CUresult> {
-        if self.is_device(buffer.address, observed) {
-            let target = bytes.as_mut_ptr().cast();
-            // SAFETY: the target is live; that the source is, is the lab's word.
-            return succeed(unsafe {
-                self.real.copy_from_device(target, buffer.address, bytes.len())
-            });
-        }
-        // SAFETY: that the source is live, is the lab's word.
-        unsafe {
-            let source = buffer.address as *const u8;
-            source.copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len());
-        }
-        Ok(())
     }
 
     /// Makes ready for watching a region; the method that it will be watched by.

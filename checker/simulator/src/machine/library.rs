@@ -61,7 +61,7 @@ pub struct KernelAccess {
 }
 
 /// A task: what an exercise sets out to do. It owns the inputs and knows the outputs.
-pub trait Task: Send {
+pub trait Task: Send + Sync {
     /// The work that it needs, in nominal bytes and units.
     fn work(&self) -> TaskWork;
     /// The units that it needs of each kernel, by the kernel's name.

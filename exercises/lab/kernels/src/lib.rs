@@ -135,6 +135,20 @@ impl Kernel {
         }
     }
 
+    /// The arguments of a launch that touches this memory and does this much work: what
+    /// [`work`](Self::work) and [`accesses`](Self::accesses) were told, from what they said. None where no
+    /// launch of this kernel does.
+    #[must_use]
+    pub fn arguments(&self, accesses: &[Access], units: u64) -> Option<Vec<Argument>> {
+        match self.body {
+            Body::Map(_) => map::arguments(accesses, units),
+            Body::Matmul => {
+                let pointers = accesses.iter().map(|access| Argument::Pointer(access.pointer));
+                (accesses.len() == self.parameters.len()).then(|| pointers.collect())
+            }
+        }
+    }
+
     /// The function that computes what the kernel computes; `None` where the kernel is simulated for its
     /// time alone, and its outputs keep their old contents.
     #[must_use]
@@ -219,6 +233,28 @@ mod tests {
             assert!(std::ptr::eq(find(kernel.name).expect("it is listed"), kernel));
         }
         assert!(find("map").is_none());
+    }
+
+    #[test]
+    fn a_launch_is_known_from_what_it_did() {
+        for kernel in all() {
+            let mut next = 0;
+            let arguments: Vec<_> = kernel
+                .parameters
+                .iter()
+                .map(|parameter| {
+                    next += 1;
+                    match parameter {
+                        Parameter::Pointer => Argument::Pointer(0x1000 * next),
+                        Parameter::U32 => Argument::U32(100 * next as u32),
+                    }
+                })
+                .collect();
+            let accesses = kernel.accesses(&arguments, 1);
+            let units = kernel.work(&arguments, 1).units;
+            assert_eq!(kernel.arguments(&accesses, units), Some(arguments), "{}", kernel.name);
+            assert_eq!(kernel.arguments(&accesses[1..], units), None, "{}", kernel.name);
+        }
     }
 
     #[test]

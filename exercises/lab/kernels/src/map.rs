@@ -162,6 +162,19 @@ pub(crate) fn accesses(arguments: &[Argument]) -> Vec<Access> {
     ]
 }
 
+pub(crate) fn arguments(accesses: &[Access], units: u64) -> Option<Vec<Argument>> {
+    let &[input, output] = accesses else { return None };
+    let elements = input.bytes / ELEMENT_BYTES;
+    // A launch over nothing does no rounds that anyone could count.
+    let rounds = units.checked_div(elements).unwrap_or(0);
+    Some(vec![
+        Argument::Pointer(input.pointer),
+        Argument::Pointer(output.pointer),
+        Argument::U32(u32::try_from(elements).ok()?),
+        Argument::U32(u32::try_from(rounds).ok()?),
+    ])
+}
+
 pub(crate) fn twin(stage: Stage) -> Twin {
     match stage {
         Stage::A => |arguments, inputs, outputs| jump(Stage::A, arguments, inputs, outputs),

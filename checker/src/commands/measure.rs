@@ -1,0 +1,500 @@
+//! `checker dev measure`: every program of every exercise on the simulated device and on the GPU, and what
+//! the two have to do with each other, for the files that the book takes its numbers from.
+//!
+//! Without a GPU the predictions alone are made again.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use simulator::bounds;
+use trace::draw::duration;
+use trace::fidelity::report::verdict;
+use trace::fidelity::{Ends, Measured, Operations, Overhead, Predicted, Row, Sum, Visit, median};
+use trace::timeline::Origin;
+use trace::{Fidelity, Record, run};
+
+use crate::attempt::{self, Attempt, Order, Watched};
+use crate::cli::{self, Machine};
+use crate::commands::run::{player, target};
+use crate::compile::{Build, Built, OVERHEAD, Optimisation, Source, Target};
+use crate::device::{self, Device, Gpu, Simulated};
+use crate::exercise::{self, Exercise, State};
+use crate::exit::Exit;
+use crate::grade::gate::Demand;
+use crate::grade::{Finding, judge};
+use crate::host;
+use crate::measure::{self, Budget, Outcome, PASSES, Runnable};
+use crate::print::{self, Style};
+use crate::process::{self, Ending, Limits};
+use crate::report::Role;
+use crate::shelf::{Shelf, short_name};
+use crate::workspace::Workspace;
+
+/// Processes that each program is timed in, in turn with the others: [`PASSES`] passes each.
+const PROCESSES: u32 = 3;
+/// How long the program that measures calls may take. It needs some ten seconds.
+const OVERHEAD_LIMIT: Duration = Duration::from_secs(120);
+
+/// Measures the exercises that are named, or all.
+pub(super) fn measure(arguments: &cli::Measure) -> Result<Exit> {
+    let workspace = match &arguments.prebuilt {
+        Some(folder) => Workspace::prebuilt(folder)?,
+        None => Workspace::find()?,
+    };
+    let source = match &arguments.prebuilt {
+        Some(_) => Source::Prebuilt(workspace.root().to_owned()),
+        None => Source::Cargo(workspace.clone()),
+    };
+    let gpu = match device::choose(arguments.device, None)? {
+        Device::Gpu(gpu) => Some(gpu),
+        Device::Simulated(_) => None,
+    };
+    let simulated = match device::choose(cli::DeviceChoice::Sim, arguments.profile.as_deref())? {
+        Device::Simulated(simulated) => *simulated,
+        Device::Gpu(_) => bail!("the simulated device is not simulated"),
+    };
+    let name = gpu.as_ref().map_or(simulated.profile.name.clone(), |gpu| short_name(&gpu.name));
+    let shelf = Shelf::of(&workspace, name, arguments.output.as_deref());
+    let profile = simulated.profile.name.clone();
+    let kept = shelf.read()?.unwrap_or_else(|| {
+        let device = gpu.as_ref().map_or(simulated.profile.device.clone(), |gpu| gpu.name.clone());
+        Fidelity::new(device, profile)
+    });
+
+    let mut exercises = Vec::new();
+    for place in exercise::all(&workspace)? {
+        exercises.push(place.open(&workspace)?);
+    }
+    let all: Vec<String> = exercises.iter().map(|exercise| exercise.place.id.clone()).collect();
+    if !arguments.exercises.is_empty() {
+        exercises.clear();
+        for wanted in &arguments.exercises {
+            exercises.push(exercise::find(&workspace, wanted)?);
+        }
+    }
+
+    let mut session = Session {
+        source,
+        simulated,
+        shelf,
+        kept,
+        visit: None,
+        troubles: Vec::new(),
+        written: vec![],
+    };
+    if let Some(gpu) = &gpu {
+        session.visit = Some(visit(gpu));
+    }
+    for exercise in &exercises {
+        if let Err(error) = session.exercise(exercise) {
+            crate::interrupt::check()?;
+            session.trouble(&exercise.place.id, &error);
+        }
+    }
+    if gpu.is_some()
+        && let Err(error) = session.overhead(workspace.root())
+    {
+        crate::interrupt::check()?;
+        session.trouble("calls", &error);
+    }
+    session.finish(&workspace, &all)
+}
+
+/// Today's visit to this machine, before anything is measured.
+fn visit(gpu: &Gpu) -> Visit {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    Visit {
+        date: host::today(),
+        driver: host::driver_release(),
+        cuda: gpu.driver,
+        host: host::processor(),
+        cores: host::cores(),
+        command: format!("checker {}", arguments.join(" ")),
+        programs: Vec::new(),
+        overhead: None,
+    }
+}
+
+struct Session {
+    source: Source,
+    simulated: Simulated,
+    shelf: Shelf,
+    kept: Fidelity,
+    /// None without a GPU.
+    visit: Option<Visit>,
+    /// What went wrong, while everything else went on.
+    troubles: Vec<String>,
+    written: Vec<PathBuf>,
+}
+
+/// One program of an exercise.
+struct Program {
+    role: Role,
+    /// What the kept file calls it.
+    name: String,
+    target: Target,
+}
+
+impl Program {
+    /// Whether its outputs are looked at. The shipped file may be wrong: that may be what it is about.
+    fn demand(&self, passes: u32) -> Demand {
+        match self.role {
+            Role::Baseline | Role::Solution => Demand::Task { trials: passes as usize },
+            Role::Student | Role::Puzzle(_) => Demand::Region,
+        }
+    }
+}
+
+impl Session {
+    fn trouble(&mut self, what: &str, error: &anyhow::Error) {
+        let message = format!("{what}: {}", print::chain(error));
+        print::err(&format!("{message}\n"));
+        self.troubles.push(message);
+    }
+
+    fn build(&self, targets: &[Target], optimisation: Optimisation) -> Result<Build> {
+        let own = Path::new("/"); // whatever does not compile, it is not a student's
+        match self.source.build(targets, optimisation, own, Style::Plain)? {
+            Built::Ready(build) => Ok(build),
+            Built::Refused(refusal) => bail!("{}\n\n{}", refusal.summary, refusal.rendered),
+        }
+    }
+
+    fn exercise(&mut self, exercise: &Exercise) -> Result<()> {
+        let place = &exercise.place;
+        if place.state() == State::Changed {
+            bail!(
+                "`{}` is not as it was shipped\n\nhint: `.shipped/lib.rs` is",
+                place.file().display()
+            );
+        }
+        let mut roles = vec![(Role::Student, "shipped".to_owned())];
+        roles.push((Role::Baseline, "baseline".to_owned()));
+        if self.source.has_solution(place) {
+            roles.push((Role::Solution, "solution".to_owned()));
+        }
+        let puzzles = exercise.manifest.programs.iter();
+        roles.extend(puzzles.map(|it| (Role::Puzzle(it.name.clone()), it.name.clone())));
+        let mut programs = Vec::new();
+        for (role, name) in roles {
+            let target = target(exercise, &role)?;
+            programs.push(Program { role, name, target });
+        }
+
+        let targets: Vec<Target> = programs.iter().map(|it| it.target.clone()).collect();
+        let build = self.build(&targets, Optimisation::Dev)?;
+        let mut predicted = BTreeMap::new();
+        for program in &programs {
+            match self.predict(exercise, program, &build) {
+                Ok(operations) => _ = predicted.insert(program.name.clone(), operations),
+                Err(error) => self.trouble(&format!("{} {}", place.id, program.name), &error),
+            }
+        }
+        self.order(&place.id, &predicted);
+        if self.visit.is_none() {
+            return Ok(());
+        }
+        self.measure(exercise, &programs, &build, &targets)?;
+        self.order(&place.id, &predicted);
+        Ok(())
+    }
+
+    /// Compares the order of operations of every visit with what is predicted now.
+    fn order(&mut self, exercise: &str, predicted: &BTreeMap<String, Operations>) {
+        let visits = self.kept.visits.iter_mut().chain(&mut self.visit);
+        for measured in visits.flat_map(|visit| &mut visit.programs) {
+            if measured.exercise == exercise
+                && let (Some(predicted), Some(operations)) =
+                    (predicted.get(&measured.program), &measured.operations)
+            {
+                measured.order = operations.agreement(predicted);
+            }
+        }
+    }
+
+    /// Runs a program on the simulated device.
+    fn predict(
+        &mut self,
+        exercise: &Exercise,
+        program: &Program,
+        build: &Build,
+    ) -> Result<Operations> {
+        let limit_s = exercise.manifest.time_limit_s;
+        let attempt = attempt::run(&Order {
+            executable: build.executable(&program.target.name)?,
+            recorded: None,
+            folder: &exercise.place.folder,
+            driver: build.driver.as_deref(),
+            device: Watched::Simulated {
+                profile: self.simulated.file.as_deref(),
+                schedule: None,
+                machine: Machine::InProcess,
+            },
+            mode: run::MODE_SOLVE,
+            limits: limits(exercise),
+        })?;
+        let record = sound(&attempt, limit_s, program.demand(1))?;
+        let trial = record.trials.last().context("the record holds no trial")?;
+        let (bounds, ends) = match trial.bounds {
+            Some(bounds) => (bounds, Ends::Task),
+            None => (bounds::of_program(&record.program, &self.simulated.profile)?, Ends::Program),
+        };
+        let (exercise, name) = (&exercise.place.id, &program.name);
+        let same = |it: &Predicted| it.exercise == *exercise && it.program == *name;
+        let at = self.kept.programs.iter().position(same);
+        let predicted = Predicted {
+            exercise: exercise.clone(),
+            program: name.clone(),
+            makespan_ns: trial.makespan_ns,
+            bounds,
+            ends,
+            misses: at.and_then(|at| self.kept.programs[at].misses.clone()),
+        };
+        match at {
+            Some(at) => self.kept.programs[at] = predicted,
+            None => self.kept.programs.push(predicted),
+        }
+        Ok(Operations::of(&record.timeline))
+    }
+
+    /// Runs the programs on the GPU: in turn, so that whatever slows the machine down slows them alike.
+    fn measure(
+        &mut self,
+        exercise: &Exercise,
+        programs: &[Program],
+        drawn: &Build,
+        targets: &[Target],
+    ) -> Result<()> {
+        let build = self.build(targets, Optimisation::Release)?;
+        let limit_s = exercise.manifest.time_limit_s;
+        let budget = Budget {
+            driver: build.driver.clone(),
+            folder: exercise.place.folder.clone(),
+            limits: limits(exercise),
+            limit_s,
+            cap: Duration::MAX,
+        };
+        let id = &exercise.place.id;
+        let mut bounds = None;
+        for program in programs.iter().filter(|program| program.role == Role::Baseline) {
+            match measure::calibrate(build.executable(&program.target.name)?, &budget) {
+                Ok(found) => bounds = Some(found),
+                Err(error) => self.trouble(&format!("{id}, each engine alone"), &error),
+            }
+        }
+        let mut all: Vec<Measured> = programs
+            .iter()
+            .map(|program| Measured {
+                exercise: id.clone(),
+                program: program.name.clone(),
+                bounds: bounds.filter(|_| !matches!(program.role, Role::Puzzle(_))),
+                ..Measured::default()
+            })
+            .collect();
+        for _ in 0..PROCESSES {
+            for (program, measured) in programs.iter().zip(&mut all) {
+                if measured.failure.is_some() {
+                    continue;
+                }
+                let executable = build.executable(&program.target.name)?;
+                let demand = program.demand(PASSES);
+                match measure::timed(Runnable::program(executable), demand, &budget) {
+                    Ok(Outcome::Done(makespans)) => measured.makespans_ns.extend(makespans),
+                    Ok(Outcome::Stopped(finding, _)) => measured.failure = Some(words(finding)),
+                    Err(error) => measured.failure = Some(print::chain(&error)),
+                }
+                crate::interrupt::check()?;
+            }
+        }
+        for (program, measured) in programs.iter().zip(&mut all) {
+            if measured.failure.is_some() {
+                continue;
+            }
+            let executable = Runnable::program(build.executable(&program.target.name)?);
+            let traced = measure::trace(executable, PASSES, &budget)
+                .and_then(|attempt| sound(&attempt, limit_s, Demand::Region).cloned());
+            match traced {
+                Ok(record) => see(measured, &record),
+                Err(error) => {
+                    measured.failure = Some(format!("no timeline: {}", print::chain(&error)));
+                }
+            }
+            crate::interrupt::check()?;
+        }
+        let budget = Budget { driver: drawn.driver.clone(), ..budget };
+        for (program, measured) in programs.iter().zip(&all) {
+            if !self.shelf.shows(id, &program.name) || measured.failure.is_some() {
+                continue;
+            }
+            let executable = Runnable::program(drawn.executable(&program.target.name)?);
+            let attempt = measure::trace(executable, 1, &budget)?;
+            match sound(&attempt, limit_s, Demand::Region) {
+                Ok(record) => {
+                    self.written.push(self.shelf.write_record(id, &program.name, record)?);
+                }
+                Err(error) => self.trouble(&format!("{id} {}", program.name), &error),
+            }
+        }
+        for measured in &all {
+            if let Some(failure) = &measured.failure {
+                self.trouble(&format!("{id} {}", measured.program), &anyhow!("{failure}"));
+            }
+        }
+        if let Some(visit) = &mut self.visit {
+            visit.programs.extend(all);
+        }
+        Ok(())
+    }
+
+    /// Measures what the library between program and driver costs.
+    fn overhead(&mut self, folder: &Path) -> Result<()> {
+        let target = Target { name: OVERHEAD.to_owned(), ..player() };
+        let build = self.build(std::slice::from_ref(&target), Optimisation::Release)?;
+        let mut command = Command::new(build.executable(OVERHEAD)?);
+        command.arg("--json").current_dir(folder).env_remove(run::RECORD);
+        command.env(run::DEVICE, run::DEVICE_GPU).env(run::TRACE, run::TRACE_OFF);
+        if let Some(driver) = &build.driver {
+            command.env(run::DRIVER, driver);
+        }
+        let limits = Limits { wall: OVERHEAD_LIMIT, output_bytes: 64 * 1024 };
+        let finished = process::run(command, limits, None)?;
+        let text = finished.output.text();
+        if finished.ending != Ending::Exited(0) {
+            bail!("`{OVERHEAD}` says: {}", text.trim());
+        }
+        let overhead: Overhead = serde_json::from_str(text.trim())
+            .with_context(|| format!("`{OVERHEAD}` says: {text}"))?;
+        if let Some(visit) = &mut self.visit {
+            visit.overhead = Some(overhead);
+        }
+        Ok(())
+    }
+
+    /// Writes what is kept and prints it.
+    fn finish(mut self, workspace: &Workspace, all: &[String]) -> Result<Exit> {
+        let place = |predicted: &Predicted| all.iter().position(|id| *id == predicted.exercise);
+        self.kept.programs.retain(|predicted| place(predicted).is_some());
+        self.kept.programs.sort_by_key(|predicted| place(predicted)); // stable: programs stay in order
+        self.kept.visits.extend(self.visit.take().filter(|visit| !visit.programs.is_empty()));
+        let mut text = table(&self.kept);
+        self.written.extend(self.shelf.write(&self.kept)?);
+        for path in &self.written {
+            _ = writeln!(text, "wrote {}", workspace.relative(path).display());
+        }
+        for trouble in &self.troubles {
+            _ = writeln!(text, "trouble: {}", trouble.lines().next().unwrap_or_default());
+        }
+        print::out(&text);
+        Ok(if self.troubles.is_empty() { Exit::Passed } else { Exit::Error })
+    }
+}
+
+fn limits(exercise: &Exercise) -> Limits {
+    let manifest = &exercise.manifest;
+    Limits {
+        wall: Duration::from_secs_f64(manifest.time_limit_s),
+        output_bytes: manifest.output_limit_kib as usize * 1024,
+    }
+}
+
+fn words(finding: Finding) -> String {
+    match finding {
+        Finding::Clear => "it left no record".to_owned(),
+        Finding::Failed { gate, message } => format!("gate `{gate}`: {message}"),
+        Finding::Trouble { message } => message,
+    }
+}
+
+/// The record of a run that did what it had to.
+fn sound(attempt: &Attempt, limit_s: f64, demand: Demand) -> Result<&Record> {
+    match (judge(attempt, limit_s, demand), attempt.record()) {
+        (Finding::Clear, Some(record)) => Ok(record),
+        (finding, _) => bail!("{}", words(finding)),
+    }
+}
+
+/// Keeps what a traced run shows.
+fn see(measured: &mut Measured, record: &Record) {
+    measured.traced_ns = record.trials.iter().map(|trial| trial.makespan_ns).collect();
+    if let Origin::Measured { method, .. } = record.timeline.origin {
+        measured.method = Some(method);
+    }
+    measured.operations = Some(Operations::of(&record.timeline));
+    if let [first, ..] = &record.notes[..] {
+        print::err(&format!("{} {}: {first}\n", measured.exercise, measured.program));
+    }
+}
+
+/// What is kept, for a terminal.
+fn table(kept: &Fidelity) -> String {
+    let rows = kept.rows();
+    let mut text = format!("{}, profile `{}`\n\n", kept.device, kept.profile);
+    let mut lines = vec![
+        ["program", "predicted", "measured", "off by", "efficiency", "order", ""]
+            .map(str::to_owned),
+    ];
+    lines.extend(rows.iter().map(cells));
+    let width = |column: usize| {
+        lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default()
+    };
+    let widths: Vec<usize> = (0..7).map(width).collect();
+    for line in &lines {
+        let mut padded = String::new();
+        for (cell, width) in line.iter().zip(&widths) {
+            _ = write!(padded, "{cell:width$}  ");
+        }
+        _ = writeln!(text, "{}", padded.trim_end());
+    }
+    let sum = Sum::of(&rows);
+    let thirds = if sum.close_enough() { "enough" } else { "too few" };
+    _ = writeln!(
+        text,
+        "\n{} of {} programs meet both goals; {} of {} are within 5 %, {thirds}",
+        sum.met, sum.measured, sum.close, sum.measured
+    );
+    if let Some(Overhead { calls, untraced_ns, traced_ns, shortest_ns }) =
+        kept.visits.last().and_then(|visit| visit.overhead.as_ref())
+    {
+        for cost in calls {
+            let added = cost.through_ns - cost.direct_ns;
+            _ = writeln!(
+                text,
+                "{:<20} {:>7.0} ns direct, {:>7.0} ns through the library, {added:+.0} ns",
+                cost.call, cost.direct_ns, cost.through_ns
+            );
+        }
+        if let (Some(without), Some(with)) = (median(untraced_ns), median(traced_ns)) {
+            let share = (with as f64 / without as f64 - 1.0) * 100.0;
+            _ = writeln!(
+                text,
+                "tracing: {} without, {} with, {share:+.1} %, shortest operation {}",
+                duration(without),
+                duration(with),
+                duration(*shortest_ns)
+            );
+        }
+    }
+    text + "\n"
+}
+
+fn cells(row: &Row<'_>) -> [String; 7] {
+    let none = || "–".to_owned();
+    let predicted = row.predicted;
+    let share = |share: Option<f64>| share.map_or_else(none, |share| format!("{share:.3}"));
+    let seen = row.measured.as_ref();
+    [
+        format!("{} {}", predicted.exercise, predicted.program),
+        duration(predicted.makespan_ns),
+        seen.map_or_else(none, |seen| duration(seen.makespan_ns)),
+        row.error().map_or_else(none, |error| format!("{:+.1} %", error * 100.0)),
+        format!("{} {}", share(row.efficiency), share(seen.and_then(|seen| seen.efficiency))),
+        seen.and_then(|seen| seen.order).map_or_else(none, |order| {
+            format!("{} {}", share(order.engine.share()), share(order.across.share()))
+        }),
+        verdict(row).to_owned(),
+    ]
+}

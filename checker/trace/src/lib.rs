@@ -13,6 +13,9 @@
 //! | [`run`] | how a run is asked for: environment variables |
 //! | [`version`] | refusing a JSON form of another version |
 //! | [`lab`] | what the lab asks of the driver beside the driver API |
+//! | [`import`](mod@import) | traces of other tools |
+//! | [`export`] | timelines for other tools |
+//! | [`observed`] | one device's run with what is known of its calls, as the analyses take it |
 //! | [`metrics`] | busy time, hidden fraction, exposed copy, idle, overlap efficiency |
 //! | [`hazards`] | uses of the same memory that nothing orders |
 //! | [`draw`] | one layout, drawn as SVG or for a terminal |
@@ -21,9 +24,12 @@
 //! keeps them equal to these types.
 
 pub mod draw;
+pub mod export;
 pub mod hazards;
+pub mod import;
 pub mod lab;
 pub mod metrics;
+pub mod observed;
 pub mod program;
 pub mod record;
 pub mod run;
@@ -35,6 +41,7 @@ mod schema;
 
 pub use hazards::Hazard;
 pub use metrics::Metrics;
+pub use observed::Observed;
 pub use program::Program;
 pub use record::Record;
 pub use timeline::Timeline;

@@ -1,7 +1,14 @@
 //! Tests of the package from outside.
 
 mod draw;
+mod fuzz;
 mod hazards;
+mod import;
 mod metrics;
 mod samples;
 mod version;
+
+#[path = "../kineto/mod.rs"]
+mod kineto;
+#[path = "../kineto/mutate.rs"]
+mod mutate;

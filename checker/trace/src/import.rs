@@ -127,8 +127,9 @@ impl Trace {
     /// Reads a trace of at most `limit` bytes.
     pub fn read(source: &mut dyn Read, limit: u64) -> Result<Self, Error> {
         let (format, mut rows) = events::read(&mut Tokens::new(source, limit))?;
-        rows.work.sort_unstable();
-        rows.calls.sort_unstable();
+        // Stable, since that is quick where much is in order already.
+        rows.work.sort();
+        rows.calls.sort();
         let before = rows.work.len() + rows.calls.len();
         rows.work.dedup();
         rows.calls.dedup();

@@ -32,7 +32,7 @@ impl<'a> Run<'a> {
         let timeline = &observed.timeline;
         let extent = timeline.extent();
         let mut streams = table(timeline, Lanes::Streams);
-        streams.retain(|row| row.lane != "host blocked");
+        streams.retain(|row| row.lane != "host blocked" && row.busy_ns > 0);
         Self {
             device,
             extent,

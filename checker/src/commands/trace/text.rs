@@ -112,7 +112,7 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
     ];
     if let Some(value) = metrics.overlap_share {
         add("overlap", format!("{value:.3} of busy time, as Holistic Trace Analysis counts it"));
-        for (name, ns) in pairs {
+        for (name, ns) in pairs.into_iter().filter(|_| metrics.copies_ns > 0) {
             add(name, share(ns, whole));
         }
     }
@@ -148,12 +148,19 @@ fn idle(run: &Run<'_>, lines: &mut Vec<Line>) {
             Cause::Unknown => ("  unknown", "its call is not in the trace"),
         };
         let count = if gaps.gaps == 1 { "1 gap".into() } else { format!("{} gaps", gaps.gaps) };
-        let at = duration(gaps.longest.start_ns.saturating_sub(run.extent.start_ns));
+        let from = duration(gaps.longest.start_ns.saturating_sub(run.extent.start_ns));
         let longest = duration(gaps.longest.ns());
         let text = format!("{}, {count}: {why}", duration(gaps.ns));
         lines.push((name.into(), text));
-        lines.push((String::new(), format!("the longest {longest}, from {at}")));
+        lines.push((String::new(), format!("the longest {longest}, from {from}")));
+        if gaps.cause == Cause::Host {
+            meanwhile(run, lines);
+        }
     }
+}
+
+/// What the host did while the device waited for it.
+fn meanwhile(run: &Run<'_>, lines: &mut Vec<Line>) {
     for doing in run.idle.host.iter().take(3) {
         let call = doing.call.unwrap_or("its own code, between calls");
         let text = format!("{} in {call}{}", duration(doing.ns), at(doing.line));
@@ -167,7 +174,13 @@ fn path(run: &Run<'_>, lines: &mut Vec<Line>) {
         return;
     }
     let parts = run.path.segments.len();
-    lines.push(("critical path".into(), format!("{parts} parts, one after the other")));
+    lines.push((
+        "critical path".into(),
+        match parts {
+            1 => "a single part".to_owned(),
+            parts => format!("{parts} parts, one after the other"),
+        },
+    ));
     for sum in sums {
         let name = match sum.part {
             Part::Work(SpanKind::Kernel) => "  kernels",
@@ -182,7 +195,7 @@ fn path(run: &Run<'_>, lines: &mut Vec<Line>) {
         };
         lines.push((
             name.into(),
-            format!("{}, {} times", share(sum.ns, run.extent.ns()), sum.parts),
+            format!("{}, {}", share(sum.ns, run.extent.ns()), times(sum.parts)),
         ));
     }
 }
@@ -222,7 +235,7 @@ fn held(run: &Run<'_>, lines: &mut Vec<Line>) {
     let text = format!("{} in calls that hold it", duration(total));
     lines.push(("host held".into(), text));
     for held in run.held.iter().take(MOST) {
-        let times = if held.calls == 1 { "once".into() } else { format!("{} times", held.calls) };
+        let times = times(held.calls);
         let longest = match held.calls {
             1 => String::new(),
             _ => format!(", the longest {}", duration(held.longest_ns)),
@@ -235,6 +248,10 @@ fn held(run: &Run<'_>, lines: &mut Vec<Line>) {
     if run.held.len() > MOST {
         lines.push((String::new(), format!("and {} more calls", run.held.len() - MOST)));
     }
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".into() } else { format!("{count} times") }
 }
 
 fn kind(why: Holding) -> &'static str {

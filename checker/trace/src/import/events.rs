@@ -16,6 +16,13 @@ use super::{Error, Format, Problem};
 /// Digits of a nanosecond behind the point of a microsecond.
 const MICROSECONDS: i32 = 3;
 
+/// The latest time, in ns: in the year 2116 where a trace counts from 1970. With [`LONGEST`], no two
+/// times lie further apart than what an `i64` holds.
+const LATEST: i64 = 1 << 62;
+
+/// The longest duration and the earliest time before 0, in ns: 36 years.
+const LONGEST: i64 = 1 << 60;
+
 /// What was read, in the order of the file. Times are in ns of the trace's own clock.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
@@ -375,8 +382,8 @@ fn event(tokens: &mut Tokens<'_>, rows: &mut Rows, open: &mut Open) -> Result<()
             (Field::Name, Next::String) => name = Some(rows.names.number(tokens.string()?)),
             (Field::Process, _) => row.process = identifier(tokens, &mut rows.names)?,
             (Field::Thread, _) => row.thread = identifier(tokens, &mut rows.names)?,
-            (Field::Start, _) => row.ts = tokens.scaled(MICROSECONDS)?,
-            (Field::Duration, _) => row.duration = tokens.scaled(MICROSECONDS)?,
+            (Field::Start, _) => row.ts = time(tokens, LATEST)?,
+            (Field::Duration, _) => row.duration = time(tokens, LONGEST)?,
             (Field::Arguments, Next::Object) => arguments(tokens, &mut row, &mut rows.names)?,
             _ => tokens.skip()?,
         }
@@ -398,6 +405,19 @@ fn event(tokens: &mut Tokens<'_>, rows: &mut Rows, open: &mut Open) -> Result<()
         _ => {}
     }
     Ok(())
+}
+
+/// A time in ns, from the negative of [`LONGEST`] up to `most`.
+fn time(tokens: &mut Tokens<'_>, most: i64) -> Result<Option<i64>, Error> {
+    tokens.next()?;
+    let place = tokens.position();
+    let time = tokens.scaled(MICROSECONDS)?;
+    match time {
+        Some(time) if !(-LONGEST..=most).contains(&time) => {
+            Err(Error::at(place, Problem::HugeNumber))
+        }
+        _ => Ok(time),
+    }
 }
 
 /// A process or a thread, which a trace gives by number or by name.

@@ -298,6 +298,12 @@ impl<'a> Tokens<'a> {
     /// ten to the power of `decimals`, rounded to an integer. Inner `None` where it is neither.
     pub(super) fn scaled(&mut self, decimals: i32) -> Result<Option<i64>, Error> {
         let next = self.next()?;
+        if next == Next::Number
+            && let Some((length, value)) = number::simple(&self.buffer[self.at..self.end], decimals)
+        {
+            self.at += length;
+            return Ok(Some(value));
+        }
         let place = self.position();
         let text = match next {
             Next::Number => self.number()?,
@@ -351,7 +357,13 @@ impl<'a> Tokens<'a> {
         loop {
             match self.next()? {
                 Next::String => return self.drop_string(),
-                Next::Number => return self.number().map(drop),
+                Next::Number => {
+                    match number::simple(&self.buffer[self.at..self.end], 0) {
+                        Some((length, _)) => self.at += length,
+                        None => drop(self.number()?),
+                    }
+                    return Ok(());
+                }
                 Next::Word => return self.word(),
                 Next::Object => {
                     self.at += 1;
@@ -440,18 +452,28 @@ impl<'a> Tokens<'a> {
     /// The next byte that is no white space; none at the end of the file. It is not consumed.
     #[inline]
     fn token(&mut self) -> Result<Option<u8>, Error> {
+        match self.buffer[..self.end].get(self.at) {
+            Some(&byte) if byte > b' ' => Ok(Some(byte)),
+            _ => self.after_space(),
+        }
+    }
+
+    fn after_space(&mut self) -> Result<Option<u8>, Error> {
         loop {
-            while self.at < self.end {
-                match self.buffer[self.at] {
+            for (index, byte) in self.buffer[self.at..self.end].iter().enumerate() {
+                match byte {
                     b'\n' => {
                         self.lines += 1;
-                        self.line_start = self.passed + self.at as u64 + 1;
+                        self.line_start = self.passed + (self.at + index) as u64 + 1;
                     }
                     b' ' | b'\t' | b'\r' => {}
-                    byte => return Ok(Some(byte)),
+                    byte => {
+                        self.at += index;
+                        return Ok(Some(*byte));
+                    }
                 }
-                self.at += 1;
             }
+            self.at = self.end;
             if !self.fill(self.end)? {
                 return Ok(None);
             }

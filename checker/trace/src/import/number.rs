@@ -54,6 +54,43 @@ fn parts(text: &[u8]) -> Option<Parts<'_>> {
     rest.is_empty().then_some(Parts { negative, whole, fraction, exponent })
 }
 
+/// The number that `text` begins with and its length, where it has no more than a sign, fifteen digits,
+/// and as many decimals as count: all but a few. None is no verdict.
+pub(super) fn simple(text: &[u8], decimals: i32) -> Option<(usize, i64)> {
+    let sign = usize::from(text.first() == Some(&b'-'));
+    let (mut value, mut at) = (0_i64, sign);
+    let mut digits = |at: &mut usize| {
+        let first = *at;
+        while let Some(digit @ b'0'..=b'9') = text.get(*at) {
+            if *at - sign > 16 {
+                return None;
+            }
+            value = value * 10 + i64::from(digit - b'0');
+            *at += 1;
+        }
+        Some(*at - first)
+    };
+    let whole = digits(&mut at)?;
+    if whole == 0 || whole > 15 || (whole > 1 && text[sign] == b'0') {
+        return None;
+    }
+    let mut missing = decimals;
+    if text.get(at) == Some(&b'.') {
+        at += 1;
+        let fraction = digits(&mut at)?;
+        missing -= fraction as i32;
+        if fraction == 0 || missing < 0 {
+            return None;
+        }
+    }
+    // What comes after has to end it; at the end of the buffer there may be more.
+    if !matches!(text.get(at)?, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t') {
+        return None;
+    }
+    let value = value * 10_i64.checked_pow(missing.unsigned_abs())?;
+    Some((at, if sign == 1 { -value } else { value }))
+}
+
 /// The number that `text` holds, times ten to the power of `decimals`, rounded to the nearest integer
 /// (halves away from 0). None where `text` is no number.
 pub(super) fn scaled(text: &[u8], decimals: i32) -> Result<Option<i64>, TooLarge> {
@@ -106,6 +143,22 @@ mod tests {
         assert_eq!(ns("15E-1"), Ok(Some(1500)));
         assert_eq!(ns("0e99999999"), Ok(Some(0)));
         assert_eq!(ns("1e-30000"), Ok(Some(0)));
+    }
+
+    #[test]
+    fn simple_numbers_are_what_all_numbers_are() {
+        for text in ["0", "-0.5", "12.345", "999999999999999.999", "-4402232484871.998", "7.1"] {
+            let followed = format!("{text},");
+            let (length, value) = simple(followed.as_bytes(), 3).unwrap_or_default();
+            assert_eq!(
+                (length, Ok(Some(value))),
+                (text.len(), scaled(text.as_bytes(), 3)),
+                "{text}"
+            );
+        }
+        for text in ["1", "01,", "1.,", "-,", "1.2345,", "1e3,", "9999999999999999,", "1x"] {
+            assert_eq!(simple(text.as_bytes(), 3), None, "{text}");
+        }
     }
 
     #[test]

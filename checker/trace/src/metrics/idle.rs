@@ -54,8 +54,8 @@ pub struct Doing<'a> {
 pub struct Idle<'a> {
     /// The gaps, by cause.
     pub causes: Vec<Gaps>,
-    /// For [`Cause::Host`]: what the thread did that was late, from the start of each gap until it
-    /// asked, the longest first.
+    /// For [`Cause::Host`]: what the thread did that was late, from the start of each gap until the
+    /// call that asked came back, the longest first.
     pub host: Vec<Doing<'a>>,
 }
 
@@ -125,14 +125,14 @@ impl<'o, 'a> Asked<'o, 'a> {
         *self.by_step.get(step as usize)?
     }
 
-    /// Adds up what the thread of `call` did in `gap` before it made the call.
+    /// Adds up what the thread of `call` did in `gap` until that call came back.
     fn doing(
         &self,
         call: &HostSpan,
         gap: Interval,
         sums: &mut BTreeMap<(Option<&'a str>, Option<&'a str>), u64>,
     ) {
-        let late = Interval::new(gap.start_ns, call.start_ns.min(gap.end_ns));
+        let late = Interval::new(gap.start_ns, call.end_ns.min(gap.end_ns));
         let thread = self.observed.call(call.step).map_or(0, |call| call.thread);
         let calls = self.by_thread.get(&thread).map_or(&[][..], Vec::as_slice);
         let first = calls.partition_point(|call| call.start_ns < late.start_ns);

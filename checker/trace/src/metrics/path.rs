@@ -82,9 +82,11 @@ impl Path {
 /// The critical path of a run, over its extent. Empty where nothing ran.
 pub fn path(observed: &Observed<'_>) -> Path {
     let spans = &observed.timeline.spans;
-    let last = (0..spans.len()).max_by_key(|&index| (spans[index].end_ns, index));
-    let Some(last) = last else { return Path::default() };
     let mut walk = Walk::new(observed);
+    let end_ns = walk.extent.end_ns;
+    let inside = (0..spans.len()).filter(|&index| spans[index].start_ns < end_ns);
+    let last = inside.max_by_key(|&index| (spans[index].end_ns.min(end_ns), index));
+    let Some(last) = last else { return Path::default() };
     walk.back_to(spans[last].end_ns, Part::Host, None);
     let mut next = Some(last);
     while let Some(index) = next.filter(|_| walk.at > walk.extent.start_ns) {
@@ -206,6 +208,12 @@ impl<'o, 'a> Walk<'o, 'a> {
         if let Some(call) = asked.filter(|call| call.start_ns >= reached) {
             self.back_to(call.start_ns, Part::Launch, None);
             return self.before_call(call, index);
+        }
+        // A copy of pageable memory begins when the host has filled the staging buffer.
+        let staged = |call: &HostSpan| call.blocked_ns > 0 && call.end_ns >= span.start_ns;
+        if let (Some(earlier), true) = (earlier, asked.is_some_and(staged)) {
+            self.back_to(self.span(earlier).end_ns, Part::Host, None);
+            return Some(earlier);
         }
         if span.start_ns - reached > TURNAROUND_NS {
             let other = self.ended_before(span.start_ns, None, index);

@@ -102,6 +102,14 @@ fn times_may_be_strings_and_have_exponents() {
 }
 
 #[test]
+fn times_that_no_clock_shows_are_refused_with_their_place() {
+    let late = rows(&[&kernel("5e15", "1")]);
+    assert_snapshot!(refused(&late), @"1:61: this number is larger than any time or identifier");
+    let long = rows(&[&kernel("1", "2e15")]);
+    assert!(refused(&long).contains("larger than any time"));
+}
+
+#[test]
 fn beginnings_and_ends_make_rows_like_whole_ones() {
     let trace = read(&rows(&[
         r#"{"ph":"B","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1}"#,
@@ -177,7 +185,10 @@ fn gaps_have_a_cause_each_and_the_host_is_asked_what_it_did() {
     let causes: Vec<_> = idle.causes.iter().map(|gaps| (gaps.cause, gaps.gaps, gaps.ns)).collect();
     assert_eq!(causes, [(Cause::Host, 1, 14_000), (Cause::Dependency, 1, 7_000)]);
     let host: Vec<_> = idle.host.iter().map(|doing| (doing.call, doing.ns)).collect();
-    assert_eq!(host, [(None, 10_000), (Some("cudaMemcpyAsync"), 1_000)]);
+    assert_eq!(
+        host,
+        [(None, 10_000), (Some("cudaLaunchKernel"), 2_000), (Some("cudaMemcpyAsync"), 1_000)]
+    );
 }
 
 #[test]

@@ -77,9 +77,9 @@ pub(crate) fn pipeline(periods: u64, out: &mut impl Write) -> io::Result<()> {
                  {{\"ph\": \"X\", \"cat\": \"{category}\", \"name\": \"{name}\", \"pid\": 0, \
                  \"tid\": {stream}, \"ts\": {start}, \"dur\": {length}, \"args\": {{\"External id\": {id}, \
                  \"queued\": 0, \"device\": 0, \"context\": 1, \"stream\": {stream}, \"correlation\": {id}, \
-                 \"bytes\": 4194304, \"registers per thread\": 122, \"shared memory\": 12544, \
-                 \"blocks per SM\": 0.969697, \"warps per SM\": 3.878788, \"grid\": [8, 16, 1], \
-                 \"block\": [128, 1, 1], \"est. achieved occupancy %\": 6}}}},\n\
+                 \"bytes\": 4194304, \"shared memory\": 12544, \
+                 \"grid\": [8, 16, 1], \
+                 \"block\": [128, 1, 1]}}}},\n\
                  {{\"ph\": \"f\", \"id\": {id}, \"pid\": 0, \"tid\": {stream}, \"ts\": {start}, \
                  \"cat\": \"ac2g\", \"name\": \"ac2g\", \"bp\": \"e\"}}"
             )?;

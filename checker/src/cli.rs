@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::trace::{Window, quantity};
+
 /// Runs exercises about CUDA concurrency, draws what the device did and grades the overlap.
 #[derive(Debug, Parser)]
 #[command(name = "checker", version, disable_help_subcommand = true, after_help = EXIT_CODES)]
@@ -41,6 +43,8 @@ pub(crate) enum Command {
         #[arg(value_name = "EX")]
         exercise: Option<String>,
     },
+    /// Say what a trace of any program shows: PyTorch's profiler, Chrome's format, or ours
+    Trace(Box<Trace>),
     /// Say what this machine has and which exercises run on it
     Doctor(Look),
     /// Measure the GPU of this machine, as a profile of a simulated device
@@ -155,6 +159,44 @@ pub(crate) struct Calibrate {
     /// Profile of the simulated device that is measured
     #[arg(long, value_name = "P", hide = true)]
     pub(crate) profile: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Trace {
+    /// A JSON file, or a gzip of one
+    pub(crate) file: PathBuf,
+
+    /// Look at a part alone, counted from the first operation: `12ms..14ms`, `..800us`, `1.5s..`
+    #[arg(long, value_name = "FROM..TO", value_parser = quantity::window)]
+    pub(crate) window: Option<Window>,
+    /// What the lanes of the drawing stand for; default: streams, engines where there are many
+    #[arg(long, value_enum)]
+    pub(crate) lanes: Option<LanesChoice>,
+    /// Look at one of several devices
+    #[arg(long, value_name = "N")]
+    pub(crate) device_index: Option<u32>,
+
+    /// Write what ran to a file, for ui.perfetto.dev and chrome://tracing
+    #[arg(long, value_name = "F")]
+    pub(crate) perfetto: Option<PathBuf>,
+    /// Write the drawing to a file, as SVG
+    #[arg(long, value_name = "F")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Read at most so much text; a small gzip can hold a large one
+    #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = quantity::size)]
+    pub(crate) limit: u64,
+
+    #[command(flatten)]
+    pub(crate) look: Look,
+}
+
+/// What the lanes of a drawing stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LanesChoice {
+    /// One for each stream
+    Streams,
+    /// One for each engine: copies up, kernels, copies down, the rest
+    Engines,
 }
 
 /// Which device to run on.

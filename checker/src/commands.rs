@@ -11,6 +11,7 @@ mod probe;
 mod record;
 mod reset;
 mod run;
+pub(crate) mod trace;
 
 use anyhow::Result;
 
@@ -26,6 +27,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Exit> {
         Some(Command::Hint { exercise, look }) => hint::hint(exercise.as_deref(), look),
         Some(Command::Reset { exercise }) => reset::reset(&exercise),
         Some(Command::Undo { exercise }) => reset::undo(exercise.as_deref()),
+        Some(Command::Trace(arguments)) => trace::trace(&arguments),
         Some(Command::Doctor(look)) => doctor::doctor(look),
         Some(Command::Calibrate(arguments)) => calibrate::calibrate(&arguments),
         Some(Command::Dev(Dev::Record { exercises })) => record::record(&exercises),

@@ -17,7 +17,7 @@ pub(crate) type Sources = BTreeMap<String, String>;
 const MOST: usize = 6;
 
 /// All of `hazards`, one below the other, each with an empty line before it.
-pub(super) fn text(hazards: &[Hazard], sources: &Sources, style: Style) -> String {
+pub(crate) fn text(hazards: &[Hazard], sources: &Sources, style: Style) -> String {
     let mut text = String::new();
     for hazard in hazards.iter().take(MOST) {
         text.push('\n');

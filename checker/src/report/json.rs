@@ -52,7 +52,7 @@ pub(crate) struct Object<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct HazardObject {
+pub(crate) struct HazardObject {
     code: Code,
     name: &'static str,
     severity: Severity,
@@ -70,7 +70,8 @@ struct Line {
     line: Option<u32>,
 }
 
-fn hazard(hazard: &Hazard) -> HazardObject {
+/// The object that stands for a hazard.
+pub(crate) fn hazard(hazard: &Hazard) -> HazardObject {
     let line = |call: &CallAt| Line {
         file: call.site.as_ref().map(|site| site.file.clone()),
         line: call.site.as_ref().map(|site| site.line),

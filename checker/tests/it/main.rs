@@ -13,6 +13,7 @@
 //! | `learner` | what a student keeps: progress, and files that were reset |
 //! | `prebuilt` | programs that were built elsewhere |
 //! | `real` | the real exercises, in a copy of the workspace |
+//! | `traces` | traces of other tools, and of ours |
 //! | `authors` | the commands for authors |
 //! | `measured` | predicted against measured, and the files in which it is kept |
 
@@ -27,5 +28,10 @@ mod prebuilt;
 mod processes;
 mod real;
 mod reports;
+mod traces;
 mod tree;
 mod usage;
+
+#[path = "../../trace/tests/kineto/mod.rs"]
+#[expect(dead_code, reason = "the tests of `trace` use all of it")]
+mod kineto;

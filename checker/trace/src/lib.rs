@@ -14,6 +14,9 @@
 //! | [`version`] | refusing a JSON form of another version |
 //! | [`lab`] | what the lab asks of the driver beside the driver API |
 //! | [`fidelity`] | predicted against measured, as it is kept of one GPU |
+//! | [`import`](mod@import) | traces of other tools |
+//! | [`export`] | timelines for other tools |
+//! | [`observed`] | one device's run with what is known of its calls, as the analyses take it |
 //! | [`metrics`] | busy time, hidden fraction, exposed copy, idle, overlap efficiency |
 //! | [`hazards`] | uses of the same memory that nothing orders |
 //! | [`draw`] | one layout, drawn as SVG or for a terminal |
@@ -23,9 +26,12 @@
 
 pub mod draw;
 pub mod fidelity;
+pub mod export;
 pub mod hazards;
+pub mod import;
 pub mod lab;
 pub mod metrics;
+pub mod observed;
 pub mod program;
 pub mod record;
 pub mod run;
@@ -38,6 +44,7 @@ mod schema;
 pub use fidelity::Fidelity;
 pub use hazards::Hazard;
 pub use metrics::Metrics;
+pub use observed::Observed;
 pub use program::Program;
 pub use record::Record;
 pub use timeline::Timeline;

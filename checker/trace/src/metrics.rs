@@ -9,15 +9,27 @@
 //! | module | its question |
 //! | --- | --- |
 //! | [`coverage`] | which instants does a set of intervals cover? |
+//! | [`held`] | which calls held the host, and for how long? |
+//! | [`idle`] | why did the device have nothing to do? |
+//! | [`path`] | which chain of work and calls made the run as long as it was? |
+//! | [`copies`](mod@copies) | how much was copied, from what memory, and how fast? |
 //! | [`bounds`] | between the serial time and the floor, where does a makespan lie? |
 
 pub mod bounds;
+pub mod copies;
 pub mod coverage;
+pub mod held;
+pub mod idle;
+pub mod path;
 
 use serde::Serialize;
 
 pub use bounds::Bounds;
+pub use copies::{Copies, copies};
 pub use coverage::{Coverage, union};
+pub use held::{Held, held};
+pub use idle::{Idle, idle};
+pub use path::{Path, path};
 
 use crate::Timeline;
 use crate::timeline::{HostSpan, Interval, SpanKind};
@@ -69,6 +81,12 @@ pub struct Metrics {
     /// `overlap_ns / busy_ns`, the share of busy time that trace analysers quote; none where
     /// nothing ran.
     pub overlap_share: Option<f64>,
+    /// Time in which a kernel and a copy from host to device ran at once, in ns.
+    pub kernel_host_to_device_ns: u64,
+    /// Time in which a kernel and a copy from device to host ran at once, in ns.
+    pub kernel_device_to_host_ns: u64,
+    /// Time in which copies in both directions ran at once, in ns.
+    pub both_directions_ns: u64,
     /// Time in which a kernel and copies in both directions ran at once, in ns.
     pub all_lanes_ns: u64,
     /// Share of the makespan in which a kernel or a copy ran: what is missing from 1 was lost to
@@ -101,7 +119,8 @@ impl Metrics {
                 .iter()
                 .filter(|span| span.kind == kind)
                 .map(|span| span.interval().clip(extent).ns())
-                .sum(),
+                // Times of a damaged trace may be of any size.
+                .fold(0, u64::saturating_add),
         };
 
         let kernels = cover(&[SpanKind::Kernel]);
@@ -132,10 +151,17 @@ impl Metrics {
             hidden_fraction: share(hidden_copy_ns, copies.ns()),
             overlap_ns,
             overlap_share: share(overlap_ns, busy_ns),
+            kernel_host_to_device_ns: kernels.intersection(&up).ns(),
+            kernel_device_to_host_ns: kernels.intersection(&down).ns(),
+            both_directions_ns: up.intersection(&down).ns(),
             all_lanes_ns: kernels.intersection(&up).intersection(&down).ns(),
             orchestration_efficiency: share(useful_ns, makespan_ns),
             communication_efficiency: share(kernels.ns(), useful_ns),
-            host_blocked_ns: timeline.host.iter().map(|h| h.blocked().clip(extent).ns()).sum(),
+            host_blocked_ns: timeline
+                .host
+                .iter()
+                .map(|call| call.blocked().clip(extent).ns())
+                .fold(0, u64::saturating_add),
         }
     }
 }

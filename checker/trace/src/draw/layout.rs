@@ -114,33 +114,36 @@ impl Layout {
 
 /// The spans of each lane with its label, in the order of drawing.
 pub(super) fn lanes_of(timeline: &Timeline, lanes: Lanes) -> Vec<(String, Vec<&Span>)> {
-    let mut groups: BTreeMap<(u32, String), Vec<&Span>> = BTreeMap::new();
+    let mut groups: BTreeMap<u32, Vec<&Span>> = BTreeMap::new();
     for span in &timeline.spans {
         let key = match lanes {
-            Lanes::Streams => (span.stream.0, span.stream.to_string()),
-            Lanes::Engines => engine(Mark::from(span.kind)),
+            Lanes::Streams => span.stream.0,
+            Lanes::Engines => engine(Mark::from(span.kind)).0,
         };
         groups.entry(key).or_default().push(span);
     }
     groups
         .into_iter()
-        .map(|((_, label), mut spans)| {
+        .map(|(key, mut spans)| {
             spans.sort_by_key(|span| (span.start_ns, span.step));
+            let label = match lanes {
+                Lanes::Streams => StreamId(key).to_string(),
+                Lanes::Engines => engine(Mark::from(spans[0].kind)).1.to_owned(),
+            };
             (label, spans)
         })
         .collect()
 }
 
 /// Place and label of the engine that does such work.
-fn engine(mark: Mark) -> (u32, String) {
-    let (place, label) = match mark {
+fn engine(mark: Mark) -> (u32, &'static str) {
+    match mark {
         Mark::HostToDevice => (0, "to device"),
         Mark::Kernel => (1, "kernels"),
         Mark::DeviceToHost => (2, "to host"),
         Mark::DeviceToDevice | Mark::Memset => (3, "in device"),
         Mark::HostFunction | Mark::HostWork | Mark::Call | Mark::Blocked => (4, "functions"),
-    };
-    (place, label.into())
+    }
 }
 
 fn chart(panel: &Panel<'_>, by: Lanes, notes: bool) -> Chart {
@@ -169,7 +172,9 @@ fn chart(panel: &Panel<'_>, by: Lanes, notes: bool) -> Chart {
                 note,
             });
             let anchor = Anchor { lane: lanes.len(), row, at_ns: time.start_ns };
-            placed.insert(span.step, (time, anchor));
+            if program.is_some() {
+                placed.insert(span.step, (time, anchor));
+            }
         }
         if !rows.0.is_empty() {
             lanes.push(Lane { label, busy_ns: Some(covered.ns()), rows: rows.0 });

@@ -44,6 +44,19 @@ impl Coverage {
         self.pieces.iter().map(Interval::ns).sum()
     }
 
+    /// Instants of `window` that it does not cover.
+    pub fn gaps(&self, window: Interval) -> Vec<Interval> {
+        let mut gaps = Vec::new();
+        let mut from = window.start_ns;
+        for piece in self.pieces.iter().map(|piece| piece.clip(window)).filter(|p| p.ns() > 0) {
+            gaps.push(Interval::new(from, piece.start_ns));
+            from = piece.end_ns;
+        }
+        gaps.push(Interval::new(from, window.end_ns));
+        gaps.retain(|gap| gap.ns() > 0);
+        gaps
+    }
+
     /// Instants in either.
     pub fn union(&self, other: &Self) -> Self {
         Self::of(self.pieces.iter().chain(&other.pieces).copied())

@@ -2,7 +2,14 @@
 
 mod draw;
 mod fidelity;
+mod fuzz;
 mod hazards;
+mod import;
 mod metrics;
 mod samples;
 mod version;
+
+#[path = "../kineto/mod.rs"]
+mod kineto;
+#[path = "../kineto/mutate.rs"]
+mod mutate;

@@ -1,0 +1,309 @@
+//! From a file to runs of devices.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use flate2::bufread::MultiGzDecoder;
+use serde::de::DeserializeOwned;
+use trace::draw::layout::MOST_SINGLE_BARS;
+use trace::import::{self, Content, Format, KernelNames, Trace};
+use trace::timeline::{self, Origin};
+use trace::version::{Header, check_version};
+use trace::{Observed, Program, Record, Timeline};
+
+use crate::exit::Usage;
+
+/// Bytes from the beginning of a file that tell what it is.
+const BEGINNING: u64 = 64 * 1024;
+
+/// A file that has been read.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) path: PathBuf,
+    pub(super) content: Found,
+}
+
+/// What was in it.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// A trace of another tool, or our export.
+    Foreign(Trace),
+    /// A run of ours, with the sites of its program in words.
+    Record(Box<Record>, Vec<String>),
+    /// A timeline of ours alone.
+    Timeline(Timeline),
+}
+
+/// One device of a source.
+#[derive(Debug)]
+pub(super) struct Device<'a> {
+    pub(super) index: u32,
+    /// The process it is filed under, where several devices have the same number.
+    pub(super) process: Option<i64>,
+    pub(super) observed: Observed<'a>,
+    pub(super) program: Option<&'a Program>,
+}
+
+impl Device<'_> {
+    pub(super) fn title(&self) -> String {
+        let name = match &self.observed.timeline.origin {
+            Origin::Simulated { profile } => format!("simulated {profile}"),
+            Origin::Measured { device, .. } => device.clone(),
+        };
+        let process = self.process.map(|process| format!(" of process {process}"));
+        let process = process.unwrap_or_default();
+        match name.as_str() {
+            "" => format!("device {}{process}", self.index),
+            name => format!("device {}{process}: {name}", self.index),
+        }
+    }
+
+    pub(super) fn streams(&self) -> usize {
+        let spans = &self.observed.timeline.spans;
+        spans.iter().map(|span| span.stream).collect::<BTreeSet<_>>().len()
+    }
+}
+
+impl Source {
+    /// Reads at most `limit` bytes of text.
+    pub(super) fn open(path: &Path, limit: u64) -> Result<Self> {
+        let shown = path.display();
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(Usage(format!("there is no file `{shown}`")).into());
+            }
+            Err(error) => return Err(error).with_context(|| format!("cannot open `{shown}`")),
+        };
+        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            return Err(Usage(format!("`{shown}` is a folder; name one file of it")).into());
+        }
+        let mut file = BufReader::with_capacity(1 << 16, file);
+        let magic = file.fill_buf().with_context(|| format!("cannot read `{shown}`"))?;
+        if let Some(what) = other_kind(magic) {
+            bail!(
+                "`{shown}` is {what}, not a trace in JSON\n\nhint: PyTorch's profiler writes one with \
+                 `export_chrome_trace`; Perfetto and Chrome export one, too"
+            );
+        }
+        let content = if magic.starts_with(&[0x1f, 0x8b]) {
+            content(MultiGzDecoder::new(file), path, limit)?
+        } else {
+            content(file, path, limit)?
+        };
+        Ok(Self { path: path.to_owned(), content })
+    }
+
+    /// What kind of file it is, in a word.
+    pub(super) fn format(&self) -> &'static str {
+        match &self.content {
+            Found::Foreign(trace) => match trace.format {
+                Format::Kineto => "kineto",
+                Format::Chrome => "chrome",
+            },
+            Found::Record(..) => "record",
+            Found::Timeline(_) => "timeline",
+        }
+    }
+
+    /// The driver's version, where it is known.
+    pub(super) fn driver(&self) -> Option<u32> {
+        let of = |timeline: &Timeline| match timeline.origin {
+            Origin::Measured { driver, .. } if driver > 0 => Some(driver),
+            _ => None,
+        };
+        match &self.content {
+            Found::Foreign(trace) => trace.driver,
+            Found::Record(record, _) => of(&record.timeline),
+            Found::Timeline(timeline) => of(timeline),
+        }
+    }
+
+    /// What else there is to say about it.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = match &self.content {
+            Found::Foreign(trace) => trace.notes.clone(),
+            Found::Record(record, _) => record.notes.clone(),
+            Found::Timeline(_) => Vec::new(),
+        };
+        if let Found::Foreign(trace) = &self.content
+            && !trace.has_calls()
+        {
+            notes.push(
+                "the trace has no calls of the host, so nothing can be said of what held it; record \
+                 them with `ProfilerActivity.CPU`"
+                    .into(),
+            );
+        }
+        notes
+    }
+
+    /// The devices, or the one that is asked for.
+    pub(super) fn runs(&self, index: Option<u32>, wants_names: bool) -> Result<Vec<Device<'_>>> {
+        let only = |observed, program| vec![Device { index: 0, process: None, observed, program }];
+        let devices = match &self.content {
+            Found::Record(record, lines) => {
+                let Record { program, timeline, .. } = &**record;
+                let observed = Observed::of_program(timeline.clone(), program, lines);
+                only(observed, Some(program))
+            }
+            Found::Timeline(timeline) => only(Observed::of_timeline(timeline.clone()), None),
+            Found::Foreign(trace) => {
+                let wanted =
+                    |device: &&import::Device| index.is_none_or(|index| device.index == index);
+                trace
+                    .devices
+                    .iter()
+                    .filter(wanted)
+                    .map(|device| {
+                        let names = match device.operations <= MOST_SINGLE_BARS || wants_names {
+                            true => KernelNames::Kept,
+                            false => KernelNames::Dropped,
+                        };
+                        let observed = trace.observed(device, names);
+                        let (index, process) = (device.index, device.process);
+                        Device { index, process, observed, program: None }
+                    })
+                    .collect()
+            }
+        };
+        let known = match &self.content {
+            Found::Foreign(trace) => trace.devices.iter().map(|device| device.index).collect(),
+            _ => vec![0],
+        };
+        if let Some(index) = index
+            && !known.contains(&index)
+        {
+            let known: Vec<String> = known.iter().map(u32::to_string).collect();
+            let text = format!(
+                "nothing ran on device {index} in this trace\n\nhint: it has device {}",
+                known.join(", ")
+            );
+            return Err(Usage(text).into());
+        }
+        Ok(devices)
+    }
+}
+
+/// Files of other kinds that people have at hand.
+fn other_kind(beginning: &[u8]) -> Option<&'static str> {
+    let starts = |magic: &[u8]| beginning.starts_with(magic);
+    Some(if starts(b"SQLite format 3") {
+        "an SQLite database, such as Nsight Systems exports"
+    } else if starts(b"PK\x03\x04") {
+        "a zip archive"
+    } else if starts(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        "compressed with zstd"
+    } else if starts(&[0xff, 0xfe]) || starts(&[0xfe, 0xff]) {
+        "text in UTF-16"
+    } else if starts(&[0x0a]) && beginning.iter().take(64).any(|&byte| byte == 0) {
+        "a binary trace of Perfetto"
+    } else {
+        return None;
+    })
+}
+
+fn content(mut text: impl Read, path: &Path, limit: u64) -> Result<Found> {
+    let shown = path.display();
+    let mut beginning = Vec::new();
+    // An error here comes again below, with its place.
+    let begun = text.by_ref().take(BEGINNING).read_to_end(&mut beginning);
+    if import::detect(&beginning) == Content::Own {
+        begun.with_context(|| format!("cannot read `{shown}`"))?;
+        return own(Cursor::new(beginning).chain(text).take(limit), path);
+    }
+    let failed = begun.err().map(Failing);
+    let mut whole = Cursor::new(beginning).chain(failed.map_or(Either::Rest(text), Either::Failed));
+    let trace = Trace::read(&mut whole, limit).map_err(|error| located(path, &error))?;
+    if trace.devices.is_empty() {
+        let what = match trace.rows() {
+            0 => "is empty: it has no rows".to_owned(),
+            rows => {
+                format!("shows nothing of a GPU: none of its {rows} rows is a kernel or a copy")
+            }
+        };
+        bail!(
+            "`{shown}` {what}\n\nhint: record it with \
+             `profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])`, around code that \
+             uses the GPU"
+        );
+    }
+    Ok(Found::Foreign(trace))
+}
+
+/// The rest of a text, or the error that reading it brought.
+enum Either<R> {
+    Rest(R),
+    Failed(Failing),
+}
+
+struct Failing(std::io::Error);
+
+impl<R: Read> Read for Either<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Rest(rest) => rest.read(buffer),
+            Self::Failed(Failing(error)) => {
+                Err(std::io::Error::new(error.kind(), error.to_string()))
+            }
+        }
+    }
+}
+
+/// A complaint with file, line and column, and what to do.
+fn located(path: &Path, error: &import::Error) -> anyhow::Error {
+    let place = error.place.map(|place| format!(":{}:{}", place.line, place.column));
+    let hint = error.hint().map(|hint| format!("\n\nhint: {hint}")).unwrap_or_default();
+    anyhow!("{}{}: {error}{hint}", path.display(), place.unwrap_or_default())
+}
+
+/// One of our own forms.
+fn own(mut text: impl Read, path: &Path) -> Result<Found> {
+    let mut whole = Vec::new();
+    text.read_to_end(&mut whole).with_context(|| format!("cannot read `{}`", path.display()))?;
+    let value: Outline = parsed(&whole, path)?;
+    if value.timeline.is_some() {
+        check(&whole, path, trace::record::VERSION, "record")?;
+        let record: Record = parsed(&whole, path)?;
+        record.check_versions()?;
+        let lines = record.program.sites.iter().map(ToString::to_string).collect();
+        return Ok(Found::Record(Box::new(record), lines));
+    }
+    if value.spans.is_some() {
+        check(&whole, path, timeline::VERSION, "timeline")?;
+        return Ok(Found::Timeline(parsed(&whole, path)?));
+    }
+    bail!(
+        "`{}` is a program: it says what was asked for, not what happened\n\nhint: `checker run EX \
+         --trace F` writes both",
+        path.display()
+    )
+}
+
+/// Which of our forms it is.
+#[derive(serde::Deserialize)]
+struct Outline {
+    timeline: Option<serde::de::IgnoredAny>,
+    spans: Option<serde::de::IgnoredAny>,
+}
+
+fn check(text: &[u8], path: &Path, known: u32, what: &'static str) -> Result<()> {
+    let header: Header = parsed(text, path)?;
+    Ok(check_version(header.version, known, what)?)
+}
+
+fn parsed<T: DeserializeOwned>(text: &[u8], path: &Path) -> Result<T> {
+    serde_json::from_slice(text).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        let what = error.to_string();
+        let what = what.split(" at line ").next().unwrap_or_default();
+        anyhow!(
+            "{}:{line}:{column}: {what}\n\nhint: the file is no whole record of `checker run --trace`; \
+             write it again",
+            path.display()
+        )
+    })
+}

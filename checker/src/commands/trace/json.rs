@@ -1,0 +1,80 @@
+//! What a trace shows, as one JSON object. Every key is always there, null where nothing is known.
+
+use serde::Serialize;
+use trace::draw::Row;
+use trace::metrics::idle::{Doing, Gaps};
+use trace::metrics::path::Sum;
+use trace::metrics::{Copies, Held};
+use trace::{Metrics, hazards};
+
+use super::facts::Run;
+use super::input::Source;
+use super::text::NOT_SHOWN;
+use crate::report::json::{HazardObject, hazard};
+
+/// Version of the object.
+const FORMAT: u32 = 1;
+
+#[derive(Debug, Serialize)]
+pub(super) struct Object<'a> {
+    format: u32,
+    file: String,
+    /// `kineto`, `chrome`, `record` or `timeline`.
+    source: &'static str,
+    /// As `cuDriverGetVersion` counts: 13000 is CUDA 13.0.
+    driver: Option<u32>,
+    devices: Vec<Device<'a>>,
+    notes: Vec<String>,
+    not_shown: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Device<'a> {
+    device_index: u32,
+    process: Option<i64>,
+    name: String,
+    start_ns: u64,
+    span_ns: u64,
+    /// |kernels ∩ copies and memsets| / |anything|, as Holistic Trace Analysis quotes it.
+    overlap_share_of_busy: Option<f64>,
+    metrics: &'a Metrics,
+    streams: &'a [Row],
+    copies: &'a [Copies],
+    idle: &'a [Gaps],
+    idle_host: &'a [Doing<'a>],
+    critical_path: Vec<Sum>,
+    held: &'a [Held<'a>],
+    hazards: Option<Vec<HazardObject>>,
+}
+
+/// The object that stands for a trace.
+pub(super) fn object<'a>(source: &Source, runs: &'a [Run<'a>]) -> Object<'a> {
+    let devices = runs.iter().map(|run| Device {
+        device_index: run.device.index,
+        process: run.device.process,
+        name: run.device.title(),
+        start_ns: run.extent.start_ns,
+        span_ns: run.extent.ns(),
+        overlap_share_of_busy: run.metrics.overlap_share,
+        metrics: &run.metrics,
+        streams: &run.streams,
+        copies: &run.copies,
+        idle: &run.idle.causes,
+        idle_host: &run.idle.host,
+        critical_path: run.path.sums(),
+        held: &run.held,
+        hazards: run
+            .hazards
+            .as_ref()
+            .map(|found: &Vec<hazards::Hazard>| found.iter().map(hazard).collect()),
+    });
+    Object {
+        format: FORMAT,
+        file: source.path.display().to_string(),
+        source: source.format(),
+        driver: source.driver(),
+        devices: devices.collect(),
+        notes: source.notes(),
+        not_shown: NOT_SHOWN,
+    }
+}

@@ -1,0 +1,336 @@
+//! Traces of other tools: from bytes to [`Observed`] runs, one for each device.
+//!
+//! It reads Chrome's trace format, as Kineto (PyTorch's profiler), Perfetto and [`export`] write it,
+//! as a list or as an object. Times are taken as decimal numbers, exact in nanoseconds. The text is
+//! read once, in pieces, and is never in memory as a whole; rows that say nothing about CUDA are
+//! checked and dropped. It knows no files and unpacks nothing: that is the caller's part.
+//!
+//! A trace tells what ran and when. It does not tell which memory was used, so it shows no races, and
+//! not whether a wait was needed.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `json` | tokens out of a buffer of fixed size |
+//! | `number` | decimal numbers, without a detour through binary fractions |
+//! | `names` | names that occur again and again, each kept once |
+//! | `events` | the rows that count |
+//! | `stacks` | lines of Python |
+//! | `error` | what is wrong with a file, where, and what to do |
+//!
+//! [`export`]: crate::export
+
+mod error;
+mod events;
+mod json;
+mod names;
+mod number;
+mod stacks;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+
+pub use error::{Error, Position, Problem};
+
+use crate::Timeline;
+use crate::observed::{Called, Holding, NO_STEP, Observed, Wait};
+use crate::program::StreamId;
+use crate::timeline::{HostSpan, Interval, Method, Origin, Span, SpanKind};
+use events::{Rows, Thread, Top};
+use json::{Next, Place, Tokens};
+
+/// What kind of file a trace came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Kineto's: Chrome's with what it adds at the top.
+    Kineto,
+    /// Chrome's, a list or an object.
+    Chrome,
+}
+
+/// What the beginning of a file looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A record, a program or a timeline of ours.
+    Own,
+    /// Chrome's format, or nothing known.
+    Chrome,
+}
+
+/// Tells from its beginning what a text is.
+pub fn detect(beginning: &[u8]) -> Content {
+    let mut beginning = beginning;
+    let mut tokens = Tokens::new(&mut beginning, u64::MAX);
+    if !matches!(tokens.next(), Ok(Next::Object)) {
+        return Content::Chrome;
+    }
+    tokens.enter();
+    let mut place = Place::First;
+    while let Ok(Some(top)) = tokens.member(&mut place, Top::of) {
+        match top {
+            Top::Own => return Content::Own,
+            Top::Other => {}
+            _ => return Content::Chrome,
+        }
+        if tokens.skip().is_err() {
+            break;
+        }
+    }
+    Content::Chrome
+}
+
+/// What a file says about CUDA.
+#[derive(Debug)]
+pub struct Trace {
+    /// What kind of file it was.
+    pub format: Format,
+    /// The driver's version, as `cuDriverGetVersion` counts it, where the file says.
+    pub driver: Option<u32>,
+    /// The rank in a distributed run, where the file says.
+    pub rank: Option<i64>,
+    /// Devices on which something ran, in order of their numbers.
+    pub devices: Vec<Device>,
+    /// What was left out, and why.
+    pub notes: Vec<String>,
+    rows: Rows,
+    /// Line of the source of each call.
+    lines: Vec<Option<names::Name>>,
+    /// Threads, numbered in their order.
+    threads: BTreeMap<Thread, u32>,
+    /// When the first row that counts starts, in ns of the trace's clock.
+    zero: i64,
+}
+
+/// A device of a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Its number.
+    pub index: u32,
+    /// The process it is filed under, where two devices have the same number.
+    pub process: Option<i64>,
+    /// Its own name, where the file says.
+    pub name: Option<String>,
+    /// How many operations ran on it.
+    pub operations: usize,
+    place: events::Device,
+}
+
+/// Whether names of kernels are copied into a timeline. Drawings of many bars show none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelNames {
+    /// They are.
+    Kept,
+    /// They are left empty.
+    Dropped,
+}
+
+impl Trace {
+    /// Reads a trace of at most `limit` bytes.
+    pub fn read(source: &mut dyn Read, limit: u64) -> Result<Self, Error> {
+        let (format, mut rows) = events::read(&mut Tokens::new(source, limit))?;
+        // Stable, since that is quick where much is in order already.
+        rows.work.sort();
+        rows.calls.sort();
+        let before = rows.work.len() + rows.calls.len();
+        rows.work.dedup();
+        rows.calls.dedup();
+        rows.odd.repeated = (before - rows.work.len() - rows.calls.len()) as u64;
+
+        let lines = stacks::lines_of(&rows.calls, &mut rows.lines, &rows.names);
+        rows.lines = Vec::new();
+        let threads: BTreeSet<Thread> = rows.calls.iter().map(|call| call.thread).collect();
+        let threads = threads.into_iter().zip(0..).collect();
+        let first = [rows.work.first().map(|w| w.start), rows.calls.first().map(|c| c.start)];
+        let zero = first.into_iter().flatten().min().unwrap_or(0);
+        let mut trace = Self {
+            format,
+            driver: rows.header.driver,
+            rank: rows.header.rank,
+            devices: devices(&rows),
+            notes: notes(&rows),
+            lines,
+            threads,
+            zero,
+            rows,
+        };
+        trace.note_unasked();
+        Ok(trace)
+    }
+
+    /// Rows of all kinds that the file has.
+    pub fn rows(&self) -> u64 {
+        self.rows.odd.rows
+    }
+
+    /// Whether the file has calls of the host.
+    pub fn has_calls(&self) -> bool {
+        !self.rows.calls.is_empty()
+    }
+
+    /// What happened on `device`, from its first operation to the end of its last.
+    pub fn observed(&self, device: &Device, kernels: KernelNames) -> Observed<'_> {
+        let rows = &self.rows;
+        let work: Vec<&events::Work> =
+            rows.work.iter().filter(|work| work.place == device.place).collect();
+        let mut timeline = Timeline::new(Origin::Measured {
+            device: device.name.clone().unwrap_or_default(),
+            driver: self.driver.unwrap_or(0),
+            method: Method::Cupti,
+        });
+        let asked = Asked::of(&rows.calls);
+        let mut processes = BTreeSet::new();
+        for work in &work {
+            let step = asked.step(work.correlation, work.start);
+            processes.extend(step.map(|step| rows.calls[step as usize].thread.process));
+            let named = kernels == KernelNames::Kept && work.kind == SpanKind::Kernel;
+            timeline.spans.push(Span {
+                step: step.unwrap_or(NO_STEP),
+                kind: work.kind,
+                name: if named { rows.names.text(work.name).to_owned() } else { String::new() },
+                stream: stream(work.stream),
+                start_ns: self.since(work.start),
+                end_ns: self.since(work.end),
+                bytes: work.bytes,
+                host_memory: work.host_memory(),
+            });
+        }
+        timeline.spans.sort_by_key(|span| (span.start_ns, span.step));
+        let ends = timeline.spans.iter().map(|span| span.end_ns).max();
+        let starts = timeline.spans.first().map(|span| span.start_ns);
+        timeline.region = starts.zip(ends).map(|(start, end)| Interval::new(start, end));
+
+        let pageable = self.pageable_calls(&work, &asked);
+        let mut calls = Vec::with_capacity(rows.calls.len());
+        for (step, call) in (0..).zip(&rows.calls) {
+            let name = rows.names.text(call.name);
+            let holding = Holding::of(name, pageable.contains(&step));
+            let span = Interval::new(self.since(call.start), self.since(call.end));
+            if processes.is_empty() || processes.contains(&call.thread.process) {
+                timeline.host.push(HostSpan {
+                    step,
+                    start_ns: span.start_ns,
+                    end_ns: span.end_ns,
+                    blocked_ns: if holding.is_some_and(Holding::waits) { span.ns() } else { 0 },
+                });
+            }
+            calls.push(Called {
+                name,
+                thread: self.threads.get(&call.thread).copied().unwrap_or(0),
+                holding,
+                line: self.lines[step as usize].map(|line| rows.names.text(line)),
+            });
+        }
+        let waits = self.waits(device, &asked);
+        Observed { timeline, calls, waits }
+    }
+
+    /// Calls that asked for a copy of pageable memory.
+    fn pageable_calls(&self, work: &[&events::Work], asked: &Asked) -> BTreeSet<u32> {
+        work.iter()
+            .filter(|work| work.pageable == Some(true))
+            .filter_map(|work| asked.step(work.correlation, work.start))
+            .collect()
+    }
+
+    fn waits(&self, device: &Device, asked: &Asked) -> Vec<Wait> {
+        self.rows
+            .waits
+            .iter()
+            .filter(|wait| wait.place == device.place)
+            .filter_map(|wait| {
+                Some(Wait {
+                    stream: stream(wait.stream),
+                    step: asked.step(Some(wait.correlation), i64::MAX)?,
+                    source: stream(wait.source),
+                    record: asked.step(Some(wait.recorded), i64::MAX)?,
+                })
+            })
+            .collect()
+    }
+
+    fn since(&self, ns: i64) -> u64 {
+        u64::try_from(i128::from(ns) - i128::from(self.zero)).unwrap_or(0)
+    }
+
+    fn note_unasked(&mut self) {
+        if !self.has_calls() {
+            return;
+        }
+        let asked = Asked::of(&self.rows.calls);
+        let work = &self.rows.work;
+        let lost = work.iter().filter(|w| asked.step(w.correlation, w.start).is_none()).count();
+        if lost > 0 {
+            self.notes.push(format!(
+                "{lost} of {} operations name no call that asked for them",
+                work.len()
+            ));
+        }
+    }
+}
+
+/// The call that each correlation number belongs to.
+struct Asked(Vec<(i64, i64, u32)>);
+
+impl Asked {
+    fn of(calls: &[events::Call]) -> Self {
+        let mut asked: Vec<_> = (0..)
+            .zip(calls)
+            .filter_map(|(step, call)| Some((call.correlation?, call.start, step)))
+            .collect();
+        asked.sort_unstable();
+        Self(asked)
+    }
+
+    /// The step of the last call of that number that began before an instant. Ranks that were put into
+    /// one file share numbers.
+    fn step(&self, correlation: Option<i64>, before: i64) -> Option<u32> {
+        let correlation = correlation?;
+        let after =
+            self.0.partition_point(|&(number, start, _)| (number, start) <= (correlation, before));
+        let &(number, _, step) = self.0.get(after.checked_sub(1)?)?;
+        (number == correlation).then_some(step)
+    }
+}
+
+/// The stream that CUPTI numbers so; it gives the default stream a number like all others.
+fn stream(number: i64) -> StreamId {
+    match u32::try_from(number) {
+        Ok(0) | Err(_) => StreamId::LEGACY,
+        // As `export` has it.
+        Ok(u32::MAX) => StreamId::PER_THREAD,
+        Ok(number) => StreamId(number.saturating_add(StreamId::FIRST_CREATED - 1)),
+    }
+}
+
+fn devices(rows: &Rows) -> Vec<Device> {
+    let mut places: BTreeMap<(i64, i64), (events::Device, usize)> = BTreeMap::new();
+    for work in &rows.work {
+        let place = work.place;
+        places.entry((place.index, place.process)).or_insert((place, 0)).1 += 1;
+    }
+    let mut numbers: BTreeMap<i64, u32> = BTreeMap::new();
+    for (index, _) in places.keys() {
+        *numbers.entry(*index).or_default() += 1;
+    }
+    places
+        .into_iter()
+        .map(|((index, process), (place, operations))| Device {
+            index: u32::try_from(index).unwrap_or(u32::MAX),
+            process: (numbers[&index] > 1).then_some(process),
+            name: rows.header.devices.get(&index).cloned(),
+            operations,
+            place,
+        })
+        .collect()
+}
+
+fn notes(rows: &Rows) -> Vec<String> {
+    let odd = &rows.odd;
+    let counts = [
+        (odd.repeated, "rows that are there twice, which count once"),
+        (odd.backwards, "rows that end before they start, left out"),
+        (odd.timeless, "rows without a time, left out"),
+        (odd.unpaired, "rows with a beginning or an end alone, left out"),
+    ];
+    let told = counts.into_iter().filter(|(count, _)| *count > 0);
+    told.map(|(count, what)| format!("{what}: {count}")).collect()
+}

@@ -1,0 +1,572 @@
+//! Rows of a trace, as Chrome's format and Kineto's conventions in it have them.
+//!
+//! A row counts by its category: `kernel`, `gpu_memcpy` and `gpu_memset` ran on the device,
+//! `cuda_runtime` and `cuda_driver` are calls of the host, `cuda_sync` holds recorded waits, and
+//! `python_function` (or `Call stack` of a `cpu_op`) the lines of the source. All else is dropped as
+//! it is read: flows repeat what correlation numbers say.
+
+use std::collections::BTreeMap;
+
+use crate::timeline::{HostMemory, SpanKind};
+
+use super::json::{Next, Place, Tokens};
+use super::names::{Name, Names};
+use super::{Error, Format, Problem};
+
+/// Digits of a nanosecond behind the point of a microsecond.
+const MICROSECONDS: i32 = 3;
+
+/// The latest time, in ns: in the year 2116 where a trace counts from 1970. With [`LONGEST`], no two
+/// times lie further apart than what an `i64` holds.
+const LATEST: i64 = 1 << 62;
+
+/// The longest duration and the earliest time before 0, in ns: 36 years.
+const LONGEST: i64 = 1 << 60;
+
+/// What was read, in the order of the file. Times are in ns of the trace's own clock.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    pub(super) names: Names,
+    pub(super) header: Header,
+    pub(super) work: Vec<Work>,
+    pub(super) calls: Vec<Call>,
+    pub(super) waits: Vec<Wait>,
+    pub(super) lines: Vec<Line>,
+    pub(super) odd: Odd,
+}
+
+/// What stands beside the rows.
+#[derive(Debug, Default)]
+pub(super) struct Header {
+    pub(super) kineto: bool,
+    pub(super) driver: Option<u32>,
+    pub(super) rank: Option<i64>,
+    /// Names of devices by their number.
+    pub(super) devices: BTreeMap<i64, String>,
+}
+
+/// Rows that say less than they should.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Odd {
+    /// Rows of all kinds.
+    pub(super) rows: u64,
+    /// Of the device or the host, without a time.
+    pub(super) timeless: u64,
+    /// That end before they start.
+    pub(super) backwards: u64,
+    /// Beginnings without an end, and ends without a beginning.
+    pub(super) unpaired: u64,
+    /// The same row again.
+    pub(super) repeated: u64,
+}
+
+/// One operation of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Work {
+    pub(super) start: i64,
+    pub(super) end: i64,
+    pub(super) place: Device,
+    pub(super) stream: i64,
+    pub(super) correlation: Option<i64>,
+    pub(super) kind: SpanKind,
+    pub(super) pageable: Option<bool>,
+    pub(super) bytes: u64,
+    pub(super) name: Name,
+}
+
+/// A device: the process that the trace files it under, and its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Device {
+    pub(super) process: i64,
+    pub(super) index: i64,
+}
+
+/// A thread of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Thread {
+    pub(super) process: i64,
+    pub(super) thread: i64,
+}
+
+/// One call of the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Call {
+    pub(super) start: i64,
+    pub(super) end: i64,
+    pub(super) thread: Thread,
+    pub(super) correlation: Option<i64>,
+    pub(super) name: Name,
+}
+
+/// A stream waited for what an event of another stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wait {
+    pub(super) place: Device,
+    pub(super) stream: i64,
+    pub(super) source: i64,
+    /// Of the call that asked for it, and of the one that recorded the event.
+    pub(super) correlation: i64,
+    pub(super) recorded: i64,
+}
+
+/// A line of the source that a thread was in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    pub(super) start: i64,
+    pub(super) end: i64,
+    pub(super) thread: Thread,
+    pub(super) name: Name,
+}
+
+impl HostMemory {
+    fn of_pageable(pageable: bool) -> Self {
+        if pageable { Self::Pageable } else { Self::Pinned }
+    }
+}
+
+impl Work {
+    pub(super) fn host_memory(&self) -> Option<HostMemory> {
+        self.pageable.map(HostMemory::of_pageable)
+    }
+}
+
+/// A field at the top of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Top {
+    Events,
+    Devices,
+    Distributed,
+    Driver,
+    Kineto,
+    /// Of one of our own forms.
+    Own,
+    Other,
+}
+
+impl Top {
+    pub(super) fn of(name: &[u8]) -> Self {
+        match name {
+            b"traceEvents" => Self::Events,
+            b"deviceProperties" => Self::Devices,
+            b"distributedInfo" => Self::Distributed,
+            b"cuda_driver_version" => Self::Driver,
+            b"schemaVersion" | b"baseTimeNanoseconds" | b"trace_id" | b"cupti_version" => {
+                Self::Kineto
+            }
+            b"program" | b"timeline" | b"trials" | b"spans" | b"host" | b"origin" | b"sites"
+            | b"steps" => Self::Own,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Reads a whole file of Chrome's format.
+pub(super) fn read(tokens: &mut Tokens<'_>) -> Result<(Format, Rows), Error> {
+    let mut rows = Rows::default();
+    let mut open = Open::default();
+    let format = match tokens.next()? {
+        Next::Array => {
+            events(tokens, &mut rows, &mut open)?;
+            Format::Chrome
+        }
+        Next::Object => {
+            object(tokens, &mut rows, &mut open)?;
+            if rows.header.kineto { Format::Kineto } else { Format::Chrome }
+        }
+        _ => return Err(tokens.expected("`{` or `[`")),
+    };
+    tokens.end()?;
+    rows.odd.unpaired += open.0.values().map(|rows| rows.len() as u64).sum::<u64>();
+    Ok((format, rows))
+}
+
+fn object(tokens: &mut Tokens<'_>, rows: &mut Rows, open: &mut Open) -> Result<(), Error> {
+    tokens.enter();
+    let mut place = Place::First;
+    let mut seen = false;
+    loop {
+        let top = match tokens.member(&mut place, Top::of) {
+            Ok(Some(top)) => top,
+            Ok(None) => break,
+            // The most common damage: the line that names the list of devices is not there.
+            Err(Error { place, problem: Problem::Expected { what, found: Some(found) } })
+                if found == "{" =>
+            {
+                return Err(Error { place, problem: Problem::Nameless { what } });
+            }
+            Err(error) => return Err(error),
+        };
+        rows.header.kineto |= matches!(top, Top::Devices | Top::Kineto | Top::Driver);
+        match top {
+            Top::Events => {
+                if tokens.next()? != Next::Array {
+                    return Err(tokens.expected("`[`"));
+                }
+                seen = true;
+                events(tokens, rows, open)?;
+            }
+            Top::Devices => devices(tokens, &mut rows.header)?,
+            Top::Distributed => rank(tokens, &mut rows.header)?,
+            Top::Driver => {
+                let version = tokens.scaled(0)?;
+                rows.header.driver = version.and_then(|version| u32::try_from(version).ok());
+            }
+            Top::Kineto | Top::Own | Top::Other => tokens.skip()?,
+        }
+    }
+    if seen { Ok(()) } else { Err(Error { place: None, problem: Problem::NoEvents }) }
+}
+
+fn devices(tokens: &mut Tokens<'_>, header: &mut Header) -> Result<(), Error> {
+    if tokens.next()? != Next::Array {
+        return tokens.skip();
+    }
+    tokens.enter();
+    let mut place = Place::First;
+    while tokens.element(&mut place)? {
+        if tokens.next()? != Next::Object {
+            tokens.skip()?;
+            continue;
+        }
+        tokens.enter();
+        let (mut number, mut name) = (None, None);
+        let mut place = Place::First;
+        let of = |key: &[u8]| (key == b"id", key == b"name");
+        while let Some(key) = tokens.member(&mut place, of)? {
+            match (key, tokens.next()?) {
+                ((true, _), _) => number = tokens.scaled(0)?,
+                ((_, true), Next::String) => {
+                    name = Some(String::from_utf8_lossy(tokens.string()?).into_owned());
+                }
+                _ => tokens.skip()?,
+            }
+        }
+        if let (Some(number), Some(name)) = (number, name) {
+            header.devices.insert(number, name);
+        }
+    }
+    Ok(())
+}
+
+fn rank(tokens: &mut Tokens<'_>, header: &mut Header) -> Result<(), Error> {
+    if tokens.next()? != Next::Object {
+        return tokens.skip();
+    }
+    tokens.enter();
+    let mut place = Place::First;
+    while let Some(rank) = tokens.member(&mut place, |key| key == b"rank")? {
+        if rank {
+            header.rank = tokens.scaled(0)?;
+        } else {
+            tokens.skip()?;
+        }
+    }
+    Ok(())
+}
+
+fn events(tokens: &mut Tokens<'_>, rows: &mut Rows, open: &mut Open) -> Result<(), Error> {
+    tokens.enter();
+    let mut place = Place::First;
+    while tokens.element(&mut place)? {
+        if tokens.next()? != Next::Object {
+            return Err(tokens.expected("`{`"));
+        }
+        rows.odd.rows += 1;
+        event(tokens, rows, open)?;
+    }
+    Ok(())
+}
+
+/// Rows that were begun and have not ended, by thread, innermost last.
+#[derive(Debug, Default)]
+struct Open(BTreeMap<Thread, Vec<(Row, Option<Name>)>>);
+
+/// A row, as far as it has been read.
+#[derive(Clone, Copy, Debug, Default)]
+struct Row {
+    phase: u8,
+    category: Category,
+    process: Option<i64>,
+    thread: Option<i64>,
+    ts: Option<i64>,
+    duration: Option<i64>,
+    device: Option<i64>,
+    stream: Option<i64>,
+    correlation: Option<i64>,
+    bytes: Option<i64>,
+    source: Option<i64>,
+    recorded: Option<i64>,
+    stack: Option<Name>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Category {
+    Kernel,
+    Copy,
+    Memset,
+    Call,
+    Wait,
+    Python,
+    Operator,
+    #[default]
+    Other,
+}
+
+impl Category {
+    /// Kineto wrote capitalised words before 2022.
+    fn of(text: &[u8]) -> Self {
+        match text {
+            b"kernel" | b"Kernel" => Self::Kernel,
+            b"gpu_memcpy" | b"Memcpy" => Self::Copy,
+            b"gpu_memset" | b"Memset" => Self::Memset,
+            b"cuda_runtime" | b"cuda_driver" | b"Runtime" | b"Driver" => Self::Call,
+            b"cuda_sync" => Self::Wait,
+            b"python_function" => Self::Python,
+            b"cpu_op" | b"Operator" => Self::Operator,
+            _ => Self::Other,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Field {
+    Phase,
+    Category,
+    Name,
+    Process,
+    Thread,
+    Start,
+    Duration,
+    Arguments,
+    Other,
+}
+
+impl Field {
+    fn of(name: &[u8]) -> Self {
+        match name {
+            b"ph" => Self::Phase,
+            b"cat" => Self::Category,
+            b"name" => Self::Name,
+            b"pid" => Self::Process,
+            b"tid" => Self::Thread,
+            b"ts" => Self::Start,
+            b"dur" => Self::Duration,
+            b"args" => Self::Arguments,
+            _ => Self::Other,
+        }
+    }
+}
+
+fn event(tokens: &mut Tokens<'_>, rows: &mut Rows, open: &mut Open) -> Result<(), Error> {
+    tokens.enter();
+    let mut row = Row::default();
+    let mut name = None;
+    let mut place = Place::First;
+    while let Some(field) = tokens.member(&mut place, Field::of)? {
+        match (field, tokens.next()?) {
+            (Field::Phase, Next::String) => {
+                row.phase = match tokens.string()? {
+                    &[phase] => phase,
+                    _ => 0,
+                };
+                if !matches!(row.phase, b'X' | b'B' | b'E') {
+                    return tokens.leave();
+                }
+            }
+            (Field::Category, Next::String) => {
+                row.category = Category::of(tokens.string()?);
+                if row.category == Category::Other && row.phase == b'X' {
+                    return tokens.leave();
+                }
+            }
+            (Field::Name, Next::String) => name = Some(rows.names.number(tokens.string()?)),
+            (Field::Process, _) => row.process = identifier(tokens, &mut rows.names)?,
+            (Field::Thread, _) => row.thread = identifier(tokens, &mut rows.names)?,
+            (Field::Start, _) => row.ts = time(tokens, LATEST)?,
+            (Field::Duration, _) => row.duration = time(tokens, LONGEST)?,
+            (Field::Arguments, Next::Object) => arguments(tokens, &mut row, &mut rows.names)?,
+            _ => tokens.skip()?,
+        }
+    }
+    let thread = Thread { process: row.process.unwrap_or(0), thread: row.thread.unwrap_or(0) };
+    match row.phase {
+        b'X' => rows.take(row, name, thread),
+        b'B' => open.0.entry(thread).or_default().push((row, name)),
+        b'E' => match open.0.get_mut(&thread).and_then(Vec::pop) {
+            Some((begun, name)) => {
+                let duration = match (begun.ts, row.ts) {
+                    (Some(start), Some(end)) => end.checked_sub(start),
+                    _ => None,
+                };
+                rows.take(Row { duration, ..begun }, name, thread);
+            }
+            None => rows.odd.unpaired += 1,
+        },
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A time in ns, from the negative of [`LONGEST`] up to `most`.
+fn time(tokens: &mut Tokens<'_>, most: i64) -> Result<Option<i64>, Error> {
+    tokens.next()?;
+    let place = tokens.position();
+    let time = tokens.scaled(MICROSECONDS)?;
+    match time {
+        Some(time) if !(-LONGEST..=most).contains(&time) => {
+            Err(Error::at(place, Problem::HugeNumber))
+        }
+        _ => Ok(time),
+    }
+}
+
+/// A process or a thread, which a trace gives by number or by name.
+fn identifier(tokens: &mut Tokens<'_>, names: &mut Names) -> Result<Option<i64>, Error> {
+    if tokens.next()? != Next::String {
+        return tokens.scaled(0);
+    }
+    let text = tokens.string()?;
+    match super::number::scaled(text, 0) {
+        Ok(Some(number)) => Ok(Some(number)),
+        // Below all numbers that systems give.
+        Ok(None) | Err(_) => Ok(Some(i64::MIN + names.number(text).index())),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Argument {
+    Device,
+    Stream,
+    Correlation,
+    Bytes,
+    Source,
+    Recorded,
+    Stack,
+    Other,
+}
+
+impl Argument {
+    fn of(name: &[u8]) -> Self {
+        match name {
+            b"device" => Self::Device,
+            b"stream" => Self::Stream,
+            b"correlation" => Self::Correlation,
+            b"bytes" => Self::Bytes,
+            b"wait_on_stream" => Self::Source,
+            b"wait_on_cuda_event_record_corr_id" => Self::Recorded,
+            b"Call stack" => Self::Stack,
+            _ => Self::Other,
+        }
+    }
+}
+
+fn arguments(tokens: &mut Tokens<'_>, row: &mut Row, names: &mut Names) -> Result<(), Error> {
+    tokens.enter();
+    let mut place = Place::First;
+    while let Some(argument) = tokens.member(&mut place, Argument::of)? {
+        match argument {
+            Argument::Device => row.device = tokens.scaled(0)?,
+            Argument::Stream => row.stream = tokens.scaled(0)?,
+            Argument::Correlation => row.correlation = tokens.scaled(0)?,
+            Argument::Bytes => row.bytes = tokens.scaled(0)?,
+            Argument::Source => row.source = tokens.scaled(0)?,
+            Argument::Recorded => row.recorded = tokens.scaled(0)?,
+            Argument::Stack if tokens.next()? == Next::String => {
+                row.stack = super::stacks::innermost(tokens.string()?)
+                    .map(|line| names.number(line.as_bytes()));
+            }
+            Argument::Stack | Argument::Other => tokens.skip()?,
+        }
+    }
+    Ok(())
+}
+
+impl Rows {
+    /// Keeps what counts of a whole row.
+    fn take(&mut self, row: Row, name: Option<Name>, thread: Thread) {
+        let counts = match row.category {
+            Category::Other => false,
+            Category::Operator => row.stack.is_some(),
+            _ => true,
+        };
+        if !counts {
+            return;
+        }
+        let name = name.unwrap_or_else(|| self.names.number(b""));
+        let device = || {
+            let process = row.process.unwrap_or(0);
+            Device { process, index: row.device.or(row.process).unwrap_or(0).max(0) }
+        };
+        if row.category == Category::Wait {
+            // CUPTI may have no time for these, which does not matter.
+            if let (Some(stream), Some(source), Some(correlation), Some(recorded)) =
+                (row.stream, row.source, row.correlation, row.recorded)
+            {
+                self.waits.push(Wait { place: device(), stream, source, correlation, recorded });
+            }
+            return;
+        }
+        let (Some(start), Some(duration)) = (row.ts, row.duration) else {
+            self.odd.timeless += 1;
+            return;
+        };
+        let end = match start.checked_add(duration) {
+            Some(end) if duration >= 0 => end,
+            _ => {
+                self.odd.backwards += 1;
+                return;
+            }
+        };
+        let (kind, pageable) = match row.category {
+            Category::Kernel => (SpanKind::Kernel, None),
+            Category::Memset => (SpanKind::Memset, None),
+            Category::Copy => copy(self.names.text(name)),
+            Category::Call => {
+                let correlation = row.correlation;
+                self.calls.push(Call { start, end, thread, correlation, name });
+                return;
+            }
+            Category::Python => {
+                if super::stacks::is_line(self.names.text(name)) {
+                    self.lines.push(Line { start, end, thread, name });
+                }
+                return;
+            }
+            Category::Operator => {
+                self.lines.extend(row.stack.map(|name| Line { start, end, thread, name }));
+                return;
+            }
+            Category::Wait | Category::Other => return,
+        };
+        self.work.push(Work {
+            start,
+            end,
+            place: device(),
+            stream: row.stream.or(row.thread).unwrap_or(0),
+            correlation: row.correlation,
+            kind,
+            pageable,
+            bytes: row.bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(0),
+            name,
+        });
+    }
+}
+
+/// What a copy is, by its name: `Memcpy HtoD (Pageable -> Device)`.
+fn copy(name: &str) -> (SpanKind, Option<bool>) {
+    let kind = if name.contains("HtoD") || name.contains("HtoA") {
+        SpanKind::HostToDevice
+    } else if name.contains("DtoH") || name.contains("AtoH") {
+        SpanKind::DeviceToHost
+    } else if name.contains("HtoH") {
+        SpanKind::HostFunction
+    } else {
+        SpanKind::DeviceToDevice
+    };
+    let pageable = match (name.contains("Pageable"), name.contains("Pinned")) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    };
+    (kind, pageable.filter(|_| kind.is_transfer()))
+}

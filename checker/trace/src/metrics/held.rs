@@ -1,0 +1,56 @@
+//! Which calls held the host, and for how long.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::observed::{Holding, Observed};
+use crate::timeline::Interval;
+
+/// Calls of one name at one line of the source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Held<'a> {
+    /// Why such calls hold the host.
+    pub why: Holding,
+    /// What was called.
+    pub call: &'a str,
+    /// From where, as far as it is known.
+    pub line: Option<&'a str>,
+    /// How many there are.
+    pub calls: u64,
+    /// How long they took together, in ns.
+    pub ns: u64,
+    /// How long the longest took, in ns.
+    pub longest_ns: u64,
+}
+
+/// Calls that hold the host and take up any time of `window`, the longest first.
+pub fn held<'a>(observed: &Observed<'a>, window: Interval) -> Vec<Held<'a>> {
+    let mut found: BTreeMap<_, Held<'a>> = BTreeMap::new();
+    for span in &observed.timeline.host {
+        let Some(call) = observed.call(span.step) else { continue };
+        let why = match call.holding {
+            Some(why) => why,
+            None if span.blocked_ns > 0 => Holding::Other,
+            None => continue,
+        };
+        let time = Interval::new(span.start_ns, span.end_ns);
+        if time.clip(window).ns() == 0 {
+            continue;
+        }
+        let held = found.entry((why, call.name, call.line)).or_insert(Held {
+            why,
+            call: call.name,
+            line: call.line,
+            calls: 0,
+            ns: 0,
+            longest_ns: 0,
+        });
+        held.calls += 1;
+        held.ns = held.ns.saturating_add(time.ns());
+        held.longest_ns = held.longest_ns.max(time.ns());
+    }
+    let mut found: Vec<Held<'a>> = found.into_values().collect();
+    found.sort_by_key(|held| std::cmp::Reverse(held.ns));
+    found
+}

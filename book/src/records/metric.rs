@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use simulator::bounds::{TaskWork, bounds};
-use simulator::{Profile, Schedule, replay};
+use simulator::Profile;
+use simulator::bounds::bounds_of_program;
 use trace::draw::duration;
 use trace::metrics::{Bounds, Metrics};
 use trace::program::{Call, Direction};
 use trace::timeline::SpanKind;
-use trace::{Program, Record};
+use trace::Record;
 
 /// A number with its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -113,33 +113,10 @@ fn host_leaves(record: &Record, which: Loop) -> Result<u64, String> {
 }
 
 /// The two ends of the scale: of the task where the record has them, else of what the program asks for.
-///
-/// Then the kernels take what they take when no copies are made, simulated again; copies take what
-/// their bytes take from pinned memory.
 fn task(record: &Record) -> Result<Bounds, String> {
     if let Some(bounds) = record.trials.iter().find_map(|trial| trial.bounds) {
         return Ok(bounds);
     }
     let profile: Profile = toml::from_str(Profile::H200).map_err(|error| error.to_string())?;
-    let mut work = TaskWork::default();
-    let mut kernels = Program::new(record.program.scale);
-    for step in &record.program.steps {
-        match step.call {
-            Call::Copy { bytes, .. } => match step.call.direction() {
-                Some(Direction::HostToDevice) => work.host_to_device_bytes += bytes,
-                Some(Direction::DeviceToHost) => work.device_to_host_bytes += bytes,
-                _ => {}
-            },
-            _ => kernels.steps.push(step.clone()),
-        }
-    }
-    let alone = replay(&kernels, &profile, Schedule::Exact);
-    let ends = alone.spans.iter().filter(|span| span.kind == SpanKind::Kernel);
-    let kernels_ns = ends.map(|span| span.end_ns).max().unwrap_or(0);
-    let kernels_ns = kernels_ns.saturating_sub(alone.extent().start_ns);
-    let copies = bounds(&work, &profile).map_err(|error| error.to_string())?;
-    Ok(Bounds {
-        serial_ns: copies.serial_ns + kernels_ns,
-        floor_ns: copies.floor_ns.max(kernels_ns),
-    })
+    bounds_of_program(&record.program, &profile).map_err(|error| error.to_string())
 }

@@ -1,8 +1,13 @@
 //! What a task's work takes alone: the two ends of the scale on which overlap is measured.
 
+use trace::Program;
 use trace::metrics::Bounds;
+use trace::program::{Call, Direction};
+use trace::timeline::SpanKind;
 
+use crate::device::Schedule;
 use crate::profile::{NoSuchRate, Profile};
+use crate::replay::replay_without;
 
 /// The work of a task, engine by engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,4 +36,28 @@ pub fn bounds(work: &TaskWork, profile: &Profile) -> Result<Bounds, NoSuchRate> 
     }
     let longest = if profile.chip.copy_engines.value >= 2 { up.max(down) } else { up + down };
     Ok(Bounds { serial_ns: up + kernels + down, floor_ns: kernels.max(longest) })
+}
+
+/// S and floor of what a program asks for, where no task says what it should: the kernels take what they
+/// take when no copies are made, simulated again; copies take what their bytes take from page-locked memory.
+pub fn bounds_of_program(program: &Program, profile: &Profile) -> Result<Bounds, NoSuchRate> {
+    let mut work = TaskWork::default();
+    for step in &program.steps {
+        let Call::Copy { bytes, .. } = step.call else { continue };
+        match step.call.direction() {
+            Some(Direction::HostToDevice) => work.host_to_device_bytes += bytes,
+            Some(Direction::DeviceToHost) => work.device_to_host_bytes += bytes,
+            _ => {}
+        }
+    }
+    let copy = |call: &Call| matches!(call, Call::Copy { .. });
+    let alone = replay_without(program, profile, Schedule::Exact, copy);
+    let ends = alone.spans.iter().filter(|span| span.kind == SpanKind::Kernel);
+    let kernels_ns = ends.map(|span| span.end_ns).max().unwrap_or(0);
+    let kernels_ns = kernels_ns.saturating_sub(alone.extent().start_ns);
+    let copies = bounds(&work, profile)?;
+    Ok(Bounds {
+        serial_ns: copies.serial_ns + kernels_ns,
+        floor_ns: copies.floor_ns.max(kernels_ns),
+    })
 }

@@ -28,6 +28,8 @@ pub mod workload;
 
 pub use setting::{Setting, Sheet};
 
+use std::mem::ManuallyDrop;
+
 use simulator::{Schedule, replay};
 use trace::metrics::Bounds;
 use trace::{Program, Timeline};
@@ -56,5 +58,12 @@ impl Played {
 /// What the page shows for a setting in the form of an address. Ids in it begin with `id`.
 pub fn play(address: &str, id: &str) -> String {
     let setting = Setting::parse(address);
-    fragment::fragment(&setting, &Played::new(&setting), id)
+    // In a page all memory is free again with the next request (see `export`), so the code that gives
+    // it back piece by piece, some kB of it, may be left out.
+    let played = ManuallyDrop::new(Played::new(&setting));
+    let html = fragment::fragment(&setting, &played, id);
+    if !cfg!(target_family = "wasm") {
+        drop(ManuallyDrop::into_inner(played));
+    }
+    html
 }

@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 
 use page::setting::{Control, Setting};
 
+use trace::draw;
+
 use crate::figure::palette;
 use crate::markup::{escape, identifier, in_markdown};
 use crate::page::{Directive, Page, directives, replace};
@@ -48,7 +50,7 @@ fn playground(page: &mut Page<'_>, at: &Directive, ids: &mut Vec<String>) -> Opt
     let address = escape(&setting.address());
     let shown = page::play(&setting.address(), &format!("{id}-drawing"));
     Some(format!(
-        "{}<figure class=\"playground\" id=\"{id}\" data-sheet=\"{}\" data-first=\"{address}\">\
+        "{}<style>{}</style><figure class=\"playground\" id=\"{id}\" data-sheet=\"{}\" data-first=\"{address}\">\
          <form class=\"controls\" aria-label=\"Controls\" hidden>{controls}\
          <p class=\"actions\"><button type=\"button\" class=\"again\">As it was</button> \
          <a class=\"link\">Link to this setting</a></p></form>\
@@ -57,6 +59,7 @@ fn playground(page: &mut Page<'_>, at: &Directive, ids: &mut Vec<String>) -> Opt
          <figcaption>Simulated here and now; \u{201c}floor\u{201d} is the time of the busiest engine alone.</figcaption>\
          </figure>{program}",
         palette(),
+        draw::sheet(),
         setting.sheet.name(),
     ))
 }

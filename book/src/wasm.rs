@@ -59,6 +59,8 @@ pub fn build(target: &str) -> Result<Vec<u8>> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
         .args(["rustc", "--quiet", "--package", "page", "--lib", "--crate-type", "cdylib"])
         .args(["--profile", "page", "--message-format", "json-render-diagnostics", "--target", target])
+        // Bodies are copied into their callers only where that makes them smaller.
+        .args(["--", "-C", "llvm-args=-inline-threshold=0"])
         .current_dir(workspace)
         .stderr(Stdio::piped())
         .output()

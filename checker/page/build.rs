@@ -1,5 +1,5 @@
-//! Puts the figures of the device profiles into the library as plain numbers: less than one kB in all,
-//! and no TOML to be read in a page. Their sources stay where they are.
+//! Puts the device profiles into the library as constants: no TOML has to be read in a page, and the
+//! sources of the figures stay where they are.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -17,22 +17,42 @@ fn main() -> Result<(), Box<dyn Error>> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         if path.extension().is_some_and(|ending| ending == "toml") {
-            let profile = toml::from_str(&std::fs::read_to_string(&path)?);
-            profiles.push(profile.map_err(|error| format!("{}: {error}", path.display()))?);
+            let profile = read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            profiles.push(profile);
         }
     }
     profiles.sort_by_key(|profile| (profile.name != FIRST, profile.name.clone()));
 
     let mut source = String::from("&[");
-    for profile in &mut profiles {
-        let (name, device) = (&profile.name, &profile.device);
-        let rates: Vec<&str> = profile.rates.keys().map(String::as_str).collect();
-        write!(source, "Compact {{ name: {name:?}, device: {device:?}, rates: &{rates:?}, ")?;
-        let mut figures = Vec::new();
-        profile.each_figure(&mut |figure| figures.push(figure.value));
-        writeln!(source, "figures: &{figures:?} }},")?;
+    for mut profile in profiles {
+        let (name, device) = (std::mem::take(&mut profile.name), std::mem::take(&mut profile.device));
+        let rates: Vec<_> = std::mem::take(&mut profile.rates).into_iter().collect();
+        // With no text in it, what `Debug` writes is Rust but for empty texts and maps.
+        let constant = |value: String| value.replace("\"\"", "String::new()");
+        write!(source, "Compact {{ name: {name:?}, device: {device:?}, rates: &[")?;
+        for (rate, figures) in rates {
+            write!(source, "({rate:?}, {}),", constant(format!("{figures:?}")))?;
+        }
+        let profile = constant(format!("{profile:?}")).replace("rates: {}", "rates: BTreeMap::new()");
+        writeln!(source, "], profile: {profile} }},")?;
     }
     source.push(']');
     std::fs::write(Path::new(&std::env::var("OUT_DIR")?).join("profiles.rs"), source)?;
     Ok(())
+}
+
+/// A profile with every `source` left empty.
+fn read(path: &Path) -> Result<Profile, Box<dyn Error>> {
+    fn clear(value: &mut toml::Value) {
+        let toml::Value::Table(table) = value else { return };
+        for (key, value) in table {
+            match value {
+                toml::Value::String(source) if key == "source" => source.clear(),
+                other => clear(other),
+            }
+        }
+    }
+    let mut value = toml::from_str(&std::fs::read_to_string(path)?)?;
+    clear(&mut value);
+    Ok(value.try_into()?)
 }

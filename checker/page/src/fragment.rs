@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use trace::draw::{Lanes, Layout, Panel, duration, svg, table};
+use trace::draw::{Lanes, Layout, Panel, duration, svg_of_page, table};
 use trace::metrics::Metrics;
 
 use crate::listing::listing;
@@ -35,7 +35,7 @@ pub fn fragment(setting: &Setting, played: &Played, id: &str) -> String {
 
     let device = profiles::device(setting.device());
     let panel = Panel { title: device, timeline, program: Some(program) };
-    let drawing = svg(&Layout::new(&[panel], Lanes::Streams), id);
+    let drawing = svg_of_page(&Layout::new(&[panel], Lanes::Streams), id);
     _ = write!(
         html,
         "<div class=\"timeline-scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Timeline\">{drawing}</div>"

@@ -1,22 +1,25 @@
 //! The devices: the profiles of the simulator, in the order in which the page offers them.
 
-use simulator::Profile;
-use simulator::profile::Rate;
+use std::collections::BTreeMap;
 
-/// A profile without the sources of its figures.
+use simulator::Profile;
+use simulator::profile::{Chip, Copies, Figure, Gaps, Host, Link, Rate};
+
+/// A profile without texts, and the texts that it needs.
 struct Compact {
     name: &'static str,
     device: &'static str,
-    rates: &'static [&'static str],
-    /// In the order of [`Profile::each_figure`].
-    figures: &'static [u64],
+    rates: &'static [(&'static str, Rate)],
+    profile: Profile,
 }
 
 /// Written by `build.rs`.
-const PROFILES: &[Compact] = include!(concat!(env!("OUT_DIR"), "/profiles.rs"));
+static PROFILES: &[Compact] = include!(concat!(env!("OUT_DIR"), "/profiles.rs"));
 
 /// How many there are.
-pub const COUNT: usize = PROFILES.len();
+pub fn count() -> usize {
+    PROFILES.len()
+}
 
 /// The short name of one, as it stands in addresses.
 pub fn name(index: usize) -> &'static str {
@@ -30,10 +33,12 @@ pub fn device(index: usize) -> &'static str {
 
 /// The figures of one, without their sources.
 pub fn profile(index: usize) -> Profile {
-    let Compact { name, device, rates, figures } = &PROFILES[index];
-    let mut profile = Profile { name: (*name).into(), device: (*device).into(), ..Profile::default() };
-    profile.rates.extend(rates.iter().map(|rate| ((*rate).to_owned(), Rate::default())));
-    let mut figures = figures.iter();
-    profile.each_figure(&mut |figure| figure.value = figures.next().copied().unwrap_or(0));
+    let Compact { name, device, rates, profile } = &PROFILES[index];
+    let mut profile = profile.clone();
+    profile.name.push_str(name);
+    profile.device.push_str(device);
+    for (name, rate) in *rates {
+        profile.rates.insert((*name).to_owned(), rate.clone());
+    }
     profile
 }

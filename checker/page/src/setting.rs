@@ -55,8 +55,17 @@ pub struct Control {
 
 type Choices = &'static [(&'static str, &'static str)];
 
-const MEMORY: Choices = &[("pageable", "pageable"), ("pinned", "pinned")];
-const HOST: Choices = &[("goes-on", "goes on"), ("waits", "waits for its stream")];
+/// What the page says about a choice stands in the page, so the wasm does without.
+const fn text(text: &'static str) -> &'static str {
+    if cfg!(target_family = "wasm") { "" } else { text }
+}
+
+macro_rules! choices {
+    ($($name:literal: $text:literal),*) => { &[$(($name, text($text))),*] };
+}
+
+const MEMORY: Choices = choices!["pageable": "pageable", "pinned": "pinned"];
+const HOST: Choices = choices!["goes-on": "goes on", "waits": "waits for its stream"];
 
 const fn control(
     key: Key,
@@ -65,7 +74,7 @@ const fn control(
     choices: Choices,
     first: u8,
 ) -> Control {
-    Control { key, name, label, choices, first }
+    Control { key, name, label: text(label), choices, first }
 }
 
 const THREE_LANES: &[Control] = &[
@@ -76,34 +85,33 @@ const THREE_LANES: &[Control] = &[
         Key::Streams,
         "streams",
         "Streams",
-        &[("1", "1 for all"), ("2", "2: kernels, copies"), ("3", "3: one each")],
+        choices!["1": "1 for all", "2": "2: kernels, copies", "3": "3: one each"],
         2,
     ),
     control(
         Key::Order,
         "order",
         "The host asks",
-        &[("depth", "for one kind after the other"), ("breadth", "for all three in turn")],
+        choices!["depth": "for one kind after the other", "breadth": "for all three in turn"],
         0,
     ),
     control(
         Key::Pieces,
         "tensors",
         "400 MiB each way, as",
-        &[
-            ("25", "25 tensors"),
-            ("50", "50 tensors"),
-            ("100", "100 tensors"),
-            ("200", "200 tensors"),
-            ("400", "400 tensors"),
-        ],
+        choices![
+            "25": "25 tensors",
+            "50": "50 tensors",
+            "100": "100 tensors",
+            "200": "200 tensors",
+            "400": "400 tensors"],
         2,
     ),
     control(
         Key::Kernels,
         "products",
         "Matrix products",
-        &[("100", "100"), ("300", "300"), ("1000", "1000"), ("2000", "2000")],
+        choices!["100": "100", "300": "300", "1000": "1000", "2000": "2000"],
         2,
     ),
     control(Key::Device, "device", "Device", &[], 0),
@@ -117,34 +125,33 @@ const PIPELINE: &[Control] = &[
         Key::Streams,
         "streams",
         "Streams",
-        &[("1", "1"), ("2", "2"), ("3", "3"), ("4", "4")],
+        choices!["1": "1", "2": "2", "3": "3", "4": "4"],
         0,
     ),
     control(
         Key::Pieces,
         "chunks",
         "64 MiB, in chunks:",
-        &[("1", "1"), ("2", "2"), ("4", "4"), ("8", "8"), ("16", "16"), ("32", "32")],
+        choices!["1": "1", "2": "2", "4": "4", "8": "8", "16": "16", "32": "32"],
         0,
     ),
     control(
         Key::Order,
         "order",
         "The host asks",
-        &[("depth", "chunk by chunk (depth first)"), ("breadth", "stage by stage (breadth first)")],
+        choices!["depth": "chunk by chunk (depth first)", "breadth": "stage by stage (breadth first)"],
         0,
     ),
     control(
         Key::Kernels,
         "kernel",
         "On an H200, the kernel takes",
-        &[
-            ("quarter", "¼ of a copy"),
-            ("half", "½ of a copy"),
-            ("one", "as long as a copy"),
-            ("two", "2 copies"),
-            ("four", "4 copies"),
-        ],
+        choices![
+            "quarter": "¼ of a copy",
+            "half": "½ of a copy",
+            "one": "as long as a copy",
+            "two": "2 copies",
+            "four": "4 copies"],
         2,
     ),
     control(Key::Device, "device", "Device", &[], 0),
@@ -153,7 +160,7 @@ const PIPELINE: &[Control] = &[
 impl Control {
     /// How many choices there are.
     pub fn count(&self) -> usize {
-        if self.key == Key::Device { profiles::COUNT } else { self.choices.len() }
+        if self.key == Key::Device { profiles::count() } else { self.choices.len() }
     }
 
     /// A choice: its name in addresses, and what the page says.

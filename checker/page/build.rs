@@ -6,25 +6,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use simulator::Profile;
-
-/// The device that the book speaks of comes first; the others follow by name.
-const FIRST: &str = "h200";
+use simulator::profile::BuiltIn;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = Path::new("../simulator/profiles");
-    println!("cargo::rerun-if-changed={}", folder.display());
-    let mut profiles: Vec<Profile> = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|ending| ending == "toml") {
-            let profile = read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            profiles.push(profile);
-        }
-    }
-    profiles.sort_by_key(|profile| (profile.name != FIRST, profile.name.clone()));
-
+    println!("cargo::rerun-if-changed=build.rs");
     let mut source = String::from("&[");
-    for mut profile in profiles {
+    let h200: Profile = toml::from_str(Profile::H200)?;
+    for built_in in BuiltIn::ALL {
+        let mut profile = without_sources(&built_in.profile(h200.clone()))?;
         let (name, device) = (std::mem::take(&mut profile.name), std::mem::take(&mut profile.device));
         let rates: Vec<_> = std::mem::take(&mut profile.rates).into_iter().collect();
         // With no text in it, what `Debug` writes is Rust but for empty texts and maps.
@@ -42,17 +31,18 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// A profile with every `source` left empty.
-fn read(path: &Path) -> Result<Profile, Box<dyn Error>> {
-    fn clear(value: &mut toml::Value) {
-        let toml::Value::Table(table) = value else { return };
-        for (key, value) in table {
-            match value {
-                toml::Value::String(source) if key == "source" => source.clear(),
-                other => clear(other),
-            }
-        }
-    }
-    let mut value = toml::from_str(&std::fs::read_to_string(path)?)?;
+fn without_sources(profile: &Profile) -> Result<Profile, Box<dyn Error>> {
+    let mut value = toml::Value::try_from(profile)?;
     clear(&mut value);
     Ok(value.try_into()?)
+}
+
+fn clear(value: &mut toml::Value) {
+    let toml::Value::Table(table) = value else { return };
+    for (key, value) in table {
+        match value {
+            toml::Value::String(source) if key == "source" => source.clear(),
+            other => clear(other),
+        }
+    }
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
 use crate::step::{self, Step};
-use crate::{proof, records, regenerate, serve, site};
+use crate::{proof, records, regenerate, serve, site, wasm};
 
 /// Builds, proofs and serves the book.
 #[derive(Debug, Parser)]
@@ -67,11 +67,13 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Build => {
             let site = site::build(&root, None)?;
             site.warnings.iter().for_each(|warning| print(&format!("warning: {warning}")));
+            warn_of_wasm();
             print(&format!("{}", site.folder.join("index.html").display()));
         }
         Command::Serve { port } => serve::serve(&root, port)?,
         Command::Proof => {
             let pages = proof::proof(&root, None)?;
+            warn_of_wasm();
             print(&format!("{pages} pages, nothing to complain about"));
         }
         Command::Figures => {
@@ -84,16 +86,24 @@ fn run(command: Command) -> Result<ExitCode> {
         }
         Command::Preprocess { name, question } => {
             let step = Step::named(&name).with_context(|| {
-                format!("there is no preprocessor `{name}`: figure, puzzle or quiz")
+                format!("there is no preprocessor `{name}`: figure, puzzle, quiz or play")
             })?;
             if let Some(Question::Supports { renderer }) = question {
                 let code = if renderer == "html" { ExitCode::SUCCESS } else { ExitCode::FAILURE };
                 return Ok(code);
             }
             step::run(&step, std::io::stdin().lock(), std::io::stdout().lock())?;
+            warn_of_wasm();
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says why playgrounds do nothing, if they do nothing. The book is whole without them.
+fn warn_of_wasm() {
+    if let Some(complaint) = wasm::complaint() {
+        _ = writeln!(std::io::stderr(), "warning: {complaint}");
+    }
 }
 
 /// The book's folder: the package's, wherever cargo was started.

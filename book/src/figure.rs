@@ -66,7 +66,7 @@ pub fn expand(page: &mut Page<'_>, text: &str) -> String {
 }
 
 /// The colours of drawings in mdBook's themes, once on each page that has drawings.
-fn palette() -> String {
+pub(crate) fn palette() -> String {
     let (light, dark) = (draw::theme(Appearance::Light), draw::theme(Appearance::Dark));
     format!(
         "<style>.light,.rust{{{light}}}.ayu,.navy,.coal{{{dark}}}\

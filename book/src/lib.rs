@@ -1,6 +1,6 @@
 //! The program that builds, proofs and serves the book; the text is in `chapters`.
 //!
-//! It is not a fork of mdBook: it runs `mdbook-driver` with three preprocessors of its own in the same
+//! It is not a fork of mdBook: it runs `mdbook-driver` with four preprocessors of its own in the same
 //! process, and stock `mdbook build` gives the same pages through the commands in `book.toml`. It knows
 //! nothing of CUDA: what a figure shows comes from recorded runs.
 //!
@@ -13,6 +13,8 @@
 //! | [`figure`] | `figure` blocks: timelines drawn from records; numbers in the text |
 //! | [`puzzle`] | `puzzle` and `predict` blocks: programs side by side, and what the reader expects |
 //! | [`quiz`] | `quiz` blocks: strict TOML to forms |
+//! | [`play`] | playgrounds: programs with controls |
+//! | [`wasm`] | the simulator as it runs in a page |
 //! | [`records`] | the recorded runs under `figures`, and what follows from them |
 //! | [`regenerate`] | runs the programs behind the simulated records again |
 //! | [`perfetto`] | a record in the format that Perfetto and Chrome open |
@@ -28,6 +30,7 @@ mod log;
 pub mod markup;
 pub mod page;
 pub mod perfetto;
+pub mod play;
 pub mod problem;
 pub mod proof;
 pub mod puzzle;
@@ -37,3 +40,4 @@ pub mod regenerate;
 pub mod serve;
 pub mod site;
 pub mod step;
+pub mod wasm;

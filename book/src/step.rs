@@ -9,7 +9,7 @@ use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
 use crate::page::Page;
 use crate::problem::{Problem, Problems};
 use crate::records::Records;
-use crate::{figure, puzzle, quiz};
+use crate::{figure, play, puzzle, quiz};
 
 /// Turns the blocks of one kind into HTML.
 pub struct Step {
@@ -18,10 +18,11 @@ pub struct Step {
 }
 
 /// All of them. The names are those in `book.toml`.
-pub const STEPS: [Step; 3] = [
+pub const STEPS: [Step; 4] = [
     Step { name: "figure", expand: figure::expand },
     Step { name: "puzzle", expand: puzzle::expand },
     Step { name: "quiz", expand: quiz::expand },
+    Step { name: "play", expand: play::expand },
 ];
 
 impl Step {

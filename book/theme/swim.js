@@ -1,4 +1,4 @@
-// Predictions and quizzes. Without this script every page can be read: answers are folded, and the
+// Predictions, quizzes and playgrounds. Without this script every page can be read: answers are folded, and the
 // reader unfolds them. Nothing leaves the browser; what the reader answered is kept in it.
 (() => {
   "use strict";
@@ -162,10 +162,70 @@
     },
   };
 
+  // Questions that come back: those of which the reader has answered the original. Those that were
+  // missed come first, then those that were answered longest ago; else the book's order holds.
+  function due(section) {
+    const answered = (form) => {
+      const [quiz, question] = form.dataset.origin.split(" ");
+      return (store.read(quiz) ?? {})[question];
+    };
+    const again = store.read(section.dataset.key) ?? {};
+    const last = (form) => again[form.dataset.key] ?? answered(form);
+    const forms = all("form.question", section).filter((form) => answered(form)?.done);
+    const missed = (form) => (last(form).first ? 1 : 0);
+    const when = (form) => last(form).at ?? "";
+    forms.sort((a, b) => missed(a) - missed(b) || when(a).localeCompare(when(b)));
+    const chosen = forms.slice(0, Number(section.dataset.most));
+    for (const block of all(".again", section)) {
+      block.hidden = !chosen.includes(block.querySelector("form"));
+    }
+    section.querySelector(".none").hidden = chosen.length > 0;
+    return chosen;
+  }
+
+  function progress(section) {
+    const keys = () => Object.keys(localStorage).filter((key) => key.startsWith("swim/"));
+    const status = section.querySelector(".verdict");
+    function fill() {
+      for (const row of all("tbody tr", section)) {
+        const { quiz, count, predictions } = row.dataset;
+        const answers = Object.values(store.read(quiz) ?? {}).filter((answer) => answer.done);
+        const made = keys().filter((key) => key.startsWith(`swim/${predictions}`));
+        row.querySelector(".predicted").textContent = made.length;
+        row.querySelector(".answered").textContent = `${answers.length} of ${count}`;
+        row.querySelector(".right").textContent = answers.filter((answer) => answer.first).length;
+      }
+    }
+    section.querySelector(".export").addEventListener("click", () => {
+      const kept = Object.fromEntries(keys().map((key) => [key, JSON.parse(localStorage[key])]));
+      const text = JSON.stringify(kept, null, 2);
+      const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+      element("a", "", { href: url, download: "swimming-in-streams.json" }).click();
+      setTimeout(() => URL.revokeObjectURL(url), 1000);
+    });
+    section.querySelector(".clear").addEventListener("click", () => {
+      if (!confirm("Forget all predictions and answers? This cannot be undone.")) return;
+      keys().forEach((key) => localStorage.removeItem(key));
+      status.textContent = "All forgotten.";
+      fill();
+      all(".recap").forEach((recap) => due(recap));
+    });
+    try {
+      fill();
+      section.querySelector(".actions").hidden = false;
+    } catch {
+      status.textContent = "This browser keeps nothing for this page.";
+    }
+  }
+
   function quiz(section) {
-    const forms = all("form.question", section);
+    const recap = section.matches(".recap");
+    const forms = recap ? due(section) : all("form.question", section);
     const retry = section.querySelector(".retry");
-    const state = store.read(section.dataset.key) ?? {};
+    const stored = () => store.read(section.dataset.key) ?? {};
+    // What comes back is asked anew each time the page is opened.
+    const state = recap ? {} : stored();
+    const save = () => store.write(section.dataset.key, recap ? { ...stored(), ...state } : state);
     const key = (form) => form.dataset.key;
 
     function finish(form) {
@@ -205,6 +265,7 @@
         const { right, why } = judges[form.dataset.kind](form);
         mine().first ??= right; // the first try is the one that tells
         mine().entered = values;
+        mine().at = new Date().toISOString();
         if (right) {
           Object.assign(mine(), { done: true, solved: true });
           say(form, "right", "✓ Right.");
@@ -213,13 +274,14 @@
           say(form, "wrong", `✗ ${why || "Not that."} Try again.`);
           form.querySelector(".give-up").hidden = false;
         }
-        store.write(section.dataset.key, state);
+        save();
       });
       form.querySelector(".give-up").addEventListener("click", () => {
-        Object.assign(mine(), { done: true, solved: false, first: false });
+        const at = new Date().toISOString();
+        Object.assign(mine(), { done: true, solved: false, first: false, at });
         say(form, "wrong", "");
         finish(form);
-        store.write(section.dataset.key, state);
+        save();
       });
     }
 
@@ -232,9 +294,96 @@
       }
       retry.hidden = true;
       section.querySelector(".quiz-end").textContent = "";
-      store.write(section.dataset.key, state);
+      save();
       missed[0]?.querySelector("input, select").focus();
     });
+  }
+
+  // Playgrounds: the simulator runs in the page, from wasm that stands in it. The figure that is there
+  // at first was drawn by the same program; where anything is missing here, it stays.
+
+  async function simulator() {
+    const text = document.getElementById("play-wasm").textContent;
+    const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const { instance } = await WebAssembly.instantiate(await new Response(stream).arrayBuffer());
+    const { memory, request, answer } = instance.exports;
+    return (id, address) => {
+      const asked = new TextEncoder().encode(`${id}\n${address}`);
+      const at = request(asked.length);
+      new Uint8Array(memory.buffer, at, asked.length).set(asked);
+      const answered = answer(at, asked.length);
+      const [bytes, start] = [Number(answered >> 32n), Number(answered & 0xffffffffn)];
+      return new TextDecoder().decode(new Uint8Array(memory.buffer, start, bytes));
+    };
+  }
+
+  function playground(figure, play) {
+    const form = figure.querySelector(".controls");
+    const played = figure.querySelector(".played");
+    const said = figure.querySelector("[role=status]");
+    const link = figure.querySelector(".link");
+    const selects = all("select", form);
+    const { sheet, first } = figure.dataset;
+    const address = () => selects.reduce((a, s) => `${a}&${s.name}=${s.value}`, `sheet=${sheet}`);
+    const number = (name) => played.querySelector(`[data-name=${name}] dd`);
+
+    function choose(text) {
+      const parts = new URLSearchParams(text);
+      if (parts.get("sheet") !== sheet) return false;
+      for (const select of selects) {
+        const value = parts.get(select.name);
+        if ([...select.options].some((option) => option.value === value)) select.value = value;
+      }
+      return true;
+    }
+
+    function show(kept) {
+      const before = number("makespan").textContent;
+      const unfolded = played.querySelector("details").open;
+      played.innerHTML = play(`${figure.id}-drawing`, address());
+      played.querySelector("details").open = unfolded;
+      link.href = `#${address()}`;
+      const makespan = number("makespan");
+      said.textContent = all(".numbers > div", played)
+        .map((row) => `${row.firstChild.textContent}: ${row.lastChild.textContent}`)
+        .join("; ");
+      if (kept && before !== makespan.textContent) {
+        makespan.append(element("small", `before: ${before}`));
+      }
+      if (kept) {
+        try {
+          history.replaceState(null, "", `#${address()}`);
+        } catch {
+          // Some browsers refuse it for files: the link below the controls is right all the same.
+        }
+      }
+    }
+
+    form.addEventListener("change", () => show(true));
+    form.addEventListener("submit", (event) => event.preventDefault());
+    figure.querySelector(".again").addEventListener("click", () => {
+      choose(first);
+      show(true);
+    });
+    addEventListener("hashchange", () => {
+      if (choose(location.hash.slice(1))) show(false);
+    });
+    const linked = choose(location.hash.slice(1));
+    if (linked || address() !== first) {
+      // A browser that comes back to a page may keep what was chosen there.
+      if (!linked) choose(first);
+      show(false);
+    }
+    link.href = `#${address()}`;
+    form.hidden = false;
+    if (linked) figure.scrollIntoView();
+  }
+
+  function playgrounds() {
+    const figures = all("figure.playground");
+    if (figures.length === 0 || !document.getElementById("play-wasm")) return;
+    simulator().then((play) => figures.forEach((figure) => playground(figure, play)));
   }
 
   // On paper everything is unfolded, except the tables that repeat a drawing.
@@ -261,6 +410,8 @@
   }
   predictions();
   all(".quiz").forEach(quiz);
+  all(".progress").forEach(progress);
+  playgrounds();
   addEventListener("beforeprint", unfold);
   addEventListener("afterprint", refold);
 })();

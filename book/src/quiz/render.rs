@@ -13,7 +13,11 @@ pub fn quiz(name: &str, questions: &[Question]) -> String {
     let items: String = questions
         .iter()
         .enumerate()
-        .map(|(index, question)| one(&name, index + 1, count, question))
+        .map(|(index, question)| {
+            let number = format!("Question {} of {count}", index + 1);
+            let number = format!("<span class=\"number\">{number}</span> ");
+            one(&name, &name, &number, question)
+        })
         .collect();
     format!(
         "<section class=\"quiz\" data-key=\"{name}\" aria-label=\"Quiz\">{items}\
@@ -23,9 +27,20 @@ pub fn quiz(name: &str, questions: &[Question]) -> String {
     )
 }
 
-fn one(quiz: &str, number: usize, count: usize, question: &Question) -> String {
+/// Questions of a quiz outside of it, each after `before`. They know where they were asked first.
+pub(super) fn again(quiz: &str, before: &str, questions: &[Question]) -> String {
+    let one = |question| {
+        let form = one(&format!("recap-{quiz}"), &format!("quiz-{quiz}"), "", question);
+        format!("<div class=\"again\">{before}{form}</div>")
+    };
+    questions.iter().map(one).collect()
+}
+
+/// A question. Its ids begin with `prefix`; `quiz` is where it is asked first.
+fn one(prefix: &str, quiz: &str, number: &str, question: &Question) -> String {
     let Question { id, prompt, form, context } = question;
-    let name = format!("{quiz}-{}", identifier(id));
+    let name = format!("{prefix}-{}", identifier(id));
+    let origin = format!("{quiz}-{}", identifier(id));
     let (kind, fields, answer) = match form {
         Form::Choice { answer, distractors } => choice(&name, answer, distractors),
         Form::Words { program, answers } => words(&name, program.as_deref(), answers),
@@ -34,8 +49,8 @@ fn one(quiz: &str, number: usize, count: usize, question: &Question) -> String {
     };
     let (prompt, context) = (inline(prompt), inline(context));
     format!(
-        "<form class=\"question\" data-kind=\"{kind}\" data-key=\"{name}\">\
-         <fieldset><legend><span class=\"number\">Question {number} of {count}</span> {prompt}</legend>\
+        "<form class=\"question\" data-kind=\"{kind}\" data-key=\"{name}\" data-origin=\"{quiz} {origin}\">\
+         <fieldset><legend>{number}{prompt}</legend>\
          {fields}</fieldset>\
          <p class=\"actions\"><button type=\"submit\" hidden>Check</button> \
          <button type=\"button\" class=\"give-up\" hidden>Show the answer</button></p>\

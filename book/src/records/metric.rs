@@ -3,7 +3,7 @@
 use std::fmt;
 
 use simulator::Profile;
-use simulator::bounds::of_program;
+use simulator::bounds::bounds_of_program;
 use trace::Record;
 use trace::draw::duration;
 use trace::metrics::{Bounds, Metrics};
@@ -118,5 +118,5 @@ fn task(record: &Record) -> Result<Bounds, String> {
         return Ok(bounds);
     }
     let profile: Profile = toml::from_str(Profile::H200).map_err(|error| error.to_string())?;
-    of_program(&record.program, &profile).map_err(|error| error.to_string())
+    bounds_of_program(&record.program, &profile).map_err(|error| error.to_string())
 }

@@ -3,6 +3,8 @@
 mod broken;
 mod browser;
 mod fragments;
+mod needs;
+mod playground;
 mod quizzes;
 mod real;
 mod tiny;

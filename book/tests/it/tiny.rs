@@ -26,6 +26,10 @@ before = ["links"]
 command = "book preprocess quiz"
 before = ["links"]
 
+[preprocessor.play]
+command = "book preprocess play"
+before = ["links"]
+
 [output.html]
 input-404 = ""
 "#;

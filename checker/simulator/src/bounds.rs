@@ -7,7 +7,7 @@ use trace::timeline::SpanKind;
 
 use crate::device::Schedule;
 use crate::profile::{NoSuchRate, Profile};
-use crate::replay::replay;
+use crate::replay::replay_without;
 
 /// The work of a task, engine by engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,22 +38,20 @@ pub fn bounds(work: &TaskWork, profile: &Profile) -> Result<Bounds, NoSuchRate> 
     Ok(Bounds { serial_ns: up + kernels + down, floor_ns: kernels.max(longest) })
 }
 
-/// The same for a program that has no task, of what it asks for: its kernels take what they take when no
-/// copies are made, simulated again; its copies what their bytes take from page-locked memory.
-pub fn of_program(program: &Program, profile: &Profile) -> Result<Bounds, NoSuchRate> {
+/// S and floor of what a program asks for, where no task says what it should: the kernels take what they
+/// take when no copies are made, simulated again; copies take what their bytes take from page-locked memory.
+pub fn bounds_of_program(program: &Program, profile: &Profile) -> Result<Bounds, NoSuchRate> {
     let mut work = TaskWork::default();
-    let mut kernels = Program::new(program.scale);
     for step in &program.steps {
-        match step.call {
-            Call::Copy { bytes, .. } => match step.call.direction() {
-                Some(Direction::HostToDevice) => work.host_to_device_bytes += bytes,
-                Some(Direction::DeviceToHost) => work.device_to_host_bytes += bytes,
-                _ => {}
-            },
-            _ => kernels.steps.push(step.clone()),
+        let Call::Copy { bytes, .. } = step.call else { continue };
+        match step.call.direction() {
+            Some(Direction::HostToDevice) => work.host_to_device_bytes += bytes,
+            Some(Direction::DeviceToHost) => work.device_to_host_bytes += bytes,
+            _ => {}
         }
     }
-    let alone = replay(&kernels, profile, Schedule::Exact);
+    let copy = |call: &Call| matches!(call, Call::Copy { .. });
+    let alone = replay_without(program, profile, Schedule::Exact, copy);
     let ends = alone.spans.iter().filter(|span| span.kind == SpanKind::Kernel);
     let kernels_ns = ends.map(|span| span.end_ns).max().unwrap_or(0);
     let kernels_ns = kernels_ns.saturating_sub(alone.extent().start_ns);

@@ -23,7 +23,7 @@ pub mod terminal;
 
 pub use layout::Layout;
 pub use scale::duration;
-pub use svg::{Appearance, svg, theme};
+pub use svg::{Appearance, sheet, svg, svg_of_page, theme};
 pub use table::{Row, table};
 pub use terminal::{Style, terminal};
 

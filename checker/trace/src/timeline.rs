@@ -29,6 +29,32 @@ impl Interval {
     }
 }
 
+/// `items` in the order of their keys; those with equal keys keep theirs.
+///
+/// Everything here that is put in order by time goes through one sort of pairs of numbers, since each
+/// sort of another type would cost the page's wasm several kB.
+///
+/// # Panics
+/// If there are 2³² of them or more.
+pub fn in_order<T>(mut items: Vec<T>, key: impl Fn(&T) -> (u64, u32)) -> Vec<T> {
+    let index = |index: usize| u64::from(u32::try_from(index).expect("fewer than 2³² items"));
+    let with_key = |(place, item)| {
+        let (first, second) = key(item);
+        (first, u64::from(second) << 32 | index(place))
+    };
+    let mut order: Vec<(u64, u64)> = items.iter().enumerate().map(with_key).collect();
+    order.sort_unstable();
+    for place in 0..items.len() {
+        // What belongs here may have been swapped away, to where an earlier item came from.
+        let mut from = order[place].1 as u32 as usize;
+        while from < place {
+            from = order[from].1 as u32 as usize;
+        }
+        items.swap(place, from);
+    }
+    items
+}
+
 /// What happened in one run. Spans are ordered by `(start_ns, step)`, host spans by step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

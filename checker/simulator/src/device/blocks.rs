@@ -5,10 +5,9 @@
 //! before it has been placed (the leftover policy). Resident blocks share throughput and memory
 //! bandwidth: while the sum of what they could use alone is more than there is, all are slower.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use trace::program::{KernelId, Launch};
 
+use super::waiting::Waiting;
 use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work};
 use crate::profile::Profile;
 
@@ -118,9 +117,15 @@ struct Group {
 
 #[derive(Clone, Copy)]
 struct Progress {
+    id: OperationId,
     undispatched: u64,
     running: u64,
     started: bool,
+}
+
+fn progress_of(all: &mut [Progress], id: OperationId) -> &mut Progress {
+    let found = all.iter_mut().find(|progress| progress.id == id);
+    found.expect("a grid that waits or runs has progress")
 }
 
 pub(super) struct Pool {
@@ -128,8 +133,9 @@ pub(super) struct Pool {
     resident_grids: u64,
     free_shares: u64,
     /// Grids with blocks yet to be dispatched.
-    waiting: BTreeSet<(i32, u64, OperationId)>,
-    progress: BTreeMap<OperationId, Progress>,
+    waiting: Waiting,
+    /// Of each grid that waits or has blocks running.
+    progress: Vec<Progress>,
     started: u64,
     groups: Vec<Group>,
     as_of: u64,
@@ -143,8 +149,8 @@ impl Pool {
             multiprocessors,
             resident_grids: profile.chip.resident_grids.value,
             free_shares: multiprocessors * SHARES,
-            waiting: BTreeSet::new(),
-            progress: BTreeMap::new(),
+            waiting: Waiting::default(),
+            progress: Vec::new(),
             started: 0,
             groups: Vec::new(),
             as_of: 0,
@@ -156,20 +162,19 @@ impl Pool {
 impl Device {
     pub(super) fn grid_ready(&mut self, id: OperationId, grid: Grid, effects: &mut impl Effects) {
         self.pool.waiting.insert((grid.priority, self.now, id));
-        self.pool
-            .progress
-            .insert(id, Progress { undispatched: grid.blocks, running: 0, started: false });
+        let progress = Progress { id, undispatched: grid.blocks, running: 0, started: false };
+        self.pool.progress.push(progress);
         self.dispatch_blocks(effects);
     }
 
     fn dispatch_blocks(&mut self, effects: &mut impl Effects) {
         self.advance_groups();
-        while let Some(&(_, _, id)) = self.pool.waiting.first() {
+        while let Some((_, _, id)) = self.pool.waiting.first() {
             let Work::Kernel(grid) = self.operations[id as usize].work else {
                 unreachable!("only kernels have grids")
             };
             let pool = &mut self.pool;
-            let progress = pool.progress.get_mut(&id).expect("a waiting grid has progress");
+            let progress = progress_of(&mut pool.progress, id);
             if !progress.started && pool.started >= pool.resident_grids {
                 break;
             }
@@ -185,7 +190,7 @@ impl Device {
             progress.started = true;
             pool.free_shares -= blocks * grid.shares;
             if progress.undispatched == 0 {
-                pool.waiting.pop_first();
+                pool.waiting.remove(id);
             }
             let together = blocks.div_ceil(pool.multiprocessors);
             let own_speed =
@@ -263,7 +268,7 @@ impl Device {
                 return true;
             }
             pool.free_shares += group.blocks * group.grid.shares;
-            let progress = pool.progress.get_mut(&group.id).expect("a running grid has progress");
+            let progress = progress_of(&mut pool.progress, group.id);
             progress.running -= group.blocks;
             if progress.running == 0 && progress.undispatched == 0 {
                 finished.push((group.id, group.grid.fixed_ns));
@@ -271,7 +276,7 @@ impl Device {
             false
         });
         for (id, fixed_ns) in finished {
-            self.pool.progress.remove(&id);
+            self.pool.progress.retain(|progress| progress.id != id);
             self.pool.started -= 1;
             // The multiprocessors are free at once; the kernel is over when its writes are out.
             self.schedule(self.now + fixed_ns, Event::OperationEnd(id));

@@ -6,10 +6,9 @@
 //! which has a queue to itself). Otherwise it takes the copy that has been ready longest. While both
 //! engines work, both are slower.
 
-use std::collections::BTreeSet;
-
 use trace::timeline::SpanKind;
 
+use super::waiting::Waiting;
 use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +29,7 @@ impl Direction {
 #[derive(Default)]
 pub(super) struct Engine {
     active: Option<Transfer>,
-    waiting: BTreeSet<(u64, OperationId)>,
+    waiting: Waiting,
     /// The work queue that it served last.
     queue: Option<usize>,
     /// It is held for this copy, which follows in the same queue and is about to be ready.
@@ -78,7 +77,7 @@ impl Device {
         effects: &mut impl Effects,
     ) {
         let index = self.engine_of(direction);
-        self.engines[index].waiting.insert((self.now, id));
+        self.engines[index].waiting.insert((0, self.now, id));
         self.start_transfer(index, effects);
     }
 
@@ -88,18 +87,17 @@ impl Device {
             return;
         }
         // A queue keeps the order of issue, so what has been waiting goes before what is about to be.
-        let waiting = || engine.waiting.iter().copied();
-        let of_queue = waiting().filter(|&(_, id)| self.queue_of(id) == engine.queue);
-        let next = match (of_queue.min_by_key(|&(_, id)| id), engine.held_for) {
+        let waiting = engine.waiting.iter().map(|(_, _, id)| id);
+        let of_queue = waiting.filter(|&id| self.queue_of(id) == engine.queue).min();
+        let next = match (of_queue, engine.held_for) {
             (Some(next), _) => Some(next),
             (None, Some(_)) => None,
-            (None, None) => engine.waiting.first().copied(),
+            (None, None) => engine.waiting.first().map(|(_, _, id)| id),
         };
-        let Some(next) = next else { return };
-        let id = next.1;
+        let Some(id) = next else { return };
         let queue = self.queue_of(id);
         let engine = &mut self.engines[index];
-        engine.waiting.remove(&next);
+        engine.waiting.remove(id);
         engine.held_for = None;
         let operation = &self.operations[id as usize];
         let Work::Transfer { direction, ns, .. } = operation.work else {

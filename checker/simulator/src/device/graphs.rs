@@ -9,23 +9,36 @@ use std::sync::Arc;
 
 use trace::program::{Call, GraphId, GraphNode, Launch, StreamId};
 
-use super::{Device, OperationId, Work};
+use super::{Device, OperationId, Work, slot};
 
 /// A graph as it was captured.
+#[derive(Clone, Default)]
 pub(super) struct Graph {
-    nodes: Arc<[GraphNode]>,
+    nodes: Arc<[Node]>,
     /// The end of its last launch.
     launched: Option<OperationId>,
 }
 
+struct Node {
+    /// The stream that it was captured in.
+    stream: StreamId,
+    work: Work,
+    after: Vec<u32>,
+}
+
 impl Device {
     pub(super) fn create_graph(&mut self, graph: GraphId, nodes: &[GraphNode]) {
-        self.graphs.insert(graph, Graph { nodes: nodes.into(), launched: None });
+        let node = |node: &GraphNode| {
+            let (stream, work) = self.node_work(&node.call);
+            Node { stream, work, after: node.after.clone() }
+        };
+        let nodes = nodes.iter().map(node).collect();
+        *slot(&mut self.graphs, graph.0) = Graph { nodes, launched: None };
     }
 
     /// How many nodes a graph has.
     pub(super) fn graph_nodes(&self, graph: GraphId) -> u64 {
-        self.graphs.get(&graph).map_or(0, |graph| graph.nodes.len() as u64)
+        self.graphs.get(graph.0 as usize).map_or(0, |graph| graph.nodes.len() as u64)
     }
 
     /// Queues all of a graph.
@@ -36,14 +49,14 @@ impl Device {
         stream: StreamId,
         visible_ns: u64,
     ) {
-        let Some(known) = self.graphs.get(&graph) else { return };
+        let Some(known) = self.graphs.get(graph.0 as usize) else { return };
         let (nodes, before) = (Arc::clone(&known.nodes), known.launched);
         let first = self.submit(step, stream, Work::Marker, visible_ns, before);
         let mut ids: Vec<OperationId> = Vec::with_capacity(nodes.len());
         let mut leaves = vec![true; nodes.len()];
         for (index, node) in nodes.iter().enumerate() {
-            let (stream, work) = self.node_work(step, &node.call);
-            let id = self.add(step, index as u32 + 1, stream, work, visible_ns);
+            let work = self.scheduled(node.work, step);
+            let id = self.add(step, index as u32 + 1, node.stream, work, visible_ns);
             self.depend(first, id);
             for &before in &node.after {
                 // A node comes after those before it only, so a graph has no cycles.
@@ -61,7 +74,7 @@ impl Device {
             self.depend(id, last);
         }
         self.streams[stream.0 as usize].tail = Some(last);
-        if let Some(graph) = self.graphs.get_mut(&graph) {
+        if let Some(graph) = self.graphs.get_mut(graph.0 as usize) {
             graph.launched = Some(last);
         }
         self.enqueue(last);
@@ -74,8 +87,8 @@ impl Device {
 
     /// What a node does, and the stream that it was captured in. A kernel that cannot be launched does
     /// nothing: the launch that was captured has been refused.
-    fn node_work(&self, step: u32, call: &Call) -> (StreamId, Work) {
-        let (stream, work) = match call {
+    fn node_work(&self, call: &Call) -> (StreamId, Work) {
+        match call {
             Call::Launch(launch) => {
                 (launch.stream, self.kernel_work(launch).unwrap_or(Work::Marker))
             }
@@ -86,7 +99,6 @@ impl Device {
             Call::Memset { stream, target, .. } => (*stream, self.memset_work(target.bytes)),
             Call::HostFunction { stream, .. } => (*stream, Work::HostFunction),
             _ => (StreamId::LEGACY, Work::Marker),
-        };
-        (stream, self.scheduled(work, step))
+        }
     }
 }

@@ -8,7 +8,7 @@ use trace::program::{Call, Direction, Launch, Mode, Place, StreamId, StreamKind,
 use trace::timeline::{HostMemory, HostSpan, Interval, SpanKind};
 
 use super::{
-    Device, Effects, FULL_SPEED, OperationId, State, Stream, Work, blocks, copies, queues,
+    Device, Effects, FULL_SPEED, OperationId, State, Stream, Work, blocks, copies, queues, slot,
 };
 
 /// One MiB, the unit of the costs of page-locked allocation.
@@ -111,7 +111,7 @@ impl Device {
             Call::StreamWait { stream, event } => {
                 let cost = host.stream_wait_ns.value;
                 // An event that was never recorded holds nothing back.
-                if let Some(recorded) = *self.event_slot(*event) {
+                if let Some(recorded) = *slot(&mut self.events, event.0) {
                     self.submit(step, *stream, Work::Marker, start + cost, Some(recorded));
                 }
                 (cost, Wait::None)
@@ -120,33 +120,33 @@ impl Device {
 
             Call::EventCreate { event, timing } => {
                 if *timing == Timing::Enabled {
-                    self.timed_events.insert(*event);
+                    *slot(&mut self.timed_events, event.0) = true;
                 }
                 (host.event_create_ns.value, Wait::None)
             }
             Call::EventDestroy { .. } => (host.event_destroy_ns.value, Wait::None),
             Call::EventRecord { event, stream } => {
-                let cost = match self.timed_events.contains(event) {
+                let cost = match *slot(&mut self.timed_events, event.0) {
                     true => host.event_record_timed_ns.value,
                     false => host.event_record_ns.value,
                 };
                 let id = self.submit(step, *stream, Work::Marker, start + cost, None);
-                *self.event_slot(*event) = Some(id);
+                *slot(&mut self.events, event.0) = Some(id);
                 (cost, Wait::None)
             }
             Call::EventSynchronize { event } => {
                 let cost = host.synchronize_ns.value;
-                (cost, self.event_slot(*event).map_or(Wait::None, Wait::end_of))
+                (cost, slot(&mut self.events, event.0).map_or(Wait::None, Wait::end_of))
             }
             Call::EventQuery { event } => {
                 let cost = host.query_ns.value;
-                let recorded = *self.event_slot(*event);
+                let recorded = *slot(&mut self.events, event.0);
                 answer.yes = recorded.is_none_or(|id| self.has_ended(id));
                 (cost, Wait::None)
             }
             Call::EventElapsed { start: first, end: second } => {
                 let cost = host.query_ns.value;
-                let (first, second) = (*self.event_slot(*first), *self.event_slot(*second));
+                let [first, second] = [*first, *second].map(|event| *slot(&mut self.events, event.0));
                 if let (Some(first), Some(second)) = (first, second)
                     && self.has_ended(first)
                     && self.has_ended(second)
@@ -170,14 +170,14 @@ impl Device {
                 (cost, Wait::None)
             }
             Call::AllocHost { block, bytes } => {
-                self.pinned.insert(*block, *bytes);
+                *slot(&mut self.pinned, block.0) = *bytes;
                 (
                     host.alloc_host_ns.value + bytes * host.alloc_host_ns_per_mib.value / MIB,
                     Wait::None,
                 )
             }
             Call::FreeHost { block } => {
-                let bytes = self.pinned.remove(block).unwrap_or(0);
+                let bytes = std::mem::take(slot(&mut self.pinned, block.0));
                 (host.free_host_ns.value + bytes * host.free_host_ns_per_mib.value / MIB, Wait::All)
             }
 
@@ -202,9 +202,9 @@ impl Device {
                     units_per_us_multiprocessor: rate.units_per_us_multiprocessor.value,
                     fixed_ns: rate.fixed_ns.value,
                 });
-                let slot = self.kernel_slot(*kernel);
-                slot.name.clone_from(name);
-                slot.grid_facts = facts;
+                let known = slot(&mut self.kernels, kernel.0);
+                known.name.clone_from(name);
+                known.grid_facts = facts;
                 (cost, Wait::None)
             }
             Call::Launch(launch) => match self.kernel_work(launch) {

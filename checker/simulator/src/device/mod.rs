@@ -11,12 +11,13 @@ mod copies;
 mod graphs;
 mod host;
 mod queues;
+mod waiting;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::BinaryHeap;
 
-use trace::program::{BlockId, EventId, GraphId, KernelId, StreamId};
-use trace::timeline::{HostMemory, Origin, Span, SpanKind, Timeline};
+use trace::program::StreamId;
+use trace::timeline::{HostMemory, Origin, Span, SpanKind, Timeline, in_order};
 
 use crate::profile::Profile;
 
@@ -189,6 +190,15 @@ struct KernelFacts {
     grid_facts: Option<blocks::Facts>,
 }
 
+/// The place of `index` in a list of what is numbered from 0, made as long as that takes.
+fn slot<T: Clone + Default>(list: &mut Vec<T>, index: u32) -> &mut T {
+    let index = index as usize;
+    if list.len() <= index {
+        list.resize(index + 1, T::default());
+    }
+    &mut list[index]
+}
+
 /// A device and the host thread that drives it, at some instant of virtual time.
 pub struct Device {
     profile: Profile,
@@ -205,16 +215,17 @@ pub struct Device {
     last_end_ns: u64,
     streams: Vec<Stream>,
     events: Vec<Option<OperationId>>,
-    timed_events: BTreeSet<EventId>,
-    /// Sizes of page-locked blocks, which cost by size to free.
-    pinned: BTreeMap<BlockId, u64>,
+    /// Which events keep a time stamp.
+    timed_events: Vec<bool>,
+    /// Sizes of page-locked blocks, which cost by size to free; 0 for all others.
+    pinned: Vec<u64>,
     kernels: Vec<KernelFacts>,
-    graphs: BTreeMap<GraphId, graphs::Graph>,
+    graphs: Vec<graphs::Graph>,
     connections: queues::Queues,
     engines: [copies::Engine; 2],
     pool: blocks::Pool,
     /// Copies inside device memory wait here for one another.
-    memory_waiting: BTreeSet<(u64, OperationId)>,
+    memory_waiting: waiting::Waiting,
     memory_busy: bool,
     /// Operations whose end is being worked off; a list instead of recursion, since one end can let
     /// thousands of markers go.
@@ -242,14 +253,14 @@ impl Device {
             last_end_ns: 0,
             streams: vec![default_stream; StreamId::FIRST_CREATED as usize],
             events: Vec::new(),
-            timed_events: BTreeSet::new(),
-            pinned: BTreeMap::new(),
+            timed_events: Vec::new(),
+            pinned: Vec::new(),
             kernels: Vec::new(),
-            graphs: BTreeMap::new(),
+            graphs: Vec::new(),
             connections: queues::Queues::new(DEFAULT_CONNECTIONS),
             engines: Default::default(),
             pool,
-            memory_waiting: BTreeSet::new(),
+            memory_waiting: waiting::Waiting::default(),
             memory_busy: false,
             ending: Vec::new(),
             timeline,
@@ -282,7 +293,7 @@ impl Device {
     /// What happened, in the order that a [`Timeline`] promises.
     pub fn into_timeline(self) -> Timeline {
         let mut timeline = self.timeline;
-        timeline.spans.sort_by_key(|span| (span.start_ns, span.step));
+        timeline.spans = in_order(timeline.spans, |span| (span.start_ns, span.step));
         timeline
     }
 
@@ -442,7 +453,7 @@ impl Device {
                 Work::Marker => self.ending.push(id),
                 Work::Transfer { direction, .. } => self.transfer_ready(id, direction, effects),
                 Work::Memory { .. } => {
-                    self.memory_waiting.insert((self.now, id));
+                    self.memory_waiting.insert((0, self.now, id));
                     self.start_memory(effects);
                 }
                 Work::Kernel(grid) => self.grid_ready(id, grid, effects),
@@ -471,7 +482,8 @@ impl Device {
         if self.memory_busy {
             return;
         }
-        let Some((_, id)) = self.memory_waiting.pop_first() else { return };
+        let Some((_, _, id)) = self.memory_waiting.first() else { return };
+        self.memory_waiting.remove(id);
         let Work::Memory { ns, .. } = self.operations[id as usize].work else {
             unreachable!("only memory operations wait here")
         };
@@ -545,21 +557,5 @@ impl Device {
             bytes,
             host_memory,
         })
-    }
-
-    fn event_slot(&mut self, event: EventId) -> &mut Option<OperationId> {
-        let index = event.0 as usize;
-        if self.events.len() <= index {
-            self.events.resize(index + 1, None);
-        }
-        &mut self.events[index]
-    }
-
-    fn kernel_slot(&mut self, kernel: KernelId) -> &mut KernelFacts {
-        let index = kernel.0 as usize;
-        if self.kernels.len() <= index {
-            self.kernels.resize(index + 1, KernelFacts::default());
-        }
-        &mut self.kernels[index]
     }
 }

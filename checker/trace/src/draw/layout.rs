@@ -1,12 +1,10 @@
 //! Which bar goes into which row of which lane.
 
-use std::collections::BTreeMap;
-
 use crate::draw::scale::{Tick, duration, ticks};
 use crate::draw::{Lanes, Mark, Panel};
 use crate::metrics::Coverage;
 use crate::program::{Call, EventId, StreamId};
-use crate::timeline::{HostMemory, Interval, Span};
+use crate::timeline::{HostMemory, Interval, Span, in_order};
 use crate::{Program, Timeline};
 
 /// Rows that a lane may have; what runs beside more than these goes into the last one.
@@ -114,25 +112,24 @@ impl Layout {
 
 /// The spans of each lane with its label, in the order of drawing.
 pub(super) fn lanes_of(timeline: &Timeline, lanes: Lanes) -> Vec<(String, Vec<&Span>)> {
-    let mut groups: BTreeMap<u32, Vec<&Span>> = BTreeMap::new();
+    let mut groups: Vec<(u32, String, Vec<&Span>)> = Vec::new();
     for span in &timeline.spans {
-        let key = match lanes {
+        let place = match lanes {
             Lanes::Streams => span.stream.0,
-            Lanes::Engines => engine(Mark::from(span.kind)).0,
+            Lanes::Engines => engine(span.kind.into()).0,
         };
-        groups.entry(key).or_default().push(span);
-    }
-    groups
-        .into_iter()
-        .map(|(key, mut spans)| {
-            spans.sort_by_key(|span| (span.start_ns, span.step));
+        let group = groups.binary_search_by_key(&place, |group| group.0).unwrap_or_else(|index| {
             let label = match lanes {
-                Lanes::Streams => StreamId(key).to_string(),
-                Lanes::Engines => engine(Mark::from(spans[0].kind)).1.to_owned(),
+                Lanes::Streams => span.stream.to_string(),
+                Lanes::Engines => engine(span.kind.into()).1.into(),
             };
-            (label, spans)
-        })
-        .collect()
+            groups.insert(index, (place, label, Vec::new()));
+            index
+        });
+        groups[group].2.push(span);
+    }
+    let ordered = |spans| in_order(spans, |span: &&Span| (span.start_ns, span.step));
+    groups.into_iter().map(|(_, label, spans)| (label, ordered(spans))).collect()
 }
 
 /// Place and label of the engine that does such work.
@@ -155,7 +152,7 @@ fn chart(panel: &Panel<'_>, by: Lanes, notes: bool) -> Chart {
         lanes.push(host);
     }
     // Where each step's work ended up, for the arrows.
-    let mut placed: BTreeMap<u32, (Interval, Anchor)> = BTreeMap::new();
+    let mut placed: Vec<Placed> = Vec::new();
     for (label, spans) in lanes_of(timeline, by) {
         let visible: Vec<&Span> =
             spans.into_iter().filter(|s| visible(s.interval(), extent)).collect();
@@ -173,7 +170,8 @@ fn chart(panel: &Panel<'_>, by: Lanes, notes: bool) -> Chart {
             });
             let anchor = Anchor { lane: lanes.len(), row, at_ns: time.start_ns };
             if program.is_some() {
-                placed.insert(span.step, (time, anchor));
+                let end_ns = time.end_ns;
+                placed.push(Placed { step: span.step, stream: span.stream, end_ns, anchor });
             }
         }
         if !rows.0.is_empty() {
@@ -181,7 +179,7 @@ fn chart(panel: &Panel<'_>, by: Lanes, notes: bool) -> Chart {
         }
     }
     let arrows = match (by, program) {
-        (Lanes::Streams, Some(program)) => arrows(program, timeline, &placed),
+        (Lanes::Streams, Some(program)) => arrows(program, placed),
         _ => Vec::new(),
     };
     Chart { title: title.into(), makespan_ns: extent.ns(), lanes, arrows }
@@ -193,8 +191,7 @@ fn host_lane(
     extent: Interval,
     notes: bool,
 ) -> Lane {
-    let mut calls: Vec<_> = timeline.host.iter().collect();
-    calls.sort_by_key(|call| (call.start_ns, call.step));
+    let calls = in_order(timeline.host.iter().collect(), |call| (call.start_ns, call.step));
     let mut rows = Rows::default();
     for call in calls {
         let step = program.and_then(|program| program.steps.get(call.step as usize));
@@ -287,37 +284,46 @@ impl Bar {
     }
 }
 
+/// Where a step's work ended up.
+struct Placed {
+    step: u32,
+    stream: StreamId,
+    end_ns: u64,
+    /// Its start.
+    anchor: Anchor,
+}
+
 /// One arrow for each wait of a stream for an event of another: from the last work before the
 /// record to the first work after the wait, where both ran in the region.
-fn arrows(
-    program: &Program,
-    timeline: &Timeline,
-    placed: &BTreeMap<u32, (Interval, Anchor)>,
-) -> Vec<Arrow> {
-    let mut by_stream: BTreeMap<StreamId, Vec<u32>> = BTreeMap::new();
-    for span in timeline.spans.iter().filter(|span| placed.contains_key(&span.step)) {
-        by_stream.entry(span.stream).or_default().push(span.step);
+fn arrows(program: &Program, placed: Vec<Placed>) -> Vec<Arrow> {
+    let mut by_stream: Vec<Vec<Placed>> = Vec::new();
+    for placed in in_order(placed, |placed| (placed.step.into(), 0)) {
+        let stream = placed.stream.0 as usize;
+        by_stream.resize_with(by_stream.len().max(stream + 1), Vec::new);
+        by_stream[stream].push(placed);
     }
-    by_stream.values_mut().for_each(|steps| steps.sort_unstable());
-    let in_stream = |stream| by_stream.get(&stream).map_or(&[][..], Vec::as_slice);
+    let in_stream = |stream: StreamId| by_stream.get(stream.0 as usize).map_or(&[][..], |s| &s[..]);
 
-    let mut recorded: BTreeMap<EventId, (StreamId, u32)> = BTreeMap::new();
+    let mut recorded: Vec<Option<(StreamId, u32)>> = Vec::new();
     let mut arrows = Vec::new();
     for (index, step) in (0..).zip(&program.steps) {
         match step.call {
-            Call::EventRecord { event, stream } => {
-                recorded.insert(event, (stream, index));
+            Call::EventRecord { event: EventId(event), stream } => {
+                let event = event as usize;
+                recorded.resize(recorded.len().max(event + 1), None);
+                recorded[event] = Some((stream, index));
             }
-            Call::StreamWait { stream, event } => {
-                let Some(&(source, record)) = recorded.get(&event) else { continue };
-                let before = in_stream(source).iter().rev().find(|&&step| step < record);
-                let after = in_stream(stream).iter().find(|&&step| step > index);
-                if let (Some(before), Some(after), true) = (before, after, source != stream) {
-                    let (ended, from) = placed[before];
-                    arrows.push(Arrow {
-                        from: Anchor { at_ns: ended.end_ns, ..from },
-                        to: placed[after].1,
-                    });
+            Call::StreamWait { stream, event: EventId(event) } => {
+                let Some(&Some((source, record))) = recorded.get(event as usize) else { continue };
+                let before = in_stream(source);
+                let before = &before[..before.partition_point(|placed| placed.step < record)];
+                let after = in_stream(stream);
+                let after = &after[after.partition_point(|placed| placed.step <= index)..];
+                if let (Some(before), Some(after), true) =
+                    (before.last(), after.first(), source != stream)
+                {
+                    let from = Anchor { at_ns: before.end_ns, ..before.anchor };
+                    arrows.push(Arrow { from, to: after.anchor });
                 }
             }
             _ => {}

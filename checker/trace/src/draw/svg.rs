@@ -9,13 +9,15 @@ mod paint;
 mod text;
 
 use std::fmt::Write as _;
+use std::marker::PhantomData;
 
 use crate::draw::Mark;
 use crate::draw::layout::{Anchor, Arrow, Bar, Chart, Lane, Layout, MOST_SINGLE_BARS};
 use crate::draw::raster::raster;
 use crate::draw::scale::{duration, percent};
 
-pub use paint::{Appearance, theme};
+pub use paint::{Appearance, sheet, theme};
+use paint::{Colours, OfPage, Own};
 use text::{Hundredths, escape, identifier, text_width};
 
 /// All lengths are in px.
@@ -44,7 +46,17 @@ const CELLS_PER_PX: u64 = 2;
 /// Where there are more, bars of the same kind in the same row that lie closer than half a pixel
 /// become one, whose tooltip sums them up.
 pub fn svg(layout: &Layout, id: &str) -> String {
-    let mut picture = Picture::new(layout, identifier(id));
+    draw::<Own>(layout, id)
+}
+
+/// The same without colours, for a page that has them: [`sheet`], and [`theme`] in the rule of each of
+/// its themes.
+pub fn svg_of_page(layout: &Layout, id: &str) -> String {
+    draw::<OfPage>(layout, id)
+}
+
+fn draw<C: Colours>(layout: &Layout, id: &str) -> String {
+    let mut picture = Picture::<C>::new(layout, identifier(id));
     let mut y = MARGIN;
     for (index, chart) in layout.charts.iter().enumerate() {
         if index > 0 {
@@ -57,7 +69,8 @@ pub fn svg(layout: &Layout, id: &str) -> String {
     picture.finish(y + MARGIN)
 }
 
-struct Picture<'a> {
+struct Picture<'a, C> {
+    colours: PhantomData<C>,
     layout: &'a Layout,
     id: String,
     marks: Vec<Mark>,
@@ -70,11 +83,12 @@ struct Picture<'a> {
     grid: String,
 }
 
-impl<'a> Picture<'a> {
+impl<'a, C: Colours> Picture<'a, C> {
     fn new(layout: &'a Layout, id: String) -> Self {
         let labels = layout.charts.iter().flat_map(|c| &c.lanes).map(|l| text_width(&l.label, 12));
         let left = MARGIN + labels.max().unwrap_or(0).min(140) + 10;
         Self {
+            colours: PhantomData,
             layout,
             id,
             marks: layout.marks(),
@@ -180,7 +194,7 @@ impl<'a> Picture<'a> {
             .find(|text| !text.is_empty() && (text_width(text, 11) + 6) * 100 <= width);
         let letters = letters.map(|text| {
             let (middle, baseline) = (Hundredths(start.0 + width / 2), top + 12);
-            let (class, attributes) = (paint::class(bar.mark), paint::text(bar.mark));
+            let (class, attributes) = (paint::class(bar.mark), C::text(bar.mark));
             let text = escape(text);
             format!(
                 r#"<text x="{middle}" y="{baseline}" class="t {class}-t" font-size="11" text-anchor="middle" {attributes}>{text}</text>"#
@@ -212,7 +226,7 @@ impl<'a> Picture<'a> {
         // Thinner would not be seen, and of a thin bar the outline would be all that is.
         let outline = if width.0 < 300 { ".25" } else { ".75" };
         let width = Hundredths(width.0.max(75));
-        let (class, attributes) = (paint::class(mark), paint::bar(mark, &self.id));
+        let (class, attributes) = (paint::class(mark), C::bar(mark, &self.id));
         format!(
             r#"<rect x="{x}" y="{y}" width="{width}" height="{BAR}" class="{class}-b" {attributes} stroke-width="{outline}"/>"#
         )
@@ -304,8 +318,8 @@ impl<'a> Picture<'a> {
             charts.map(|c| format!("{}: {}", c.title, duration(c.makespan_ns))).collect();
         let name = escape(&format!("Timeline. {}", name.join("; ")));
         line(&mut out, format_args!(r#"<title id="{id}-title">{name}</title>"#));
-        out.push_str(&paint::style(&id, &marks));
-        out.push_str(&paint::definitions(&id, &marks));
+        out.push_str(&C::style(&id, &marks));
+        out.push_str(&paint::definitions::<C>(&id, &marks));
         out.push_str(&grid);
         out.push_str(&body);
         out.push_str("</svg>\n");

@@ -20,10 +20,15 @@ pub struct Coverage {
 impl Coverage {
     /// What `intervals` cover together, in whatever order they come. Empty ones cover nothing.
     pub fn of(intervals: impl IntoIterator<Item = Interval>) -> Self {
-        let mut sorted: Vec<Interval> = intervals.into_iter().filter(|i| i.ns() > 0).collect();
+        let intervals = intervals.into_iter().filter(|i| i.ns() > 0);
+        // Pairs and not intervals: see `in_order`.
+        Self::merge(intervals.map(|i| (i.start_ns, i.end_ns)).collect())
+    }
+
+    fn merge(mut sorted: Vec<(u64, u64)>) -> Self {
         sorted.sort_unstable();
         let mut pieces: Vec<Interval> = Vec::new();
-        for interval in sorted {
+        for interval in sorted.into_iter().map(|(start, end)| Interval::new(start, end)) {
             match pieces.last_mut() {
                 Some(last) if interval.start_ns <= last.end_ns => {
                     last.end_ns = last.end_ns.max(interval.end_ns);

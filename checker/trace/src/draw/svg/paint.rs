@@ -76,33 +76,93 @@ fn pattern(mark: Mark) -> Option<(u32, &'static str)> {
     }
 }
 
-/// Attributes of a bar: what is drawn where styles are not understood.
-pub(super) fn bar(mark: Mark, id: &str) -> String {
-    let Paint { fill, ink, .. } = paint(mark, Appearance::Light);
-    match pattern(mark) {
-        Some(_) => {
-            format!(r#"fill="url(#{id}-{})" stroke="{ink}""#, class(mark))
+/// Where the colours of a drawing stand.
+pub(super) trait Colours {
+    /// Attributes of a bar: what is drawn where styles are not understood.
+    fn bar(mark: Mark, id: &str) -> String;
+    /// Attributes of letters on a bar.
+    fn text(mark: Mark) -> String;
+    /// Attributes of the ground and of the lines of a pattern.
+    fn pattern(mark: Mark) -> [String; 2];
+    /// The style sheet of one drawing.
+    fn style(id: &str, marks: &[Mark]) -> String;
+}
+
+/// In the drawing, which can stand by itself.
+pub(super) struct Own;
+
+impl Colours for Own {
+    fn bar(mark: Mark, id: &str) -> String {
+        let Paint { fill, ink, .. } = paint(mark, Appearance::Light);
+        match pattern(mark) {
+            Some(_) => format!(r#"fill="url(#{id}-{})" stroke="{ink}""#, class(mark)),
+            None => format!(r#"fill="{fill}" stroke="{ink}""#),
         }
-        None => format!(r#"fill="{fill}" stroke="{ink}""#),
+    }
+
+    /// A rim in the colour of the bar keeps the pattern off the letters.
+    fn text(mark: Mark) -> String {
+        let Paint { fill, text, .. } = paint(mark, Appearance::Light);
+        format!(r#"fill="{text}" stroke="{fill}" stroke-width="3" paint-order="stroke""#)
+    }
+
+    fn pattern(mark: Mark) -> [String; 2] {
+        let Paint { fill, ink, .. } = paint(mark, Appearance::Light);
+        [format!(r#" fill="{fill}""#), format!(r#" stroke="{ink}""#)]
+    }
+
+    /// The rules name the drawing, since a style sheet in a page holds for the whole page.
+    fn style(id: &str, marks: &[Mark]) -> String {
+        let drawing = format!("#{id}");
+        let light = rules(&drawing, marks, Appearance::Light);
+        let dark = rules(&drawing, marks, Appearance::Dark);
+        let printed = theme(Appearance::Light);
+        // `:root` is the drawing only where it stands by itself; in a page the page's colours hold.
+        format!(
+            "<style>\n{light}#{id} text{{font-variant-numeric:tabular-nums}}\n\
+             #{id} g:focus{{outline:none}}#{id} g:focus-visible rect{{stroke:currentColor;stroke-width:2.5}}\n\
+             #{id}:root{{color:#1b1b1b;background:#fff}}\n\
+             @media (prefers-color-scheme:dark){{\n{dark}#{id}:root{{color:#e6e6e6;background:#16181d}}\n}}\n\
+             @media print{{#{id}{{{printed}color:#000}}#{id}:root{{background:#fff}}}}\n\
+             </style>\n"
+        )
     }
 }
 
-/// Attributes of letters on a bar. A rim in the colour of the bar keeps the pattern off them.
-pub(super) fn text(mark: Mark) -> String {
-    let Paint { fill, text, .. } = paint(mark, Appearance::Light);
-    format!(r#"fill="{text}" stroke="{fill}" stroke-width="3" paint-order="stroke""#)
+/// In the page that the drawing stands in, by [`sheet`] and [`theme`]. A drawing then holds no colour.
+pub(super) struct OfPage;
+
+impl Colours for OfPage {
+    fn bar(mark: Mark, id: &str) -> String {
+        match pattern(mark) {
+            Some(_) => format!(r#"fill="url(#{id}-{})""#, class(mark)),
+            None => String::new(),
+        }
+    }
+
+    fn text(_: Mark) -> String {
+        r#"stroke-width="3" paint-order="stroke""#.into()
+    }
+
+    fn pattern(_: Mark) -> [String; 2] {
+        Default::default()
+    }
+
+    fn style(_: &str, _: &[Mark]) -> String {
+        String::new()
+    }
 }
 
 /// The pattern of each mark, and the head of an arrow.
-pub(super) fn definitions(id: &str, marks: &[Mark]) -> String {
+pub(super) fn definitions<C: Colours>(id: &str, marks: &[Mark]) -> String {
     let mut out = String::from("<defs>\n");
     for &mark in marks {
         let Some((side, path)) = pattern(mark) else { continue };
-        let (class, Paint { fill, ink, .. }) = (class(mark), paint(mark, Appearance::Light));
+        let (class, [fill, stroke]) = (class(mark), C::pattern(mark));
         out += &format!(
             "<pattern id=\"{id}-{class}\" width=\"{side}\" height=\"{side}\" patternUnits=\"userSpaceOnUse\">\
-             <rect width=\"{side}\" height=\"{side}\" class=\"{class}-f\" fill=\"{fill}\"/>\
-             <path d=\"{path}\" class=\"{class}-i\" fill=\"none\" stroke=\"{ink}\" stroke-width=\"1.2\"/>\
+             <rect width=\"{side}\" height=\"{side}\" class=\"{class}-f\"{fill}/>\
+             <path d=\"{path}\" class=\"{class}-i\" fill=\"none\"{stroke} stroke-width=\"1.2\"/>\
              </pattern>\n"
         );
     }
@@ -113,45 +173,43 @@ pub(super) fn definitions(id: &str, marks: &[Mark]) -> String {
     out + "</defs>\n"
 }
 
-/// The style sheet of one drawing. Its rules name the drawing, since a style sheet in a page holds
-/// for the whole page.
-pub(super) fn style(id: &str, marks: &[Mark]) -> String {
-    let rules = |appearance| {
-        let rule = |mark: &Mark| {
-            let (class, Paint { fill, ink, text }) = (class(*mark), paint(*mark, appearance));
-            let bar = match pattern(*mark) {
-                Some(_) => String::new(),
-                None => format!("fill:var(--swim-{class},{fill});"),
-            };
-            let (fill, ink, text) = (
-                format!("var(--swim-{class},{fill})"),
-                format!("var(--swim-{class}-ink,{ink})"),
-                format!("var(--swim-{class}-text,{text})"),
-            );
-            let pattern = match pattern(*mark) {
-                Some(_) => {
-                    format!("#{id} .{class}-f{{fill:{fill}}}#{id} .{class}-i{{stroke:{ink}}}")
-                }
-                None => String::new(),
-            };
-            format!(
-                "#{id} .{class}-b{{{bar}stroke:{ink}}}{pattern}\
-                 #{id} .{class}-t{{fill:{text};stroke:{fill}}}\n"
-            )
+/// What colours the marks of the drawings that a selector names.
+fn rules(drawing: &str, marks: &[Mark], appearance: Appearance) -> String {
+    let rule = |mark: &Mark| {
+        let (class, Paint { fill, ink, text }) = (class(*mark), paint(*mark, appearance));
+        let bar = match pattern(*mark) {
+            Some(_) => String::new(),
+            None => format!("fill:var(--swim-{class},{fill});"),
         };
-        marks.iter().map(rule).collect::<String>()
+        let (fill, ink, text) = (
+            format!("var(--swim-{class},{fill})"),
+            format!("var(--swim-{class}-ink,{ink})"),
+            format!("var(--swim-{class}-text,{text})"),
+        );
+        let pattern = match pattern(*mark) {
+            Some(_) => {
+                format!("{drawing} .{class}-f{{fill:{fill}}}{drawing} .{class}-i{{stroke:{ink}}}")
+            }
+            None => String::new(),
+        };
+        format!(
+            "{drawing} .{class}-b{{{bar}stroke:{ink}}}{pattern}\
+             {drawing} .{class}-t{{fill:{text};stroke:{fill}}}\n"
+        )
     };
-    let light: String = rules(Appearance::Light);
-    let dark: String = rules(Appearance::Dark);
+    marks.iter().map(rule).collect()
+}
+
+/// The style sheet of a page for drawings that have no colours of their own.
+pub fn sheet() -> String {
+    let drawing = ".swim-timeline";
+    let rules = rules(drawing, &Mark::ALL, Appearance::Light);
     let printed = theme(Appearance::Light);
-    // `:root` is the drawing only where it stands by itself; in a page the page's colours hold.
     format!(
-        "<style>\n{light}#{id} text{{font-variant-numeric:tabular-nums}}\n\
-         #{id} g:focus{{outline:none}}#{id} g:focus-visible rect{{stroke:currentColor;stroke-width:2.5}}\n\
-         #{id}:root{{color:#1b1b1b;background:#fff}}\n\
-         @media (prefers-color-scheme:dark){{\n{dark}#{id}:root{{color:#e6e6e6;background:#16181d}}\n}}\n\
-         @media print{{#{id}{{{printed}color:#000}}#{id}:root{{background:#fff}}}}\n\
-         </style>\n"
+        "{rules}{drawing} text{{font-variant-numeric:tabular-nums}}\n\
+         {drawing} g:focus{{outline:none}}\
+         {drawing} g:focus-visible rect{{stroke:currentColor;stroke-width:2.5}}\n\
+         @media print{{{drawing}{{{printed}color:#000}}}}\n"
     )
 }
 

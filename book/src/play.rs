@@ -1,0 +1,80 @@
+//! Playgrounds: `{{#play sheet=three_lanes&host=goes-on}}`, with controls that start as it says.
+//!
+//! What the page shows at first is drawn here, by the same function that runs as wasm when the reader
+//! changes something; so those without a script, and those who print, see a figure. (mdBook has a
+//! `playground` of its own, for code that is sent away to be run.)
+
+use std::fmt::Write as _;
+
+use page::setting::{Control, Setting};
+
+use trace::draw;
+
+use crate::figure::palette;
+use crate::markup::{escape, identifier, in_markdown};
+use crate::page::{Directive, Page, directives, replace};
+use crate::wasm;
+
+/// Replaces the playgrounds of a chapter.
+pub fn expand(page: &mut Page<'_>, text: &str) -> String {
+    let mut parts = Vec::new();
+    let mut ids = Vec::new();
+    for directive in directives(text, "play") {
+        let html = playground(page, &directive, &mut ids).unwrap_or_default();
+        parts.push((directive.range, in_markdown(&html, 1)));
+    }
+    replace(text, parts)
+}
+
+fn playground(page: &mut Page<'_>, at: &Directive, ids: &mut Vec<String>) -> Option<String> {
+    let setting = Setting::parse_strictly(&at.argument);
+    let unknown = |unknown: page::setting::Unknown| format!("no playground has `{}`", unknown.0);
+    let setting = page.note(at.line, setting.map_err(unknown))?;
+    let id = format!("play-{}-{}", identifier(&page.name()), identifier(setting.sheet.name()));
+    if ids.contains(&id) {
+        page.complain(at.line, "this page has that sheet already, and one address");
+    }
+    let first = ids.is_empty();
+    ids.push(id.clone());
+    // The program itself, once on each page: pages opened from a file cannot fetch anything.
+    let program = match wasm::compressed() {
+        Ok(wasm) if first => format!("<script type=\"text/plain\" id=\"play-wasm\">{wasm}</script>"),
+        _ => String::new(),
+    };
+    let controls: String = setting
+        .sheet
+        .controls()
+        .iter()
+        .map(|control| choices(control, setting.index(control.key), &id))
+        .collect();
+    let address = escape(&setting.address());
+    let shown = page::play(&setting.address(), &format!("{id}-drawing"));
+    Some(format!(
+        "{}<style>{}</style><figure class=\"playground\" id=\"{id}\" data-sheet=\"{}\" data-first=\"{address}\">\
+         <form class=\"controls\" aria-label=\"Controls\" hidden>{controls}\
+         <p class=\"actions\"><button type=\"button\" class=\"again\">As it was</button> \
+         <a class=\"link\">Link to this setting</a></p></form>\
+         <p class=\"hidden-text\" role=\"status\"></p>\
+         <div class=\"played\">{shown}</div>\
+         <figcaption>Simulated here and now; \u{201c}floor\u{201d} is the time of the busiest engine alone.</figcaption>\
+         </figure>{program}",
+        palette(),
+        draw::sheet(),
+        setting.sheet.name(),
+    ))
+}
+
+fn choices(control: &Control, chosen: usize, id: &str) -> String {
+    let id = format!("{id}-{}", control.name);
+    let mut html = format!(
+        "<p class=\"control\"><label for=\"{id}\">{}</label> <select id=\"{id}\" name=\"{}\">",
+        escape(control.label),
+        control.name
+    );
+    for index in 0..control.count() {
+        let (value, text) = control.choice(index);
+        let selected = if index == chosen { " selected" } else { "" };
+        _ = write!(html, "<option value=\"{value}\"{selected}>{}</option>", escape(text));
+    }
+    html + "</select></p>"
+}

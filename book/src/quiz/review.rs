@@ -1,0 +1,101 @@
+//! All quizzes of the book on one page: how far the reader has come, and questions that come back.
+//!
+//! What the reader answered is in their browser alone, so the page holds everything and the script
+//! picks from it. Which questions come back is no lottery: those that were missed, then those that
+//! were answered longest ago, in the order of the book where that says nothing.
+
+use crate::markup::{escape, identifier, inline};
+use crate::page::{Directive, Page};
+use crate::quiz::parse::Question;
+use crate::quiz::render;
+
+/// How many questions come back at a time: few enough to be answered in passing.
+const AT_A_TIME: usize = 3;
+
+/// The quiz of one chapter.
+pub struct Quiz {
+    /// Its name.
+    pub name: String,
+    /// What the chapter is called.
+    pub title: String,
+    /// Its questions.
+    pub questions: Vec<Question>,
+}
+
+/// The quizzes in the folder that `at` names, in the order of their chapters in the book.
+pub fn quizzes(page: &mut Page<'_>, at: &Directive) -> Vec<Quiz> {
+    let folder = page.beside(&at.argument);
+    let summary = page.beside("SUMMARY.md");
+    let summary = std::fs::read_to_string(&summary)
+        .map_err(|error| format!("cannot read `SUMMARY.md`: {error}"));
+    let summary = page.note(at.line, summary).unwrap_or_default();
+    let mut quizzes = Vec::new();
+    for link in summary.split("](").skip(1) {
+        let Some((chapter, _)) = link.split_once(".md)") else { continue };
+        let path = folder.join(format!("{chapter}.toml"));
+        if !path.exists() {
+            continue;
+        }
+        let named = path.display().to_string();
+        let Some(questions) = super::questions(page, at.line, &named, &path) else { continue };
+        let text = std::fs::read_to_string(page.beside(&format!("{chapter}.md")));
+        let text = text.unwrap_or_default();
+        let title = text.lines().find_map(|line| line.strip_prefix("# "));
+        let title = title.unwrap_or(chapter).to_owned();
+        quizzes.push(Quiz { name: chapter.to_owned(), title, questions });
+    }
+    if quizzes.is_empty() {
+        page.complain(at.line, format!("no chapter has a quiz in `{}`", at.argument));
+    }
+    quizzes
+}
+
+/// A row for each chapter, which the script fills in.
+pub fn progress(quizzes: &[Quiz]) -> String {
+    let rows: String = quizzes
+        .iter()
+        .map(|Quiz { name, title, questions }| {
+            let (id, count) = (identifier(name), questions.len());
+            format!(
+                "<tr data-quiz=\"quiz-{id}\" data-count=\"{count}\" data-predictions=\"{id}-\">\
+                 <th scope=\"row\"><a href=\"{}.html\">{}</a></th>\
+                 <td class=\"predicted\">–</td><td class=\"answered\">– of {count}</td><td class=\"right\">–</td></tr>",
+                escape(name),
+                inline(title)
+            )
+        })
+        .collect();
+    format!(
+        "<section class=\"progress\" aria-label=\"Your progress\"><div class=\"table-wrapper\"><table><thead><tr>\
+         <th scope=\"col\">chapter</th><th scope=\"col\">predictions made</th>\
+         <th scope=\"col\">questions answered</th><th scope=\"col\">right at the first try</th></tr></thead>\
+         <tbody>{rows}</tbody></table></div>\
+         <p class=\"actions\" hidden><button type=\"button\" class=\"export\">Save it as a file</button> \
+         <button type=\"button\" class=\"clear\">Forget everything</button></p>\
+         <p class=\"verdict\" role=\"status\"></p>\
+         <noscript><p>Without JavaScript nothing is kept, and this table stays empty.</p></noscript></section>"
+    )
+}
+
+/// Every question once more; the script shows a few of those that were answered before.
+pub fn recap(quizzes: &[Quiz]) -> String {
+    let quizzes = quizzes.iter();
+    let items: String = quizzes
+        .map(|Quiz { name, title, questions }| {
+            let chapter = format!(
+                "<p class=\"from\">From <a href=\"{}.html\">{}</a></p>",
+                escape(name),
+                inline(title)
+            );
+            render::again(&identifier(name), &chapter, questions)
+        })
+        .collect();
+    format!(
+        "<section class=\"quiz recap\" data-key=\"recap\" data-most=\"{AT_A_TIME}\" aria-label=\"Recap\">\
+         <p class=\"none\" hidden>Nothing to come back to yet: questions appear here once you have answered \
+         them in their chapter.</p>{items}\
+         <p class=\"quiz-end\" role=\"status\"></p>\
+         <p class=\"actions\"><button type=\"button\" class=\"retry\" hidden>Try the missed ones again</button></p>\
+         </section>"
+    )
+}

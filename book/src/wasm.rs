@@ -1,0 +1,128 @@
+//! The playground's wasm: built by cargo when a page asks for it, and packed to stand in that page.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use anyhow::{Context, Result, bail, ensure};
+use flate2::{Compression, write::GzEncoder};
+
+/// What the playground is built for.
+const TARGET: &str = "wasm32-unknown-unknown";
+
+/// gzip, then base64; or why there is none. It is built once in a process.
+pub fn compressed() -> Result<&'static str, &'static str> {
+    outcome().as_ref().map(|(_, text)| text.as_str()).map_err(String::as_str)
+}
+
+/// The wasm itself.
+pub fn plain() -> Result<&'static [u8], &'static str> {
+    outcome().as_ref().map(|(wasm, _)| wasm.as_slice()).map_err(String::as_str)
+}
+
+/// Why a page that has a playground keeps its figure instead, once one was built.
+pub fn complaint() -> Option<&'static str> {
+    BUILT.get()?.as_ref().err().map(String::as_str)
+}
+
+static BUILT: OnceLock<Result<(Vec<u8>, String), String>> = OnceLock::new();
+
+fn outcome() -> &'static Result<(Vec<u8>, String), String> {
+    BUILT.get_or_init(|| {
+        let built = build(TARGET).and_then(|wasm| {
+            let text = base64(&gzip(&wasm)?);
+            Ok((wasm, text))
+        });
+        built.map_err(|error| format!("playgrounds keep their figures: {error:#}"))
+    })
+}
+
+/// As a server would send it.
+pub fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes)?;
+    Ok(encoder.finish()?)
+}
+
+/// Builds the package `page` for `target`, which is installed where rustup can do that.
+pub fn build(target: &str) -> Result<Vec<u8>> {
+    if !installed(target) {
+        let added = Command::new("rustup").args(["target", "add", target]).output();
+        let added = added.is_ok_and(|output| output.status.success());
+        ensure!(
+            added && installed(target),
+            "Rust cannot build for `{target}` here; hint: rustup target add {target}"
+        );
+    }
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
+        .args(["rustc", "--quiet", "--package", "page", "--lib", "--crate-type", "cdylib"])
+        .args(["--profile", "page", "--message-format", "json-render-diagnostics", "--target", target])
+        // Bodies are copied into their callers only where that makes them smaller.
+        .args(["--", "-C", "llvm-args=-inline-threshold=0"])
+        .current_dir(workspace)
+        .stderr(Stdio::piped())
+        .output()
+        .context("cannot start cargo")?;
+    if !output.status.success() {
+        bail!("cargo says:\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let path = artifact(&output.stdout).context("cargo names no wasm")?;
+    std::fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
+}
+
+fn installed(target: &str) -> bool {
+    let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
+    let output = Command::new(rustc).args(["--print", "target-libdir", "--target", target]).output();
+    output.is_ok_and(|output| {
+        let folder = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        output.status.success() && Path::new(&folder).is_dir()
+    })
+}
+
+/// The wasm among the files that cargo says it made.
+fn artifact(messages: &[u8]) -> Option<PathBuf> {
+    let messages = messages.split(|&byte| byte == b'\n');
+    let messages = messages.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
+    let files = messages.flat_map(|message| {
+        let files = message["filenames"].as_array().cloned().unwrap_or_default();
+        files.into_iter().filter_map(|file| file.as_str().map(PathBuf::from))
+    });
+    files.filter(|file| file.extension().is_some_and(|ending| ending == "wasm")).last()
+}
+
+/// RFC 4648, with padding.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let byte = |index: usize| u32::from(three.get(index).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for place in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * place)) as usize & 63];
+            text.push(if place <= three.len() { char::from(letter) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_pads() {
+        let texts = ["", "f", "fo", "foo", "foob"].map(|text| base64(text.as_bytes()));
+        assert_eq!(texts, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="]);
+    }
+
+    #[test]
+    fn a_target_that_cannot_be_had_is_said_with_what_to_do() {
+        let error = build("no-such-target").expect_err("there is none").to_string();
+        assert_eq!(
+            error,
+            "Rust cannot build for `no-such-target` here; hint: rustup target add no-such-target"
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! The playground says what the simulator says.
+
+use std::collections::BTreeSet;
+
+use book::records::Records;
+use book::records::metric::{Number, number};
+use book::wasm;
+use page::setting::Setting;
+use page::{Played, Sheet, play};
+use wasmi::{Engine, Instance, Linker, Memory, Module, Store, TypedFunc};
+
+use crate::needs::{Need, missing};
+use crate::real::root;
+
+/// The page's wasm, as the page's script runs it.
+struct InPage {
+    store: Store<()>,
+    memory: Memory,
+    request: TypedFunc<u32, u32>,
+    answer: TypedFunc<(u32, u32), u64>,
+}
+
+impl InPage {
+    fn new(wasm: &[u8]) -> Self {
+        let engine = Engine::default();
+        let module = Module::new(&engine, wasm).expect("the wasm is sound");
+        assert_eq!(module.imports().count(), 0, "the wasm asks the page for something");
+        let mut store = Store::new(&engine, ());
+        let instance: Instance =
+            Linker::new(&engine).instantiate_and_start(&mut store, &module).expect("it starts");
+        let memory = instance.get_memory(&store, "memory").expect("its memory");
+        let request = instance.get_typed_func(&store, "request").expect("`request`");
+        let answer = instance.get_typed_func(&store, "answer").expect("`answer`");
+        Self { store, memory, request, answer }
+    }
+
+    fn play(&mut self, address: &str, id: &str) -> String {
+        let asked = format!("{id}\n{address}");
+        let bytes = asked.len() as u32;
+        let at = self.request.call(&mut self.store, bytes).expect("room");
+        self.memory.write(&mut self.store, at as usize, asked.as_bytes()).expect("it fits");
+        let answer = self.answer.call(&mut self.store, (at, bytes)).expect("an answer");
+        let (bytes, start) = ((answer >> 32) as usize, answer as u32 as usize);
+        let text = self.memory.data(&self.store)[start..start + bytes].to_vec();
+        String::from_utf8(text).expect("text")
+    }
+}
+
+fn in_page() -> Option<InPage> {
+    match wasm::plain() {
+        Ok(wasm) => Some(InPage::new(wasm)),
+        Err(_) => missing(Need::Wasm),
+    }
+}
+
+#[test]
+fn the_page_says_what_the_native_simulator_says() {
+    let Some(mut in_page) = in_page() else { return };
+    for sheet in Sheet::ALL {
+        let settings: Vec<Setting> = Setting::all(sheet).collect();
+        // All of the smaller sheet. The larger one has thousands of calls in each setting: every
+        // 13th, which is prime to all numbers of choices, so that each pair of choices occurs.
+        let every = if sheet == Sheet::Pipeline { 1 } else { 13 };
+        for setting in settings.iter().step_by(every) {
+            let address = setting.address();
+            assert!(in_page.play(&address, "x") == play(&address, "x"), "{address}");
+        }
+    }
+}
+
+#[test]
+fn the_wasm_is_at_most_40_kb_gzipped() {
+    let Ok(wasm) = wasm::plain() else { return missing(Need::Wasm).unwrap_or_default() };
+    let bytes = wasm::gzip(wasm).expect("it packs").len();
+    assert!(bytes <= 40_000, "{bytes} bytes");
+}
+
+#[test]
+fn the_sheet_of_three_lanes_takes_what_the_programs_of_the_chapter_take() {
+    let records = Records::read(&root()).expect("the records");
+    for (name, setting) in [
+        ("blocking", "down=pageable&up=pageable&host=waits"),
+        ("non_blocking", "down=pinned&up=pageable&host=goes-on"),
+        ("blocking_pinned", "down=pinned&up=pinned&host=waits"),
+        ("non_blocking_pinned", "down=pinned&up=pinned&host=goes-on"),
+    ] {
+        let record = &records.get(&format!("three_lanes.{name}")).expect("it is there").record;
+        let setting = Setting::parse(&format!("sheet=three_lanes&{setting}"));
+        let played = Played::new(&setting);
+        let makespan = played.timeline.extent().ns();
+        assert_eq!(number(record, "makespan"), Ok(Number::Time(makespan)), "{name}");
+        let efficiency = played.bounds.overlap_efficiency(makespan).expect("there is overlap to gain");
+        assert_eq!(number(record, "efficiency"), Ok(Number::Ratio(efficiency)), "{name}");
+    }
+}
+
+#[test]
+fn no_program_of_the_playground_has_a_hazard_or_beats_its_floor() {
+    for sheet in Sheet::ALL {
+        for setting in Setting::all(sheet).step_by(7) {
+            let Played { program, timeline, bounds } = Played::new(&setting);
+            let address = setting.address();
+            assert!(timeline.extent().ns() >= bounds.floor_ns, "{address} beats its floor");
+            if sheet == Sheet::Pipeline {
+                let found = trace::hazards::find(&program);
+                assert!(found.is_empty(), "{address}: {} hazards", found.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_setting_comes_back_from_its_address() {
+    for sheet in Sheet::ALL {
+        let mut seen = BTreeSet::new();
+        for setting in Setting::all(sheet) {
+            let address = setting.address();
+            assert_eq!(Setting::parse_strictly(&address), Ok(setting));
+            assert!(seen.insert(address), "an address that stands for two");
+        }
+    }
+    assert_eq!(Setting::parse("sheet=pipeline&streams=9&colour=red"), Setting::new(Sheet::Pipeline));
+    let error = Setting::parse_strictly("sheet=pipeline&streams=9").expect_err("there is no ninth");
+    assert_eq!(error.0, "streams=9");
+}

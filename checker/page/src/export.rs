@@ -1,0 +1,83 @@
+//! What the wasm offers to the page's script: memory to write a request into, and the answer to it.
+//!
+//! A request is the id for the drawing, a line break, and a setting in the form of an address, in UTF-8.
+//! There is no other state: each request is answered from itself alone. So memory is handed out in one
+//! direction only, and all of it is free again when the next request comes.
+
+use std::alloc::{GlobalAlloc, Layout};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Pages of wasm memory, in bytes.
+const PAGE: usize = 1 << 16;
+
+/// The first byte that is free; 0 before the first allocation.
+static FREE: AtomicUsize = AtomicUsize::new(0);
+/// The first byte that was ever handed out.
+static FIRST: AtomicUsize = AtomicUsize::new(0);
+
+/// Hands out memory and takes none back before the next request. A general allocator would be a
+/// fifth of the wasm.
+struct Arena;
+
+// SAFETY: each block lies behind all that were handed out since the last request, inside memory that
+// exists; nothing of a request outlives it. wasm has one thread.
+unsafe impl GlobalAlloc for Arena {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let mut free = FREE.load(Relaxed);
+        if free == 0 {
+            // What lies in memory before this belongs to the program itself.
+            free = core::arch::wasm32::memory_size(0) * PAGE;
+            FIRST.store(free, Relaxed);
+        }
+        let start = free.next_multiple_of(layout.align());
+        let end = start + layout.size();
+        let missing = end.saturating_sub(core::arch::wasm32::memory_size(0) * PAGE);
+        if missing > 0 && core::arch::wasm32::memory_grow(0, missing.div_ceil(PAGE)) == usize::MAX {
+            return std::ptr::null_mut();
+        }
+        FREE.store(end, Relaxed);
+        start as *mut u8
+    }
+
+    unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        // The last block grows where it is, as a text does while it is written.
+        if block as usize + layout.size() == FREE.load(Relaxed) {
+            FREE.store(block as usize, Relaxed);
+        }
+        // SAFETY: the caller vouches for the layout; the copy may overlap only where it is in place.
+        unsafe {
+            let new = self.alloc(Layout::from_size_align_unchecked(bytes, layout.align()));
+            if new != block && !new.is_null() {
+                block.copy_to(new, layout.size().min(bytes));
+            }
+            new
+        }
+    }
+}
+
+#[global_allocator]
+static ARENA: Arena = Arena;
+
+/// Where a request of `bytes` bytes is to be written. All earlier answers are gone.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn request(bytes: usize) -> *mut u8 {
+    FREE.store(FIRST.load(Relaxed), Relaxed);
+    Vec::leak(vec![0; bytes]).as_mut_ptr()
+}
+
+/// Answers the request of `bytes` bytes at `request`. The answer is as long as the high half of the
+/// result says, and lies where the low half says.
+///
+/// # Safety
+/// `request` came from [`request`] for as many bytes, since when nothing else was asked.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn answer(request: *const u8, bytes: usize) -> u64 {
+    // SAFETY: see above.
+    let request = unsafe { std::slice::from_raw_parts(request, bytes) };
+    let request = str::from_utf8(request).unwrap_or_default();
+    let (id, address) = request.split_once('\n').unwrap_or_default();
+    let answer = crate::play(address, id).leak();
+    (answer.len() as u64) << 32 | answer.as_ptr() as u64
+}

@@ -1,0 +1,69 @@
+//! The playground of the book: programs with controls, simulated and drawn where the reader is.
+//!
+//! The reader changes a [`Setting`]; [`play`] makes the [`Program`](trace::Program) that it stands for,
+//! simulates it on a device profile and gives what the page shows, as HTML. The same function draws the
+//! figure that readers without a script see, and runs as wasm in the page of the others, so the two say
+//! the same to the last byte. It is no editor and runs no code of the reader's: what can be asked is what
+//! the controls offer.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`setting`] | the controls, what the reader chose, and its form in the address of a page |
+//! | [`workload`] | the program that a setting stands for, and the two ends of its scale |
+//! | [`listing`] | the same program in words |
+//! | [`profiles`] | the devices |
+//! | [`fragment`] | numbers, drawing and table as HTML |
+//! | `export` | what the wasm offers to the page's script |
+//!
+//! The wasm has to stay below 40 kB gzipped, so nothing here formats floating-point numbers, reads JSON or
+//! looks for hazards; a test holds the limit.
+
+#[cfg(target_family = "wasm")]
+mod export;
+pub mod fragment;
+pub mod listing;
+pub mod profiles;
+pub mod setting;
+pub mod workload;
+
+pub use setting::{Setting, Sheet};
+
+use std::mem::ManuallyDrop;
+
+use simulator::{Schedule, replay};
+use trace::metrics::Bounds;
+use trace::{Program, Timeline};
+
+/// A setting, played.
+pub struct Played {
+    /// What the host asked for.
+    pub program: Program,
+    /// What happened.
+    pub timeline: Timeline,
+    /// The two ends of the task's scale on this device.
+    pub bounds: Bounds,
+}
+
+impl Played {
+    /// Plays a setting.
+    pub fn new(setting: &Setting) -> Self {
+        let profile = profiles::profile(setting.device());
+        let program = workload::program(setting);
+        let timeline = replay(&program, &profile, Schedule::Exact);
+        let bounds = workload::bounds(setting, &profile);
+        Self { program, timeline, bounds }
+    }
+}
+
+/// What the page shows for a setting in the form of an address. Ids in it begin with `id`.
+pub fn play(address: &str, id: &str) -> String {
+    let setting = Setting::parse(address);
+    // In a page all memory is free again with the next request (see `export`), so the code that gives
+    // it back piece by piece, some kB of it, may be left out.
+    let played = ManuallyDrop::new(Played::new(&setting));
+    let html = fragment::fragment(&setting, &played, id);
+    if !cfg!(target_family = "wasm") {
+        drop(ManuallyDrop::into_inner(played));
+    }
+    html
+}

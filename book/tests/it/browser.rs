@@ -110,7 +110,8 @@ impl Built {
         let html = html.replacen("<head>", &format!("<head>{LISTEN}{REPORT}"), 1);
         let acted = self.site.join(format!("acted-{page}"));
         let act = format!("<script>addEventListener(\"load\", async () => {{ {act} }})</script>");
-        std::fs::write(&acted, html.replacen("</body>", &format!("{act}</body>"), 1)).expect("a file");
+        std::fs::write(&acted, html.replacen("</body>", &format!("{act}</body>"), 1))
+            .expect("a file");
         self.answer(&acted)
     }
 
@@ -174,9 +175,8 @@ fn a_playground_follows_its_controls_and_says_what_the_native_simulator_says() {
         return missing(Need::Wasm).unwrap_or_default();
     }
     let Some(said) = Built::new().says("free_sheet.html", PLAY) else { return };
-    let makespan = |address: &str| {
-        Played::new(&Setting::parse(address)).timeline.extent().ns().to_string()
-    };
+    let makespan =
+        |address: &str| Played::new(&Setting::parse(address)).timeline.extent().ns().to_string();
     let chosen = "sheet=pipeline&up=pinned&down=pinned&host=goes-on&streams=4&chunks=8&order=depth\
                   &kernel=one&device=h200";
     let expected = format!(
@@ -313,9 +313,13 @@ fn without_a_script_nothing_to_read_is_hidden() {
         let (main, _) = main.split_once("</main>").expect("its end");
         for element in elements(main).iter().filter(|element| element.get("hidden").is_some()) {
             let class = element.get("class").unwrap_or_default();
-            let known = element.name == "button" || ["controls", "actions", "none"].contains(&class);
+            let known =
+                element.name == "button" || ["controls", "actions", "none"].contains(&class);
             assert!(known, "{page}: {element:?}");
         }
-        assert!(!main.contains("controls\" aria-label=\"Controls\">"), "{page}: controls that do nothing");
+        assert!(
+            !main.contains("controls\" aria-label=\"Controls\">"),
+            "{page}: controls that do nothing"
+        );
     }
 }

@@ -241,7 +241,10 @@ impl Session {
         let trial = record.trials.last().context("the record holds no trial")?;
         let (bounds, ends) = match trial.bounds {
             Some(bounds) => (bounds, Ends::Task),
-            None => (bounds::bounds_of_program(&record.program, &self.simulated.profile)?, Ends::Program),
+            None => (
+                bounds::bounds_of_program(&record.program, &self.simulated.profile)?,
+                Ends::Program,
+            ),
         };
         let (exercise, name) = (&exercise.place.id, &program.name);
         let same = |it: &Predicted| it.exercise == *exercise && it.program == *name;

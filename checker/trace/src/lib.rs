@@ -25,8 +25,8 @@
 //! keeps them equal to these types.
 
 pub mod draw;
-pub mod fidelity;
 pub mod export;
+pub mod fidelity;
 pub mod hazards;
 pub mod import;
 pub mod lab;

@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::ThreadId;
 
 use simulator::machine::{
-    Address, Command, DEVICE_BASE, DEVICE_END, DeviceFacts, Failure, Reply, Request, code,
+    Address, Command, DEVICE_BASE, DEVICE_END, DeviceFacts, Failure, Reply, Request, Touch, code,
 };
 use trace::{lab, run};
 
 use crate::abi::CUresult;
+use crate::device::watch::{self, Use};
 use crate::device::{self, Link};
 use crate::gpu::Gpu;
 use crate::sites::Sites;
@@ -82,6 +83,9 @@ fn simulated() -> Result<Simulated, StartFailure> {
         Reply::Device(facts) => facts,
         _ => return Err(failed("the simulated device does not say what it is".to_owned())),
     };
+    pinned.watch();
+    let address = pinned.address(0) as u64;
+    link.execute(&Request { command: Command::PinnedBase { address }, site: None });
     // As the real driver does: read once, at the start, and left alone if it is no number.
     let connections = std::env::var(CONNECTIONS).ok().and_then(|text| text.trim().parse().ok());
     if let Some(count) = connections {
@@ -138,6 +142,7 @@ pub(crate) fn issue(command: Command) -> Result<Reply, CUresult> {
         say("a host function called the driver, which CUDA does not permit");
         return Err(NOT_PERMITTED);
     }
+    watch::have_stack();
     let mut state = lock(&simulated.state);
     if state.in_region.is_some_and(|thread| thread != std::thread::current().id()) {
         say("a second host thread called the driver inside the measured region");
@@ -145,6 +150,7 @@ pub(crate) fn issue(command: Command) -> Result<Reply, CUresult> {
         return Err(NOT_PERMITTED);
     }
     let State { link, sites, .. } = &mut *state;
+    tell_uses(link, sites);
     let site = sites.here(|place| {
         match link.execute(&Request { command: Command::Site(place), site: None }) {
             Reply::Number(number) => Some(number as u32),
@@ -162,12 +168,40 @@ pub(crate) fn issue(command: Command) -> Result<Reply, CUresult> {
     }
 }
 
+/// Tells the machine how the host itself used page-locked memory since the last call. In what order it
+/// did is the processor's affair, so they are told by place.
+fn tell_uses(link: &mut Link, sites: &mut Sites) {
+    if !watch::has_uses() {
+        return;
+    }
+    let (uses, lost) = watch::take_uses();
+    if lost > 0 {
+        say(&format!("{lost} uses of page-locked memory between two calls were not looked at"));
+    }
+    let mut by_site: BTreeMap<Option<u32>, Vec<Touch>> = BTreeMap::new();
+    for Use { touch, frames } in uses {
+        let site = sites.of(&frames, |place| {
+            match link.execute(&Request { command: Command::Site(place), site: None }) {
+                Reply::Number(number) => Some(number as u32),
+                _ => None,
+            }
+        });
+        by_site.entry(site).or_default().push(touch);
+    }
+    for (site, mut touches) in by_site {
+        touches.sort();
+        touches.dedup();
+        link.execute(&Request { command: Command::HostAccess { touches }, site });
+    }
+}
+
 /// Answers the lab.
 pub(crate) fn ask(request: lab::Request) -> lab::Reply {
     match arm() {
         Err(failure) => lab::Reply::Refused { why: failure.why.clone() },
         Ok(Arm::Gpu(gpu)) => gpu.ask(request),
         Ok(Arm::Simulated(simulated)) => {
+            watch::have_stack();
             let mut state = lock(&simulated.state);
             match &request {
                 lab::Request::Source { directory } => {
@@ -179,6 +213,7 @@ pub(crate) fn ask(request: lab::Request) -> lab::Reply {
                 _ => {}
             }
             let State { link, sites, .. } = &mut *state;
+            tell_uses(link, sites);
             let site = match request {
                 lab::Request::HostWork { .. } => sites.here(|place| {
                     match link.execute(&Request { command: Command::Site(place), site: None }) {
@@ -202,14 +237,15 @@ pub(crate) fn refuses_flags(flags: u32, known: u32) -> bool {
 }
 
 /// Runs a host function of the student's.
-pub(crate) fn run_host_function(function: u64, data: u64) {
+pub(crate) fn run_host_function(function: u64, data: u64) -> Vec<Touch> {
     IN_HOST_FUNCTION.set(true);
     // SAFETY: the caller of `cuLaunchHostFunc` vouches for both.
-    unsafe {
+    let touches = watch::watch_function(|| unsafe {
         let function: unsafe extern "C" fn(u64) = std::mem::transmute(function);
         function(data);
-    }
+    });
     IN_HOST_FUNCTION.set(false);
+    touches
 }
 
 /// The sizes of a kernel's arguments, from the reply that gave its handle.

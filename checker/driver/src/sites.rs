@@ -51,31 +51,44 @@ impl Sites {
 
     /// The place that the current call comes from; `number` gives a new place its number.
     pub(crate) fn here(&mut self, mut number: impl FnMut(Site) -> Option<u32>) -> Option<u32> {
-        let folder = self.folder.as_deref()?;
-        let (program, known, numbers) = (&self.program, &mut self.known, &mut self.numbers);
+        self.folder.as_deref()?;
         let mut found = None;
         let mut depth = 0;
         let mut visit = |frame: &backtrace::Frame| {
             depth += 1;
-            let address = frame.ip() as usize;
-            if !program.contains(&address) {
-                return depth < MOST_FRAMES;
-            }
-            let site = *known.entry(address).or_insert_with(|| {
-                let place = resolve(frame, folder)?;
-                if let Some(&site) = numbers.get(&place) {
-                    return Some(site);
-                }
-                let site = number(place.clone())?;
-                numbers.insert(place, site);
-                Some(site)
-            });
-            found = site;
-            site.is_none() && depth < MOST_FRAMES
+            found = self.at(frame.ip() as usize, &mut number);
+            found.is_none() && depth < MOST_FRAMES
         };
         // SAFETY: the library is used under the driver's lock only.
         unsafe { backtrace::trace_unsynchronized(&mut visit) };
         found
+    }
+
+    /// The same for return addresses that were kept, innermost first.
+    pub(crate) fn of(
+        &mut self,
+        addresses: &[usize],
+        mut number: impl FnMut(Site) -> Option<u32>,
+    ) -> Option<u32> {
+        addresses.iter().find_map(|&address| self.at(address, &mut number))
+    }
+
+    /// The site of a return address, if it is the student's.
+    fn at(&mut self, address: usize, number: impl FnOnce(Site) -> Option<u32>) -> Option<u32> {
+        let folder = self.folder.as_deref()?;
+        if !self.program.contains(&address) {
+            return None;
+        }
+        let numbers = &mut self.numbers;
+        *self.known.entry(address).or_insert_with(|| {
+            let place = resolve(address, folder)?;
+            if let Some(&site) = numbers.get(&place) {
+                return Some(site);
+            }
+            let site = number(place.clone())?;
+            numbers.insert(place, site);
+            Some(site)
+        })
     }
 }
 
@@ -103,12 +116,12 @@ fn program() -> Range<usize> {
     found
 }
 
-/// The place of a frame, if it is the student's.
-fn resolve(frame: &backtrace::Frame, folder: &Path) -> Option<Site> {
+/// The place of a return address, if it is the student's. It belongs to the instruction before it.
+fn resolve(address: usize, folder: &Path) -> Option<Site> {
     let mut place = None;
     // SAFETY: the library is used under the driver's lock only.
     unsafe {
-        backtrace::resolve_frame_unsynchronized(frame, |symbol| {
+        backtrace::resolve_unsynchronized(address as *mut c_void, |symbol| {
             // Innermost first: functions inlined here, then the function itself.
             if place.is_some() {
                 return;

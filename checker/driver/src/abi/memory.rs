@@ -7,6 +7,7 @@ use trace::program::Mode;
 
 use super::{Handle, answers, calls, code};
 use crate::call;
+use crate::device::watch;
 
 calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html>
@@ -110,7 +111,11 @@ calls! {
 
 /// Page-locked memory of no bytes has no address.
 fn pinned(offset: u64, bytes: usize) -> *mut c_void {
-    if bytes == 0 { std::ptr::null_mut() } else { call::pinned_address(offset) }
+    if bytes == 0 {
+        return std::ptr::null_mut();
+    }
+    watch::handed_out(offset, bytes as u64);
+    call::pinned_address(offset)
 }
 
 fn memset(

@@ -7,12 +7,15 @@ mod mailbox;
 mod reach;
 mod remote;
 mod serve;
+pub(crate) mod watch;
 
 use std::ffi::c_void;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
-use simulator::machine::{Command, Host, Machine, NotMapped, PINNED_BYTES, Reply, Request};
+use simulator::machine::{
+    Command, Guard, Host, Machine, NotMapped, PINNED_BYTES, Reply, Request, Touch,
+};
 use simulator::profile::BuiltIn;
 use simulator::{Profile, Schedule};
 use trace::lab;
@@ -119,6 +122,11 @@ fn after(machine: &Machine, request: &Request, reply: &Reply) {
 pub(crate) struct Pinned(Mapping);
 
 impl Pinned {
+    /// From now on the student's uses of what copies in flight use are noticed.
+    pub(crate) fn watch(&self) {
+        watch::start(self.0.start);
+    }
+
     /// The address of what lies at `offset`.
     pub(crate) fn address(&self, offset: u64) -> *mut c_void {
         // SAFETY: the machine gives offsets inside the mapping.
@@ -231,7 +239,11 @@ impl Host for LocalHost {
         self.pinned.write(offset, bytes);
     }
 
-    fn call(&mut self, function: u64, data: u64) {
-        crate::call::run_host_function(function, data);
+    fn call(&mut self, function: u64, data: u64) -> Vec<Touch> {
+        crate::call::run_host_function(function, data)
+    }
+
+    fn guard(&mut self, guard: Guard) {
+        watch::apply(&guard);
     }
 }

@@ -3,10 +3,10 @@
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
 use serde::{Deserialize, Serialize};
-use simulator::machine::{Failure, NotMapped, Reply, Request, code};
+use simulator::machine::{Failure, Guard, NotMapped, Reply, Request, Touch, code};
 
 use super::mailbox::{CLIENT, Mailbox};
-use super::{Mapping, reach};
+use super::{Mapping, reach, watch};
 
 /// What the student's process sends.
 #[derive(Serialize, Deserialize)]
@@ -14,7 +14,10 @@ pub(super) enum ToServer {
     /// A command.
     Request(Request),
     /// What the device process asked for is done.
-    Answered,
+    Answered {
+        /// What a host function did to page-locked memory.
+        touches: Vec<Touch>,
+    },
     /// It cannot be done: there is no such memory.
     NotMapped,
 }
@@ -23,7 +26,11 @@ pub(super) enum ToServer {
 #[derive(Serialize, Deserialize)]
 pub(super) enum ToClient {
     /// The answer to a command.
-    Reply(Reply),
+    Reply {
+        reply: Reply,
+        /// What the student's process may do to page-locked memory from now on.
+        guards: Vec<Guard>,
+    },
     /// Before it can answer, it needs something done in the student's process.
     Upcall(Upcall),
 }
@@ -65,10 +72,13 @@ impl Remote {
             let sent = mailbox.send(&next);
             let received = sent.and_then(|()| mailbox.receive(|mailbox| mailbox.is_served(memory)));
             match received {
-                Ok(ToClient::Reply(reply)) => return reply,
+                Ok(ToClient::Reply { reply, guards }) => {
+                    guards.iter().for_each(watch::apply);
+                    return reply;
+                }
                 Ok(ToClient::Upcall(upcall)) => {
                     next = match self.answer(upcall) {
-                        Ok(()) => ToServer::Answered,
+                        Ok(touches) => ToServer::Answered { touches },
                         Err(NotMapped) => ToServer::NotMapped,
                     };
                 }
@@ -80,21 +90,21 @@ impl Remote {
         }
     }
 
-    fn answer(&mut self, upcall: Upcall) -> Result<(), NotMapped> {
+    fn answer(&mut self, upcall: Upcall) -> Result<Vec<Touch>, NotMapped> {
         let window = self.mailbox.window();
         match upcall {
             // SAFETY: the window is mapped, and the device process keeps to its size.
             Upcall::Read { address, bytes } => unsafe {
-                reach::read(address, std::slice::from_raw_parts_mut(window, bytes as usize))
+                reach::read(address, std::slice::from_raw_parts_mut(window, bytes as usize))?;
             },
             // SAFETY: as above.
             Upcall::Write { address, bytes } => unsafe {
-                reach::write(address, std::slice::from_raw_parts(window, bytes as usize))
+                reach::write(address, std::slice::from_raw_parts(window, bytes as usize))?;
             },
             Upcall::Call { function, data } => {
-                crate::call::run_host_function(function, data);
-                Ok(())
+                return Ok(crate::call::run_host_function(function, data));
             }
         }
+        Ok(Vec::new())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use simulator::machine::{Host, NotMapped};
+use simulator::machine::{Guard, Host, NotMapped, Touch};
 
 use super::Mapping;
 use super::mailbox::{Mailbox, SERVER, SIZE, WINDOW};
@@ -26,13 +26,20 @@ pub(crate) fn serve(memory: &OwnedFd) -> Result<(), String> {
     let alive = |_: &Mailbox| unsafe { libc::getppid() } == parent;
     mailbox.serve(memory)?;
     while let Ok(ToServer::Request(request)) = mailbox.receive(alive) {
-        let mut host = RemoteHost { mailbox: &mut mailbox, pinned: &pinned, alive, gone: false };
+        let mut host = RemoteHost {
+            mailbox: &mut mailbox,
+            pinned: &pinned,
+            guards: Vec::new(),
+            alive,
+            gone: false,
+        };
         let reply = machine.execute(&request, &mut host);
         if host.gone {
             break;
         }
+        let guards = host.guards;
         super::after(&machine, &request, &reply);
-        if mailbox.send(&ToClient::Reply(reply)).is_err() {
+        if mailbox.send(&ToClient::Reply { reply, guards }).is_err() {
             break;
         }
     }
@@ -43,18 +50,20 @@ pub(crate) fn serve(memory: &OwnedFd) -> Result<(), String> {
 struct RemoteHost<'a, Alive> {
     mailbox: &'a mut Mailbox,
     pinned: &'a Mapping,
+    /// What the next reply asks of the student's process.
+    guards: Vec<Guard>,
     alive: Alive,
     gone: bool,
 }
 
 impl<Alive: Fn(&Mailbox) -> bool> RemoteHost<'_, Alive> {
-    fn ask(&mut self, upcall: Upcall) -> Result<(), NotMapped> {
+    fn ask(&mut self, upcall: Upcall) -> Result<Vec<Touch>, NotMapped> {
         if self.gone {
             return Err(NotMapped);
         }
         let asked = self.mailbox.send(&ToClient::Upcall(upcall));
         match asked.and_then(|()| self.mailbox.receive(&self.alive)) {
-            Ok(ToServer::Answered) => return Ok(()),
+            Ok(ToServer::Answered { touches }) => return Ok(touches),
             Ok(ToServer::NotMapped) => {}
             Ok(ToServer::Request(_)) | Err(_) => self.gone = true,
         }
@@ -95,8 +104,12 @@ impl<Alive: Fn(&Mailbox) -> bool> Host for RemoteHost<'_, Alive> {
         self.pinned.write(offset, bytes);
     }
 
-    fn call(&mut self, function: u64, data: u64) {
+    fn call(&mut self, function: u64, data: u64) -> Vec<Touch> {
         // Whether it has been run shows in `gone`.
-        let _ = self.ask(Upcall::Call { function, data });
+        self.ask(Upcall::Call { function, data }).unwrap_or_default()
+    }
+
+    fn guard(&mut self, guard: Guard) {
+        self.guards.push(guard);
     }
 }

@@ -6,6 +6,7 @@ use trace::lab;
 
 use trace::program::{Mode, Site, StreamKind, Timing};
 
+use super::guards::Touch;
 use crate::profile::{Figure, Profile};
 
 /// CUresult codes that the machine gives (`cuda.h`, `enum cudaError_enum`).
@@ -96,6 +97,15 @@ pub enum Command {
     /// `CUDA_DEVICE_MAX_CONNECTIONS` of the student's process.
     Connections {
         count: u32,
+    },
+
+    /// Where the student's process has mapped page-locked memory.
+    PinnedBase {
+        address: u64,
+    },
+    /// The host itself used page-locked memory that is guarded.
+    HostAccess {
+        touches: Vec<Touch>,
     },
 
     StreamCreate {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use trace::program::AccessKind;
 
 use super::command::{Address, Failure, code};
+use super::guards::Touch;
 use super::library::{KernelAccess, Twin};
 use super::{Host, NotMapped};
 use crate::device::Effects;
@@ -176,7 +177,7 @@ impl Movement {
                     run(arguments, &inputs, results);
                 }
             }
-            Movement::HostFunction { function, data } => host.call(*function, *data),
+            Movement::HostFunction { .. } => {}
         }
         Ok(())
     }
@@ -241,6 +242,8 @@ pub(super) struct World<'a> {
     pub(super) store: &'a mut Store,
     pub(super) moving: &'a mut Moving,
     pub(super) fault: &'a mut Option<Failure>,
+    /// What host functions used, by step and node.
+    pub(super) touched: &'a mut Vec<((u32, u32), Vec<Touch>)>,
     pub(super) host: &'a mut dyn Host,
 }
 
@@ -249,8 +252,15 @@ impl Effects for World<'_> {
         if self.fault.is_some() {
             return; // the context is lost: what it had queued does nothing any more
         }
-        if let Some(movement) = self.moving.get_mut(&(step, node)) {
-            *self.fault = movement.read(self.store, self.host).err();
+        match self.moving.get_mut(&(step, node)) {
+            Some(Movement::HostFunction { function, data }) => {
+                let touches = self.host.call(*function, *data);
+                if !touches.is_empty() {
+                    self.touched.push(((step, node), touches));
+                }
+            }
+            Some(movement) => *self.fault = movement.read(self.store, self.host).err(),
+            None => {}
         }
     }
 

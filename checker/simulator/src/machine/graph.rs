@@ -26,6 +26,8 @@ pub(super) struct Graphs {
     executables: BTreeMap<u64, GraphId>,
     /// The commands of each graph's nodes.
     commands: Vec<Vec<Command>>,
+    /// The step that made each graph.
+    made: Vec<u32>,
 }
 
 /// A capture that has not ended.
@@ -56,6 +58,16 @@ impl Capture {
 }
 
 impl Graphs {
+    /// The commands of a graph's nodes.
+    pub(super) fn commands_of(&self, graph: GraphId) -> &[Command] {
+        self.commands.get(graph.0 as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// Where a node is, counted from 1: the step that made its graph, and its index in there.
+    pub(super) fn node(&self, graph: GraphId, node: u32) -> Option<(u32, usize)> {
+        Some((*self.made.get(graph.0 as usize)?, (node as usize).checked_sub(1)?))
+    }
+
     fn of_stream(&mut self, stream: StreamId) -> Option<&mut Capture> {
         self.open.iter_mut().find(|capture| capture.streams.contains_key(&stream))
     }
@@ -385,6 +397,7 @@ impl Machine {
         }
         let graph = GraphId(self.graphs.commands.len() as u32);
         self.graphs.commands.push(capture.commands);
+        self.graphs.made.push(self.program.steps.len() as u32);
         self.make(Call::GraphCreate { graph, nodes: capture.nodes }, site, host);
         let reply = self.new_handle();
         if let Reply::Number(handle) = reply {
@@ -416,6 +429,7 @@ impl Machine {
             }
         }
         self.make(Call::GraphLaunch { graph, stream }, site, host);
+        self.guard(None, host);
         Ok(Reply::Done)
     }
 

@@ -7,6 +7,7 @@
 mod command;
 mod data;
 mod graph;
+mod guards;
 mod library;
 mod names;
 mod region;
@@ -15,6 +16,7 @@ use trace::program::{Call, Program, Step};
 use trace::record::{self, Record, Trial};
 
 pub use command::{Address, Command, DeviceFacts, Failure, GraphCommand, Reply, Request, code};
+pub use guards::{Guard, Protection, Touch};
 pub use library::{Kernel, KernelAccess, KernelWork, Library, Task, Twin};
 pub use names::Names;
 pub use region::{POISON, check_outputs, shortfalls, speeds};
@@ -54,8 +56,11 @@ pub trait Host {
     fn read_pinned(&mut self, offset: u64, bytes: &mut [u8]);
     /// Writes page-locked memory.
     fn write_pinned(&mut self, offset: u64, bytes: &[u8]);
-    /// Runs a host function.
-    fn call(&mut self, function: u64, data: u64);
+    /// Runs a host function, and says what page-locked memory it used.
+    fn call(&mut self, function: u64, data: u64) -> Vec<Touch>;
+    /// From now on, the process may do no more to these pages than this. What it does beyond that is
+    /// noticed, let go on, and told by [`Command::HostAccess`].
+    fn guard(&mut self, guard: Guard);
 }
 
 /// A simulated device and everything that belongs to one run on it.
@@ -67,6 +72,11 @@ pub struct Machine {
     store: Store,
     moving: Moving,
     graphs: graph::Graphs,
+    guards: guards::Guards,
+    /// What host functions used since the last call, by step and node.
+    touched: Vec<((u32, u32), Vec<Touch>)>,
+    /// Where the student's process has mapped page-locked memory.
+    pinned_base: Option<u64>,
     /// A kernel went wrong: every call fails from then on.
     fault: Option<Failure>,
     handles: u64,
@@ -88,6 +98,9 @@ impl Machine {
             store: Store::default(),
             moving: Moving::new(),
             graphs: graph::Graphs::default(),
+            guards: guards::Guards::default(),
+            touched: Vec::new(),
+            pinned_base: None,
             fault: None,
             handles: 0,
             device_next: DEVICE_BASE,
@@ -123,6 +136,10 @@ impl Machine {
 
     fn try_execute(&mut self, request: &Request, host: &mut dyn Host) -> Result<Reply, Failure> {
         let site = request.site;
+        if let Command::HostAccess { touches } = &request.command {
+            self.host_access(touches, site, host);
+            return Ok(Reply::Done);
+        }
         if self.fault.is_some() && needs_context(&request.command) {
             return Err(self.lost());
         }
@@ -137,6 +154,10 @@ impl Machine {
             Command::Site(place) => {
                 self.program.sites.push(place.clone());
                 return Ok(Reply::Number(self.program.sites.len() as u64 - 1));
+            }
+            Command::PinnedBase { address } => {
+                self.pinned_base = Some(*address);
+                return Ok(Reply::Done);
             }
             Command::Lab(asked) => return Ok(Reply::Lab(self.lab(asked, site, host))),
             Command::DeviceFacts => {
@@ -191,6 +212,10 @@ impl Machine {
                 self.allocate(*bytes)?
             }
             Command::AllocHost { bytes } => self.allocate_pinned(*bytes)?,
+            Command::FreeHost { offset } => {
+                self.unguard_block(*offset, host);
+                Reply::Done
+            }
             Command::Free { address } | Command::FreeAsync { address, .. } if *address != 0 => {
                 self.names.device.size(*address)?;
                 if let Command::FreeAsync { stream, .. } = &request.command {
@@ -239,7 +264,7 @@ impl Machine {
             self.refuse_last(lost.code);
             return Err(lost);
         }
-        match &request.command {
+        let result = match &request.command {
             Command::EventElapsed { .. } => match answer.elapsed_ns {
                 Some(ns) => Ok(Reply::Elapsed { ns }),
                 None => Err(self.refuse_last(code::NOT_READY)),
@@ -251,7 +276,9 @@ impl Machine {
                 Err(self.refuse_last(code::LAUNCH_OUT_OF_RESOURCES))
             }
             _ => Ok(reply),
-        }
+        };
+        self.guard(Some(&request.command), host);
+        result
     }
 
     /// Makes a call of the program: notes it down and lets its time pass.
@@ -261,10 +288,15 @@ impl Machine {
             store: &mut self.store,
             moving: &mut self.moving,
             fault: &mut self.fault,
+            touched: &mut self.touched,
             host,
         };
         let answer = self.device.call(step, &call, &mut world);
+        if let Call::ThreadSpawn { .. } = call {
+            self.guards.alone = false;
+        }
         self.program.steps.push(Step { call, site, thread: 0, gap_ns: 0, result: 0 });
+        self.note_touched();
         if self.device.is_idle() {
             self.store.forget_freed();
         }
@@ -464,6 +496,10 @@ impl Machine {
 fn needs_context(command: &Command) -> bool {
     !matches!(
         command,
-        Command::Site(_) | Command::Lab(_) | Command::DeviceFacts | Command::Connections { .. }
+        Command::Site(_)
+            | Command::Lab(_)
+            | Command::DeviceFacts
+            | Command::Connections { .. }
+            | Command::PinnedBase { .. }
     )
 }

@@ -11,6 +11,7 @@ use trace::program::{
     StreamKind, Timing,
 };
 
+use super::PAGE;
 use super::command::{Address, Command, Failure, Reply, code};
 use super::library::{KernelAccess, Library};
 
@@ -84,6 +85,15 @@ impl Blocks {
     /// Size of the block that starts at `address`.
     pub(super) fn size(&self, address: u64) -> Result<u64, Failure> {
         self.0.get(&address).map(|block| block.0).ok_or(Failure::bare(code::INVALID_VALUE))
+    }
+
+    /// The whole pages of `bytes` at `address`: from first to end. A block has its last page to itself.
+    pub(super) fn whole_pages(&self, address: u64, bytes: u64) -> Option<(u64, u64)> {
+        let (start, (size, _)) = self.0.range(..=address).next_back()?;
+        let end = address.checked_add(bytes).filter(|&end| end <= start + size)?;
+        let first = address.next_multiple_of(PAGE);
+        let end = if end == start + size { end.next_multiple_of(PAGE) } else { end / PAGE * PAGE };
+        (first < end).then_some((first, end))
     }
 
     /// Starts and sizes of the live blocks, in order.
@@ -185,6 +195,27 @@ impl Names {
             0 | LEGACY | PER_THREAD => Ok((StreamKind::Blocking, 0)),
             created => self.streams.facts(created).copied(),
         }
+    }
+
+    /// The parts of blocks of page-locked memory that lie in some pages.
+    pub(super) fn pinned_within(&self, offset: u64, bytes: u64) -> Vec<Range> {
+        let end = offset.saturating_add(bytes);
+        let before = self.pinned.0.range(..=offset).next_back().map_or(offset, |(start, _)| *start);
+        let mut parts = Vec::new();
+        for (&start, &(size, block)) in self.pinned.0.range(before..end) {
+            let (from, to) = (start.max(offset), (start + size).min(end));
+            if from < to {
+                let range = Range { block, offset: from - start, bytes: to - from };
+                parts.push(self.nominal_range(range));
+            }
+        }
+        parts
+    }
+
+    /// The kind of a stream that was created and is still there.
+    pub(super) fn kind(&self, stream: StreamId) -> Option<StreamKind> {
+        let mut streams = self.streams.entries.values();
+        streams.find_map(|(id, (kind, _))| (*id == stream).then_some(*kind))
     }
 
     fn new_block(&mut self) -> BlockId {
@@ -322,6 +353,8 @@ impl Names {
             // The machine makes their calls: it knows what was captured.
             Command::Graph(_)
             | Command::Site(_)
+            | Command::PinnedBase { .. }
+            | Command::HostAccess { .. }
             | Command::Lab(_)
             | Command::DeviceFacts
             | Command::StreamFacts { .. }

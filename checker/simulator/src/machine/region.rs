@@ -4,7 +4,7 @@
 use trace::lab::{
     Buffer, Device as Kind, Pass, Region, Reply as LabReply, Request as LabRequest, Speeds,
 };
-use trace::program::{Call, Direction, Program};
+use trace::program::{Access, AccessKind, Call, Direction, Extent, Program};
 use trace::record::{DeviceState, Output, Shortfall, Trial};
 
 use super::command::Address;
@@ -70,10 +70,33 @@ impl Machine {
         }
     }
 
-    /// Host memory of either kind is reached through the student's process.
+    /// Ordinary host memory is reached through the student's process, page-locked memory is not: what
+    /// is done to it here is not the student's doing.
     fn address(&self, buffer: &Buffer) -> Address {
         let at = buffer.address;
-        if self.names.is_device(at) { Address::Device(at) } else { Address::Pageable(at) }
+        let offset = self.pinned_base.and_then(|base| at.checked_sub(base));
+        let pinned = offset.filter(|&at| self.names.pinned.range(at, buffer.bytes).is_ok());
+        match pinned {
+            Some(offset) => Address::Pinned(offset),
+            None if self.names.is_device(at) => Address::Device(at),
+            None => Address::Pageable(at),
+        }
+    }
+
+    /// The one who looks at the outputs reads them when the region has ended.
+    fn read_outputs(&mut self, outputs: &[Buffer], site: Option<u32>, host: &mut dyn Host) {
+        let mut accesses = Vec::new();
+        for buffer in outputs {
+            if let Address::Pinned(offset) = self.address(buffer) {
+                let ranges = self.names.pinned_within(offset, buffer.bytes);
+                let reads =
+                    ranges.into_iter().map(|range| Access { kind: AccessKind::Read, range });
+                accesses.extend(reads);
+            }
+        }
+        if !accesses.is_empty() {
+            self.make(Call::HostAccess { accesses, extent: Extent::Whole }, site, host);
+        }
     }
 
     /// Whether a region can have this buffer: all of it on the device, or no more of it on the host
@@ -117,6 +140,7 @@ impl Machine {
             }
         };
         self.make(Call::RegionBegin, site, host);
+        self.guard(None, host);
         if let Some(task) = &task {
             // Outputs first: a buffer may be both.
             for buffer in &region.outputs {
@@ -157,13 +181,19 @@ impl Machine {
         self.make(Call::RegionEnd, site, host);
         let device = if self.device.is_idle() { DeviceState::Idle } else { DeviceState::Busy };
         let makespan_ns = self.device.host_ns() - open.start_ns;
+        // Where every result is known to be there, nothing can be wrong with reading it.
+        if open.task.is_some() && self.guards.awaits_results() {
+            self.read_outputs(&open.region.outputs, site, host);
+        }
         let mut world = World {
             store: &mut self.store,
             moving: &mut self.moving,
             fault: &mut self.fault,
+            touched: &mut self.touched,
             host,
         };
         self.device.run_to_idle(&mut world);
+        self.note_touched();
         let Open { region, task, first_step, .. } = open;
         let mut trial = Trial {
             name: region.name.clone(),

@@ -11,8 +11,8 @@ use std::time::Duration;
 use simulator::Schedule;
 use simulator::bounds::TaskWork;
 use simulator::machine::{
-    Address, Command, DEVICE_BASE, GraphCommand, Host, Kernel, KernelAccess, KernelWork, Library,
-    Machine, NotMapped, PINNED_BYTES, Reply, Request, Task, Twin,
+    self, Address, Command, DEVICE_BASE, GraphCommand, Guard, Host, Kernel, KernelAccess,
+    KernelWork, Library, Machine, NotMapped, PINNED_BYTES, Reply, Request, Task, Twin,
 };
 use trace::lab::{self, Buffer, Pass, Region, Speeds};
 use trace::program::{AccessKind, Mode, StreamKind, Timing};
@@ -173,9 +173,17 @@ impl Host for Process {
     fn write_pinned(&mut self, offset: u64, bytes: &[u8]) {
         self.pinned[offset as usize..][..bytes.len()].copy_from_slice(bytes);
     }
-    fn call(&mut self, function: u64, data: u64) {
+    fn call(&mut self, function: u64, data: u64) -> Vec<machine::Touch> {
         let at = (function ^ data) as usize % self.heap.len();
         self.heap[at] = self.heap[at].wrapping_add(1);
+        // What it says it used may be anything too.
+        vec![machine::Touch { offset: function, bytes: data, kind: AccessKind::Write }]
+    }
+
+    fn guard(&mut self, guard: Guard) {
+        let end = guard.offset.checked_add(guard.bytes).expect("a guard is in pinned memory");
+        assert!(guard.bytes > 0 && end <= PINNED_BYTES, "{guard:?}");
+        assert_eq!((guard.offset % 4096, guard.bytes % 4096), (0, 0), "{guard:?}");
     }
 }
 

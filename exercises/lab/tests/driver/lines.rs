@@ -5,11 +5,11 @@ use std::sync::Arc;
 use cudarc::driver::CudaStream;
 use trace::Record;
 use trace::lab::{Region, Request};
-use trace::program::{Call, Site};
+use trace::program::{Call, Program, Site};
 use trace::run;
 
-use crate::Case;
 use crate::cases::context;
+use crate::{Case, RECORDED};
 
 pub(crate) const CASES: &[Case] = &[
     ("a_helper_that_ends_in_a_call_is_named_by_its_own_line", a_helper_is_named),
@@ -18,25 +18,41 @@ pub(crate) const CASES: &[Case] = &[
     ("a_drop_is_named_by_the_end_of_the_block", a_drop_is_named_by_the_end_of_the_block),
 ];
 
-/// Runs `body`, and gives the calls that it made with the places that they came from.
-fn calls(body: impl FnOnce(&Arc<CudaStream>)) -> Vec<(Call, Option<Site>)> {
+/// Runs `body` in a region of its own, and gives the program so far.
+pub(crate) fn program(body: impl FnOnce()) -> Program {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("record.json");
+    // A device in another process was told where to write.
+    let path = std::env::var_os(RECORDED)
+        .map_or_else(|| folder.path().join("record.json"), std::path::PathBuf::from);
     // SAFETY: the case is alone in its process, and has no other thread.
     unsafe { std::env::set_var(run::RECORD, &path) };
-    let context = context();
+    lab::driver::load().unwrap();
     let source = Request::Source { directory: env!("CARGO_MANIFEST_DIR").to_owned() };
+    context();
     lab::driver::ask(&source).unwrap();
-    let stream = context.new_stream().unwrap();
     lab::driver::ask(&Request::RegionBegin(Region::default())).unwrap();
-    body(&stream);
+    body();
     lab::driver::ask(&Request::RegionEnd).unwrap();
-    let Ok(json) = std::fs::read(&path) else {
-        // The device is in another process, which was not told where to write: nothing to look at.
-        assert!(std::env::var_os(run::MACHINE).is_some());
-        return Vec::new();
-    };
-    let program = serde_json::from_slice::<Record>(&json).unwrap().program;
+    let json = std::fs::read(&path).expect("there is a record");
+    let mut program = serde_json::from_slice::<Record>(&json).unwrap().program;
+    let begins = program.steps.iter().rposition(|step| step.call == Call::RegionBegin).unwrap();
+    // Of what was before the region only what made things matters.
+    let mut index = 0;
+    program.steps.retain(|step| {
+        index += 1;
+        let makes = matches!(
+            step.call,
+            Call::StreamCreate { .. } | Call::EventCreate { .. } | Call::FunctionGet { .. }
+        );
+        index > begins || makes
+    });
+    program
+}
+
+/// Runs `body`, and gives the calls that it made with the places that they came from.
+fn calls(body: impl FnOnce(&Arc<CudaStream>)) -> Vec<(Call, Option<Site>)> {
+    let stream = context().new_stream().unwrap();
+    let program = program(|| body(&stream));
     let begin = program.steps.iter().position(|step| step.call == Call::RegionBegin).unwrap();
     let steps = program.steps[begin + 1..program.steps.len() - 1].iter();
     steps.map(|step| (step.call.clone(), program.site(step).cloned())).collect()

@@ -5,12 +5,14 @@
 
 mod cases;
 mod graphs;
+mod host;
 mod hostile;
 mod lines;
 mod order;
 mod refusals;
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -23,10 +25,20 @@ type Case = (&'static str, fn());
 const CASE: &str = "SWIM_TEST_CASE";
 /// This process is to be the device, over this file descriptor.
 const SERVE: &str = "SWIM_TEST_SERVE";
+/// Where the device in another process writes its record.
+const RECORDED: &str = "SWIM_TEST_RECORDED";
 
 fn all() -> Vec<Case> {
-    [cases::CASES, graphs::CASES, hostile::CASES, lines::CASES, order::CASES, refusals::CASES]
-        .concat()
+    [
+        cases::CASES,
+        graphs::CASES,
+        host::CASES,
+        hostile::CASES,
+        lines::CASES,
+        order::CASES,
+        refusals::CASES,
+    ]
+    .concat()
 }
 
 fn main() -> ExitCode {
@@ -52,12 +64,12 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-fn passes(name: &str, memory: Option<&OwnedFd>) -> Result<(), Failed> {
+fn passes(name: &str, device: Option<(&OwnedFd, &Path)>) -> Result<(), Failed> {
     let mut command = Command::new(std::env::current_exe()?);
     command.env(CASE, name).env_remove(run::RECORD).stdin(Stdio::null());
     command.env("SWIM_SOURCE", env!("CARGO_MANIFEST_DIR"));
-    if let Some(memory) = memory {
-        command.env(run::MACHINE, memory.as_raw_fd().to_string());
+    if let Some((memory, record)) = device {
+        command.env(run::MACHINE, memory.as_raw_fd().to_string()).env(RECORDED, record);
     }
     let output = command.output()?;
     if output.status.success() {
@@ -69,11 +81,14 @@ fn passes(name: &str, memory: Option<&OwnedFd>) -> Result<(), Failed> {
 
 fn in_another_process(name: &str) -> Result<(), Failed> {
     let memory = lab::driver::device_memory()?;
+    let folder = tempfile::tempdir()?;
+    let record = folder.path().join("record.json");
     let mut device = Command::new(std::env::current_exe()?)
+        .env(run::RECORD, &record)
         .env(SERVE, memory.as_raw_fd().to_string())
         .stdin(Stdio::null())
         .spawn()?;
-    let passed = passes(name, Some(&memory));
+    let passed = passes(name, Some((&memory, &record)));
     device.kill()?;
     device.wait()?;
     passed

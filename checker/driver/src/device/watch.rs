@@ -1,0 +1,439 @@
+//! The student's own uses of page-locked memory, noticed by page protection.
+//!
+//! The machine says which pages copies in flight use; here they are protected in the student's mapping
+//! (the machine has one of its own). A use that the protection forbids ends up in the handler of SIGSEGV,
+//! which notes it with its return addresses, lifts the protection of those pages and lets the use go
+//! on. The next call to the driver takes the notes. Faults that are none of ours go to the handler that
+//! was there before. A system call that is given such memory gets EFAULT from the kernel instead: no
+//! signal is raised then, and nothing can be noted.
+//!
+//! The handler takes no lock and allocates nothing: all that it needs is in statics.
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use simulator::machine::{Guard, PINNED_BYTES, Protection, Touch};
+use trace::program::AccessKind;
+
+/// The page size of x86-64, and of arm64 as most systems have it. Where it is another, nothing is
+/// protected.
+const PAGE: u64 = 4096;
+const PAGES: usize = (PINNED_BYTES / PAGE) as usize;
+
+/// For each page the guard that it is under, as [`Entry`] packs it. It takes memory only as it is used.
+static ENTRIES: [AtomicU64; PAGES] = [const { AtomicU64::new(0) }; PAGES];
+/// While a host function runs, what it did to each page.
+static USED: [AtomicU8; PAGES] = [const { AtomicU8::new(0) }; PAGES];
+const READ: u8 = 1;
+const WRITTEN: u8 = 2;
+
+/// Where the student's mapping is; 0 where none is watched.
+static BASE: AtomicU64 = AtomicU64::new(0);
+/// The end of the highest block that was ever handed out.
+static TOP: AtomicU64 = AtomicU64::new(0);
+/// A host function runs: every page is watched.
+static IN_FUNCTION: AtomicBool = AtomicBool::new(false);
+
+/// Uses that are noted between two calls; more are let through and counted.
+const NOTES: usize = 4096;
+/// Return addresses of a use. From a method of the standard library to the student's line it is a dozen.
+const FRAMES: usize = 40;
+/// What the handler needs of a stack: unwinding takes a few KiB, and the kernel saves up to 11 KiB of
+/// registers (AMX) on top.
+const STACK: usize = 128 << 10;
+
+struct Note {
+    entry: AtomicU64,
+    kind: AtomicU8,
+    frames: [AtomicUsize; FRAMES],
+    /// Set last: how many frames there are, plus 1.
+    ready: AtomicU32,
+}
+
+static NOTED: [Note; NOTES] = [const {
+    Note {
+        entry: AtomicU64::new(0),
+        kind: AtomicU8::new(0),
+        frames: [const { AtomicUsize::new(0) }; FRAMES],
+        ready: AtomicU32::new(0),
+    }
+}; NOTES];
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// A guard, packed: two bits of protection, first page and end in 31 bits each. 0 is no guard.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Entry(u64);
+
+impl Entry {
+    const OPEN: Entry = Entry(0);
+
+    fn new(first: u64, end: u64, protection: Protection) -> Self {
+        let bits = match protection {
+            Protection::Open => return Self::OPEN,
+            Protection::ReadOnly => 1,
+            Protection::NoAccess => 2,
+        };
+        Self(bits | first << 2 | end << 33)
+    }
+
+    fn pages(self) -> (u64, u64) {
+        (self.0 >> 2 & 0x7fff_ffff, self.0 >> 33)
+    }
+
+    fn protection(self) -> Protection {
+        match self.0 & 3 {
+            0 => Protection::Open,
+            1 => Protection::ReadOnly,
+            _ => Protection::NoAccess,
+        }
+    }
+
+    /// The same pages under another protection.
+    fn with(self, protection: Protection) -> Self {
+        let (first, end) = self.pages();
+        Self::new(first, end, protection)
+    }
+}
+
+/// A use of page-locked memory of the student's.
+pub(crate) struct Use {
+    pub(crate) touch: Touch,
+    /// Return addresses, innermost first, each behind the instruction that it stands for.
+    pub(crate) frames: Vec<usize>,
+}
+
+/// Watches the student's mapping, which starts at `base`.
+pub(super) fn start(base: *mut u8) {
+    // SAFETY: a plain question.
+    if unsafe { libc::sysconf(libc::_SC_PAGESIZE) } != PAGE as libc::c_long {
+        return;
+    }
+    if BASE.swap(base as u64, Ordering::Relaxed) == 0 {
+        install();
+    }
+}
+
+/// A block of page-locked memory has been handed out.
+pub(crate) fn handed_out(offset: u64, bytes: u64) {
+    TOP.fetch_max((offset + bytes).next_multiple_of(PAGE), Ordering::Relaxed);
+}
+
+/// Does what the machine asks for.
+pub(super) fn apply(guard: &Guard) {
+    if BASE.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    let (first, end) = (guard.offset / PAGE, (guard.offset + guard.bytes) / PAGE);
+    let Some(entries) = ENTRIES.get(first as usize..end as usize) else { return };
+    let entry = Entry::new(first, end, guard.protection);
+    if entries.iter().all(|it| it.load(Ordering::Relaxed) == entry.0) {
+        return;
+    }
+    // First the entry, then the protection: a fault in between finds the entry.
+    if guard.protection != Protection::Open {
+        entries.iter().for_each(|it| it.store(entry.0, Ordering::Release));
+    }
+    let done = protect(first, end, guard.protection);
+    if guard.protection == Protection::Open || !done {
+        entries.iter().for_each(|it| it.store(0, Ordering::Release));
+    }
+}
+
+/// Whether anything is noted.
+pub(crate) fn has_uses() -> bool {
+    COUNT.load(Ordering::Relaxed) > 0
+}
+
+/// What was noted since the last time, and how much more there was.
+pub(crate) fn take_uses() -> (Vec<Use>, usize) {
+    let count = COUNT.swap(0, Ordering::Acquire);
+    let mut uses = Vec::new();
+    for note in &NOTED[..count.min(NOTES)] {
+        let depth = note.ready.swap(0, Ordering::Acquire);
+        if depth == 0 {
+            continue; // another thread is about to write it: that use is lost
+        }
+        let entry = Entry(note.entry.load(Ordering::Relaxed));
+        let (first, end) = entry.pages();
+        let kind = match note.kind.load(Ordering::Relaxed) {
+            WRITTEN => AccessKind::Write,
+            _ => AccessKind::Read,
+        };
+        let touch = Touch { offset: first * PAGE, bytes: (end - first) * PAGE, kind };
+        let frames = note.frames.iter().take(depth as usize - 1);
+        uses.push(Use { touch, frames: frames.map(|it| it.load(Ordering::Relaxed)).collect() });
+    }
+    (uses, count.saturating_sub(NOTES))
+}
+
+/// Runs a host function, and says which page-locked memory it used: page by page, since nothing else says
+/// where one use ends and the next begins.
+pub(crate) fn watch_function(function: impl FnOnce()) -> Vec<Touch> {
+    let top = TOP.load(Ordering::Relaxed) / PAGE;
+    if BASE.load(Ordering::Relaxed) == 0 || top == 0 {
+        function();
+        return Vec::new();
+    }
+    have_stack();
+    IN_FUNCTION.store(true, Ordering::Release);
+    protect(0, top, Protection::NoAccess);
+    function();
+    IN_FUNCTION.store(false, Ordering::Release);
+    protect(0, top, Protection::Open);
+    let entries = &ENTRIES[..top as usize];
+    let mut page = 0;
+    for run in entries.chunk_by(|a, b| a.load(Ordering::Relaxed) == b.load(Ordering::Relaxed)) {
+        let entry = Entry(run[0].load(Ordering::Relaxed));
+        let end = page + run.len() as u64;
+        if entry != Entry::OPEN {
+            protect(page, end, entry.protection());
+        }
+        page = end;
+    }
+    let mut touches = Vec::new();
+    for (bit, kind) in [(READ, AccessKind::Read), (WRITTEN, AccessKind::Write)] {
+        for (page, used) in (0u64..).zip(&USED[..top as usize]) {
+            if used.load(Ordering::Relaxed) & bit != 0 {
+                touches.push(Touch { offset: page * PAGE, bytes: PAGE, kind });
+            }
+        }
+    }
+    USED[..top as usize].iter().for_each(|used| used.store(0, Ordering::Relaxed));
+    touches
+}
+
+/// Changes what the student's process may do to some pages.
+fn protect(first: u64, end: u64, protection: Protection) -> bool {
+    let protection = match protection {
+        Protection::Open => libc::PROT_READ | libc::PROT_WRITE,
+        Protection::ReadOnly => libc::PROT_READ,
+        Protection::NoAccess => libc::PROT_NONE,
+    };
+    let start = BASE.load(Ordering::Relaxed) + first * PAGE;
+    // SAFETY: the pages are in the student's mapping, which is never unmapped; taking away permission
+    // makes uses of it end in the handler, which gives it back.
+    unsafe {
+        libc::mprotect(start as *mut c_void, ((end - first) * PAGE) as usize, protection) == 0
+    }
+}
+
+/// The handler that was there before.
+static mut BEFORE: libc::sigaction = libc::sigaction {
+    sa_sigaction: libc::SIG_DFL,
+    // SAFETY: a signal set is plain bits.
+    sa_mask: unsafe { std::mem::zeroed() },
+    sa_flags: 0,
+    sa_restorer: None,
+};
+
+fn install() {
+    let handler: unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = on_fault;
+    // SAFETY: called once; the one before is kept before ours can run.
+    unsafe {
+        libc::sigaction(libc::SIGSEGV, std::ptr::null(), &raw mut BEFORE);
+        let mut ours: libc::sigaction = std::mem::zeroed();
+        ours.sa_sigaction = handler as usize;
+        ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        libc::sigemptyset(&raw mut ours.sa_mask);
+        libc::sigaction(libc::SIGSEGV, &raw const ours, std::ptr::null_mut());
+    }
+}
+
+/// A stack for the handler that is large enough to unwind on. That of the standard library is not.
+struct Stack(*mut c_void);
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        let off =
+            libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+        // SAFETY: the stack is not in use: this is no signal handler.
+        unsafe {
+            libc::sigaltstack(&raw const off, std::ptr::null_mut());
+            libc::munmap(self.0, STACK);
+        }
+    }
+}
+
+thread_local! {
+    static STACK_OF_THREAD: Cell<Option<Stack>> = const { Cell::new(None) };
+    static HAS_STACK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Gives this thread a stack for the handler, once.
+pub(crate) fn have_stack() {
+    if HAS_STACK.replace(true) || BASE.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    // SAFETY: a new mapping, which nothing else knows; it becomes the stack only if it is there.
+    unsafe {
+        let memory = libc::mmap(
+            std::ptr::null_mut(),
+            STACK,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK,
+            -1,
+            0,
+        );
+        if memory == libc::MAP_FAILED {
+            return;
+        }
+        let stack = libc::stack_t { ss_sp: memory, ss_flags: 0, ss_size: STACK };
+        if libc::sigaltstack(&raw const stack, std::ptr::null_mut()) == 0 {
+            STACK_OF_THREAD.set(Some(Stack(memory)));
+        } else {
+            libc::munmap(memory, STACK);
+        }
+    }
+}
+
+unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel gives valid pointers to a handler with SA_SIGINFO. The error number is the
+    // interrupted code's.
+    unsafe {
+        let errno = libc::__errno_location();
+        let kept = *errno;
+        if !is_ours((*info).si_addr() as u64, (*info).si_code, context) {
+            pass_on(signal, info, context);
+        }
+        *errno = kept;
+    }
+}
+
+/// Deals with a fault, if it comes from protection of ours.
+fn is_ours(address: u64, reason: c_int, context: *mut c_void) -> bool {
+    /// The page is there and does not permit the use (`asm-generic/siginfo.h`).
+    const SEGV_ACCERR: c_int = 2;
+    let base = BASE.load(Ordering::Relaxed);
+    let Some(offset) = address.checked_sub(base).filter(|&at| base != 0 && at < PINNED_BYTES)
+    else {
+        return false;
+    };
+    if reason != SEGV_ACCERR {
+        return false;
+    }
+    let page = offset / PAGE;
+    if IN_FUNCTION.load(Ordering::Acquire) {
+        let used = &USED[page as usize];
+        let written = is_write(context).unwrap_or(used.load(Ordering::Relaxed) & READ != 0);
+        let (bit, now) =
+            if written { (WRITTEN, Protection::Open) } else { (READ, Protection::ReadOnly) };
+        used.fetch_or(bit, Ordering::Relaxed);
+        return protect(page, page + 1, now);
+    }
+    let entry = Entry(ENTRIES[page as usize].load(Ordering::Acquire));
+    // Another thread was here just before: the use is free now.
+    if entry.protection() == Protection::Open {
+        return true;
+    }
+    let written = is_write(context).unwrap_or(entry.protection() == Protection::ReadOnly);
+    let now = if written { Protection::Open } else { Protection::ReadOnly };
+    note(entry, if written { WRITTEN } else { READ }, context);
+    lift(entry, now)
+}
+
+/// The pages that are still under this guard get another protection.
+fn lift(entry: Entry, protection: Protection) -> bool {
+    let (first, end) = entry.pages();
+    let now = entry.with(protection);
+    let mut page = first;
+    let mut done = true;
+    while page < end {
+        let from = page;
+        let under = |page: u64| ENTRIES[page as usize].load(Ordering::Relaxed) == entry.0;
+        while page < end && under(page) {
+            page += 1;
+        }
+        if from < page {
+            done &= protect(from, page, protection);
+            let lifted = &ENTRIES[from as usize..page as usize];
+            lifted.iter().for_each(|it| it.store(now.0, Ordering::Release));
+        } else {
+            page += 1;
+        }
+    }
+    done
+}
+
+fn note(entry: Entry, kind: u8, context: *mut c_void) {
+    let index = COUNT.fetch_add(1, Ordering::Relaxed);
+    let Some(note) = NOTED.get(index) else { return };
+    note.entry.store(entry.0, Ordering::Relaxed);
+    note.kind.store(kind, Ordering::Relaxed);
+    let mut depth = 0;
+    // On the small stack of a thread that never called the driver there is no room to unwind.
+    if HAS_STACK.get() {
+        let faulted = instruction(context);
+        // SAFETY: only the stack is walked; nothing is looked up in debug information.
+        unsafe {
+            backtrace::trace_unsynchronized(|frame| {
+                let address = frame.ip() as usize;
+                // A return address is behind its call; where the fault was, it is not.
+                let behind = if Some(address) == faulted { address + 1 } else { address };
+                note.frames[depth].store(behind, Ordering::Relaxed);
+                depth += 1;
+                depth < FRAMES
+            });
+        }
+    }
+    note.ready.store(depth as u32 + 1, Ordering::Release);
+}
+
+/// Hands a fault on to the handler that was there before, or to the kernel.
+unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: `BEFORE` was written before this handler was installed, and never since. The handler in it
+    // has the type that its flags say.
+    unsafe {
+        let before = BEFORE;
+        match before.sa_sigaction {
+            libc::SIG_DFL | libc::SIG_IGN => {
+                // The use is tried again, and ends the process as it would have without us.
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            handler if before.sa_flags & libc::SA_SIGINFO != 0 => {
+                let handler: unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
+                    std::mem::transmute(handler);
+                handler(signal, info, context);
+            }
+            handler => {
+                let handler: unsafe extern "C" fn(c_int) = std::mem::transmute(handler);
+                handler(signal);
+            }
+        }
+    }
+}
+
+/// Whether the fault was a write; none where this processor is not known to say so.
+#[cfg(target_arch = "x86_64")]
+fn is_write(context: *mut c_void) -> Option<bool> {
+    /// Bit 1 of the page fault's error code (Intel SDM, volume 3, interrupt 14).
+    const WRITE: libc::greg_t = 2;
+    // SAFETY: the kernel gives a valid context.
+    let context = unsafe { &*context.cast::<libc::ucontext_t>() };
+    Some(context.uc_mcontext.gregs[libc::REG_ERR as usize] & WRITE != 0)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn is_write(_context: *mut c_void) -> Option<bool> {
+    None
+}
+
+/// The instruction at which the fault was.
+#[cfg(target_arch = "x86_64")]
+fn instruction(context: *mut c_void) -> Option<usize> {
+    // SAFETY: the kernel gives a valid context.
+    let context = unsafe { &*context.cast::<libc::ucontext_t>() };
+    Some(context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize)
+}
+
+#[cfg(target_arch = "aarch64")]
+fn instruction(context: *mut c_void) -> Option<usize> {
+    // SAFETY: the kernel gives a valid context.
+    let context = unsafe { &*context.cast::<libc::ucontext_t>() };
+    Some(context.uc_mcontext.pc as usize)
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn instruction(_context: *mut c_void) -> Option<usize> {
+    None
+}

@@ -1,0 +1,297 @@
+//! Which page-locked memory copies in flight use, so that the host's own uses of it can be noticed.
+//!
+//! From the call that asks for a copy until a documented order tells the host that it is over, the whole
+//! pages of its range are guarded in the student's mapping: against writes where the copy reads,
+//! against everything where it writes. When the copy really runs makes no difference. Guards are cut
+//! so that the same copies use all of each; the pages at the edges of a range that other bytes share are
+//! not guarded.
+//!
+//! What lifts a guard is less than what orders the host: synchronising a stream lifts those of the stream
+//! itself only. A use that was in order is noticed too then, and the hazard search says that it was.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use trace::program::{Access, AccessKind, Call, EventId, Extent, Mode, StreamId, StreamKind};
+
+use super::command::{Address, Command};
+use super::{Host, Machine, PAGE};
+
+/// What the student's process may still do to some pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Protection {
+    /// Whatever it likes.
+    Open,
+    /// Read.
+    ReadOnly,
+    /// Nothing.
+    NoAccess,
+}
+
+/// Pages of page-locked memory, and what the student's process may do to them from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Guard {
+    /// First byte, as [`Address::Pinned`] counts.
+    pub offset: u64,
+    /// Number of bytes.
+    pub bytes: u64,
+    /// What it may do.
+    pub protection: Protection,
+}
+
+/// A use of page-locked memory that the student's process noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Touch {
+    /// First byte of the pages of which some byte was used, as [`Address::Pinned`] counts.
+    pub offset: u64,
+    /// Number of bytes.
+    pub bytes: u64,
+    /// How.
+    pub kind: AccessKind,
+}
+
+/// Copies that have been asked for and that the host does not know to be over.
+pub(super) struct Guards {
+    /// By first byte; no two overlap.
+    spans: BTreeMap<u64, Span>,
+    /// The stream and the step in which each event was last recorded.
+    recorded: BTreeMap<EventId, (StreamId, u32)>,
+    /// For each stream the last copy that writes page-locked memory, whole pages or not.
+    writing: BTreeMap<StreamId, u32>,
+    /// There is one host thread: what it knows there is no other that does not.
+    pub(super) alone: bool,
+}
+
+impl Default for Guards {
+    fn default() -> Self {
+        Self {
+            spans: BTreeMap::new(),
+            recorded: BTreeMap::new(),
+            writing: BTreeMap::new(),
+            alone: true,
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Span {
+    end: u64,
+    /// The last copy of each stream and kind.
+    uses: BTreeMap<(StreamId, AccessKind), u32>,
+}
+
+impl Span {
+    fn protection(&self) -> Protection {
+        match self.uses.keys().map(|(_, kind)| *kind).max() {
+            None => Protection::Open,
+            Some(AccessKind::Read) => Protection::ReadOnly,
+            Some(AccessKind::Write) => Protection::NoAccess,
+        }
+    }
+}
+
+impl Guards {
+    /// Whether some copy that writes page-locked memory is not known to be over.
+    pub(super) fn awaits_results(&self) -> bool {
+        !self.writing.is_empty()
+    }
+
+    /// No span has `at` inside.
+    fn split(&mut self, at: u64) {
+        if let Some((_, span)) = self.spans.range_mut(..at).next_back()
+            && span.end > at
+        {
+            let after = span.clone();
+            span.end = at;
+            self.spans.insert(at, after);
+        }
+    }
+
+    fn add(
+        &mut self,
+        pages: (u64, u64),
+        kind: AccessKind,
+        stream: StreamId,
+        step: u32,
+        host: &mut dyn Host,
+    ) {
+        let (start, end) = pages;
+        if start >= end {
+            return;
+        }
+        self.split(start);
+        self.split(end);
+        let mut at = start;
+        while at < end {
+            let next = self.spans.range(at..).next().map_or(end, |(&from, _)| from.min(end));
+            if at < next {
+                self.spans.insert(at, Span { end: next, uses: BTreeMap::new() });
+            }
+            let span = self.spans.get_mut(&at).expect("there is one, or it has just been made");
+            span.uses.insert((stream, kind), step);
+            let guard = Guard { offset: at, bytes: span.end - at, protection: span.protection() };
+            host.guard(guard);
+            at = span.end;
+        }
+    }
+
+    /// Lifts the guards of copies that are over.
+    fn lift(&mut self, is_over: impl Fn(StreamId, u32) -> bool, host: &mut dyn Host) {
+        self.writing.retain(|stream, step| !is_over(*stream, *step));
+        let mut open: Option<Guard> = None;
+        self.spans.retain(|&start, span| {
+            let before = span.protection();
+            span.uses.retain(|(stream, _), step| !is_over(*stream, *step));
+            let protection = span.protection();
+            if protection == before {
+                return true;
+            }
+            let guard = Guard { offset: start, bytes: span.end - start, protection };
+            match &mut open {
+                // Neighbours that are opened are opened at once.
+                Some(last)
+                    if protection == Protection::Open && last.offset + last.bytes == start =>
+                {
+                    last.bytes += guard.bytes;
+                }
+                _ if protection == Protection::Open => {
+                    open.replace(guard).into_iter().for_each(|last| host.guard(last));
+                }
+                _ => host.guard(guard),
+            }
+            protection != Protection::Open
+        });
+        open.into_iter().for_each(|last| host.guard(last));
+    }
+}
+
+impl Machine {
+    /// A call of the program has just been made, by `command` if it was one: guards what it asked for, and lifts what it
+    /// waited for.
+    pub(super) fn guard(&mut self, command: Option<&Command>, host: &mut dyn Host) {
+        let Some(made) = self.program.steps.last().filter(|made| made.result == 0) else { return };
+        let step = self.program.steps.len() as u32 - 1;
+        let kind_of = |stream: StreamId| match stream {
+            StreamId::LEGACY | StreamId::PER_THREAD => Some(StreamKind::Blocking),
+            created => self.names.kind(created),
+        };
+        let guards = &mut self.guards;
+        match &made.call {
+            Call::Copy { stream, .. } => {
+                let stream = *stream;
+                if let Some(command) = command {
+                    self.guard_copy(command, stream, step, host);
+                }
+            }
+            Call::GraphLaunch { graph, stream } => {
+                let (graph, stream) = (*graph, *stream);
+                for command in self.graphs.commands_of(graph).to_vec() {
+                    self.guard_copy(&command, stream, step, host);
+                }
+            }
+            Call::EventRecord { event, stream } => {
+                guards.recorded.insert(*event, (*stream, step));
+            }
+            Call::EventDestroy { event } => drop(guards.recorded.remove(event)),
+            Call::RegionBegin => guards.lift(|_, _| true, host),
+            _ if !guards.alone => {}
+            Call::ContextSynchronize => guards.lift(|_, _| true, host),
+            Call::StreamSynchronize { stream } | Call::StreamQuery { stream } => {
+                let legacy = *stream == StreamId::LEGACY;
+                let is_over = |of: StreamId, _| {
+                    of == *stream || legacy && kind_of(of) == Some(StreamKind::Blocking)
+                };
+                guards.lift(is_over, host);
+            }
+            Call::EventSynchronize { event } | Call::EventQuery { event } => {
+                if let Some(&(stream, recorded)) = guards.recorded.get(event) {
+                    guards.lift(|of, step| of == stream && step < recorded, host);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Guards the pages of page-locked memory that a copy uses by itself after the call.
+    fn guard_copy(&mut self, command: &Command, stream: StreamId, step: u32, host: &mut dyn Host) {
+        let Command::Copy { mode: Mode::Asynchronous, source, target, bytes, .. } = command else {
+            return;
+        };
+        // Between two places of the host, the copy is over when the call returns.
+        if !matches!((source, target), (Address::Device(_), _) | (_, Address::Device(_))) {
+            return;
+        }
+        if let Address::Pinned(_) = target {
+            self.guards.writing.insert(stream, step);
+        }
+        for (address, kind) in [(source, AccessKind::Read), (target, AccessKind::Write)] {
+            if let Address::Pinned(offset) = address
+                && let Some(pages) = self.names.pinned.whole_pages(*offset, *bytes)
+            {
+                self.guards.add(pages, kind, stream, step, host);
+            }
+        }
+    }
+
+    /// Page-locked memory goes: its pages are free for other blocks.
+    pub(super) fn unguard_block(&mut self, offset: u64, host: &mut dyn Host) {
+        let Ok(bytes) = self.names.pinned.size(offset) else { return };
+        let (start, end) = (offset, (offset + bytes).next_multiple_of(PAGE));
+        let gone: Vec<u64> = self.guards.spans.range(start..end).map(|(&from, _)| from).collect();
+        if gone.is_empty() {
+            return;
+        }
+        gone.iter().for_each(|from| drop(self.guards.spans.remove(from)));
+        host.guard(Guard { offset: start, bytes: end - start, protection: Protection::Open });
+    }
+
+    /// Uses of page-locked memory, as the program names them.
+    fn accesses(&self, touches: &[Touch]) -> Vec<Access> {
+        let mut accesses = Vec::new();
+        for touch in touches {
+            for range in self.names.pinned_within(touch.offset, touch.bytes) {
+                accesses.push(Access { kind: touch.kind, range });
+            }
+        }
+        accesses
+    }
+
+    /// The host itself used page-locked memory that copies use.
+    pub(super) fn host_access(
+        &mut self,
+        touches: &[Touch],
+        site: Option<u32>,
+        host: &mut dyn Host,
+    ) {
+        let accesses = self.accesses(touches);
+        if !accesses.is_empty() {
+            self.make(Call::HostAccess { accesses, extent: Extent::Part }, site, host);
+        }
+    }
+
+    /// Host functions have run: notes down what they used, where they were asked for.
+    pub(super) fn note_touched(&mut self) {
+        for ((step, node), touches) in std::mem::take(&mut self.touched) {
+            let accesses = self.accesses(&touches);
+            let index = step as usize;
+            let call = match &self.program.steps[index].call {
+                Call::GraphLaunch { graph, .. } => self.graphs.node(*graph, node),
+                _ => None,
+            };
+            let call = match call {
+                Some((made, node)) => match &mut self.program.steps[made as usize].call {
+                    Call::GraphCreate { nodes, .. } => &mut nodes[node].call,
+                    other => other,
+                },
+                None => &mut self.program.steps[index].call,
+            };
+            if let Call::HostFunction { accesses: known, .. } = call {
+                for access in accesses {
+                    if !known.contains(&access) {
+                        known.push(access);
+                    }
+                }
+            }
+        }
+    }
+}

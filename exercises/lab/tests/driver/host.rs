@@ -141,7 +141,8 @@ fn a_result_read_too_early_is_found() {
 }
 
 fn by_the_standard_library() {
-    let uses: [(fn(&Pinned), u32); 4] = [
+    type Use = fn(&Pinned);
+    let uses: [(Use, u32); 4] = [
         (|host| host.words().copy_from_slice(&vec![3; WORDS]), line!()),
         (|host| host.words().sort(), line!()),
         (|host| assert_eq!(host.words().iter().max(), Some(&0)), line!()),
@@ -164,8 +165,8 @@ fn uses_after_a_synchronisation_are_in_order() {
         |it| it.a.synchronize().unwrap(),
         |it| it.context.synchronize().unwrap(),
         |it| it.a.record_event(None).unwrap().synchronize().unwrap(),
-        // SAFETY: the stream is live.
         |it| {
+            // SAFETY: the stream is live.
             while unsafe { sys::cuStreamQuery(it.a.cu_stream()) } != sys::CUresult::CUDA_SUCCESS {}
         },
         |it| {

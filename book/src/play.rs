@@ -38,7 +38,9 @@ fn playground(page: &mut Page<'_>, at: &Directive, ids: &mut Vec<String>) -> Opt
     ids.push(id.clone());
     // The program itself, once on each page: pages opened from a file cannot fetch anything.
     let program = match wasm::compressed() {
-        Ok(wasm) if first => format!("<script type=\"text/plain\" id=\"play-wasm\">{wasm}</script>"),
+        Ok(wasm) if first => {
+            format!("<script type=\"text/plain\" id=\"play-wasm\">{wasm}</script>")
+        }
         _ => String::new(),
     };
     let controls: String = setting

@@ -58,7 +58,14 @@ pub fn build(target: &str) -> Result<Vec<u8>> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
         .args(["rustc", "--quiet", "--package", "page", "--lib", "--crate-type", "cdylib"])
-        .args(["--profile", "page", "--message-format", "json-render-diagnostics", "--target", target])
+        .args([
+            "--profile",
+            "page",
+            "--message-format",
+            "json-render-diagnostics",
+            "--target",
+            target,
+        ])
         // Bodies are copied into their callers only where that makes them smaller.
         .args(["--", "-C", "llvm-args=-inline-threshold=0"])
         .current_dir(workspace)
@@ -74,7 +81,8 @@ pub fn build(target: &str) -> Result<Vec<u8>> {
 
 fn installed(target: &str) -> bool {
     let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
-    let output = Command::new(rustc).args(["--print", "target-libdir", "--target", target]).output();
+    let output =
+        Command::new(rustc).args(["--print", "target-libdir", "--target", target]).output();
     output.is_ok_and(|output| {
         let folder = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         output.status.success() && Path::new(&folder).is_dir()
@@ -84,7 +92,8 @@ fn installed(target: &str) -> bool {
 /// The wasm among the files that cargo says it made.
 fn artifact(messages: &[u8]) -> Option<PathBuf> {
     let messages = messages.split(|&byte| byte == b'\n');
-    let messages = messages.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
+    let messages =
+        messages.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
     let files = messages.flat_map(|message| {
         let files = message["filenames"].as_array().cloned().unwrap_or_default();
         files.into_iter().filter_map(|file| file.as_str().map(PathBuf::from))

@@ -14,7 +14,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let h200: Profile = toml::from_str(Profile::H200)?;
     for built_in in BuiltIn::ALL {
         let mut profile = without_sources(&built_in.profile(h200.clone()))?;
-        let (name, device) = (std::mem::take(&mut profile.name), std::mem::take(&mut profile.device));
+        let (name, device) =
+            (std::mem::take(&mut profile.name), std::mem::take(&mut profile.device));
         let rates: Vec<_> = std::mem::take(&mut profile.rates).into_iter().collect();
         // With no text in it, what `Debug` writes is Rust but for empty texts and maps.
         let constant = |value: String| value.replace("\"\"", "String::new()");
@@ -22,7 +23,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         for (rate, figures) in rates {
             write!(source, "({rate:?}, {}),", constant(format!("{figures:?}")))?;
         }
-        let profile = constant(format!("{profile:?}")).replace("rates: {}", "rates: BTreeMap::new()");
+        let profile =
+            constant(format!("{profile:?}")).replace("rates: {}", "rates: BTreeMap::new()");
         writeln!(source, "], profile: {profile} }},")?;
     }
     source.push(']');

@@ -30,6 +30,8 @@ const ACT: &str = r#"
     form.querySelectorAll("select").forEach((select, index) => (select.value = index + 1));
     const number = form.querySelector("input[type=number]");
     if (number) number.value = number.dataset.value;
+    const bar = form.querySelector("svg g[role=button]");
+    if (bar) bar.dispatchEvent(new MouseEvent("click"));
     form.requestSubmit();
     const give = form.querySelector(".give-up");
     said.push(`${form.dataset.kind}: ${text(form.querySelector(".verdict")).slice(0, 12).trim()}`);
@@ -110,7 +112,8 @@ impl Built {
         let html = html.replacen("<head>", &format!("<head>{LISTEN}{REPORT}"), 1);
         let acted = self.site.join(format!("acted-{page}"));
         let act = format!("<script>addEventListener(\"load\", async () => {{ {act} }})</script>");
-        std::fs::write(&acted, html.replacen("</body>", &format!("{act}</body>"), 1)).expect("a file");
+        std::fs::write(&acted, html.replacen("</body>", &format!("{act}</body>"), 1))
+            .expect("a file");
         self.answer(&acted)
     }
 
@@ -137,8 +140,9 @@ choice: ✗ Downloads
 order: ✗ “the last
 number: ✓ Right.
 choice: ✗ Recording
-1 of 4 right at the first try.
-to be tried again: 3
+timeline: ✗ That is an
+1 of 5 right at the first try.
+to be tried again: 4
 errors: none
 asked of others: nothing
 ");
@@ -174,9 +178,8 @@ fn a_playground_follows_its_controls_and_says_what_the_native_simulator_says() {
         return missing(Need::Wasm).unwrap_or_default();
     }
     let Some(said) = Built::new().says("free_sheet.html", PLAY) else { return };
-    let makespan = |address: &str| {
-        Played::new(&Setting::parse(address)).timeline.extent().ns().to_string()
-    };
+    let makespan =
+        |address: &str| Played::new(&Setting::parse(address)).timeline.extent().ns().to_string();
     let chosen = "sheet=pipeline&up=pinned&down=pinned&host=goes-on&streams=4&chunks=8&order=depth\
                   &kernel=one&device=h200";
     let expected = format!(
@@ -213,7 +216,7 @@ fn the_page_on_progress_counts_what_was_kept_and_asks_again() {
     std::fs::write(&page, html).expect("a file");
     let Some(said) = built.says("progress.html", PROGRESS) else { return };
     insta::assert_snapshot!(said, @"
-Three lanes: swimming in streams 1 2 of 4 1
+Three lanes: swimming in streams 1 2 of 5 1
 recap: 2
 errors: none
 asked of others: nothing
@@ -313,9 +316,13 @@ fn without_a_script_nothing_to_read_is_hidden() {
         let (main, _) = main.split_once("</main>").expect("its end");
         for element in elements(main).iter().filter(|element| element.get("hidden").is_some()) {
             let class = element.get("class").unwrap_or_default();
-            let known = element.name == "button" || ["controls", "actions", "none"].contains(&class);
+            let known =
+                element.name == "button" || ["controls", "actions", "none"].contains(&class);
             assert!(known, "{page}: {element:?}");
         }
-        assert!(!main.contains("controls\" aria-label=\"Controls\">"), "{page}: controls that do nothing");
+        assert!(
+            !main.contains("controls\" aria-label=\"Controls\">"),
+            "{page}: controls that do nothing"
+        );
     }
 }

@@ -89,7 +89,8 @@ fn the_sheet_of_three_lanes_takes_what_the_programs_of_the_chapter_take() {
         let played = Played::new(&setting);
         let makespan = played.timeline.extent().ns();
         assert_eq!(number(record, "makespan"), Ok(Number::Time(makespan)), "{name}");
-        let efficiency = played.bounds.overlap_efficiency(makespan).expect("there is overlap to gain");
+        let efficiency =
+            played.bounds.overlap_efficiency(makespan).expect("there is overlap to gain");
         assert_eq!(number(record, "efficiency"), Ok(Number::Ratio(efficiency)), "{name}");
     }
 }
@@ -119,7 +120,10 @@ fn every_setting_comes_back_from_its_address() {
             assert!(seen.insert(address), "an address that stands for two");
         }
     }
-    assert_eq!(Setting::parse("sheet=pipeline&streams=9&colour=red"), Setting::new(Sheet::Pipeline));
+    assert_eq!(
+        Setting::parse("sheet=pipeline&streams=9&colour=red"),
+        Setting::new(Sheet::Pipeline)
+    );
     let error = Setting::parse_strictly("sheet=pipeline&streams=9").expect_err("there is no ninth");
     assert_eq!(error.0, "streams=9");
 }

@@ -64,7 +64,8 @@ fn the_script_is_at_most_40_kb_gzipped_and_names_no_other_origin() {
 #[test]
 fn stock_mdbook_builds_the_same_chapters() {
     let folder = tempfile::tempdir().expect("a folder");
-    let built = Command::new("mdbook").arg("build").arg(root()).arg("-d").arg(folder.path()).status();
+    let built =
+        Command::new("mdbook").arg("build").arg(root()).arg("-d").arg(folder.path()).status();
     let Ok(status) = built else { return missing(Need::Mdbook).unwrap_or_default() };
     assert!(status.success());
     let ours = tempfile::tempdir().expect("a folder");

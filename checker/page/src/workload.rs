@@ -173,8 +173,7 @@ fn three_lanes(setting: &Setting, out: &mut Writer) {
     // The kernels have the first, the downloads the second, the uploads the last.
     let (compute, down, up) = (stream(0), stream(1.min(streams - 1)), stream(streams - 1));
     let bytes = LANE_BYTES / tensors;
-    let (read, write) =
-        (range(DEVICE, FACTORS, MATRIX), range(DEVICE, FACTORS + MATRIX, MATRIX));
+    let (read, write) = (range(DEVICE, FACTORS, MATRIX), range(DEVICE, FACTORS + MATRIX, MATRIX));
     out.begin(
         streams,
         FACTORS + 2 * MATRIX,

@@ -146,7 +146,8 @@ impl Device {
             }
             Call::EventElapsed { start: first, end: second } => {
                 let cost = host.query_ns.value;
-                let [first, second] = [*first, *second].map(|event| *slot(&mut self.events, event.0));
+                let [first, second] =
+                    [*first, *second].map(|event| *slot(&mut self.events, event.0));
                 if let (Some(first), Some(second)) = (first, second)
                     && self.has_ended(first)
                     && self.has_ended(second)

@@ -169,7 +169,12 @@ fn chart(panel: &Panel<'_>, by: Lanes, notes: bool) -> Chart {
                 note,
             });
             let anchor = Anchor { lane: lanes.len(), row, at_ns: time.start_ns };
-            placed.push(Placed { step: span.step, stream: span.stream, end_ns: time.end_ns, anchor });
+            placed.push(Placed {
+                step: span.step,
+                stream: span.stream,
+                end_ns: time.end_ns,
+                anchor,
+            });
         }
         if !rows.0.is_empty() {
             lanes.push(Lane { label, busy_ns: Some(covered.ns()), rows: rows.0 });

@@ -61,8 +61,39 @@
 
   // Predictions: the answer that follows stays shut until the reader has committed to something.
 
+  function duration(ns) {
+    const [unit, name] = ns >= 1e6 ? [1e6, "ms"] : [1e3, "µs"];
+    return `${(ns / unit).toPrecision(3)} ${name}`;
+  }
+
+  // The mark follows the slider, and says where it is.
+  function follow(form) {
+    const slider = form.querySelector("input[type=range]");
+    if (!slider) return;
+    const move = () => {
+      form.querySelector(".line").style.setProperty("--at", slider.value / slider.max);
+      const text = duration(Number(slider.value));
+      slider.setAttribute("aria-valuetext", text);
+      form.querySelector("output").textContent = `Your mark: ${text}`;
+    };
+    slider.addEventListener("input", move);
+    move();
+  }
+
   function committed(form) {
     freeze(form, true);
+    if (form.dataset.form === "mark") {
+      follow(form);
+      const { value, max, dataset } = form.querySelector("input[type=range]");
+      const truth = form.querySelector(".truth");
+      truth.style.setProperty("--at", dataset.value / max);
+      truth.hidden = false;
+      // A twentieth of the axis is as exact as a hand can be.
+      const hit = Math.abs(value - dataset.value) <= max / 20;
+      const said = hit ? "✓ There it is" : "✗ It is elsewhere";
+      say(form, hit ? "right" : "wrong", `${said}: at ${dataset.text}.`);
+      return;
+    }
     if (form.dataset.form === "ranking") {
       let right = 0;
       const selects = all("select", form);
@@ -104,6 +135,7 @@
       return;
     }
     freeze(form, false);
+    follow(form);
     all(".answer", form).forEach((whys) => (whys.hidden = true));
     const gate = element("p", "What happened shows when you have committed. ", { className: "gate" });
     const skip = element("button", "Show it without", { type: "button", className: "quiet" });
@@ -147,6 +179,11 @@
       const off = Math.abs(Number(value) - target);
       const right = off <= Math.abs(target) * Number(dataset.tolerance) + 1e-9;
       return { right, why: right ? "" : Number(value) < target ? "It is more." : "It is less." };
+    },
+    timeline(form) {
+      const field = form.querySelector("[data-bar]");
+      const right = field.value === field.dataset.bar;
+      return { right, why: right ? "" : "That is another one." };
     },
     order(form) {
       const selects = all("select", form);
@@ -218,6 +255,31 @@
     }
   }
 
+  // A bar of a drawing is chosen as a button is pressed.
+  function bars(form) {
+    const field = form.querySelector("[data-bar]");
+    if (!field) return;
+    const drawn = all("svg g[tabindex]", form);
+    const name = (bar) => bar.querySelector("title").textContent;
+    const choose = (index) => {
+      if (form.querySelector("fieldset").disabled) return;
+      field.value = index;
+      drawn.forEach((bar, other) => bar.setAttribute("aria-pressed", other === index));
+      form.querySelector(".marked").textContent = `Marked: ${name(drawn[index])}`;
+    };
+    drawn.forEach((bar, index) => {
+      bar.setAttribute("role", "button");
+      bar.setAttribute("aria-label", name(bar));
+      bar.setAttribute("aria-pressed", String(index) === field.value);
+      bar.addEventListener("click", () => choose(index));
+      bar.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        choose(index);
+      });
+    });
+  }
+
   function quiz(section) {
     const recap = section.matches(".recap");
     const forms = recap ? due(section) : all("form.question", section);
@@ -258,6 +320,7 @@
       } else {
         begin(form);
       }
+      bars(form);
       form.addEventListener("submit", (event) => {
         event.preventDefault();
         const values = entered(form);
@@ -290,6 +353,8 @@
       for (const form of missed) {
         delete state[key(form)];
         form.reset();
+        all("[data-bar]", form).forEach((field) => (field.value = ""));
+        all("[aria-pressed]", form).forEach((bar) => bar.setAttribute("aria-pressed", "false"));
         begin(form);
       }
       retry.hidden = true;

@@ -1,4 +1,5 @@
-//! Predictions: a ranking, or a choice. What is right in a ranking follows from the records.
+//! Predictions: a ranking, a choice, or a mark on an empty timeline. What is right in a ranking, and where
+//! a mark belongs, follows from the records.
 //!
 //! ```toml
 //! id = "rank"
@@ -13,6 +14,7 @@
 //! shut until the reader has committed to something; without a script the reader opens it.
 
 use serde::Deserialize;
+use trace::draw::{self, Lanes, Layout, Panel};
 
 use crate::markup::{identifier, inline};
 use crate::page::{Fence, Page};
@@ -27,7 +29,12 @@ struct Predict {
     id: String,
     form: Form,
     ask: String,
+    #[serde(default)]
     item: Vec<Item>,
+    /// For a mark: the run whose timeline is drawn without its bars.
+    record: Option<String>,
+    /// For a mark: the instant that is asked for, as a metric.
+    metric: Option<String>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -37,6 +44,8 @@ enum Form {
     Ranking,
     /// One of several.
     Choice,
+    /// An instant on a timeline that is yet empty.
+    Mark,
 }
 
 #[derive(Deserialize)]
@@ -54,13 +63,20 @@ struct Item {
 
 /// The form of one `predict` block.
 pub(super) fn form(page: &mut Page<'_>, fence: &Fence, ids: &mut Vec<String>) -> Option<String> {
-    let Predict { id, form, ask, item } = page.parse(fence)?;
+    let Predict { id, form, ask, item, record, metric } = page.parse(fence)?;
     if ids.contains(&id) {
         page.complain(fence.line, format!("there are two predictions `{id}`"));
     }
     ids.push(id.clone());
-    if item.len() < 2 {
-        page.complain(fence.line, "a prediction needs at least two items");
+    let mark = matches!(form, Form::Mark);
+    if mark != item.is_empty() || (!mark && item.len() < 2) {
+        page.complain(
+            fence.line,
+            "a ranking or a choice needs at least two items, a mark has none",
+        );
+    }
+    if mark != record.is_some() || mark != metric.is_some() {
+        page.complain(fence.line, "a mark, and nothing else, needs a `record` and a `metric`");
     }
     let name = format!("{}-{}", identifier(&page.name()), identifier(&id));
     let (kind, hint, rows) = match form {
@@ -69,6 +85,10 @@ pub(super) fn form(page: &mut Page<'_>, fence: &Fence, ids: &mut Vec<String>) ->
             ("ranking", hint, ranking(page, fence, &name, &item)?)
         }
         Form::Choice => ("choice", "", choice(page, fence, &name, &item)?),
+        Form::Mark => {
+            let field = empty_timeline(page, fence, &name, &record?, &metric?)?;
+            ("mark", "Move the mark to where you expect it.", field)
+        }
     };
     let hint =
         if hint.is_empty() { String::new() } else { format!("<p class=\"hint\">{hint}</p>") };
@@ -137,6 +157,45 @@ fn choice(page: &mut Page<'_>, fence: &Fence, name: &str, items: &[Item]) -> Opt
     Some(format!(
         "{rows}<details class=\"answer\"><summary>Why not the others</summary>\
          <ul class=\"whys\">{whys}</ul></details>"
+    ))
+}
+
+/// The lanes and the axis of a run, and a mark to be moved along them.
+fn empty_timeline(
+    page: &mut Page<'_>,
+    fence: &Fence,
+    name: &str,
+    record: &str,
+    metric: &str,
+) -> Option<String> {
+    let recorded = page.records.get(record);
+    let recorded = page.note(fence.line, recorded)?;
+    let instant = number(&recorded.record, metric).and_then(|number| match number {
+        Number::Time(ns) => Ok(ns),
+        _ => Err(format!("`{metric}` is not a time")),
+    });
+    let instant = page.note(fence.line, instant)?;
+    let panel =
+        Panel { title: &recorded.title, timeline: &recorded.record.timeline, program: None };
+    let mut layout = Layout::new(&[panel], Lanes::Streams);
+    for chart in &mut layout.charts {
+        chart.arrows.clear();
+        for lane in &mut chart.lanes {
+            lane.rows = vec![Vec::new()];
+            lane.busy_ns = None;
+        }
+    }
+    let axis = layout.axis_ns;
+    // Where the axis begins and ends, as shares of the drawing's width.
+    let (left, right) = draw::svg::margins(&layout);
+    let drawing = draw::svg(&layout, &format!("{name}-drawing"));
+    Some(format!(
+        "<div class=\"timeline-scroll\"><div class=\"mark\" style=\"--left:{left}%;--right:{right}%\">{drawing}\
+         <span class=\"line\" aria-hidden=\"true\"></span><span class=\"line truth\" aria-hidden=\"true\" hidden></span>\
+         <input type=\"range\" min=\"0\" max=\"{axis}\" value=\"0\" step=\"{}\" data-value=\"{instant}\" data-text=\"{}\" \
+         aria-label=\"The instant that you expect\"></div></div><p class=\"marked\"><output>–</output></p>",
+        (axis / 200).max(1),
+        draw::duration(instant),
     ))
 }
 

@@ -2,8 +2,11 @@
 
 use std::ops::Range;
 
+use page::{Played, Setting};
 use serde::Deserialize;
 use toml::Spanned;
+use trace::draw::layout::{Bar, MOST_SINGLE_BARS};
+use trace::draw::{Lanes, Layout, Mark, Panel};
 
 use crate::page::line_at;
 use crate::quiz::lint;
@@ -36,6 +39,7 @@ enum Kind {
     Tracing,
     Order,
     Numeric,
+    Timeline,
 }
 
 #[derive(Deserialize)]
@@ -46,6 +50,8 @@ struct RawPrompt {
     program: Option<Spanned<String>>,
     items: Option<Spanned<Vec<OrderItem>>>,
     unit: Option<Spanned<String>>,
+    setting: Option<Spanned<String>>,
+    operations: Option<Spanned<Operations>>,
 }
 
 #[derive(Deserialize)]
@@ -57,6 +63,7 @@ struct RawAnswer {
     value: Option<Spanned<String>>,
     tolerance: Option<Spanned<f64>>,
     before: Option<Spanned<Vec<[String; 2]>>>,
+    which: Option<Spanned<Which>>,
 }
 
 /// A wrong choice.
@@ -77,6 +84,32 @@ pub struct OrderItem {
     pub id: String,
     /// What it says.
     pub text: String,
+}
+
+/// The operations among which one is looked for on a timeline.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Operations {
+    /// Kernels.
+    Kernels,
+    /// Copies to the device.
+    Uploads,
+    /// Copies to the host.
+    Downloads,
+}
+
+/// Which of them is looked for. The simulator knows the answer; nobody writes it down.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Which {
+    /// The one that starts first.
+    First,
+    /// The one that ends last.
+    Last,
+    /// The first that shares all or some of its time with an operation of another kind.
+    FirstBeside,
+    /// The first that shares none.
+    FirstAlone,
 }
 
 /// A question.
@@ -125,6 +158,13 @@ pub enum Form {
         /// Which has to come before which.
         before: Vec<[String; 2]>,
     },
+    /// By a mark on a timeline.
+    Timeline {
+        /// What is drawn.
+        layout: Layout,
+        /// The bar that is looked for: its place among the drawing's.
+        answer: usize,
+    },
 }
 
 /// What is wrong, with its line.
@@ -156,6 +196,30 @@ pub fn parse(source: &str, records: &Records) -> (Vec<Question>, Vec<Flaw>) {
         }
     }
     (questions, reader.flaws)
+}
+
+/// The place of the bar that is looked for, among all of a drawing's.
+fn find(layout: &Layout, operations: Operations, which: Which) -> Option<usize> {
+    let wanted = match operations {
+        Operations::Kernels => Mark::Kernel,
+        Operations::Uploads => Mark::HostToDevice,
+        Operations::Downloads => Mark::DeviceToHost,
+    };
+    let work =
+        |bar: &&Bar| matches!(bar.mark, Mark::Kernel | Mark::HostToDevice | Mark::DeviceToHost);
+    let beside = |bar: &Bar| {
+        let others = layout.bars().filter(work).filter(|other| other.mark != bar.mark);
+        others.into_iter().any(|o| o.start_ns < bar.end_ns && bar.start_ns < o.end_ns)
+    };
+    let bars = layout.bars().enumerate().filter(|(_, bar)| bar.mark == wanted);
+    let start = |(_, bar): &(usize, &Bar)| bar.start_ns;
+    let found = match which {
+        Which::First => bars.min_by_key(start),
+        Which::Last => bars.max_by_key(|(_, bar)| bar.end_ns),
+        Which::FirstBeside => bars.filter(|(_, bar)| beside(bar)).min_by_key(start),
+        Which::FirstAlone => bars.filter(|(_, bar)| !beside(bar)).min_by_key(start),
+    };
+    found.map(|(place, _)| place)
 }
 
 struct Reader<'a> {
@@ -218,6 +282,11 @@ impl Reader<'_> {
             self.refuse("answer.value", a.value.as_ref());
             self.refuse("answer.tolerance", a.tolerance.as_ref());
         }
+        if kind != Kind::Timeline {
+            self.refuse("prompt.setting", p.setting.as_ref());
+            self.refuse("prompt.operations", p.operations.as_ref());
+            self.refuse("answer.which", a.which.as_ref());
+        }
         if kind != Kind::ShortAnswer {
             self.refuse("answer.alternatives", a.alternatives.as_ref());
         }
@@ -240,6 +309,9 @@ impl Reader<'_> {
             },
             Kind::Numeric => self.number(line, prompt.unit, answer.value, answer.tolerance)?,
             Kind::Order => self.order(line, prompt.items, answer.before)?,
+            Kind::Timeline => {
+                self.timeline(line, prompt.setting, prompt.operations, answer.which)?
+            }
         };
         let (prompt, context) = (self.values(prompt.prompt), self.values(context));
         Some(Question { id: id.into_inner(), prompt, form, context })
@@ -275,6 +347,44 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    /// The drawing of a setting of the playground, and the bar that is looked for on it.
+    fn timeline(
+        &mut self,
+        line: usize,
+        setting: Option<Spanned<String>>,
+        operations: Option<Spanned<Operations>>,
+        which: Option<Spanned<Which>>,
+    ) -> Option<Form> {
+        let span = setting.as_ref().map(Spanned::span).unwrap_or_default();
+        let setting = self.need(line, "prompt.setting", setting)?;
+        let operations = self.need(line, "prompt.operations", operations)?;
+        let (place, which) = (which.as_ref().map(Spanned::span).unwrap_or_default(), which);
+        let which = self.need(line, "answer.which", which)?;
+        let setting = match Setting::parse_strictly(&setting) {
+            Ok(setting) => setting,
+            Err(unknown) => {
+                self.flaw(span, format!("no playground has `{}`", unknown.0));
+                return None;
+            }
+        };
+        let Played { program, timeline, .. } = Played::new(&setting);
+        let panel = Panel {
+            title: page::profiles::device(setting.device()),
+            timeline: &timeline,
+            program: Some(&program),
+        };
+        let layout = Layout::new(&[panel], Lanes::Streams);
+        if layout.bars().count() > MOST_SINGLE_BARS {
+            self.flaw(span, "too many operations to mark one of them");
+            return None;
+        }
+        let answer = find(&layout, operations, which);
+        if answer.is_none() {
+            self.flaw(place, "no operation of this setting is what is asked for");
+        }
+        Some(Form::Timeline { layout, answer: answer? })
     }
 
     fn order(

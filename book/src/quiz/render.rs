@@ -3,6 +3,9 @@
 //! Each question is a form of its own, with the answer and every `why` folded below. The script shows
 //! the buttons, judges at once, and unfolds the answer when a question is done.
 
+use trace::draw;
+use trace::draw::layout::{Bar, Layout};
+
 use crate::markup::{escape, identifier, inline};
 use crate::quiz::parse::{Form, OrderItem, Question, Wrong};
 
@@ -46,6 +49,7 @@ fn one(prefix: &str, quiz: &str, number: &str, question: &Question) -> String {
         Form::Words { program, answers } => words(&name, program.as_deref(), answers),
         Form::Number { value, tolerance, unit } => number_field(&name, *value, *tolerance, unit),
         Form::Order { items, before } => order(&name, items, before),
+        Form::Timeline { layout, answer } => timeline(&name, layout, *answer),
     };
     let (prompt, context) = (inline(prompt), inline(context));
     format!(
@@ -139,6 +143,19 @@ fn order(name: &str, items: &[OrderItem], before: &[[String; 2]]) -> Parts {
     let items: String =
         items.iter().map(|item| format!("<li>{}</li>", inline(&item.text))).collect();
     ("order", fields, format!("<p>One right order:</p><ol>{items}</ol>"))
+}
+
+/// A bar is chosen with the pointer or the keyboard; the field keeps which, as the script's other kinds
+/// keep what was entered.
+fn timeline(name: &str, layout: &Layout, answer: usize) -> Parts {
+    let drawing = draw::svg(layout, &format!("{name}-drawing"));
+    let fields = format!(
+        "<div class=\"timeline-scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Timeline\">{drawing}</div>\
+         <p class=\"hint\">Choose a bar: click on it, or reach it with the tabulator and press Enter.</p>\
+         <p class=\"marked\" role=\"status\"></p><input type=\"hidden\" data-bar=\"{answer}\">"
+    );
+    let bar = layout.bars().nth(answer).map(Bar::describe).unwrap_or_default();
+    ("timeline", fields, format!("<p><b>{}</b></p>", escape(&bar)))
 }
 
 /// FNV-1a: any mixing will do, as long as it never changes.

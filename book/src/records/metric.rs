@@ -49,7 +49,8 @@ impl Number {
 
 /// The names, for messages.
 const NAMES: &str = "makespan, kernels, up, down, hidden, exposed, overlap, all_lanes, idle, blocked, \
-                     efficiency, after_launches, after_downloads, after_uploads, queued_after_launches";
+                     efficiency, after_launches, after_downloads, after_uploads, queued_after_launches, \
+                     first_upload, first_download";
 
 /// A number of one run.
 pub fn number(record: &Record, metric: &str) -> Result<Number, String> {
@@ -71,6 +72,8 @@ pub fn number(record: &Record, metric: &str) -> Result<Number, String> {
             let efficiency = bounds.overlap_efficiency(metrics.makespan_ns);
             Number::Ratio(efficiency.ok_or_else(|| missing("overlap to gain"))?)
         }
+        "first_upload" => Number::Time(first(record, SpanKind::HostToDevice)?),
+        "first_download" => Number::Time(first(record, SpanKind::DeviceToHost)?),
         "after_launches" => Number::Time(host_leaves(record, Loop::Launches)?),
         "after_downloads" => Number::Time(host_leaves(record, Loop::Downloads)?),
         "after_uploads" => Number::Time(host_leaves(record, Loop::Uploads)?),
@@ -83,6 +86,15 @@ pub fn number(record: &Record, metric: &str) -> Result<Number, String> {
         }
         _ => return Err(format!("there is no metric `{metric}`; there are: {NAMES}")),
     })
+}
+
+/// When the first operation of a kind starts, counted from the start of the region.
+fn first(record: &Record, kind: SpanKind) -> Result<u64, String> {
+    let extent = record.timeline.extent();
+    let starts = record.timeline.spans.iter().filter(|span| span.kind == kind);
+    let inside = starts.map(|span| span.start_ns).filter(|start| *start >= extent.start_ns);
+    let first = inside.min().ok_or("this run has no such copy")?;
+    Ok(first - extent.start_ns)
 }
 
 /// A loop of a program, by the calls that it makes.

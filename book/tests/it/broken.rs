@@ -121,7 +121,7 @@ fn a_figure_with_an_unknown_key() {
 fn a_number_that_no_record_has() {
     let tiny = Tiny::new("# A\n\nIt took {{#value fast span}} and {{#value quick makespan}}.\n");
     assert_snapshot!(tiny.with_records().proof(), @"
-book/chapters/page.md:3: there is no metric `span`; there are: makespan, kernels, up, down, hidden, exposed, overlap, all_lanes, idle, blocked, efficiency, after_launches, after_downloads, after_uploads, queued_after_launches
+book/chapters/page.md:3: there is no metric `span`; there are: makespan, kernels, up, down, hidden, exposed, overlap, all_lanes, idle, blocked, efficiency, after_launches, after_downloads, after_uploads, queued_after_launches, first_upload, first_download
 book/chapters/page.md:3: there is no record `quick` in `figures/records.toml`
 ");
 }
@@ -169,6 +169,20 @@ fn a_quiz_with_an_unknown_key() {
                 prompt.unit = \"ms\"\nanswer.value = \"1\"\nanswer.tolerence = 0.1\ncontext = \"So.\"\n";
     let tiny = Tiny::new("# A\n\n{{#quiz ../quizzes/q.toml}}\n").with("quizzes/q.toml", quiz);
     assert_snapshot!(tiny.proof(), @"book/quizzes/q.toml:7: unknown field `tolerence`, expected one of `answer`, `alternatives`, `stdout`, `value`, `tolerance`, `before`");
+}
+
+#[test]
+fn a_playground_with_a_choice_that_it_does_not_have() {
+    let tiny = Tiny::new("# A\n\n{{#play sheet=pipeline&streams=9}}\n");
+    assert_snapshot!(tiny.proof(), @"book/chapters/page.md:3: no playground has `streams=9`");
+}
+
+#[test]
+fn a_prediction_by_mark_that_names_no_time() {
+    let block = "```predict\nid = \"p\"\nform = \"mark\"\nask = \"When?\"\nrecord = \"slow\"\n\
+                 metric = \"hidden\"\n```\n\n<details class=\"reveal\">\n<summary>x</summary>\n</details>\n";
+    let tiny = Tiny::new(&format!("# A\n\n{block}")).with_records();
+    assert_snapshot!(tiny.proof(), @"book/chapters/page.md:3: `hidden` is not a time");
 }
 
 #[test]

@@ -30,6 +30,8 @@ const ACT: &str = r#"
     form.querySelectorAll("select").forEach((select, index) => (select.value = index + 1));
     const number = form.querySelector("input[type=number]");
     if (number) number.value = number.dataset.value;
+    const bar = form.querySelector("svg g[role=button]");
+    if (bar) bar.dispatchEvent(new MouseEvent("click"));
     form.requestSubmit();
     const give = form.querySelector(".give-up");
     said.push(`${form.dataset.kind}: ${text(form.querySelector(".verdict")).slice(0, 12).trim()}`);
@@ -138,8 +140,9 @@ choice: ✗ Downloads
 order: ✗ “the last
 number: ✓ Right.
 choice: ✗ Recording
-1 of 4 right at the first try.
-to be tried again: 3
+timeline: ✗ That is an
+1 of 5 right at the first try.
+to be tried again: 4
 errors: none
 asked of others: nothing
 ");
@@ -213,7 +216,7 @@ fn the_page_on_progress_counts_what_was_kept_and_asks_again() {
     std::fs::write(&page, html).expect("a file");
     let Some(said) = built.says("progress.html", PROGRESS) else { return };
     insta::assert_snapshot!(said, @"
-Three lanes: swimming in streams 1 2 of 4 1
+Three lanes: swimming in streams 1 2 of 5 1
 recap: 2
 errors: none
 asked of others: nothing

@@ -103,3 +103,17 @@ fn a_measured_record_says_on_what_when_and_how() {
     assert_snapshot!(origin.split_once("</ul>").expect("and ends").0.trim(), @r#"<li><b>m</b>: measured on NVIDIA H200 with driver 580.159 (CUDA 13.0) on 2026-11-21, by CUPTI activity records: <code>run &lt;it&gt;</code>. <a href="traces/ex.m.h200.json" download="">Trace for Perfetto</a></li>"#);
     assert!(page.contains("It took 100\u{a0}ns or 0.67, and 61.20\u{a0}ms."), "{page}");
 }
+
+#[test]
+fn a_mark_belongs_on_the_lanes_of_its_record() {
+    let tiny = Tiny::new(
+        "# A\n\n```predict\nid = \"when\"\nform = \"mark\"\nask = \"When?\"\nrecord = \"slow\"\n\
+         metric = \"first_upload\"\n```\n\n<details class=\"reveal\">\n<summary>Then</summary>\n\n</details>\n",
+    );
+    let page = tiny.with_records().page();
+    // The run's first upload starts at 3 of its 6 ms, and the drawing does not show it.
+    assert!(page.contains(
+        "max=\"6000000\" value=\"0\" step=\"30000\" data-value=\"3000000\" data-text=\"3.00 ms\""
+    ));
+    assert!(!page.contains("tabindex=\"0\" role=\"img\""), "bars on an empty timeline");
+}

@@ -86,3 +86,14 @@ fn flaws_that_give_the_answer_away_or_mislead_are_named() {
     let long = "word ".repeat(61);
     assert_snapshot!(changed("The other comes first.", &long), @"4: `context` has 61 words, of at most 60");
 }
+
+#[test]
+fn a_timeline_question_needs_a_setting_and_an_operation_that_is_there() {
+    let timeline = "[[questions]]\nid = \"t\"\ntype = \"Timeline\"\nprompt.prompt = \"Mark it.\"\n\
+                    prompt.setting = \"sheet=pipeline&up=pinned&down=pinned&streams=2&chunks=4\"\n\
+                    prompt.operations = \"uploads\"\nanswer.which = \"first_beside\"\ncontext = \"So.\"\n";
+    assert_eq!(flaws(timeline), "");
+    assert_snapshot!(flaws(&timeline.replace("streams=2", "streams=9")), @"5: no playground has `streams=9`");
+    assert_snapshot!(flaws(&timeline.replace("streams=2", "streams=1")), @"7: no operation of this setting is what is asked for");
+    assert_snapshot!(flaws(&timeline.replace("uploads", "sideways")), @"6: unknown variant `sideways`, expected one of `kernels`, `uploads`, `downloads`");
+}

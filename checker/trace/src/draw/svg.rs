@@ -69,6 +69,13 @@ fn draw<C: Colours>(layout: &Layout, id: &str) -> String {
     picture.finish(y + MARGIN)
 }
 
+/// How much of the width of a drawing lies before its axis and after it, in percent.
+pub fn margins(layout: &Layout) -> (f64, f64) {
+    let picture = Picture::<Own>::new(layout, String::new());
+    let percent = |px: u64| px as f64 * 100.0 / WIDTH as f64;
+    (percent(picture.left), percent(WIDTH - picture.left - picture.span))
+}
+
 struct Picture<'a, C> {
     colours: PhantomData<C>,
     layout: &'a Layout,

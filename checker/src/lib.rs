@@ -19,6 +19,7 @@
 //! | `measure` | many runs on a GPU, and what they say together |
 //! | `calibrate` | from the samples of micro-benchmarks to a device profile |
 //! | `grade` | gates, score, verdict: functions of what was seen |
+//! | `explain` | the long form of every code |
 //! | `report` | the same report for a terminal and as JSON |
 //! | `print` | the only way to standard output and standard error |
 //!
@@ -35,6 +36,7 @@ mod compile;
 mod device;
 mod exercise;
 mod exit;
+mod explain;
 mod grade;
 mod hints;
 mod interrupt;

@@ -15,11 +15,13 @@
 //! | [`lab`] | what the lab asks of the driver beside the driver API |
 //! | [`metrics`] | busy time, hidden fraction, exposed copy, idle, overlap efficiency |
 //! | [`hazards`] | uses of the same memory that nothing orders |
+//! | [`causes`] | why lanes that had work to do stood empty |
 //! | [`draw`] | one layout, drawn as SVG or for a terminal |
 //!
 //! The JSON form of each is versioned and described by the schemas in `checker/trace/schema`; a test
 //! keeps them equal to these types.
 
+pub mod causes;
 pub mod draw;
 pub mod hazards;
 pub mod lab;
@@ -33,6 +35,7 @@ pub mod version;
 #[cfg(test)]
 mod schema;
 
+pub use causes::Cause;
 pub use hazards::Hazard;
 pub use metrics::Metrics;
 pub use program::Program;

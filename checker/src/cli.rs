@@ -45,6 +45,11 @@ pub(crate) enum Command {
     },
     /// Say what a trace of any program shows: PyTorch's profiler, Chrome's format, or ours
     Trace(Box<Trace>),
+    /// Explain a code such as SWIM-H01; without one, list them all
+    Explain {
+        /// The code, or its name
+        code: Option<String>,
+    },
     /// Say what this machine has and which exercises run on it
     Doctor(Look),
     /// Measure the GPU of this machine, as a profile of a simulated device
@@ -113,6 +118,11 @@ pub(crate) struct Run {
     /// Take programs that `checker dev bundle` built, instead of cargo
     #[arg(long, value_name = "DIR")]
     pub(crate) prebuilt: Option<PathBuf>,
+
+    /// How much to say about lost overlap; default: `symptom` while your file does not pass, else
+    /// everything
+    #[arg(long, value_enum, value_name = "STEP")]
+    pub(crate) feedback: Option<Feedback>,
 
     /// Write what the program asked for and what ran where to a file, as JSON
     #[arg(long, value_name = "F")]
@@ -197,6 +207,17 @@ pub(crate) enum LanesChoice {
     Streams,
     /// One for each engine: copies up, kernels, copies down, the rest
     Engines,
+}
+
+/// How much to say about lost overlap, so that a puzzle stays one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Feedback {
+    /// What is to be seen on the timeline
+    Symptom,
+    /// Also the lines, and what each costs
+    Cause,
+    /// Also what to change, and what that gains
+    Advice,
 }
 
 /// Which device to run on.

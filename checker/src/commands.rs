@@ -3,6 +3,7 @@
 mod bundle;
 mod calibrate;
 mod doctor;
+mod explain;
 mod hint;
 mod list;
 mod measure;
@@ -23,6 +24,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Exit> {
     match cli.command {
         None => overview::overview(cli.look),
         Some(Command::List(look)) => list::list(look),
+        Some(Command::Explain { code }) => explain::explain(code.as_deref()),
         Some(Command::Run(arguments)) => run::run(&arguments),
         Some(Command::Hint { exercise, look }) => hint::hint(exercise.as_deref(), look),
         Some(Command::Reset { exercise }) => reset::reset(&exercise),

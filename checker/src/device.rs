@@ -66,12 +66,11 @@ pub(crate) fn choose(choice: DeviceChoice, profile: Option<&str>) -> Result<Devi
 const WITHOUT_GPU: &str = "\n\nhint: `--device sim` runs every exercise without one";
 
 fn simulated(profile: Option<&str>) -> Result<Simulated> {
-    let built_in = profile.map_or(Some(BuiltIn::H200), BuiltIn::find);
-    if let Some(built_in) = built_in {
-        let h200 = toml::from_str(Profile::H200).context("the built-in profile is broken")?;
+    let named = profile.map_or(Some(BuiltIn::H200), BuiltIn::find);
+    if let Some(named) = named {
         // The driver knows the names too.
-        let file = profile.map(PathBuf::from).filter(|_| built_in != BuiltIn::H200);
-        return Ok(Simulated { profile: built_in.profile(h200), file });
+        let file = profile.map(PathBuf::from).filter(|_| named != BuiltIn::H200);
+        return Ok(Simulated { profile: named.profile(built_in()?), file });
     }
     let path = profile.unwrap_or_default();
     let file = Path::new(path);
@@ -87,6 +86,11 @@ fn simulated(profile: Option<&str>) -> Result<Simulated> {
         .map_err(|error| Usage(format!("`{path}` is not a device profile: {error}")))?;
     let file = file.canonicalize().with_context(|| format!("cannot resolve `{path}`"))?;
     Ok(Simulated { profile, file: Some(file) })
+}
+
+/// The profile that is taken where none is named.
+pub(crate) fn built_in() -> Result<Profile> {
+    toml::from_str(Profile::H200).context("the built-in profile is broken")
 }
 
 /// How long a driver may take to say whether there is a GPU. A cold one needs seconds; one that hangs

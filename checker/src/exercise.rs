@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Usage;
+use crate::explain;
 use crate::grade::score;
 use crate::workspace::Workspace;
 
@@ -58,6 +59,9 @@ pub(crate) struct Manifest {
     pub(crate) needs: Vec<String>,
     /// How the metric becomes a score.
     score: Rule,
+    /// The code of the cause that the exercise is about: the first one of its file as shipped.
+    #[serde(default)]
+    cause: Option<String>,
     /// The programs of the chapter's puzzle.
     #[serde(default)]
     pub(crate) programs: Vec<Puzzle>,
@@ -273,6 +277,11 @@ fn read(path: &Path) -> Result<Manifest> {
     }
     if !(manifest.time_limit_s > 0.0 && manifest.time_limit_s <= LONGEST_S) {
         bail!("`time_limit_s` is {}, not between 0 and {LONGEST_S}", manifest.time_limit_s);
+    }
+    if let Some(cause) = &manifest.cause
+        && explain::find(cause).is_err()
+    {
+        bail!("its cause `{cause}` is no code");
     }
     if !(0.0..=100.0).contains(&manifest.pass_score) {
         bail!("`pass_score` is {}, not between 0 and 100", manifest.pass_score);

@@ -21,6 +21,7 @@
 //! | `shelf` | the files in which predicted and measured numbers are kept |
 //! | `host` | when and where a measurement is made |
 //! | `grade` | gates, score, verdict: functions of what was seen |
+//! | `explain` | the long form of every code |
 //! | `report` | the same report for a terminal and as JSON |
 //! | `print` | the only way to standard output and standard error |
 //!
@@ -37,6 +38,7 @@ mod compile;
 mod device;
 mod exercise;
 mod exit;
+mod explain;
 mod grade;
 mod hints;
 mod host;

@@ -2,19 +2,25 @@
 //!
 //! | module | for whom |
 //! | --- | --- |
+//! | `snippet` | lines of the source, underlined |
 //! | [`hazard`] | a hazard with its two lines of the source |
+//! | [`cause`] | why lanes were empty, in steps, and what to do |
 //! | [`json`] | one object, the same bytes for the same run |
 //! | [`terminal`] | a drawing, the numbers, the verdict, what to do next |
 
+pub(crate) mod cause;
 pub(crate) mod hazard;
 pub(crate) mod json;
+pub(crate) mod snippet;
 pub(crate) mod terminal;
 
 use std::fmt;
 
+use simulator::advice::Advised;
 use trace::metrics::Bounds;
 use trace::{Hazard, Program, Timeline};
 
+use crate::cli::Feedback;
 use crate::exercise::Metric;
 use crate::grade::score::Measured;
 use crate::grade::{Gate, Standard, Verdict};
@@ -52,6 +58,10 @@ pub(crate) struct Report {
     pub(crate) hidden_fraction: Option<f64>,
     /// Uses of the same memory that nothing orders.
     pub(crate) hazards: Vec<Hazard>,
+    /// Why lanes were empty, and what to do about it.
+    pub(crate) advised: Advised,
+    /// The profile that the advice was simulated on.
+    pub(crate) advised_on: Option<String>,
     /// The verdict in a sentence.
     pub(crate) message: String,
     /// What else somebody should know.
@@ -106,8 +116,10 @@ pub(crate) struct Exhibit {
     pub(crate) output: String,
     /// The student's timeline first, then the reference's.
     pub(crate) charts: Vec<Chart>,
-    /// The source that hazards point into, as far as it is there.
-    pub(crate) sources: hazard::Sources,
+    /// The source that hazards and causes point into, as far as it is there.
+    pub(crate) sources: snippet::Sources,
+    /// How much is said about causes; none for all of it.
+    pub(crate) feedback: Option<Feedback>,
     /// What to do next.
     pub(crate) next: Option<String>,
 }

@@ -34,7 +34,9 @@
 //! | [`machine`] | the device with memory and handles: a [`Command`](machine::Command) in, a reply out |
 //! | [`replay`](mod@replay) | a recorded program, simulated again for its times alone |
 //! | [`bounds`](mod@bounds) | what a task's work takes alone, from the profile |
+//! | [`advice`] | a recorded program, changed and simulated again: what each change gains |
 
+pub mod advice;
 pub mod bounds;
 pub mod device;
 pub mod machine;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use simulator::Schedule;
-use trace::{Metrics, Program, Timeline, draw, hazards};
+use simulator::{Profile, Schedule, advice};
+use trace::{Metrics, Program, Timeline, causes, draw, hazards};
 
 use crate::attempt::{self, Attempt, Order, Watched};
 use crate::cli;
@@ -19,12 +19,13 @@ use crate::measure::{self, Budget, Measurement, Outcome, Programs, Runnable};
 use crate::print::{self, Style};
 use crate::process::Limits;
 use crate::progress;
-use crate::report::{Chart, Exhibit, Report, Role, Where, hazard, json, terminal};
+use crate::report::{Chart, Exhibit, Report, Role, Where, cause, hazard, json, snippet, terminal};
 use crate::workspace::Workspace;
 
 /// Runs an exercise and reports.
 pub(super) fn run(arguments: &cli::Run) -> Result<Exit> {
-    let mut run = Run { arguments, report: Report::default(), exhibit: Exhibit::default() };
+    let (report, exhibit) = (Report::default(), Exhibit::default());
+    let mut run = Run { arguments, report, exhibit, profile: None };
     if let Err(error) = run.run() {
         if error.is::<crate::interrupt::Interrupted>() || !arguments.look.json {
             return Err(error);
@@ -50,6 +51,8 @@ struct Run<'a> {
     arguments: &'a cli::Run,
     report: Report,
     exhibit: Exhibit,
+    /// That of the simulated device, where it runs on one.
+    profile: Option<Profile>,
 }
 
 /// An exercise with everything that is needed to run one of its programs.
@@ -125,6 +128,10 @@ impl Run<'_> {
         if task.role == Role::Student && arguments.prebuilt.is_none() {
             self.keep(&task.exercise.place)?;
         }
+        let passes = self.report.verdict != Some(Verdict::Failed);
+        let whole = passes || task.role != Role::Student;
+        let step = if whole { cli::Feedback::Advice } else { cli::Feedback::Symptom };
+        self.exhibit.feedback = Some(arguments.feedback.unwrap_or(step));
         self.exhibit.next = match (&task.role, self.report.verdict) {
             (Role::Student, Some(Verdict::Passed)) => {
                 Some(task.exercise.manifest.next.passed.clone())
@@ -143,13 +150,16 @@ impl Run<'_> {
             if let (Some(Verdict::Passed), Some(score)) = (self.report.verdict, self.report.score) {
                 progress.passed(place, score);
             }
-            let code = self.report.hazards.first().map(|hazard| hazard.code.as_str());
+            let hazard = self.report.hazards.first().map(|hazard| hazard.code.as_str());
+            let cause = self.report.advised.causes.first().map(|cause| cause.code.as_str());
+            let code = hazard.or(cause);
             progress.found(&place.id, code);
         })
     }
 
     /// One run on the simulated device, which is exact.
     fn simulated(&mut self, task: &Task, device: &Simulated) -> Result<()> {
+        self.profile = Some(device.profile.clone());
         let target = target(&task.exercise, &task.role)?;
         let name = target.name.clone();
         let Some(build) = self.build(task, &[target], Optimisation::Dev)? else { return Ok(()) };
@@ -380,7 +390,15 @@ impl Run<'_> {
         }
         self.report.hidden_fraction = Metrics::of(&record.timeline).hidden_fraction;
         self.report.hazards = hazards::find(&record.program);
-        self.exhibit.sources = hazard::sources(&self.report.hazards, &task.own);
+        let profile = match &self.profile {
+            Some(profile) => profile.clone(),
+            None => device::built_in()?,
+        };
+        let found = causes::find(&record.program, &record.timeline);
+        self.report.advised = advice::advise(&record.program, found, &profile);
+        self.report.advised_on = Some(profile.name);
+        let calls = hazard::calls(&self.report.hazards).chain(cause::calls(&self.report.advised));
+        self.exhibit.sources = snippet::sources(calls, &task.own);
         self.exhibit.charts = vec![Chart {
             title: task.role.to_string(),
             program: record.program.clone(),

@@ -4,8 +4,9 @@
 //! run took place: the same run gives the same bytes.
 
 use serde::Serialize;
-use trace::Hazard;
+use simulator::advice::Advice;
 use trace::hazards::{CallAt, Code, Severity};
+use trace::{Cause, Hazard, causes};
 
 use crate::exercise::Metric;
 use crate::grade::{Gate, Verdict, score};
@@ -47,6 +48,10 @@ pub(crate) struct Object<'a> {
     serial_ns: Option<u64>,
     hidden_fraction: Option<f64>,
     hazards: Vec<HazardObject>,
+    /// Why lanes were empty: all causes, what gains most first.
+    causes: Vec<CauseObject>,
+    /// What to do about it, in this order.
+    advice: Vec<AdviceObject>,
     message: &'a str,
     notes: &'a [String],
 }
@@ -63,6 +68,78 @@ pub(crate) struct HazardObject {
     message: String,
 }
 
+#[derive(Debug, Serialize)]
+struct CauseObject {
+    code: causes::Code,
+    name: &'static str,
+    severity: causes::Severity,
+    #[serde(flatten)]
+    line: Line,
+    /// What it cost.
+    nanoseconds: u64,
+    /// `replayed` where the program was simulated without it, `attributed` where lanes were empty.
+    basis: causes::Basis,
+    /// How long its calls held the host.
+    held_ns: u64,
+    count: u32,
+    message: String,
+    help: String,
+}
+
+#[derive(Debug, Serialize)]
+struct AdviceObject {
+    code: causes::Code,
+    name: &'static str,
+    severity: causes::Severity,
+    #[serde(flatten)]
+    line: Line,
+    /// What it gains, on top of the advice before it.
+    nanoseconds: u64,
+    makespan_before_ns: u64,
+    makespan_after_ns: u64,
+    /// The device profile that it was simulated on.
+    profile: Option<String>,
+    message: String,
+    help: Option<String>,
+}
+
+fn line(call: &CallAt) -> Line {
+    Line {
+        file: call.site.as_ref().map(|site| site.file.clone()),
+        line: call.site.as_ref().map(|site| site.line),
+    }
+}
+
+fn cause(cause: &Cause) -> CauseObject {
+    CauseObject {
+        code: cause.code,
+        name: cause.code.name(),
+        severity: cause.severity,
+        line: line(&cause.at),
+        nanoseconds: cause.cost_ns,
+        basis: cause.basis,
+        held_ns: cause.held_ns,
+        count: cause.count,
+        message: cause.message(),
+        help: cause.help(),
+    }
+}
+
+fn advice(report: &Report, advice: &Advice) -> AdviceObject {
+    AdviceObject {
+        code: advice.code,
+        name: advice.code.name(),
+        severity: advice.code.severity(),
+        line: line(&advice.at),
+        nanoseconds: advice.gain_ns(),
+        makespan_before_ns: advice.before_ns,
+        makespan_after_ns: advice.after_ns,
+        profile: report.advised_on.clone(),
+        message: advice.message(),
+        help: super::cause::help(&report.advised, advice),
+    }
+}
+
 /// A line of the student's source; null where a call comes from none.
 #[derive(Debug, Serialize)]
 struct Line {
@@ -72,10 +149,6 @@ struct Line {
 
 /// The object that stands for a hazard.
 pub(crate) fn hazard(hazard: &Hazard) -> HazardObject {
-    let line = |call: &CallAt| Line {
-        file: call.site.as_ref().map(|site| site.file.clone()),
-        line: call.site.as_ref().map(|site| site.line),
-    };
     HazardObject {
         code: hazard.code,
         name: hazard.code.name(),
@@ -132,6 +205,8 @@ pub(crate) fn object(report: &Report) -> Object<'_> {
         serial_ns: report.bounds.map(|bounds| bounds.serial_ns),
         hidden_fraction: report.hidden_fraction,
         hazards: report.hazards.iter().map(hazard).collect(),
+        causes: report.advised.causes.iter().map(cause).collect(),
+        advice: report.advised.advice.iter().map(|it| advice(report, it)).collect(),
         message: &report.message,
         notes: &report.notes,
     }

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use trace::draw::{self, Lanes, Layout, Panel, duration};
 
+use crate::cli::Feedback;
 use crate::grade::Verdict;
 use crate::grade::score::{MARGIN, REACH, RULE, shown};
 use crate::print::Style;
-use crate::report::{Chart, Exhibit, Report, Where, hazard};
+use crate::report::{Chart, Exhibit, Report, Where, cause, hazard};
 
 /// The report and what belongs to it, as lines of at most `columns` columns where the width is ours
 /// to choose.
@@ -35,6 +36,12 @@ pub(crate) fn text(report: &Report, exhibit: &Exhibit, columns: usize, style: St
         }
     }
     text.push_str(&hazard::text(&report.hazards, &exhibit.sources, style));
+    let elsewhere = match &report.device {
+        Some(Where::Gpu { .. }) => report.advised_on.as_deref(),
+        _ => None,
+    };
+    let feedback = exhibit.feedback.unwrap_or(Feedback::Advice);
+    text.push_str(&cause::text(&report.advised, feedback, elsewhere, &exhibit.sources, style));
     for note in &report.notes {
         _ = writeln!(text, "\nnote: {note}");
     }

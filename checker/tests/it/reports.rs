@@ -156,6 +156,8 @@ fn the_object_has_every_key() {
       "serial_ns": 3000000,
       "hidden_fraction": 0.5,
       "hazards": [],
+      "causes": [],
+      "advice": [],
       "message": "score 100.0, and 80 is enough",
       "notes": []
     }
@@ -294,4 +296,35 @@ fn another_profile_is_taken_from_a_file_and_named() {
     let mut command = tree().checker(&["run", "swift", "--json"]);
     let (code, object) = json(command.arg("--profile").arg(&path));
     assert_eq!((code, object["device_name"].as_str()), (0, Some("slow")));
+}
+
+/// What a run of the program with a cause prints after the numbers.
+fn held(feedback: &[&str]) -> String {
+    let text = tree().run(&[&["run", "held", "--device", "sim"], feedback].concat());
+    let from = text.find("warning[SWIM").unwrap_or_else(|| panic!("{text}"));
+    text[from..].to_owned()
+}
+
+#[test]
+fn a_failed_run_shows_what_is_to_be_seen_and_no_more() {
+    let text = held(&[]);
+    assert_eq!(text, held(&["--feedback", "symptom"]));
+    assert_snapshot!(text, @"");
+}
+
+#[test]
+fn the_cause_is_shown_with_its_line_and_what_it_cost() {
+    assert_snapshot!(held(&["--feedback", "cause"]), @"");
+}
+
+#[test]
+fn the_advice_says_what_it_gains() {
+    assert_snapshot!(held(&["--feedback", "advice"]), @"");
+}
+
+#[test]
+fn the_object_has_every_cause_and_all_the_advice() {
+    let (_, object) = tree().json(&["run", "held", "--device", "sim"]);
+    let both = serde_json::json!({ "causes": object["causes"], "advice": object["advice"] });
+    assert_snapshot!(serde_json::to_string_pretty(&both).expect("plain data"), @"");
 }

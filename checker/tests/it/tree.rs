@@ -53,6 +53,7 @@ const EXERCISES: &[(&str, &str)] = &[
     ("28_racy", RACY),
     ("29_leaning", "pub fn solve() { lab::hand_over(\"leaning\") }"),
     ("30_unsolved", "pub fn solve() { lab::hand_over(\"swift\") }"),
+    ("31_held", HELD),
 ];
 
 /// Its record says that lines 4 and 5 copy and map.
@@ -62,6 +63,16 @@ pub fn solve() {
     _ = copy_in;
     _ = compute;
     lab::hand_over("racy")
+}
+"#;
+
+/// Its record says that line 3 copies pageable memory and line 4 launches.
+const HELD: &str = r#"
+pub fn solve() {
+    let upload = "stream 1";
+    let compute = "stream 2";
+    _ = (upload, compute);
+    lab::hand_over("held")
 }
 "#;
 
@@ -407,6 +418,7 @@ impl Tree {
         self.json_file("records/racy.json", &racy);
         racy.program = racy_program(&[Call::ModuleLoad]);
         self.json_file("records/leaning.json", &racy);
+        self.json_file("records/held.json", &held());
         let engine = |name: &str, ns| Trial {
             name: name.to_owned(),
             bounds: None,
@@ -561,6 +573,54 @@ fn racy_program(between: &[Call]) -> Program {
     );
     push(Call::RegionEnd, None);
     program
+}
+
+/// Uploads from pageable memory, and kernels that do not need them but come later.
+fn held() -> Record {
+    let mut program = Program::new(1);
+    let file = "src/lib.rs".to_owned();
+    program.sites = [3, 4].map(|line| Site { file: file.clone(), line, column: Some(9) }).to_vec();
+    let mut push = |call, site| {
+        program.steps.push(Step { call, site, thread: 0, gap_ns: 0, result: 0 });
+    };
+    let [upload, compute] = [2, 3].map(StreamId);
+    for stream in [upload, compute] {
+        push(Call::StreamCreate { stream, kind: StreamKind::NonBlocking, priority: 0 }, None);
+    }
+    let kernel = KernelId(0);
+    let (name, rate) = ("map_a".to_owned(), "map".to_owned());
+    push(Call::FunctionGet { kernel, name, rate, registers: 32, shared_bytes: 0 }, None);
+    push(Call::RegionBegin, None);
+    let part = |block| Range { block: BlockId(block), offset: 0, bytes: 16 << 20 };
+    for block in 0..4 {
+        let (source, target) = (Place::Pageable, Place::Device(part(block)));
+        let mode = Mode::Asynchronous;
+        push(Call::Copy { stream: upload, mode, source, target, bytes: 16 << 20 }, Some(0));
+    }
+    for block in 4..8 {
+        let range = part(block);
+        push(
+            Call::Launch(Launch {
+                kernel,
+                stream: compute,
+                grid: [1056, 1, 1],
+                block: [256, 1, 1],
+                shared_bytes: 0,
+                units: 5_000_000_000,
+                bytes: 1,
+                accesses: vec![Access { kind: AccessKind::Write, range }],
+            }),
+            Some(1),
+        );
+    }
+    push(Call::ContextSynchronize, None);
+    push(Call::RegionEnd, None);
+    let profile = toml::from_str(simulator::Profile::H200).expect("the built-in profile");
+    let timeline = simulator::replay(&program, &profile, simulator::Schedule::Exact);
+    let makespan_ns = timeline.extent().ns();
+    let bounds = Some(Bounds { serial_ns: makespan_ns, floor_ns: makespan_ns / 4 });
+    let trials = vec![Trial { bounds, ..trial(makespan_ns) }];
+    Record { version: record::VERSION, program, timeline, trials, notes: Vec::new() }
 }
 
 fn trial(makespan_ns: u64) -> Trial {

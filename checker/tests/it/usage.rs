@@ -227,3 +227,15 @@ fn the_doctor_names_a_driver_library_that_is_none() {
     assert!(text.contains("broken  driver: /dev/null cannot be used: /dev/null: "), "{text}");
     assert!(text.contains("swift: needs driver\n"), "{text}");
 }
+
+#[test]
+fn a_code_is_explained_and_an_unknown_one_brings_a_suggestion() {
+    let text = tree().run(&["explain", "c01"]);
+    assert!(
+        text.contains("# SWIM-C01 pageable-copy") && text.contains("## How to fix it"),
+        "{text}"
+    );
+    assert_snapshot!(tree().run(&["explain", "SWIM-C91"]), @"");
+    let list = tree().run(&["explain"]);
+    assert!(list.contains("SWIM-H01  read-after-write\n") && list.contains("SWIM-C16"), "{list}");
+}

@@ -54,7 +54,9 @@ use serde::{Serialize, Serializer};
 use crate::program::{
     AccessKind, BlockId, Call, GraphId, GraphNode, KernelId, Program, Range, Site, StreamId,
 };
+pub use search::accesses;
 use search::{At, Pair, Trust};
+pub(crate) use words::named;
 
 /// Two uses of the same memory that nothing orders.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -326,7 +328,8 @@ fn blocking_steps(program: &Program) -> Vec<u32> {
     blocking
 }
 
-fn kernels(program: &Program) -> BTreeMap<KernelId, &str> {
+/// The names of the kernels.
+pub(crate) fn kernels(program: &Program) -> BTreeMap<KernelId, &str> {
     let named = program.steps.iter().filter_map(|step| match &step.call {
         Call::FunctionGet { kernel, name, .. } => Some((*kernel, name.as_str())),
         _ => None,
@@ -340,6 +343,30 @@ fn graphs(program: &Program) -> BTreeMap<GraphId, &[GraphNode]> {
         _ => None,
     });
     made.collect()
+}
+
+/// A step, and where it comes from.
+pub fn call(program: &Program, step: u32) -> CallAt {
+    call_at(program, step, &kernels(program))
+}
+
+pub(crate) fn call_at(program: &Program, step: u32, kernels: &BTreeMap<KernelId, &str>) -> CallAt {
+    let made = &program.steps[step as usize];
+    let site = program.site(made).cloned();
+    CallAt { step, site, what: words::what(&made.call, kernels) }
+}
+
+/// The smallest change that orders each pair of uses that nothing orders: all of them, where [`find`]
+/// tells those of one line once.
+pub fn missing(program: &Program) -> Vec<Edge> {
+    let pairs = search::search(program, Trust::Documented);
+    let narrator = Narrator {
+        program,
+        kernels: BTreeMap::new(),
+        graphs: graphs(program),
+        blocking: Vec::new(),
+    };
+    pairs.iter().map(|pair| narrator.hazard(pair, pair.kind.code()).missing).collect()
 }
 
 /// Makes hazards of pairs of steps.
@@ -445,7 +472,7 @@ impl Narrator<'_> {
 }
 
 /// The stream that an operation is queued in.
-fn stream(call: &Call) -> Option<StreamId> {
+pub fn stream(call: &Call) -> Option<StreamId> {
     match call {
         Call::AllocAsync { stream, .. }
         | Call::FreeAsync { stream, .. }

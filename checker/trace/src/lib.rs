@@ -19,11 +19,13 @@
 //! | [`observed`] | one device's run with what is known of its calls, as the analyses take it |
 //! | [`metrics`] | busy time, hidden fraction, exposed copy, idle, overlap efficiency |
 //! | [`hazards`] | uses of the same memory that nothing orders |
+//! | [`causes`] | why lanes that had work to do stood empty |
 //! | [`draw`] | one layout, drawn as SVG or for a terminal |
 //!
 //! The JSON form of each is versioned and described by the schemas in `checker/trace/schema`; a test
 //! keeps them equal to these types.
 
+pub mod causes;
 pub mod draw;
 pub mod export;
 pub mod fidelity;
@@ -41,6 +43,7 @@ pub mod version;
 #[cfg(test)]
 mod schema;
 
+pub use causes::Cause;
 pub use fidelity::Fidelity;
 pub use hazards::Hazard;
 pub use metrics::Metrics;

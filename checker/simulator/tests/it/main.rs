@@ -1,6 +1,7 @@
 //! The timing core, by programs that are written down here and simulated.
 
 mod blocking;
+mod causes;
 mod engines;
 mod graphs;
 mod hostile;

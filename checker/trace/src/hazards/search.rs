@@ -54,7 +54,7 @@ pub(super) fn blocks_unasked(call: &Call, stream_ordered: impl Fn(BlockId) -> bo
 }
 
 /// Calls `tell` with each use of memory that an operation makes.
-pub(super) fn accesses(call: &Call, mut tell: impl FnMut(AccessKind, Range)) {
+pub fn accesses(call: &Call, mut tell: impl FnMut(AccessKind, Range)) {
     let range = |place: &Place| match place {
         Place::Device(range) | Place::Pinned(range) => Some(*range),
         Place::Pageable => None,

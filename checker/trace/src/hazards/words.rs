@@ -27,7 +27,16 @@ pub(super) fn what(call: &Call, kernels: &BTreeMap<KernelId, &str>) -> String {
         Call::Free { .. } => "`cuMemFree`",
         Call::FreeHost { .. } => "`cuMemFreeHost`",
         Call::ModuleLoad => "the module load",
+        Call::StreamSynchronize { .. } => "`cuStreamSynchronize`",
+        Call::ContextSynchronize => "`cuCtxSynchronize`",
+        Call::EventSynchronize { .. } => "`cuEventSynchronize`",
+        Call::StreamWait { .. } => "`cuStreamWaitEvent`",
+        Call::EventRecord { .. } => "`cuEventRecord`",
+        Call::Alloc { .. } => "`cuMemAlloc`",
+        Call::AllocHost { .. } => "`cuMemHostAlloc`",
         Call::HostFunction { .. } => "the host function",
+        Call::GraphLaunch { .. } => "the graph launch",
+        Call::HostWork { .. } => "the host's own work",
         Call::HostAccess { .. } => "the host",
         _ => "the call",
     };
@@ -35,7 +44,7 @@ pub(super) fn what(call: &Call, kernels: &BTreeMap<KernelId, &str>) -> String {
 }
 
 /// A stream, inside a sentence.
-fn named(stream: StreamId) -> String {
+pub(crate) fn named(stream: StreamId) -> String {
     let article = if stream.0 < StreamId::FIRST_CREATED { "the " } else { "" };
     format!("{article}{stream}")
 }

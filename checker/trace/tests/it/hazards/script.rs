@@ -17,7 +17,7 @@
 //! | `rec e a`, `wait a e`, `esync e`, `eq e`, `eq? e` | events; `?` is a query answered by 600 |
 //! | `elapsed e f`, `drop e` | time between events; destroy an event |
 //! | `sync a`, `q a`, `q? a`, `ctx` | synchronise, query |
-//! | `begin`, `end`, `load` | region, module load |
+//! | `begin`, `end`, `load`, `work` | region, module load, host work |
 //! | `fn a`, `fn a h > i` | host function; one that reads some of h and writes some of i |
 //! | `read h`, `write h`, `peek h`, `poke h` | the host itself: reads or writes all of h, or some of it |
 //! | `new x`, `newa a x`, `newh h`, `free x`, `freea a x`, `freeh h` | memory |
@@ -236,6 +236,7 @@ impl Writer {
                 accesses: self.accesses(&[], of),
                 extent: if verb == "write" { Extent::Whole } else { Extent::Part },
             },
+            "work" => Call::HostWork { ns: 1 },
             "new" => Call::Alloc { block: self.new_block(of[0]), bytes: BYTES },
             "newh" => Call::AllocHost { block: self.new_block(of[0]), bytes: BYTES },
             "newa" => Call::AllocAsync {

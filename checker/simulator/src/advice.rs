@@ -1,0 +1,279 @@
+//! Advice by replay: the program is changed where a cause of lost overlap lies, simulated again, and
+//! the difference is the gain.
+//!
+//! [`advise`] goes step by step. Of all changes that the causes suggest it takes the one that gains
+//! most, then looks for causes in the changed program, since one cause often hides the next; so the
+//! advice is a list to be followed from the top, and each entry's times hold with the ones before it
+//! done. Where no change gains anything by itself, pairs are tried.
+//!
+//! A change never makes a race. Where it takes an order away that some data needs, an event is put in
+//! its place, exactly between the two operations ([`Advice::edges`]); where that is not possible, the
+//! change is not advised. What the host itself reads and writes is as far looked after as the program
+//! tells it, so advice that makes a call asynchronous says that the host has to wait before it touches
+//! the data.
+//!
+//! No advice is given for a program that has a hazard, whose times mean nothing, nor for one that asked
+//! whether work was done (`cuStreamQuery`, `cuEventQuery`) inside the region: it may have gone another
+//! way on another answer. [`Refused`] says so.
+//!
+//! The number of replays is bounded by the program's length ([`REPLAYED_STEPS`]): a longer program has
+//! fewer changes tried, and always the same ones.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `change` | the changes that a cause suggests |
+//! | `chunk` | cutting a job into more or fewer chunks |
+//! | `edit` | taking a program apart and putting it together, without making a race |
+//! | `words` | what is said about a piece of advice |
+
+mod change;
+mod chunk;
+mod edit;
+mod words;
+
+use serde::Serialize;
+use trace::causes::{self, Basis, Cause, Code, LEAST_PERMILLE, Severity};
+use trace::hazards::{self, CallAt};
+use trace::program::Call;
+use trace::{Program, Timeline};
+
+use crate::{Profile, Schedule, replay};
+
+pub use change::Change;
+
+/// What a program's causes come to when each is taken away.
+#[derive(Clone, Debug, Default)]
+pub struct Advised {
+    /// The causes: with the gain of their removal as cost where a change is known, and without those
+    /// whose removal gains nothing.
+    pub causes: Vec<Cause>,
+    /// What to do, in this order.
+    pub advice: Vec<Advice>,
+    /// Why there is no advice, where there can be none.
+    pub refused: Option<Refused>,
+}
+
+/// One change and what it gains.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Advice {
+    /// The cause that it removes.
+    pub code: Code,
+    /// What is changed.
+    pub change: Change,
+    /// Where: the first of the calls. Lines are those of the program as it is.
+    pub at: CallAt,
+    /// How many calls are changed.
+    pub count: u32,
+    /// Waits for events, or of the host, that are put in for the sake of the data.
+    pub edges: u32,
+    /// The makespan before, with all advice above followed, in ns.
+    pub before_ns: u64,
+    /// The makespan after, in ns.
+    pub after_ns: u64,
+}
+
+impl Advice {
+    /// What it gains, in ns.
+    pub fn gain_ns(&self) -> u64 {
+        self.before_ns.saturating_sub(self.after_ns)
+    }
+}
+
+/// Why no advice is given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refused {
+    /// The program asked whether work was done.
+    Query(CallAt),
+    /// The program has a hazard.
+    Hazard,
+}
+
+/// Steps that are replayed in all, at most and roughly: a second's work.
+pub const REPLAYED_STEPS: usize = 2_000_000;
+/// Replays that even the longest program gets, and that the shortest needs no more than.
+const REPLAYS: std::ops::RangeInclusive<usize> = 12..=160;
+/// Causes that are looked into at a time.
+const CANDIDATES: usize = 8;
+/// Pieces of advice, at most: more is another program.
+const MOST: usize = 6;
+/// Of several changes, one that comes later has to gain this much more of the makespan, in thousandths,
+/// to be preferred: causes come in the order of their cost, and changes in that of their size.
+const BETTER_PERMILLE: u64 = 10;
+
+/// What to do about `causes` of `program`, which [`causes::find`] found in it, on the device of
+/// `profile`.
+pub fn advise(program: &Program, causes: Vec<Cause>, profile: &Profile) -> Advised {
+    if causes.is_empty() {
+        return Advised::default();
+    }
+    if let Some(refused) = refusal(program) {
+        return Advised { causes, advice: Vec::new(), refused: Some(refused) };
+    }
+    let mut advisor = Advisor::new(program, profile);
+    let mut gains = vec![None; causes.len()];
+    let mut advice = advisor.first(&causes, &mut gains);
+    while !advice.is_empty() && advice.len() < MOST {
+        let found = causes::find(&advisor.program, &advisor.timeline);
+        let more = advisor.first(&found, &mut vec![None; found.len()]);
+        if more.is_empty() {
+            break;
+        }
+        advice.extend(more);
+    }
+    Advised { causes: weigh(causes, &gains, &advice, advisor.original_ns), advice, refused: None }
+}
+
+/// The causes with what their removal gains: alone, or as part of the advice where another hides it.
+fn weigh(
+    causes: Vec<Cause>,
+    gains: &[Option<u64>],
+    advice: &[Advice],
+    makespan_ns: u64,
+) -> Vec<Cause> {
+    let mut weighed = Vec::new();
+    for (mut cause, gain) in causes.into_iter().zip(gains) {
+        let same = |it: &&Advice| it.code == cause.code && it.at.site == cause.at.site;
+        let part = advice.iter().filter(same).map(Advice::gain_ns).max();
+        if let Some(gain_ns) = (*gain).max(part) {
+            if gain_ns * 1000 < makespan_ns * LEAST_PERMILLE {
+                continue;
+            }
+            cause.cost_ns = gain_ns;
+            cause.basis = Basis::Replayed;
+        }
+        weighed.push(cause);
+    }
+    causes::sort(&mut weighed);
+    weighed
+}
+
+fn refusal(program: &Program) -> Option<Refused> {
+    let region = causes::chains::region(program);
+    let asks = |index: &usize| {
+        matches!(program.steps[*index].call, Call::StreamQuery { .. } | Call::EventQuery { .. })
+    };
+    if let Some(index) = region.clone().find(asks) {
+        return Some(Refused::Query(hazards::call(program, index as u32)));
+    }
+    let mut hazards = hazards::find(program).into_iter();
+    hazards.any(|it| it.severity == hazards::Severity::Error).then_some(Refused::Hazard)
+}
+
+/// A program, its replay, and how many more there may be.
+struct Advisor<'a> {
+    profile: &'a Profile,
+    program: Program,
+    timeline: Timeline,
+    /// The makespan of the program as it was given, in ns.
+    original_ns: u64,
+    replays: usize,
+}
+
+/// A changed program.
+struct Trial {
+    advice: Advice,
+    program: Program,
+    timeline: Timeline,
+}
+
+impl<'a> Advisor<'a> {
+    fn new(program: &Program, profile: &'a Profile) -> Self {
+        let timeline = replay(program, profile, Schedule::Exact);
+        let affordable = REPLAYED_STEPS / program.steps.len().max(1);
+        Self {
+            profile,
+            program: program.clone(),
+            original_ns: timeline.extent().ns(),
+            timeline,
+            replays: affordable.clamp(*REPLAYS.start(), *REPLAYS.end()),
+        }
+    }
+
+    fn makespan_ns(&self) -> u64 {
+        self.timeline.extent().ns()
+    }
+
+    fn is_worth_it(&self, gain_ns: u64) -> bool {
+        gain_ns * 1000 >= self.original_ns * LEAST_PERMILLE
+    }
+
+    /// The change that gains most, or the pair of which neither does alone. The advisor goes on with
+    /// the program so changed. `gains` learns what each cause's best change gains.
+    fn first(&mut self, causes: &[Cause], gains: &mut [Option<u64>]) -> Vec<Advice> {
+        let mut best: Option<Trial> = None;
+        let mut idle: Vec<Trial> = Vec::new();
+        let candidates = causes.iter().enumerate();
+        let candidates = candidates.filter(|(_, cause)| cause.severity == Severity::Warning);
+        for (index, cause) in candidates.take(CANDIDATES) {
+            for trial in self.trials(cause) {
+                let gain_ns = trial.advice.gain_ns();
+                gains[index] = gains[index].max(Some(gain_ns));
+                let margin_ns = self.original_ns * BETTER_PERMILLE / 1000;
+                let known = best.as_ref().map_or(0, |best| best.advice.gain_ns() + margin_ns);
+                if self.is_worth_it(gain_ns) && gain_ns > known {
+                    best = Some(trial);
+                } else if !self.is_worth_it(gain_ns) {
+                    idle.push(trial);
+                }
+            }
+        }
+        if let Some(Trial { advice, program, timeline }) = best {
+            (self.program, self.timeline) = (program, timeline);
+            return vec![advice];
+        }
+        for Trial { advice, program, timeline } in idle {
+            let found = causes::find(&program, &timeline);
+            let before = (self.program.clone(), self.timeline.clone());
+            let before_ns = self.makespan_ns();
+            (self.program, self.timeline) = (program, timeline);
+            let others = found.iter().filter(|it| it.severity == Severity::Warning);
+            let mut pairs: Vec<Trial> = Vec::new();
+            for cause in others.take(CANDIDATES / 2) {
+                pairs.extend(self.trials(cause));
+            }
+            let least = pairs.into_iter().min_by_key(|pair| pair.advice.after_ns);
+            if let Some(pair) = least
+                && self.is_worth_it(before_ns.saturating_sub(pair.advice.after_ns))
+            {
+                let Trial { advice: second, program, timeline } = pair;
+                (self.program, self.timeline) = (program, timeline);
+                return vec![advice, second];
+            }
+            (self.program, self.timeline) = before;
+        }
+        Vec::new()
+    }
+
+    /// The changes that a cause suggests, each simulated.
+    fn trials(&mut self, cause: &Cause) -> Vec<Trial> {
+        let mut trials: Vec<Trial> = Vec::new();
+        let before_ns = self.makespan_ns();
+        for option in change::options(&self.program, cause) {
+            if self.replays == 0 {
+                break;
+            }
+            let Some((program, edges)) = edit::mend(option.program) else { continue };
+            self.replays -= 1;
+            let timeline = replay(&program, self.profile, Schedule::Exact);
+            let after_ns = timeline.extent().ns();
+            let advice = Advice {
+                code: cause.code,
+                change: option.change,
+                at: cause.at.clone(),
+                count: cause.count,
+                edges,
+                before_ns,
+                after_ns,
+            };
+            // Sizes are tried upwards: once they get worse, they go on getting worse.
+            let last_ns = trials.last().map_or(u64::MAX, |last| last.advice.after_ns);
+            let is_size = matches!(option.change, Change::Chunks { .. });
+            trials.push(Trial { advice, program, timeline });
+            if is_size && after_ns > last_ns {
+                break;
+            }
+        }
+        trials
+    }
+}

@@ -1,0 +1,399 @@
+//! The changes that a cause suggests.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde::Serialize;
+use trace::Program;
+use trace::causes::chains::{chains, lane, region};
+use trace::causes::lanes::Lane;
+use trace::causes::{Cause, Code};
+use trace::program::{BlockId, Call, EventId, GraphId, GraphNode, Place, Range, Step, StreamId};
+
+use super::chunk;
+use super::edit::{
+    close, create_streams, free_block, free_stream, moved, prepare, rewrite, step, stream_of,
+};
+
+/// What is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Pageable host memory becomes pinned.
+    Pin,
+    /// Operations of the default stream get a stream of their own.
+    OwnStream,
+    /// A stream is split: uploads, kernels and downloads each get one.
+    StreamForEachEngine,
+    /// A stream is split: work that does not hand memory on gets streams of its own.
+    StreamForEachBranch,
+    /// The host does not wait here but at the end.
+    WaitAtTheEnd,
+    /// Memory is freed after the region.
+    FreeAfterwards,
+    /// A module is loaded, or memory allocated, before the region.
+    PrepareEarlier,
+    /// The host asks for one chunk after the other.
+    ChunkByChunk,
+    /// The work is cut differently.
+    Chunks {
+        /// Into so many chunks.
+        now: u32,
+        /// So many before.
+        before: u32,
+        /// Whether each engine also gets a stream, as chunks of one stream take turns.
+        streams: chunk::Streams,
+    },
+    /// Launches are captured, and launched as one graph.
+    Graph,
+    /// A wait for an event goes, or is put where the data needs it.
+    DropWait,
+    /// A synchronous call becomes an asynchronous one in a stream of its own.
+    Asynchronous,
+    /// Streams with less work are given theirs first.
+    ShortStreamsFirst,
+    /// The host works before it waits.
+    WorkBeforeTheWait,
+}
+
+/// A changed program, not mended yet.
+pub(super) struct Choice {
+    pub(super) change: Change,
+    pub(super) program: Program,
+}
+
+/// The changes that `cause` suggests, small ones first.
+pub(super) fn options(program: &Program, cause: &Cause) -> Vec<Choice> {
+    let at: HashSet<u32> = cause.steps.iter().copied().collect();
+    let one = |change, program| vec![Choice { change, program }];
+    let some = |change, program: Option<Program>| {
+        program.into_iter().map(|program| Choice { change, program }).collect()
+    };
+    match cause.code {
+        Code::PageableCopy => one(Change::Pin, pin(program, &at)),
+        Code::DefaultStreamBarrier => one(Change::OwnStream, own_stream(program, &at)),
+        Code::SynchronousCall => one(Change::Asynchronous, own_stream(program, &at)),
+        Code::SharedStream => {
+            let Some(stream) = cause.stream else { return Vec::new() };
+            let mut choices = one(Change::StreamForEachEngine, split_by_engine(program, stream));
+            let branches = split_by_branch(program, stream);
+            choices.extend(
+                branches.map(|program| Choice { change: Change::StreamForEachBranch, program }),
+            );
+            choices
+        }
+        Code::HostSynchronisation => one(Change::WaitAtTheEnd, without(program, &at)),
+        Code::NeedlessWait | Code::LateEvent => one(Change::DropWait, without(program, &at)),
+        Code::DeviceWideWait => {
+            let loads = |&step: &u32| program.steps[step as usize].call == Call::ModuleLoad;
+            match at.iter().all(loads) {
+                true => one(Change::PrepareEarlier, earlier(program, &at)),
+                false => one(Change::FreeAfterwards, afterwards(program, &at)),
+            }
+        }
+        Code::AllocationInRegion => one(Change::PrepareEarlier, earlier(program, &at)),
+        Code::IssueOrder => one(Change::ChunkByChunk, chunk_by_chunk(program)),
+        Code::TooFewChunks => chunk::more(program, &cause.steps),
+        Code::TooManyChunks => chunk::fewer(program, &cause.steps),
+        Code::LaunchBound => some(Change::Graph, graph(program, &cause.steps)),
+        Code::FullQueue => some(Change::ShortStreamsFirst, short_streams_first(program)),
+        Code::IdleHostWork => {
+            some(Change::WorkBeforeTheWait, work_before_the_wait(program, &cause.steps))
+        }
+        Code::FullDevice => Vec::new(),
+    }
+}
+
+fn pin(program: &Program, at: &HashSet<u32>) -> Program {
+    let mut block = free_block(program);
+    rewrite(program, |index, own, out| {
+        let mut own = own.clone();
+        if at.contains(&index)
+            && let Call::Copy { source, target, bytes, .. } = &mut own.call
+        {
+            for place in [source, target] {
+                if *place == Place::Pageable {
+                    *place = Place::Pinned(Range { block, offset: 0, bytes: *bytes });
+                    block = BlockId(block.0 + 1);
+                }
+            }
+        }
+        out.push(own);
+    })
+}
+
+fn own_stream(program: &Program, at: &HashSet<u32>) -> Program {
+    let stream = free_stream(program);
+    let mut changed = rewrite(program, |index, own, out| {
+        let call = if at.contains(&index) { moved(&own.call, stream) } else { own.call.clone() };
+        out.push(Step { call, ..own.clone() });
+    });
+    create_streams(&mut changed, stream, 1);
+    close(&mut changed);
+    changed
+}
+
+/// The program with `to` saying which stream each operation of the region gets. Whoever waits for the
+/// old stream waits for the new ones too.
+fn split(
+    program: &Program,
+    stream: StreamId,
+    first: StreamId,
+    count: u32,
+    to: impl Fn(u32, &Call) -> StreamId,
+) -> Program {
+    let mut changed = rewrite(program, |index, own, out| {
+        let call = match stream_of(&own.call) {
+            Some(old) if old == stream => moved(&own.call, to(index, &own.call)),
+            _ => own.call.clone(),
+        };
+        out.push(Step { call, ..own.clone() });
+        if own.call == (Call::StreamSynchronize { stream }) {
+            let sync = |n| step(Call::StreamSynchronize { stream: StreamId(first.0 + n) });
+            out.extend((0..count).map(sync));
+        }
+    });
+    create_streams(&mut changed, first, count);
+    close(&mut changed);
+    changed
+}
+
+pub(super) fn split_by_engine(program: &Program, stream: StreamId) -> Program {
+    let first = free_stream(program);
+    split(program, stream, first, 2, |_, call| match lane(call) {
+        Some(Lane::Up) => first,
+        Some(Lane::Down) => StreamId(first.0 + 1),
+        _ => stream,
+    })
+}
+
+/// Streams that branches are dealt out to: as many as there are work queues by default.
+const BRANCHES: u32 = 8;
+
+/// None where there are no two branches.
+fn split_by_branch(program: &Program, stream: StreamId) -> Option<Program> {
+    let of_stream = |chain: &Vec<u32>| {
+        chain.iter().any(|&step| stream_of(&program.steps[step as usize].call) == Some(stream))
+    };
+    let branches: Vec<_> = chains(program).into_iter().filter(of_stream).collect();
+    if branches.len() < 2 {
+        return None;
+    }
+    let first = free_stream(program);
+    let mut branch = HashMap::new();
+    for (number, steps) in (0u32..).zip(&branches) {
+        branch.extend(steps.iter().map(|&step| (step, StreamId(first.0 + number % BRANCHES))));
+    }
+    let count = BRANCHES.min(branches.len() as u32);
+    Some(split(program, stream, first, count, |index, _| {
+        branch.get(&index).copied().unwrap_or(stream)
+    }))
+}
+
+fn without(program: &Program, at: &HashSet<u32>) -> Program {
+    let mut changed = rewrite(program, |index, own, out| {
+        if !at.contains(&index) {
+            out.push(own.clone());
+        }
+    });
+    close(&mut changed);
+    changed
+}
+
+fn earlier(program: &Program, at: &HashSet<u32>) -> Program {
+    let mut changed = without(program, at);
+    prepare(&mut changed, calls(program, at));
+    changed
+}
+
+fn afterwards(program: &Program, at: &HashSet<u32>) -> Program {
+    let mut changed = without(program, at);
+    let end = (region(&changed).end + 1).min(changed.steps.len());
+    changed.steps.splice(end..end, calls(program, at).into_iter().map(step));
+    changed
+}
+
+fn calls(program: &Program, at: &HashSet<u32>) -> Vec<Call> {
+    let mut at: Vec<_> = at.iter().copied().collect();
+    at.sort_unstable();
+    at.iter().map(|&step| program.steps[step as usize].call.clone()).collect()
+}
+
+/// Whether the host goes on at once, so that its calls can be made in another order.
+fn is_queued(call: &Call) -> bool {
+    matches!(call, Call::EventRecord { .. } | Call::StreamWait { .. } | Call::EventCreate { .. })
+        || lane(call).is_some()
+}
+
+/// Sorts each run of calls that hold nobody, by `key`, which is told the index of a step.
+fn sort_runs(program: &Program, key: impl Fn(u32) -> u32) -> Program {
+    let mut run: Vec<(u32, Step)> = Vec::new();
+    let flush = |run: &mut Vec<(u32, Step)>, out: &mut Vec<Step>| {
+        run.sort_by_key(|&(index, _)| key(index));
+        out.extend(run.drain(..).map(|(_, step)| step));
+    };
+    let mut changed = rewrite(program, |index, own, out| match &own.call {
+        // It goes on holding for waits that were made.
+        Call::EventDestroy { .. } => run.push((index, own.clone())),
+        call if is_queued(call) => run.push((index, own.clone())),
+        _ => {
+            flush(&mut run, out);
+            out.push(own.clone());
+        }
+    });
+    let end = region(&changed).end;
+    let mut rest = Vec::new();
+    flush(&mut run, &mut rest);
+    changed.steps.splice(end..end, rest);
+    changed
+}
+
+fn chunk_by_chunk(program: &Program) -> Program {
+    let mut chain: HashMap<u32, u32> = HashMap::new();
+    for (number, steps) in (0u32..).zip(chains(program)) {
+        chain.extend(steps.into_iter().map(|step| (step, number)));
+    }
+    // Records belong to what comes before them in their stream, waits to what comes after, and the
+    // creation of an event to its record.
+    let mut last: HashMap<StreamId, u32> = HashMap::new();
+    let mut recorded: HashMap<EventId, u32> = HashMap::new();
+    let range = region(program);
+    for index in range.clone().map(|index| index as u32) {
+        let call = &program.steps[index as usize].call;
+        if let Call::EventRecord { event, stream } = call {
+            let own = last.get(stream).copied().unwrap_or(0);
+            chain.insert(index, own);
+            recorded.entry(*event).or_insert(own);
+        } else if let (Some(&own), Some(stream)) = (chain.get(&index), stream_of(call)) {
+            last.insert(stream, own);
+        }
+    }
+    let mut next: HashMap<StreamId, u32> = HashMap::new();
+    for index in range.rev().map(|index| index as u32) {
+        match &program.steps[index as usize].call {
+            Call::StreamWait { stream, .. } => {
+                let own = next.get(stream).copied().unwrap_or(u32::MAX);
+                chain.insert(index, own);
+            }
+            Call::EventCreate { event, .. } => {
+                chain.insert(index, recorded.get(event).copied().unwrap_or(0));
+            }
+            Call::EventDestroy { .. } => drop(chain.insert(index, u32::MAX)),
+            call => {
+                if let (Some(&own), Some(stream)) = (chain.get(&index), stream_of(call)) {
+                    next.insert(stream, own);
+                }
+            }
+        }
+    }
+    sort_runs(program, |index| chain.get(&index).copied().unwrap_or(0))
+}
+
+/// None where one stream's work needs another's.
+fn short_streams_first(program: &Program) -> Option<Program> {
+    let range = region(program);
+    let steps = &program.steps[range.clone()];
+    if steps.iter().any(|step| matches!(step.call, Call::StreamWait { .. })) {
+        return None;
+    }
+    for chain in chains(program) {
+        let stream = |&step: &u32| stream_of(&program.steps[step as usize].call);
+        if chain.iter().map(stream).collect::<HashSet<_>>().len() > 1 {
+            return None;
+        }
+    }
+    let mut lengths: BTreeMap<StreamId, u32> = BTreeMap::new();
+    for stream in steps.iter().filter_map(|step| stream_of(&step.call)) {
+        *lengths.entry(stream).or_default() += 1;
+    }
+    Some(sort_runs(program, |index| match &program.steps[index as usize].call {
+        Call::EventCreate { .. } => 0,
+        Call::EventDestroy { .. } => u32::MAX,
+        Call::EventRecord { stream, .. } => lengths.get(stream).copied().unwrap_or(0),
+        call => stream_of(call).map_or(0, |stream| lengths[&stream]),
+    }))
+}
+
+/// Launches of a graph that are too few to be worth one.
+const SHORT_RUN: usize = 2;
+
+/// None where no two of the launches follow each other in their stream.
+fn graph(program: &Program, at: &[u32]) -> Option<Program> {
+    let wanted: HashSet<u32> = at.iter().copied().collect();
+    let mut open: HashMap<StreamId, Vec<u32>> = HashMap::new();
+    let mut runs: Vec<Vec<u32>> = Vec::new();
+    for index in region(program).map(|index| index as u32) {
+        let call = &program.steps[index as usize].call;
+        match call {
+            Call::Launch(launch) if wanted.contains(&index) => {
+                open.entry(launch.stream).or_default().push(index);
+            }
+            Call::EventRecord { stream, .. } | Call::StreamWait { stream, .. } => {
+                runs.extend(open.remove(stream));
+            }
+            call => match stream_of(call) {
+                Some(stream) => runs.extend(open.remove(&stream)),
+                None => runs.extend(open.drain().map(|(_, run)| run)),
+            },
+        }
+    }
+    runs.extend(open.into_values());
+    runs.retain(|run| run.len() >= SHORT_RUN);
+    runs.sort_unstable();
+    if runs.is_empty() {
+        return None;
+    }
+    let graphs = program.steps.iter().filter_map(|step| match step.call {
+        Call::GraphCreate { graph, .. } => Some(graph.0 + 1),
+        _ => None,
+    });
+    let first_graph = graphs.max().unwrap_or(0);
+    let mut launches: HashMap<u32, Option<Call>> = HashMap::new();
+    let mut made = Vec::new();
+    for (number, run) in (0u32..).zip(&runs) {
+        let graph = GraphId(first_graph + number);
+        let nodes = (0u32..).zip(run).map(|(node, &step)| {
+            let Step { call, site, .. } = program.steps[step as usize].clone();
+            GraphNode { call, after: node.checked_sub(1).into_iter().collect(), site }
+        });
+        made.push(Call::GraphCreate { graph, nodes: nodes.collect() });
+        made.push(Call::GraphInstantiate { graph });
+        let stream = stream_of(&program.steps[run[0] as usize].call)?;
+        launches.extend(run.iter().map(|&step| (step, None)));
+        launches.insert(run[0], Some(Call::GraphLaunch { graph, stream }));
+    }
+    let mut changed = rewrite(program, |index, own, out| match launches.get(&index) {
+        Some(Some(launch)) => out.push(Step { call: launch.clone(), ..own.clone() }),
+        Some(None) => {}
+        None => out.push(own.clone()),
+    });
+    prepare(&mut changed, made);
+    Some(changed)
+}
+
+/// None where no wait comes just before the work.
+fn work_before_the_wait(program: &Program, at: &[u32]) -> Option<Program> {
+    let mut order: Vec<u32> = (0..program.steps.len() as u32).collect();
+    let mut has_changed = false;
+    for &work in at {
+        let call = |index: &usize| &program.steps[*index].call;
+        let waits = (0..work as usize)
+            .rev()
+            .take_while(|index| lane(call(index)).is_none())
+            .filter(|index| {
+                matches!(
+                    call(index),
+                    Call::StreamSynchronize { .. }
+                        | Call::EventSynchronize { .. }
+                        | Call::ContextSynchronize
+                )
+            });
+        let Some(first) = waits.min() else { continue };
+        let from = order.iter().position(|&index| index == work)?;
+        let to = order.iter().position(|&index| index == first as u32)?;
+        let moved = order.remove(from);
+        order.insert(to, moved);
+        has_changed = true;
+    }
+    let steps = order.iter().map(|&index| program.steps[index as usize].clone()).collect();
+    has_changed.then(|| Program { steps, ..program.clone() })
+}

@@ -1,0 +1,144 @@
+//! Causes of lost overlap: for each a program that has it and a near miss that has not, and advice that
+//! is safe, in order, and the same every time.
+
+mod table;
+
+use simulator::advice::{Advised, Change, Refused, advise};
+use simulator::{Schedule, replay};
+use trace::causes::{self, Basis, Code, LEAST_PERMILLE};
+use trace::program::{Call, Program};
+
+use crate::program::h200;
+use table::{Row, Shape, program};
+
+/// Causes and advice for a program.
+fn advised(program: &Program) -> Advised {
+    let profile = h200();
+    let timeline = replay(program, &profile, Schedule::Exact);
+    advise(program, causes::find(program, &timeline), &profile)
+}
+
+fn codes(advised: &Advised) -> Vec<Code> {
+    advised.causes.iter().map(|cause| cause.code).collect()
+}
+
+#[test]
+fn each_cause_is_found_where_it_is_and_not_in_a_near_miss() {
+    let mut wrong = String::new();
+    for Row { code, has, has_not, shapes } in table::ROWS {
+        let has_it = program(has, shapes.0);
+        let found = codes(&advised(&has_it));
+        if !found.contains(code) {
+            wrong += &format!("{code} is not found in `{has}`: {found:?}\n");
+        }
+        let found = codes(&advised(&program(has_not, shapes.1)));
+        if found.contains(code) {
+            wrong += &format!("{code} is found in `{has_not}`: {found:?}\n");
+        }
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+#[test]
+fn every_code_has_its_rows() {
+    let tried: Vec<Code> = table::ROWS.iter().map(|row| row.code).collect();
+    assert_eq!(tried, Code::ALL);
+}
+
+#[test]
+fn what_is_advised_gains_what_it_says() {
+    for Row { has, shapes, .. } in table::ROWS {
+        let original = program(has, shapes.0);
+        let before_ns = replay(&original, &h200(), Schedule::Exact).extent().ns();
+        let Advised { causes, advice, .. } = advised(&original);
+        let mut now_ns = before_ns;
+        for step in &advice {
+            assert_eq!(step.before_ns, now_ns, "{has}: {advice:#?}");
+            now_ns = step.after_ns;
+        }
+        if !advice.is_empty() {
+            assert!(now_ns < before_ns, "{has}: {advice:#?}");
+        }
+        for cause in causes.iter().filter(|cause| cause.basis == Basis::Replayed) {
+            assert!(cause.cost_ns * 1000 >= before_ns * LEAST_PERMILLE, "{has}: {cause:?}");
+        }
+    }
+}
+
+#[test]
+fn a_wait_of_the_hosts_that_data_needs_becomes_an_event() {
+    let script = "| up a h x; sync a; map b x; sync b; down c x i |";
+    // So many turns that cutting further gains nothing.
+    let Advised { advice, .. } = advised(&program(script, Shape { turns: 32, ..Shape::default() }));
+    assert_eq!(advice[0].change, Change::WaitAtTheEnd);
+    assert_eq!(advice[0].edges, 32, "one for each turn of the loop");
+}
+
+#[test]
+fn a_program_that_asks_whether_work_is_done_gets_no_advice() {
+    let Advised { causes, advice, refused } =
+        advised(&program("| upp a x; map b y | q? a", Shape::default()));
+    assert!(advice.is_empty());
+    assert!(
+        matches!(refused, Some(Refused::Query(at)) if at.site.as_ref().is_some_and(|s| s.line == 3))
+    );
+    assert!(!causes.is_empty() && causes.iter().all(|cause| cause.basis == Basis::Attributed));
+}
+
+#[test]
+fn a_racy_program_gets_no_advice() {
+    let found = advised(&program("| upp a x; map b x |", Shape::default()));
+    assert_eq!((found.advice.len(), found.refused), (0, Some(Refused::Hazard)));
+}
+
+#[test]
+fn one_cause_hides_the_next_and_the_advice_goes_through_both() {
+    // Pinned memory alone leaves the wait, and without the wait the copy itself holds the host.
+    let script = "| downp a x; sync a || upp b y |";
+    let found = advised(&program(script, Shape::default()));
+    let changes: Vec<Change> = found.advice.iter().map(|step| step.change).collect();
+    assert!(
+        changes.contains(&Change::Pin) && changes.contains(&Change::WaitAtTheEnd),
+        "{found:#?}"
+    );
+}
+
+#[test]
+fn recorded_references_have_no_causes_and_baselines_their_own() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../exercises");
+    let recorded = |file: &str| -> Program {
+        let text = std::fs::read(folder.join(file)).expect("a recorded program");
+        serde_json::from_slice(&text).expect("a program")
+    };
+    for exercise in ["04_three_lanes", "07_chunked_pipeline"] {
+        let reference = recorded(&format!("{exercise}/recorded/reference.json"));
+        assert_eq!(codes(&advised(&reference)), [], "{exercise}");
+        let timeline = replay(&reference, &h200(), Schedule::Exact);
+        assert_eq!(causes::find(&reference, &timeline), [], "{exercise}, attributed");
+    }
+    let first = |file| codes(&advised(&recorded(file)))[0];
+    assert_eq!(first("04_three_lanes/recorded/baseline.json"), Code::SharedStream);
+    assert_eq!(first("07_chunked_pipeline/recorded/baseline.json"), Code::TooFewChunks);
+}
+
+#[test]
+fn the_same_program_gets_the_same_words() {
+    for Row { has, shapes, .. } in table::ROWS {
+        let words = || {
+            let Advised { causes, advice, .. } = advised(&program(has, shapes.0));
+            let causes: Vec<String> = causes.iter().map(|cause| cause.message()).collect();
+            (causes, advice.iter().map(|step| step.message()).collect::<Vec<_>>())
+        };
+        assert_eq!(words(), words(), "{has}");
+    }
+}
+
+#[test]
+fn a_long_program_has_fewer_changes_tried() {
+    let shape = Shape { turns: 20_000, kib: 64, kernel_us: 3, ..Shape::default() };
+    let program = program("| map a x; rec e a; wait b e; upp b y; sync b |", shape);
+    assert!(program.steps.len() > 100_000);
+    let calls = |call: fn(&Call) -> bool| program.steps.iter().filter(|s| call(&s.call)).count();
+    assert_eq!(calls(|call| matches!(call, Call::StreamSynchronize { .. })), 20_000);
+    assert!(codes(&advised(&program)).contains(&Code::PageableCopy));
+}

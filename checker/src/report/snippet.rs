@@ -1,0 +1,118 @@
+//! What is to be said about lines of the source, as rustc would show it: what it is, the lines
+//! underlined, and what to do.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Component, Path};
+
+use annotate_snippets::{AnnotationKind, Element, Level, Renderer, Snippet};
+use trace::hazards::CallAt;
+
+use crate::print::Style;
+
+/// Source files, by the path that a place in the source names.
+pub(crate) type Sources = BTreeMap<String, String>;
+
+/// How much it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Weight {
+    Error,
+    Warning,
+    Note,
+}
+
+/// Something to be said about lines of the source.
+pub(super) struct Notice<'a> {
+    pub(super) weight: Weight,
+    pub(super) code: &'static str,
+    pub(super) headline: String,
+    /// Lines, and what to write below each: the one that it is about first.
+    pub(super) places: Vec<(&'a CallAt, String)>,
+    pub(super) notes: Vec<String>,
+    pub(super) help: Vec<String>,
+}
+
+impl Notice<'_> {
+    /// The notice as text, without a line end.
+    pub(super) fn text(&self, sources: &Sources, style: Style) -> String {
+        let level = match self.weight {
+            Weight::Error => Level::ERROR,
+            Weight::Warning => Level::WARNING,
+            Weight::Note => Level::NOTE,
+        };
+        let mut group =
+            level.primary_title(&self.headline).id(self.code).elements(Vec::<Element<'_>>::new());
+        let shown = snippets(&self.places, sources);
+        if shown.is_empty() {
+            let places = self
+                .places
+                .iter()
+                .map(|(call, label)| Level::NOTE.message(format!("{}: {label}", call.place())));
+            group = group.elements(places);
+        }
+        group = group.elements(shown);
+        group = group.elements(self.notes.iter().map(|note| Level::NOTE.message(note)));
+        group = group.elements(self.help.iter().map(|help| Level::HELP.message(help)));
+        let renderer = match style {
+            Style::Plain => Renderer::plain(),
+            Style::Colour => Renderer::styled(),
+        };
+        renderer.render(&[group])
+    }
+}
+
+/// The lines, where their files are known; nothing where one is not.
+fn snippets<'a>(places: &'a [(&CallAt, String)], sources: &'a Sources) -> Vec<Element<'a>> {
+    let mut files: BTreeMap<&str, Snippet<'a, _>> = BTreeMap::new();
+    let mut order: Vec<&str> = Vec::new();
+    for (index, (call, label)) in places.iter().enumerate() {
+        let Some((file, source)) = source(call, sources) else { return Vec::new() };
+        let Some(span) = span(call, source) else { return Vec::new() };
+        let kind = if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+        let snippet = files.remove(file).unwrap_or_else(|| {
+            order.push(file);
+            Snippet::source(source).path(file)
+        });
+        files.insert(file, snippet.annotation(kind.span(span).label(label.as_str())));
+    }
+    order.iter().filter_map(|file| files.remove(file)).map(Element::from).collect()
+}
+
+/// Reads the files that `calls` come from, below `folder`. One that is not there, or not below it, is
+/// left out: the places come from the program that ran, and may say anything.
+pub(crate) fn sources<'a>(calls: impl IntoIterator<Item = &'a CallAt>, folder: &Path) -> Sources {
+    let files = calls.into_iter().filter_map(|call| Some(&call.site.as_ref()?.file));
+    let below = |file: &&String| {
+        Path::new(file).components().all(|part| matches!(part, Component::Normal(_)))
+    };
+    files
+        .filter(below)
+        .filter_map(|file| Some((file.clone(), std::fs::read_to_string(folder.join(file)).ok()?)))
+        .collect()
+}
+
+fn source<'a>(call: &'a CallAt, sources: &'a Sources) -> Option<(&'a str, &'a str)> {
+    let file = &call.site.as_ref()?.file;
+    Some((file, sources.get(file)?))
+}
+
+/// The word at a call's place, or its whole line where the column is not known.
+fn span(call: &CallAt, source: &str) -> Option<Range<usize>> {
+    let site = call.site.as_ref()?;
+    let index = (site.line as usize).checked_sub(1)?;
+    let line = source.split_inclusive('\n').nth(index)?;
+    let start: usize = source.split_inclusive('\n').take(index).map(str::len).sum();
+    let text = line.trim_end();
+    let indent = text.len() - text.trim_start().len();
+    let column = site.column.and_then(|column| (column as usize).checked_sub(1));
+    let column = column.filter(|&at| at < text.len() && text.is_char_boundary(at));
+    let (from, to) = match column {
+        Some(at) => {
+            let word = |c: char| c.is_alphanumeric() || c == '_';
+            let length = text[at..].find(|c| !word(c)).unwrap_or(text.len() - at);
+            (at, at + length.max(1))
+        }
+        None => (indent, text.len()),
+    };
+    Some(start + from..start + to)
+}

@@ -1,0 +1,55 @@
+//! # Chunked pipelines: fill and drain
+//!
+//! An array is copied to the device, mapped there, and copied back. Each step needs the one before it,
+//! so in one piece they can only take turns. Cut the array into chunks, and chunk 2 can be on its way
+//! up while chunk 1 is being mapped.
+//!
+//! **Your task:** three streams, one for each step, several chunks, and events that hand each chunk from
+//! one stream to the next. Run `cargo run -- run chunked_pipeline` and look at the timeline. How many
+//! chunks are enough? How many are too many?
+//!
+//! `stream.record_event(None)?` gives you an event, `other.wait(&event)?` makes another stream wait
+//! for it. Edit between the `region` marks only; lines are added, none is changed.
+
+use lab::{Job, Result};
+
+/// Does the job.
+pub fn pipeline(job: &Job) -> Result<()> {
+    let context = job.context();
+    let streams = [
+        context.new_stream()?,
+        // region: streams
+        context.new_stream()?,
+        context.new_stream()?,
+        // endregion
+    ];
+    // With fewer than three streams, steps share one.
+    let copy_in = &streams[0];
+    let compute = &streams[1 % streams.len()];
+    let copy_out = &streams[2 % streams.len()];
+
+    let plan = job.whole();
+    // region: chunks
+    let plan = plan.cut(64);
+    // endregion
+    let mut chunks = plan.allocate()?;
+
+    // The clock runs from here to the end of the closure.
+    chunks.region(|chunks| {
+        for chunk in chunks {
+            copy_in.memcpy_htod(&chunk.input, &mut chunk.device)?;
+            // region: handover to the map
+            let uploaded = copy_in.record_event(None)?;
+            compute.wait(&uploaded)?;
+            // endregion
+            chunk.map(compute)?;
+            // region: handover to the copy back
+            let mapped = compute.record_event(None)?;
+            copy_out.wait(&mapped)?;
+            // endregion
+            copy_out.memcpy_dtoh(&chunk.device, &mut chunk.output)?;
+        }
+        context.synchronize()?;
+        Ok(())
+    })
+}

@@ -1,0 +1,387 @@
+//! Causes: why lanes that had work to do stood empty.
+//!
+//! [`find`] looks at a [`Program`] and at the [`Timeline`] that came of it, and groups what it finds
+//! by the line of the source. A cause is no mistake in the sense of a hazard: the data is right, and
+//! time was lost.
+//!
+//! | code | name | severity | what it is |
+//! | --- | --- | --- | --- |
+//! | `SWIM-C01` | `pageable-copy` | warning | a copy of ordinary host memory, which the driver stages and the host waits for |
+//! | `SWIM-C02` | `default-stream-barrier` | warning | an operation in the NULL stream, which blocking streams wait for and which waits for them |
+//! | `SWIM-C03` | `shared-stream` | warning | operations take turns in one stream though neither needs the other |
+//! | `SWIM-C04` | `host-synchronisation` | warning | the host waits for the device before it has asked for everything |
+//! | `SWIM-C05` | `device-wide-wait` | warning | a free or a module load waits for the whole device |
+//! | `SWIM-C06` | `issue-order` | warning | the order in which the host asks keeps an engine from its work |
+//! | `SWIM-C07` | `too-few-chunks` | warning | filling and draining the pipeline takes a large share of the time |
+//! | `SWIM-C08` | `too-many-chunks` | warning | what each operation costs outweighs what it does |
+//! | `SWIM-C09` | `full-device` | note | a kernel fills the device, and kernels of other streams wait |
+//! | `SWIM-C10` | `launch-bound` | warning | kernels are shorter than the calls that launch them |
+//! | `SWIM-C11` | `needless-wait` | warning | a stream waits for an event whose work it does not need |
+//! | `SWIM-C12` | `late-event` | warning | a stream waits for more than it needs: the event is recorded late, or waited for early |
+//! | `SWIM-C13` | `synchronous-call` | warning | a call without `Async` where there is one with it |
+//! | `SWIM-C14` | `full-queue` | warning | a stream is full, and the host waits until there is room |
+//! | `SWIM-C15` | `allocation-in-region` | warning | memory is allocated while the clock runs |
+//! | `SWIM-C16` | `idle-host-work` | warning | the host works while the device has nothing to do |
+//!
+//! # What a cause costs
+//! What is found here is an *attribution*, and an upper bound on what can be won back where it says
+//! lost time: how long, while the line had its effect, a lane stood empty that was to be given work
+//! later. Two causes can be charged with the same instant. What removing a cause really gains is known
+//! only once the program without it has run: `simulator::advice` runs it and puts that number in the
+//! place of this one ([`Basis::Replayed`]).
+//!
+//! | code | attributed cost |
+//! | --- | --- |
+//! | C01 | the time of the calls |
+//! | C04, C05, C13, C14 | lost time, from where the host is held until it next gives the device work |
+//! | C15, C16 | lost time of the calls |
+//! | C02, C03, C11, C12 | how much earlier operations were ready but for it |
+//! | C06, C08 | the time in which the busiest lane was not |
+//! | C07 | the time before the busiest lane began and after it ended |
+//! | C09 | how long kernels were ready and others filled the device |
+//! | C10 | the time of the calls in which nothing ran on the device |
+//!
+//! Causes under [`LEAST_PERMILLE`] of the makespan are left out. A wait is called needless only if the
+//! program without it has no hazard.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`lanes`] | from a timeline alone: which lanes are busy, and what a held host loses |
+//! | [`chains`] | operations that hand the same memory on, and the jobs that are cut into such chains |
+//! | `view` | a program beside its timeline |
+//! | `host` | what the host did while lanes were empty |
+//! | `order` | what operations waited for |
+//! | `chunks` | how jobs are cut and in which order they are asked for |
+//! | `words` | what is said about a cause |
+
+pub mod chains;
+mod chunks;
+mod host;
+pub mod lanes;
+mod order;
+mod view;
+mod words;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::{fmt, mem};
+
+use serde::{Serialize, Serializer};
+
+use crate::hazards::{self, CallAt};
+use crate::program::{Call, Program, StreamId};
+use crate::{Timeline, hazards::call_at};
+use view::View;
+
+/// A cause that costs less than this of the makespan, in thousandths, is not worth a line: an exercise
+/// is passed within 5 % of its target, and the causes of the solutions, which have fills, drains and
+/// calls as every program has, stay under this.
+pub const LEAST_PERMILLE: u64 = 20;
+
+/// Why lanes were empty, at one line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cause {
+    /// What it is, by its code.
+    pub code: Code,
+    /// Whether something can be done about it.
+    pub severity: Severity,
+    /// The time it cost, in ns.
+    pub cost_ns: u64,
+    /// What that number is.
+    pub basis: Basis,
+    /// How long the calls held the host waiting, in ns.
+    pub held_ns: u64,
+    /// The first of its calls.
+    pub at: CallAt,
+    /// The stream of that call.
+    pub stream: Option<StreamId>,
+    /// The call at another line that has to do with it: what it held up.
+    pub other: Option<CallAt>,
+    /// How many calls of the line it was; for chunks, how many there are.
+    pub count: u32,
+    /// Those calls, as indices into the program's steps.
+    #[serde(skip)]
+    pub steps: Vec<u32>,
+}
+
+/// What a cause's cost is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// Time in which lanes were empty, charged to the line.
+    Attributed,
+    /// The difference that the program makes without it, simulated.
+    Replayed,
+}
+
+/// What a cause is. The codes never change their meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Code {
+    /// `SWIM-C01`
+    PageableCopy,
+    /// `SWIM-C02`
+    DefaultStreamBarrier,
+    /// `SWIM-C03`
+    SharedStream,
+    /// `SWIM-C04`
+    HostSynchronisation,
+    /// `SWIM-C05`
+    DeviceWideWait,
+    /// `SWIM-C06`
+    IssueOrder,
+    /// `SWIM-C07`
+    TooFewChunks,
+    /// `SWIM-C08`
+    TooManyChunks,
+    /// `SWIM-C09`
+    FullDevice,
+    /// `SWIM-C10`
+    LaunchBound,
+    /// `SWIM-C11`
+    NeedlessWait,
+    /// `SWIM-C12`
+    LateEvent,
+    /// `SWIM-C13`
+    SynchronousCall,
+    /// `SWIM-C14`
+    FullQueue,
+    /// `SWIM-C15`
+    AllocationInRegion,
+    /// `SWIM-C16`
+    IdleHostWork,
+}
+
+impl Code {
+    /// All codes, in order.
+    pub const ALL: [Code; 16] = [
+        Self::PageableCopy,
+        Self::DefaultStreamBarrier,
+        Self::SharedStream,
+        Self::HostSynchronisation,
+        Self::DeviceWideWait,
+        Self::IssueOrder,
+        Self::TooFewChunks,
+        Self::TooManyChunks,
+        Self::FullDevice,
+        Self::LaunchBound,
+        Self::NeedlessWait,
+        Self::LateEvent,
+        Self::SynchronousCall,
+        Self::FullQueue,
+        Self::AllocationInRegion,
+        Self::IdleHostWork,
+    ];
+
+    /// The code itself, such as `SWIM-C01`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::PageableCopy => "SWIM-C01",
+            Self::DefaultStreamBarrier => "SWIM-C02",
+            Self::SharedStream => "SWIM-C03",
+            Self::HostSynchronisation => "SWIM-C04",
+            Self::DeviceWideWait => "SWIM-C05",
+            Self::IssueOrder => "SWIM-C06",
+            Self::TooFewChunks => "SWIM-C07",
+            Self::TooManyChunks => "SWIM-C08",
+            Self::FullDevice => "SWIM-C09",
+            Self::LaunchBound => "SWIM-C10",
+            Self::NeedlessWait => "SWIM-C11",
+            Self::LateEvent => "SWIM-C12",
+            Self::SynchronousCall => "SWIM-C13",
+            Self::FullQueue => "SWIM-C14",
+            Self::AllocationInRegion => "SWIM-C15",
+            Self::IdleHostWork => "SWIM-C16",
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PageableCopy => "pageable-copy",
+            Self::DefaultStreamBarrier => "default-stream-barrier",
+            Self::SharedStream => "shared-stream",
+            Self::HostSynchronisation => "host-synchronisation",
+            Self::DeviceWideWait => "device-wide-wait",
+            Self::IssueOrder => "issue-order",
+            Self::TooFewChunks => "too-few-chunks",
+            Self::TooManyChunks => "too-many-chunks",
+            Self::FullDevice => "full-device",
+            Self::LaunchBound => "launch-bound",
+            Self::NeedlessWait => "needless-wait",
+            Self::LateEvent => "late-event",
+            Self::SynchronousCall => "synchronous-call",
+            Self::FullQueue => "full-queue",
+            Self::AllocationInRegion => "allocation-in-region",
+            Self::IdleHostWork => "idle-host-work",
+        }
+    }
+
+    /// Whether a change of the line changes all its calls, those too that cost nothing this time.
+    fn is_of_the_line(self) -> bool {
+        matches!(
+            self,
+            Self::DefaultStreamBarrier
+                | Self::HostSynchronisation
+                | Self::DeviceWideWait
+                | Self::LaunchBound
+                | Self::LateEvent
+                | Self::SynchronousCall
+                | Self::IdleHostWork
+        )
+    }
+
+    /// Whether something can be done about it.
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::FullDevice => Severity::Note,
+            _ => Severity::Warning,
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// Whether something can be done about a cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// There is a change that wins the time back.
+    Warning,
+    /// It explains what is seen, and no order of calls changes it.
+    Note,
+}
+
+/// The causes of `program`, which ran as `timeline` says: what can be changed first, and of that what
+/// costs most. Takes time in proportion to the program's length, and one search for hazards for each
+/// line that waits for events and may do so in vain.
+pub fn find(program: &Program, timeline: &Timeline) -> Vec<Cause> {
+    let view = View::new(program, timeline);
+    let mut found = Found::default();
+    host::look(&view, &mut found);
+    order::look(&view, &mut found);
+    chunks::look(&view, &mut found);
+    found.causes(&view)
+}
+
+/// What has been found so far, by code and line.
+#[derive(Default)]
+struct Found {
+    groups: BTreeMap<(Code, Option<u32>), Group>,
+}
+
+#[derive(Default)]
+struct Group {
+    cost_ns: u64,
+    held_ns: u64,
+    steps: Vec<u32>,
+    other: Option<u32>,
+}
+
+impl Found {
+    /// A call is charged with a time, or with more of it.
+    fn charge(&mut self, view: &View<'_>, code: Code, step: u32, cost_ns: u64) -> &mut Group {
+        let place = view.program.steps[step as usize].site;
+        let group = self.groups.entry((code, place)).or_default();
+        group.cost_ns += cost_ns;
+        if group.steps.last() != Some(&step) {
+            group.steps.push(step);
+            group.held_ns += view.host(step).map_or(0, |span| span.blocked_ns);
+        }
+        group
+    }
+
+    fn causes(self, view: &View<'_>) -> Vec<Cause> {
+        let makespan_ns = view.region.ns();
+        let kernels = hazards::kernels(view.program);
+        let lines = Lines::of(view);
+        let mut causes = Vec::new();
+        for ((mut code, place), group) in self.groups {
+            let Group { cost_ns, held_ns, mut steps, other } = group;
+            let cost_ns = cost_ns.min(makespan_ns);
+            if cost_ns * 1000 < makespan_ns * LEAST_PERMILLE || steps.is_empty() {
+                continue;
+            }
+            if code.is_of_the_line() {
+                steps.extend(lines.like(view, place, steps[0]));
+            }
+            steps.sort_unstable();
+            steps.dedup();
+            if code == Code::LateEvent && order::is_needless(view.program, &steps) {
+                code = Code::NeedlessWait;
+            }
+            let call_at = |step: u32| call_at(view.program, step, &kernels);
+            causes.push(Cause {
+                code,
+                severity: code.severity(),
+                cost_ns,
+                basis: Basis::Attributed,
+                held_ns,
+                at: call_at(steps[0]),
+                stream: stream(&view.program.steps[steps[0] as usize].call),
+                other: other.map(call_at),
+                count: steps.len() as u32,
+                steps,
+            });
+        }
+        sort(&mut causes);
+        causes
+    }
+}
+
+/// The calls of the region, by line.
+struct Lines {
+    lines: HashMap<u32, Vec<u32>>,
+}
+
+impl Lines {
+    fn of(view: &View<'_>) -> Self {
+        let mut lines: HashMap<u32, Vec<u32>> = HashMap::new();
+        for (step, _) in view.calls() {
+            if let Some(place) = view.program.steps[step as usize].site {
+                lines.entry(place).or_default().push(step);
+            }
+        }
+        Self { lines }
+    }
+
+    /// The calls of a line that are what `step` is.
+    fn like(&self, view: &View<'_>, place: Option<u32>, step: u32) -> Vec<u32> {
+        let of_line = place.and_then(|place| self.lines.get(&place)).into_iter().flatten();
+        let like = |other: u32| {
+            let (call, other) = (view.call(step), view.call(other));
+            let is_default = |call| stream(call) == Some(StreamId::LEGACY);
+            mem::discriminant(call) == mem::discriminant(other)
+                && is_default(call) == is_default(other)
+        };
+        of_line.copied().filter(|&other| like(other)).collect()
+    }
+}
+
+/// What can be changed first, of that what was replayed, and then what costs most.
+pub fn sort(causes: &mut [Cause]) {
+    causes.sort_by_key(|it| {
+        (it.severity, Reverse(it.basis), Reverse(it.cost_ns), it.code, it.at.step)
+    });
+}
+
+/// The stream that a call has to do with.
+fn stream(call: &Call) -> Option<StreamId> {
+    match call {
+        Call::StreamSynchronize { stream }
+        | Call::StreamWait { stream, .. }
+        | Call::EventRecord { stream, .. }
+        | Call::HostFunction { stream, .. }
+        | Call::GraphLaunch { stream, .. } => Some(*stream),
+        other => hazards::stream(other),
+    }
+}

@@ -1,0 +1,85 @@
+//! How jobs are cut into chunks, and in which order the host asks for them.
+
+use std::collections::HashSet;
+
+use crate::program::StreamId;
+
+use super::chains::{self, Job};
+use super::lanes::Lane;
+use super::view::{Op, View};
+use super::{Code, Found};
+
+/// Filling and draining a pipeline of three equal stages in n chunks takes 2 / (n + 2) of its time:
+/// under this share, in thousandths, there are 18 and more, and cutting further gains little.
+const FILL_PERMILLE: u64 = 100;
+
+/// An operation shorter than this is not long against what each costs, in ns: up to 7 µs to get from
+/// one engine to the next on an H200.
+const SHORT_NS: u64 = 20_000;
+
+/// With fewer chunks than this nobody has cut too finely.
+const MANY: usize = 8;
+
+pub(super) fn look(view: &View<'_>, found: &mut Found) {
+    let Some((_, busiest_ns)) = view.lanes.busiest() else { return };
+    let idle_ns = view.region.ns().saturating_sub(busiest_ns);
+    for job in chains::jobs(view.program) {
+        let ops = operations(view, &job);
+        if ops.iter().any(Vec::is_empty) {
+            continue;
+        }
+        if let Some(cost_ns) = filling(view, &ops) {
+            charge(view, found, Code::TooFewChunks, &job, cost_ns);
+        }
+        let all = || ops.iter().flatten();
+        let work_ns: u64 = all().map(|op| op.end_ns - op.start_ns).sum();
+        if job.chains.len() >= MANY && work_ns / (all().count() as u64) < SHORT_NS {
+            charge(view, found, Code::TooManyChunks, &job, idle_ns);
+        }
+        let streams: HashSet<StreamId> = all().map(|op| op.stream).collect();
+        if streams.len() >= 2 && is_breadth_first(&job) {
+            charge(view, found, Code::IssueOrder, &job, idle_ns);
+        }
+    }
+}
+
+/// The cost of a job is told once, at its first line.
+fn charge(view: &View<'_>, found: &mut Found, code: Code, job: &Job, cost_ns: u64) {
+    for (index, chain) in job.chains.iter().enumerate() {
+        let cost_ns = if index == 0 { cost_ns } else { 0 };
+        found.charge(view, code, chain[0], cost_ns).other = chain.last().copied();
+    }
+}
+
+fn operations(view: &View<'_>, job: &Job) -> Vec<Vec<Op>> {
+    let find = |step: &u32| {
+        let index = view.ops.binary_search_by_key(step, |op| op.step).ok()?;
+        Some(view.ops[index])
+    };
+    job.chains.iter().map(|chain| chain.iter().filter_map(find).collect()).collect()
+}
+
+/// How long the busiest lane of a job had not begun yet or was already done; none where that is little.
+fn filling(view: &View<'_>, ops: &[Vec<Op>]) -> Option<u64> {
+    let of = |lane: Lane| ops.iter().flatten().filter(move |op| op.lane == lane);
+    let busy_ns = |lane| of(lane).map(|op| op.end_ns - op.start_ns).sum::<u64>();
+    let lanes: HashSet<Lane> = ops.iter().flatten().map(|op| op.lane).collect();
+    let busiest = lanes.into_iter().max_by_key(|&lane| (busy_ns(lane), lane))?;
+    let start_ns = of(busiest).map(|op| op.start_ns).min()?;
+    let end_ns = of(busiest).map(|op| op.end_ns).max()?;
+    let before_ns = start_ns.saturating_sub(view.region.start_ns);
+    let after_ns = view.region.end_ns.saturating_sub(end_ns);
+    let cost_ns = before_ns + after_ns;
+    (cost_ns * 1000 >= view.region.ns() * FILL_PERMILLE).then_some(cost_ns)
+}
+
+/// Whether the host mostly began with the next chunk before it asked for the second step of one.
+fn is_breadth_first(job: &Job) -> bool {
+    let pairs = job.chains.windows(2).filter(|pair| pair[0].len() >= 2);
+    let (mut before, mut all) = (0, 0);
+    for pair in pairs {
+        all += 1;
+        before += usize::from(pair[0][1] > pair[1][0]);
+    }
+    before * 2 > all
+}

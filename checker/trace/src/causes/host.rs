@@ -1,0 +1,72 @@
+//! What the host did while lanes with work to come stood empty.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::program::{BlockId, Call, Direction, Mode, Place};
+use crate::timeline::Interval;
+
+use super::view::View;
+use super::{Code, Found, lanes};
+
+/// An operation starts no later than this after its call where nothing else keeps it, in ns: it takes
+/// 7 µs to the device and from one engine to the next on an H200.
+const PROMPT_NS: u64 = 10_000;
+
+pub(super) fn look(view: &View<'_>, found: &mut Found) {
+    let stream_ordered: HashSet<BlockId> = view
+        .program
+        .steps
+        .iter()
+        .filter_map(|step| match step.call {
+            Call::AllocAsync { block, .. } => Some(block),
+            _ => None,
+        })
+        .collect();
+    let lost: HashMap<u32, u64> =
+        lanes::held(view.timeline).iter().map(|held| (held.step, held.lost_ns)).collect();
+    let mut device_ns = 0; // when the last operation asked for so far ends
+    let mut ops = view.ops.iter().peekable();
+    for (step, call) in view.calls() {
+        let Some(span) = view.host(step) else { continue };
+        while let Some(op) = ops.next_if(|op| op.step < step) {
+            device_ns = device_ns.max(op.end_ns);
+        }
+        let whole = Interval::new(span.start_ns, span.end_ns);
+        let held = lost.get(&step).copied().unwrap_or(0);
+        let (code, cost_ns) = match call {
+            Call::Copy { mode, source, target, .. } => match (mode, call.direction()) {
+                (_, Some(Direction::HostToHost)) => continue,
+                (Mode::Synchronous, _) => (Code::SynchronousCall, held),
+                _ if *source == Place::Pageable || *target == Place::Pageable => {
+                    (Code::PageableCopy, whole.ns())
+                }
+                _ => (Code::FullQueue, held),
+            },
+            Call::Memset { mode: Mode::Synchronous, .. } => (Code::SynchronousCall, held),
+            Call::Memset { .. } | Call::HostFunction { .. } => (Code::FullQueue, held),
+            Call::Launch(_) if span.blocked_ns > 0 => (Code::FullQueue, held),
+            Call::Launch(_) => {
+                // Nothing but the call itself kept it, and all that was asked for before had ended.
+                let prompt = span.end_ns + PROMPT_NS;
+                let own = ops.peek().filter(|op| op.step == step && op.start_ns <= prompt);
+                let start_ns = own.map_or(0, |op| op.start_ns);
+                (Code::LaunchBound, start_ns.saturating_sub(device_ns).min(whole.ns()))
+            }
+            Call::StreamSynchronize { .. }
+            | Call::ContextSynchronize
+            | Call::EventSynchronize { .. } => (Code::HostSynchronisation, held),
+            Call::Free { block } if stream_ordered.contains(block) => continue,
+            Call::Free { .. } | Call::FreeHost { .. } | Call::ModuleLoad => {
+                (Code::DeviceWideWait, held.max(view.lanes.lost(whole, step)))
+            }
+            Call::Alloc { .. } | Call::AllocHost { .. } => {
+                (Code::AllocationInRegion, view.lanes.lost(whole, step))
+            }
+            Call::HostWork { .. } => (Code::IdleHostWork, view.lanes.lost(whole, step)),
+            _ => continue,
+        };
+        if cost_ns > 0 {
+            found.charge(view, code, step, cost_ns);
+        }
+    }
+}

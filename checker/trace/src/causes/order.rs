@@ -1,0 +1,259 @@
+//! What operations waited for: their stream, an event, the default stream, the device.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::hazards::{self, accesses};
+use crate::program::{AccessKind, BlockId, Call, EventId, Program, StreamId, StreamKind};
+use crate::timeline::Interval;
+
+use super::lanes::Lane;
+use super::view::{Op, View};
+use super::{Code, Found};
+
+/// A delay shorter than this is the gap between two operations: 7 µs between engines on an H200.
+const GAP_NS: u64 = 10_000;
+
+/// A grid of this many blocks leaves multiprocessors of any device in use empty, so another kernel may
+/// run beside it.
+const FEW_BLOCKS: u64 = 32;
+
+/// Of the makespan, in thousandths, what kernels of several streams wait for one another before it is
+/// worth a note.
+const CROWDED_PERMILLE: u64 = 200;
+
+pub(super) fn look(view: &View<'_>, found: &mut Found) {
+    let mut order = Order::new(view);
+    let mut ops = view.ops.iter().peekable();
+    for (step, call) in view.calls() {
+        match call {
+            Call::EventRecord { event, stream } => order.record(step, *event, *stream),
+            Call::StreamWait { stream, event } => order.wait(step, *stream, *event),
+            _ => {}
+        }
+        while ops.next_if(|op| op.step < step).is_some() {}
+        if let Some(op) = ops.next_if(|op| op.step == step) {
+            order.operation(view, op, found);
+        }
+    }
+    order.crowd(view, found);
+}
+
+/// Whether the program does without these waits: it has no hazard more.
+pub(super) fn is_needless(program: &Program, waits: &[u32]) -> bool {
+    let dropped: HashSet<u32> = waits.iter().copied().collect();
+    let mut changed = program.clone();
+    let mut index = 0;
+    changed.steps.retain(|_| {
+        index += 1;
+        !dropped.contains(&(index - 1))
+    });
+    hazards::find(&changed).len() <= hazards::find(program).len()
+}
+
+/// Until when something keeps an operation, and the call that it is.
+#[derive(Clone, Copy, Default)]
+struct Until {
+    ns: u64,
+    step: u32,
+}
+
+#[derive(Default)]
+struct Stream {
+    /// The last operation.
+    last: Option<Op>,
+    /// What the next operation comes after, by a wait.
+    waits: Vec<Until>,
+    /// When all that is queued has ended, waits included.
+    tail_ns: u64,
+    only_kernels: bool,
+}
+
+struct Order {
+    streams: HashMap<StreamId, Stream>,
+    blocking: HashSet<StreamId>,
+    events: HashMap<EventId, u64>,
+    /// The last operation in the legacy default stream.
+    barrier: Option<Until>,
+    /// When the last operation of a blocking stream ends.
+    blocking_ns: u64,
+    memory: Memory,
+    crowded: Vec<(u32, StreamId, u64)>,
+}
+
+impl Order {
+    fn new(view: &View<'_>) -> Self {
+        let kinds = view.program.steps.iter().filter_map(|step| match step.call {
+            Call::StreamCreate { stream, kind: StreamKind::Blocking, .. } => Some(stream),
+            _ => None,
+        });
+        Self {
+            streams: HashMap::new(),
+            blocking: kinds.chain([StreamId::PER_THREAD]).collect(),
+            events: HashMap::new(),
+            barrier: None,
+            blocking_ns: 0,
+            memory: Memory::default(),
+            crowded: Vec::new(),
+        }
+    }
+
+    fn record(&mut self, step: u32, event: EventId, stream: StreamId) {
+        let mut tail_ns = self.streams.get(&stream).map_or(0, |stream| stream.tail_ns);
+        if stream == StreamId::LEGACY {
+            tail_ns = tail_ns.max(self.blocking_ns);
+            self.barrier = Some(Until { ns: tail_ns, step });
+        }
+        self.events.insert(event, tail_ns);
+    }
+
+    fn wait(&mut self, step: u32, stream: StreamId, event: EventId) {
+        let Some(&ns) = self.events.get(&event) else { return };
+        let stream = self.streams.entry(stream).or_insert_with(Stream::new);
+        stream.waits.push(Until { ns, step });
+        stream.tail_ns = stream.tail_ns.max(ns);
+    }
+
+    fn operation(&mut self, view: &View<'_>, op: &Op, found: &mut Found) {
+        let blocking = self.blocking.contains(&op.stream);
+        let barrier = match op.stream {
+            StreamId::LEGACY => Until { ns: self.blocking_ns, step: op.step },
+            _ if blocking => self.barrier.unwrap_or_default(),
+            _ => Until::default(),
+        };
+        let needs_ns = self.memory.touch(view.call(op.step), op.end_ns);
+        let stream = self.streams.entry(op.stream).or_insert_with(Stream::new);
+        let wait = stream.waits.drain(..).max_by_key(|wait| wait.ns).unwrap_or_default();
+        let last = stream.last.replace(*op);
+        let own_ns = last.map_or(0, |last| last.end_ns);
+        stream.tail_ns = stream.tail_ns.max(op.end_ns);
+        stream.only_kernels &= op.lane == Lane::Kernels;
+
+        // How much earlier it would have been ready but for one of them.
+        let but_for = |ns: u64, others: [u64; 3]| {
+            let others = others.into_iter().max().unwrap_or(0).max(op.issued_ns);
+            ns.min(op.start_ns).saturating_sub(others)
+        };
+        let by_wait = but_for(wait.ns, [own_ns, barrier.ns, needs_ns]);
+        let by_barrier = but_for(barrier.ns, [own_ns, wait.ns, needs_ns]);
+        let by_stream = but_for(own_ns, [wait.ns, barrier.ns, needs_ns]);
+        if by_wait > GAP_NS {
+            found.charge(view, Code::LateEvent, wait.step, by_wait).other = Some(op.step);
+        }
+        if by_barrier > GAP_NS {
+            let group = found.charge(view, Code::DefaultStreamBarrier, barrier.step, by_barrier);
+            if op.step != barrier.step {
+                group.other = Some(op.step);
+            }
+        }
+        if let Some(last) = last
+            && by_stream > GAP_NS
+            && may_run_beside(view, &last, op)
+        {
+            found.charge(view, Code::SharedStream, op.step, by_stream).other = Some(last.step);
+        }
+        let ready_ns = [own_ns, wait.ns, barrier.ns, op.issued_ns].into_iter().max().unwrap_or(0);
+        if op.lane == Lane::Kernels && op.start_ns > ready_ns + GAP_NS {
+            let window = Interval::new(ready_ns, op.start_ns);
+            // Mostly busy with kernels, which are other streams': its own stream had ended.
+            if view.lanes.busy(Lane::Kernels, window) * 10 >= window.ns() * 9 {
+                self.crowded.push((op.step, op.stream, window.ns()));
+            }
+        }
+        if op.stream == StreamId::LEGACY {
+            self.barrier = Some(Until { ns: op.end_ns, step: op.step });
+        } else if blocking {
+            self.blocking_ns = self.blocking_ns.max(op.end_ns);
+        }
+    }
+
+    /// Streams of kernels alone, whose kernels took turns all the same.
+    fn crowd(&self, view: &View<'_>, found: &mut Found) {
+        let alone = |stream: &StreamId| self.streams[stream].only_kernels;
+        let crowded = || self.crowded.iter().filter(|(_, stream, _)| alone(stream));
+        // Each instant counts once, however many wait.
+        let most = crowded().fold(HashMap::new(), |mut sums, &(_, stream, ns)| {
+            *sums.entry(stream).or_insert(0) += ns;
+            sums
+        });
+        let Some(longest_ns) = most.values().copied().max() else { return };
+        if longest_ns * 1000 < view.region.ns() * CROWDED_PERMILLE {
+            return;
+        }
+        for &(step, _, ns) in crowded() {
+            found.charge(view, Code::FullDevice, step, ns);
+        }
+    }
+}
+
+impl Stream {
+    fn new() -> Self {
+        Self { only_kernels: true, ..Self::default() }
+    }
+}
+
+/// Whether the device could run the two at the same time: on different lanes, or as small kernels.
+fn may_run_beside(view: &View<'_>, first: &Op, second: &Op) -> bool {
+    let blocks = |op: &Op| match view.call(op.step) {
+        Call::Launch(launch) => launch.grid.iter().map(|&n| u64::from(n)).product(),
+        _ => u64::MAX,
+    };
+    first.lane != second.lane || (blocks(first) <= FEW_BLOCKS && blocks(second) <= FEW_BLOCKS)
+}
+
+/// Until when each part of memory is read and written.
+#[derive(Default)]
+struct Memory {
+    blocks: HashMap<BlockId, Vec<Part>>,
+}
+
+struct Part {
+    offset: u64,
+    end: u64,
+    read_ns: u64,
+    written_ns: u64,
+}
+
+/// Parts that are kept of a block; with more, the block counts as one.
+const MOST_PARTS: usize = 64;
+
+impl Memory {
+    /// An operation uses memory until `end_ns`: says when what it needs, or must not disturb, had
+    /// ended.
+    fn touch(&mut self, call: &Call, end_ns: u64) -> u64 {
+        let mut needs_ns = 0;
+        accesses(call, |kind, range| {
+            let (offset, end) = (range.offset, range.offset.saturating_add(range.bytes));
+            let parts = self.blocks.entry(range.block).or_default();
+            for part in parts.iter().filter(|part| part.offset < end && offset < part.end) {
+                let read_ns = if kind == AccessKind::Write { part.read_ns } else { 0 };
+                needs_ns = needs_ns.max(part.written_ns).max(read_ns);
+            }
+        });
+        accesses(call, |kind, range| {
+            let (offset, end) = (range.offset, range.offset.saturating_add(range.bytes));
+            let parts = self.blocks.entry(range.block).or_default();
+            if parts.len() == MOST_PARTS {
+                let whole = parts.drain(..).reduce(|a, b| Part {
+                    offset: a.offset.min(b.offset),
+                    end: a.end.max(b.end),
+                    read_ns: a.read_ns.max(b.read_ns),
+                    written_ns: a.written_ns.max(b.written_ns),
+                });
+                parts.extend(whole);
+            }
+            let index = match parts.iter().position(|it| it.offset <= offset && end <= it.end) {
+                Some(index) => index,
+                None => {
+                    parts.push(Part { offset, end, read_ns: 0, written_ns: 0 });
+                    parts.len() - 1
+                }
+            };
+            let part = &mut parts[index];
+            match kind {
+                AccessKind::Read => part.read_ns = part.read_ns.max(end_ns),
+                AccessKind::Write => part.written_ns = part.written_ns.max(end_ns),
+            }
+        });
+        needs_ns
+    }
+}

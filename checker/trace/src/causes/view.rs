@@ -1,0 +1,103 @@
+//! A program beside its timeline: the calls of the measured region with their times.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::program::{Call, Program, StreamId};
+use crate::timeline::{HostSpan, Interval};
+use crate::{Timeline, hazards};
+
+use super::lanes::{Lane, Lanes};
+
+/// One operation of the device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Op {
+    pub(super) step: u32,
+    pub(super) lane: Lane,
+    pub(super) stream: StreamId,
+    pub(super) start_ns: u64,
+    pub(super) end_ns: u64,
+    /// When the host had asked for it, in ns.
+    pub(super) issued_ns: u64,
+}
+
+pub(super) struct View<'a> {
+    pub(super) program: &'a Program,
+    pub(super) timeline: &'a Timeline,
+    pub(super) region: Interval,
+    pub(super) lanes: Lanes,
+    /// The steps of the measured region, or all.
+    pub(super) steps: Range<usize>,
+    /// Operations that the region asked for, in that order.
+    pub(super) ops: Vec<Op>,
+    host: HashMap<u32, &'a HostSpan>,
+}
+
+/// The steps of the last measured region, without its two marks; all steps where there is none.
+pub fn region(program: &Program) -> Range<usize> {
+    let steps = &program.steps;
+    let end = steps.iter().rposition(|step| step.call == Call::RegionEnd);
+    let begin = end.and_then(|end| {
+        let before = &steps[..end];
+        before.iter().rposition(|step| step.call == Call::RegionBegin)
+    });
+    match (begin, end) {
+        (Some(begin), Some(end)) => begin + 1..end,
+        _ => 0..steps.len(),
+    }
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(program: &'a Program, timeline: &'a Timeline) -> Self {
+        let steps = region(program);
+        let host: HashMap<u32, &HostSpan> =
+            timeline.host.iter().map(|span| (span.step, span)).collect();
+        let mut ops: Vec<Op> = Vec::new();
+        let mut spans: Vec<_> = timeline.spans.iter().collect();
+        spans.sort_by_key(|span| (span.step, span.start_ns));
+        for span in spans {
+            let Some(lane) = Lane::of(span.kind) else { continue };
+            if !steps.contains(&(span.step as usize)) {
+                continue;
+            }
+            // The operations of a graph count as one.
+            if let Some(last) = ops.last_mut().filter(|last| last.step == span.step) {
+                last.end_ns = last.end_ns.max(span.end_ns);
+                continue;
+            }
+            let step = &program.steps[span.step as usize];
+            let issued_ns = host.get(&span.step).map_or(span.start_ns, |call| match step.call {
+                // Held by a full stream, a call queues its work at the end; held by its own work, before.
+                Call::Copy { .. } => call.end_ns - call.blocked_ns.min(call.end_ns),
+                _ => call.end_ns,
+            });
+            ops.push(Op {
+                step: span.step,
+                lane,
+                stream: hazards::stream(&step.call).unwrap_or(span.stream),
+                start_ns: span.start_ns,
+                end_ns: span.end_ns,
+                issued_ns,
+            });
+        }
+        let region = timeline.extent();
+        Self { program, timeline, region, lanes: Lanes::of(timeline), steps, ops, host }
+    }
+
+    /// The times of a call.
+    pub(super) fn host(&self, step: u32) -> Option<&'a HostSpan> {
+        self.host.get(&step).copied()
+    }
+
+    pub(super) fn call(&self, step: u32) -> &'a Call {
+        &self.program.steps[step as usize].call
+    }
+
+    /// The calls of the region that succeeded.
+    pub(super) fn calls(&self) -> impl Iterator<Item = (u32, &'a Call)> {
+        let steps = &self.program.steps;
+        let range = self.steps.clone();
+        let all = range.map(move |index| (index as u32, &steps[index]));
+        all.filter(|(_, step)| step.result == 0).map(|(index, step)| (index, &step.call))
+    }
+}

@@ -1,0 +1,207 @@
+//! What is said about a cause, in words.
+
+use crate::draw::duration;
+use crate::hazards::named;
+use crate::program::StreamId;
+
+use super::{Basis, Cause, Code};
+
+impl Code {
+    /// What is to be seen on the timeline: no line, no remedy.
+    pub fn symptom(self) -> &'static str {
+        match self {
+            Self::PageableCopy => {
+                "the host is held by copies while lanes with work to come are empty"
+            }
+            Self::DefaultStreamBarrier => {
+                "streams stop before one operation and start again after it, all together"
+            }
+            Self::SharedStream => "operations that use different engines take turns in one stream",
+            Self::HostSynchronisation => {
+                "the host waits in the middle, and lanes with work to come are empty meanwhile"
+            }
+            Self::DeviceWideWait => "one call of the host waits until every lane is empty",
+            Self::IssueOrder => {
+                "an engine works on many operations of one kind before the next lane can begin"
+            }
+            Self::TooFewChunks => "lanes stand empty at the beginning and at the end",
+            Self::TooManyChunks => "operations are so short that the gaps between them count",
+            Self::FullDevice => "kernels of several streams take turns",
+            Self::LaunchBound => "the device is empty while the host launches the next kernel",
+            Self::NeedlessWait => {
+                "a stream waits for another though its next operation could start"
+            }
+            Self::LateEvent => "a stream waits for another longer than its next operation needs",
+            Self::SynchronousCall => "a call holds the host until the device has done its part",
+            Self::FullQueue => "the host is held by a launch: the stream cannot take more",
+            Self::AllocationInRegion => "the host allocates memory while lanes are empty",
+            Self::IdleHostWork => "the host works while lanes with work to come are empty",
+        }
+    }
+}
+
+impl Cause {
+    /// What happened, in one line that names no place.
+    pub fn headline(&self) -> String {
+        let what = &self.at.what;
+        let stream = self.stream.map(named).unwrap_or_else(|| "its stream".to_owned());
+        let other = self.other.as_ref().map_or("other work", |other| other.what.as_str());
+        match self.code {
+            Code::PageableCopy => {
+                format!("{what} in {stream} holds the host: its host memory is pageable")
+            }
+            Code::DefaultStreamBarrier => format!(
+                "{what} in {} comes after all blocking streams, and they come after it",
+                named(StreamId::LEGACY)
+            ),
+            Code::SharedStream => {
+                format!("{what} waits for {other} in {stream} only because they share it")
+            }
+            Code::HostSynchronisation => {
+                format!("{what} holds the host before it has asked for all its work")
+            }
+            Code::DeviceWideWait => format!("{what} waits until the whole device is idle"),
+            Code::IssueOrder => format!(
+                "{what} of every chunk is asked for before {other} of the first, so lanes start late"
+            ),
+            Code::TooFewChunks => match self.count {
+                1 => {
+                    "the work is in one piece, and each step waits for the one before it".to_owned()
+                }
+                n => format!("{n} chunks are few: filling and draining the pipeline takes long"),
+            },
+            Code::TooManyChunks => {
+                format!("{} chunks are many: what each call costs outweighs its work", self.count)
+            }
+            Code::FullDevice => {
+                format!("{what} in {stream} is ready, and kernels of other streams fill the device")
+            }
+            Code::LaunchBound => format!("{what} is shorter than the call that launches it"),
+            Code::NeedlessWait => format!("{stream} waits for an event that nothing in it needs"),
+            Code::LateEvent => {
+                format!("{stream} waits for an event that stands for more than it needs")
+            }
+            Code::SynchronousCall => {
+                format!("{what} is a synchronous call and holds the host until it is done")
+            }
+            Code::FullQueue => format!("{what} finds {stream} full and waits until there is room"),
+            Code::AllocationInRegion => format!("{what} allocates memory while the clock runs"),
+            Code::IdleHostWork => "the host works, and the device has run out of work".to_owned(),
+        }
+    }
+
+    /// What is to be said at the line, and at the other one where there is one.
+    pub fn labels(&self) -> (String, Option<String>) {
+        let times = match self.count {
+            1 => String::new(),
+            n => format!(", {n} times"),
+        };
+        let held = duration(self.held_ns);
+        let own = match self.code {
+            Code::PageableCopy | Code::HostSynchronisation | Code::SynchronousCall => {
+                format!("holds the host for {held}{times}")
+            }
+            Code::DeviceWideWait | Code::FullQueue => format!("waits for {held}{times}"),
+            Code::DefaultStreamBarrier => format!("a barrier for every blocking stream{times}"),
+            Code::SharedStream => format!("waits for its turn{times}"),
+            Code::IssueOrder => format!("asked for {} times first", self.count),
+            Code::TooFewChunks | Code::TooManyChunks => format!("a chunk begins here{times}"),
+            Code::FullDevice => format!("waits for room on the device{times}"),
+            Code::LaunchBound => format!("launched here{times}"),
+            Code::NeedlessWait | Code::LateEvent => format!("waits here{times}"),
+            Code::AllocationInRegion => format!("allocates here{times}"),
+            Code::IdleHostWork => format!("works here{times}"),
+        };
+        let other = self.other.as_ref().map(|_| {
+            let other = match self.code {
+                Code::DefaultStreamBarrier | Code::NeedlessWait | Code::LateEvent => "is held up",
+                Code::SharedStream => "is in the same stream",
+                Code::IssueOrder => "could have begun",
+                _ => "belongs to it",
+            };
+            other.to_owned()
+        });
+        (own, other)
+    }
+
+    /// What it cost, and how that is known.
+    pub fn note(&self) -> String {
+        let cost = duration(self.cost_ns);
+        match self.basis {
+            Basis::Replayed => format!("without it the program would be {cost} faster"),
+            Basis::Attributed if self.code == Code::PageableCopy => {
+                format!("its calls took {cost}")
+            }
+            Basis::Attributed => format!("lanes that had work to come lost up to {cost} by it"),
+        }
+    }
+
+    /// What to change.
+    pub fn help(&self) -> String {
+        let line = self.at.place();
+        match self.code {
+            Code::PageableCopy => format!(
+                "use pinned host memory for {line}; the call then returns at once, so wait before \
+                 the host touches that memory again"
+            ),
+            Code::DefaultStreamBarrier => format!(
+                "give {line} a stream of its own, and order it by events with those that need it"
+            ),
+            Code::SharedStream => format!(
+                "give {line} another stream, and hand over by events where one step needs another"
+            ),
+            Code::HostSynchronisation => format!(
+                "ask for all the work first and wait at the end; let streams wait for events \
+                 instead of the host at {line}"
+            ),
+            Code::DeviceWideWait => match self.at.what.as_str() {
+                "the module load" => {
+                    format!("load the module before the work begins, not at {line}")
+                }
+                _ => format!("free the memory after the work, or in stream order, not at {line}"),
+            },
+            Code::IssueOrder => {
+                "ask chunk by chunk: all steps of the first, then all of the second".to_owned()
+            }
+            Code::TooFewChunks => {
+                "cut the work into more chunks, so that a step can begin with the first of them \
+                 while another step works on the next"
+                    .to_owned()
+            }
+            Code::TooManyChunks => "cut the work into fewer, larger chunks".to_owned(),
+            Code::FullDevice => {
+                "no order of launches helps: overlap kernels with copies instead, or make the \
+                 kernels smaller"
+                    .to_owned()
+            }
+            Code::LaunchBound => format!(
+                "give each launch at {line} more work, or capture the launches once and launch \
+                 them as one graph"
+            ),
+            Code::NeedlessWait => format!("drop the wait at {line}; no data is handed over by it"),
+            Code::LateEvent => format!(
+                "record the event right after the operation that is needed, and wait at {line} \
+                 right before the one that needs it"
+            ),
+            Code::SynchronousCall => {
+                format!("use the call with `Async` at {line}, in a stream of its own")
+            }
+            Code::FullQueue => format!(
+                "ask for the work of the other streams before {line}, so that they run meanwhile"
+            ),
+            Code::AllocationInRegion => {
+                format!("allocate before the work begins, and use the memory again, at {line}")
+            }
+            Code::IdleHostWork => format!(
+                "do the work of {line} while the device is busy: ask for the next operations first, \
+                 or hand it to another thread"
+            ),
+        }
+    }
+
+    /// All of it, for one who sees no source: what happened, where, what it cost and what to do.
+    pub fn message(&self) -> String {
+        let (place, note, help) = (self.at.place(), self.note(), self.help());
+        format!("{} ({place}): {note}; {help}", self.headline())
+    }
+}

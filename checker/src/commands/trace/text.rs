@@ -13,6 +13,7 @@ use super::facts::Run;
 use super::input::Source;
 use crate::print::Style;
 use crate::report::hazard;
+use crate::report::snippet::Sources;
 
 /// What no trace can tell.
 pub(super) const NOT_SHOWN: &str = "a trace shows what ran and when, not which memory was used: it \
@@ -36,7 +37,7 @@ pub(super) fn text(source: &Source, runs: &[Run<'_>], timeline: &str, style: Sty
             _ = writeln!(text, "{}", format!("{name:<NAME$}{value}").trim_end());
         }
         if let Some(hazards) = &run.hazards {
-            text.push_str(&hazard::text(hazards, &hazard::Sources::new(), style));
+            text.push_str(&hazard::text(hazards, &Sources::new(), style));
             if hazards.is_empty() {
                 text.push_str("\nno hazards: every two uses of the same memory are in order\n");
             }

@@ -532,7 +532,11 @@ impl<'a> Tokens<'a> {
         if byte >= 0x80 {
             return self.problem(Problem::NotText { byte });
         }
-        let found = Some(char::from(byte).escape_default().to_string());
+        let found = match char::from(byte) {
+            visible @ ' '..='~' => visible.to_string(),
+            control => control.escape_default().to_string(),
+        };
+        let found = Some(found);
         self.problem(Problem::Expected { what, found })
     }
 }

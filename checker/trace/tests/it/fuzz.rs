@@ -13,5 +13,5 @@ fn a_damaged_trace_is_refused_or_read_and_never_a_crash() {
         }));
     }
     // Otherwise the fuzzer would only ever try the first lines of the reader.
-    assert!(traces > 150, "{traces} of 1500 were still traces");
+    assert!(traces > 100, "{traces} of 1500 were still traces");
 }

@@ -104,7 +104,7 @@ fn times_may_be_strings_and_have_exponents() {
 #[test]
 fn times_that_no_clock_shows_are_refused_with_their_place() {
     let late = rows(&[&kernel("5e15", "1")]);
-    assert_snapshot!(refused(&late), @"1:61: this number is larger than any time or identifier");
+    assert_snapshot!(refused(&late), @"1:59: this number is larger than any time or identifier");
     let long = rows(&[&kernel("1", "2e15")]);
     assert!(refused(&long).contains("larger than any time"));
 }
@@ -247,7 +247,10 @@ fn an_export_reads_back_as_what_was_written() {
 
 #[test]
 fn a_missing_name_is_told_with_line_and_cure() {
-    assert_snapshot!(refused("{\n    {\n      \"id\": 6}\n  ],\n \"traceEvents\": []}"), @"");
+    assert_snapshot!(refused("{\n    {\n      \"id\": 6}\n  ],\n \"traceEvents\": []}"), @r#"
+    2:5: expected the name of a field, or `}`, found `{`
+    hint: profilers of 2023 lose the line `"deviceProperties": [`; put it in before this one
+    "#);
 }
 
 #[test]
@@ -267,7 +270,20 @@ fn what_is_wrong_is_told_with_its_place() {
         "hello",
     ]
     .map(|text| refused(text).lines().next().map(str::to_owned).unwrap_or_default());
-    assert_snapshot!(told.join("\n"), @"");
+    assert_snapshot!(told.join("\n"), @r#"
+    2:8: expected a value, found `}`
+    2:1: expected a value, found `]`
+    1:24: expected `:`, found `"`
+    1:32: this number is larger than any time or identifier
+    1:32: expected a number, found `0`
+    1:13: expected an escape such as `\n` or `\u0041`, found `x`
+    1:12: expected `\n`, `\t` or `\u00..`, found `\n`
+    1:10: expected a value, found `tru`
+    1:2: expected `{`, found `1`
+    1:4: expected the end of the file, found `[`
+    there is no list `traceEvents`
+    1:1: expected `{` or `[`, found `h`
+    "#);
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl Random {
 pub(crate) fn damaged(random: &mut Random) -> Vec<u8> {
     let corpus = corpus();
     let mut text = corpus[random.below(corpus.len())].clone();
-    for _ in 0..=random.below(6) {
+    for _ in 0..=random.below(4) {
         let at = random.below(text.len() + 1);
         let end = (at + random.below(64)).min(text.len());
         match random.below(11) {

@@ -99,7 +99,7 @@ fn the_sheet_of_three_lanes_takes_what_the_programs_of_the_chapter_take() {
 fn no_program_of_the_playground_has_a_hazard_or_beats_its_floor() {
     for sheet in Sheet::ALL {
         for setting in Setting::all(sheet).step_by(7) {
-            let Played { program, timeline, bounds } = Played::new(&setting);
+            let Played { program, timeline, bounds, .. } = Played::new(&setting);
             let address = setting.address();
             assert!(timeline.extent().ns() >= bounds.floor_ns, "{address} beats its floor");
             if sheet == Sheet::Pipeline {

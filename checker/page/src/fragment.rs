@@ -11,7 +11,7 @@ use crate::{Played, profiles};
 
 /// As HTML without blank lines. Ids in it begin with `id`.
 pub fn fragment(setting: &Setting, played: &Played, id: &str) -> String {
-    let Played { program, timeline, bounds } = played;
+    let Played { program, timeline, bounds, .. } = played;
     let metrics = Metrics::of(timeline);
     let makespan = metrics.makespan_ns;
     let mut html = String::from("<dl class=\"numbers\">");

@@ -30,7 +30,7 @@ pub use setting::{Setting, Sheet};
 
 use std::mem::ManuallyDrop;
 
-use simulator::{Schedule, replay};
+use simulator::{Profile, Schedule, replay};
 use trace::metrics::Bounds;
 use trace::{Program, Timeline};
 
@@ -38,6 +38,8 @@ use trace::{Program, Timeline};
 pub struct Played {
     /// What the host asked for.
     pub program: Program,
+    /// The device.
+    pub profile: Profile,
     /// What happened.
     pub timeline: Timeline,
     /// The two ends of the task's scale on this device.
@@ -51,7 +53,7 @@ impl Played {
         let program = workload::program(setting);
         let timeline = replay(&program, &profile, Schedule::Exact);
         let bounds = workload::bounds(setting, &profile);
-        Self { program, timeline, bounds }
+        Self { program, profile, timeline, bounds }
     }
 }
 

@@ -1,5 +1,7 @@
 //! What ran where and when: on the device, and on the host.
 
+use std::collections::BinaryHeap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::program::StreamId;
@@ -42,8 +44,7 @@ pub fn in_order<T>(mut items: Vec<T>, key: impl Fn(&T) -> (u64, u32)) -> Vec<T> 
         let (first, second) = key(item);
         (first, u64::from(second) << 32 | index(place))
     };
-    let mut order: Vec<(u64, u64)> = items.iter().enumerate().map(with_key).collect();
-    order.sort_unstable();
+    let order = sorted(items.iter().enumerate().map(with_key).collect());
     for place in 0..items.len() {
         // What belongs here may have been swapped away, to where an earlier item came from.
         let mut from = order[place].1 as u32 as usize;
@@ -53,6 +54,11 @@ pub fn in_order<T>(mut items: Vec<T>, key: impl Fn(&T) -> (u64, u32)) -> Vec<T> 
         items.swap(place, from);
     }
     items
+}
+
+/// `pairs` in order. By a heap: the sort of slices is quicker, and 4 kB of wasm longer.
+pub(crate) fn sorted(pairs: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    BinaryHeap::from(pairs).into_sorted_vec()
 }
 
 /// What happened in one run. Spans are ordered by `(start_ns, step)`, host spans by step.

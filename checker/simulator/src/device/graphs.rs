@@ -28,6 +28,9 @@ struct Node {
 
 impl Device {
     pub(super) fn create_graph(&mut self, graph: GraphId, nodes: &[GraphNode]) {
+        if !cfg!(feature = "graphs") {
+            return;
+        }
         let node = |node: &GraphNode| {
             let (stream, work) = self.node_work(&node.call);
             Node { stream, work, after: node.after.clone() }
@@ -49,6 +52,9 @@ impl Device {
         stream: StreamId,
         visible_ns: u64,
     ) {
+        if !cfg!(feature = "graphs") {
+            return;
+        }
         let Some(known) = self.graphs.get(graph.0 as usize) else { return };
         let (nodes, before) = (Arc::clone(&known.nodes), known.launched);
         let first = self.submit(step, stream, Work::Marker, visible_ns, before);

@@ -15,6 +15,7 @@ mod waiting;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use trace::program::StreamId;
 use trace::timeline::{HostMemory, Origin, Span, SpanKind, Timeline, in_order};
@@ -43,6 +44,9 @@ impl Schedule {
     /// The duration that this schedule gives to what takes `ns` in the exact one.
     fn duration(self, ns: u64, step: u32, place: Place) -> u64 {
         let Schedule::Perturbed(seed) = self else { return ns };
+        if !cfg!(feature = "schedules") {
+            return ns;
+        }
         let engine = match place {
             Place::Nowhere => 0,
             Place::Multiprocessors => 1,
@@ -201,7 +205,7 @@ fn slot<T: Clone + Default>(list: &mut Vec<T>, index: u32) -> &mut T {
 
 /// A device and the host thread that drives it, at some instant of virtual time.
 pub struct Device {
-    profile: Profile,
+    profile: Arc<Profile>,
     schedule: Schedule,
     /// The host's clock, in ns since the start of the run.
     host_ns: u64,
@@ -237,7 +241,8 @@ pub struct Device {
 
 impl Device {
     /// An idle device at time 0.
-    pub fn new(profile: Profile, schedule: Schedule) -> Self {
+    pub fn new(profile: impl Into<Arc<Profile>>, schedule: Schedule) -> Self {
+        let profile = profile.into();
         let pool = blocks::Pool::new(&profile);
         let default_stream = Stream::new(true, 0);
         let timeline = Timeline::new(Origin::Simulated { profile: profile.name.clone() });

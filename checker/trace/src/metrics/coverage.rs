@@ -1,6 +1,6 @@
 //! Sets of instants, as the intervals that they are made of.
 
-use crate::timeline::Interval;
+use crate::timeline::{Interval, sorted};
 
 impl Interval {
     /// The part of it that lies in `window`; empty where none does.
@@ -25,10 +25,9 @@ impl Coverage {
         Self::merge(intervals.map(|i| (i.start_ns, i.end_ns)).collect())
     }
 
-    fn merge(mut sorted: Vec<(u64, u64)>) -> Self {
-        sorted.sort_unstable();
+    fn merge(pairs: Vec<(u64, u64)>) -> Self {
         let mut pieces: Vec<Interval> = Vec::new();
-        for interval in sorted.into_iter().map(|(start, end)| Interval::new(start, end)) {
+        for interval in sorted(pairs).into_iter().map(|(start, end)| Interval::new(start, end)) {
             match pieces.last_mut() {
                 Some(last) if interval.start_ns <= last.end_ns => {
                     last.end_ns = last.end_ns.max(interval.end_ns);

@@ -52,7 +52,7 @@ fn playground(page: &mut Page<'_>, at: &Directive, ids: &mut Vec<String>) -> Opt
     let address = escape(&setting.address());
     let shown = page::play(&setting.address(), &format!("{id}-drawing"));
     Some(format!(
-        "{}<style>{}</style><figure class=\"playground\" id=\"{id}\" data-sheet=\"{}\" data-first=\"{address}\">\
+        "{}<style>{}</style><figure class=\"play\" id=\"{id}\" data-sheet=\"{}\" data-first=\"{address}\">\
          <form class=\"controls\" aria-label=\"Controls\" hidden>{controls}\
          <p class=\"actions\"><button type=\"button\" class=\"again\">As it was</button> \
          <a class=\"link\">Link to this setting</a></p></form>\

@@ -446,7 +446,7 @@
   }
 
   function playgrounds() {
-    const figures = all("figure.playground");
+    const figures = all("figure.play");
     if (figures.length === 0 || !document.getElementById("play-wasm")) return;
     simulator().then((play) => figures.forEach((figure) => playground(figure, play)));
   }

@@ -150,7 +150,7 @@ asked of others: nothing
 
 /// Until the controls are there; then four streams and pinned memory, as a reader chooses them.
 const PLAY: &str = r#"
-  const figure = document.querySelector("figure.playground");
+  const figure = document.querySelector("figure.play");
   const form = figure.querySelector(".controls");
   for (let turns = 0; form.hidden && turns < 200; turns++) await new Promise((r) => setTimeout(r, 50));
   said.push(`controls: ${form.hidden ? "hidden" : form.querySelectorAll("select").length}`);
@@ -195,7 +195,7 @@ fn a_playground_follows_its_controls_and_says_what_the_native_simulator_says() {
 const PROGRESS: &str = r#"
   const row = document.querySelector(".progress tbody tr");
   const text = (node) => node.textContent.replace(/\s+/g, " ").trim();
-  said.push(text(row));
+  said.push([...row.cells].map(text).join(" | "));
   said.push(`recap: ${document.querySelectorAll(".again:not([hidden])").length}`);
   finish();
 "#;
@@ -216,7 +216,7 @@ fn the_page_on_progress_counts_what_was_kept_and_asks_again() {
     std::fs::write(&page, html).expect("a file");
     let Some(said) = built.says("progress.html", PROGRESS) else { return };
     insta::assert_snapshot!(said, @"
-Three lanes: swimming in streams 1 2 of 5 1
+Three lanes: swimming in streams | 1 | 2 of 5 | 1
 recap: 2
 errors: none
 asked of others: nothing

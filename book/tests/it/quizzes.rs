@@ -36,7 +36,7 @@ fn a_sound_question_has_no_flaw() {
 fn unknown_and_missing_keys_are_named_with_their_line() {
     assert_snapshot!(changed("context =", "contxt ="), @"10: unknown field `contxt`, expected one of `id`, `type`, `prompt`, `answer`, `context`");
     assert_snapshot!(changed("why = \"That", "because = \"That"), @"7: unknown field `because`, expected `text` or `why`");
-    assert_snapshot!(changed("type = \"MultipleChoice\"", "type = \"Multiple\""), @"3: unknown variant `Multiple`, expected one of `MultipleChoice`, `ShortAnswer`, `Tracing`, `Order`, `Numeric`");
+    assert_snapshot!(changed("type = \"MultipleChoice\"", "type = \"Multiple\""), @"3: unknown variant `Multiple`, expected one of `MultipleChoice`, `ShortAnswer`, `Tracing`, `Order`, `Numeric`, `Timeline`");
     assert_snapshot!(changed("answer.answer", "answer.stdout"), @"
 9: `answer.stdout` has no meaning in this kind of question
 1: this kind of question needs `answer.answer`

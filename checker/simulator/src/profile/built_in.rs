@@ -19,8 +19,8 @@ pub enum BuiltIn {
     SlowLink,
 }
 
-/// Four lanes of 985 MB/s (PCI Express Base Specification 3.0: 8 GT/s, 128b/130b), of which copies get
-/// 84 %, the share that the H200 reaches of its own link, in bytes per µs.
+/// Four lanes of 985 MB/s (PCI Express Base Specification 3.0: 8 GT/s, 128b/130b). That copies get 84 % of
+/// it is invented too: packets and pauses take the rest. In bytes per µs.
 const SLOW_LINK_BYTES_PER_US: u64 = 3_300;
 
 impl BuiltIn {

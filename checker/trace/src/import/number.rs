@@ -54,31 +54,28 @@ fn parts(text: &[u8]) -> Option<Parts<'_>> {
     rest.is_empty().then_some(Parts { negative, whole, fraction, exponent })
 }
 
-/// The number that `text` begins with and its length, where it has no more than a sign, fifteen digits,
-/// and as many decimals as count: all but a few. None is no verdict.
+/// The number that `text` begins with and its length, where it has no exponent, no more decimals than
+/// count, and fits: all but a few. None is no verdict.
 pub(super) fn simple(text: &[u8], decimals: i32) -> Option<(usize, i64)> {
     let sign = usize::from(text.first() == Some(&b'-'));
     let (mut value, mut at) = (0_i64, sign);
     let mut digits = |at: &mut usize| {
         let first = *at;
         while let Some(digit @ b'0'..=b'9') = text.get(*at) {
-            if *at - sign > 16 {
-                return None;
-            }
-            value = value * 10 + i64::from(digit - b'0');
+            value = value.checked_mul(10)?.checked_add(i64::from(digit - b'0'))?;
             *at += 1;
         }
         Some(*at - first)
     };
     let whole = digits(&mut at)?;
-    if whole == 0 || whole > 15 || (whole > 1 && text[sign] == b'0') {
+    if whole == 0 || (whole > 1 && text[sign] == b'0') {
         return None;
     }
     let mut missing = decimals;
     if text.get(at) == Some(&b'.') {
         at += 1;
         let fraction = digits(&mut at)?;
-        missing -= fraction as i32;
+        missing = missing.checked_sub_unsigned(u32::try_from(fraction).ok()?)?;
         if fraction == 0 || missing < 0 {
             return None;
         }
@@ -87,7 +84,7 @@ pub(super) fn simple(text: &[u8], decimals: i32) -> Option<(usize, i64)> {
     if !matches!(text.get(at)?, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t') {
         return None;
     }
-    let value = value * 10_i64.checked_pow(missing.unsigned_abs())?;
+    let value = value.checked_mul(10_i64.checked_pow(missing.unsigned_abs())?)?;
     Some((at, if sign == 1 { -value } else { value }))
 }
 
@@ -147,7 +144,15 @@ mod tests {
 
     #[test]
     fn simple_numbers_are_what_all_numbers_are() {
-        for text in ["0", "-0.5", "12.345", "999999999999999.999", "-4402232484871.998", "7.1"] {
+        for text in [
+            "0",
+            "-0.5",
+            "12.345",
+            "999999999999999.999",
+            "1678920268737997.001",
+            "-4402232484871.998",
+            "7.1",
+        ] {
             let followed = format!("{text},");
             let (length, value) = simple(followed.as_bytes(), 3).unwrap_or_default();
             assert_eq!(
@@ -156,7 +161,17 @@ mod tests {
                 "{text}"
             );
         }
-        for text in ["1", "01,", "1.,", "-,", "1.2345,", "1e3,", "9999999999999999,", "1x"] {
+        for text in [
+            "1",
+            "01,",
+            "1.,",
+            "-,",
+            "1.2345,",
+            "1e3,",
+            "9999999999999999,",
+            "99999999999999999999,",
+            "1x",
+        ] {
             assert_eq!(simple(text.as_bytes(), 3), None, "{text}");
         }
     }

@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_slip_of_the_finger_brings_a_suggestion_and_nonsense_does_not() {
         assert_eq!(find("pagable-copy").unwrap_err(), "did you mean `SWIM-C01`, pageable-copy?");
-        assert!(find("SWIM-H07").unwrap_err().starts_with("did you mean `SWIM-H0"));
+        assert!(find("SWIM-H07").unwrap_err().starts_with("did you mean `SWIM-"));
         for nonsense in ["zzz", ""] {
             assert_eq!(find(nonsense).unwrap_err(), "`checker explain` lists them all");
         }

@@ -2,12 +2,14 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread::ThreadId;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use simulator::machine::{
-    Address, Command, DEVICE_BASE, DEVICE_END, DeviceFacts, Failure, Reply, Request, Touch, code,
+    Address, Command, DEVICE_BASE, DEVICE_END, DeviceFacts, Failure, Reply, Request, Touch, Turn,
+    code,
 };
+use trace::lab::ThreadRequest;
+use trace::program::Site;
 use trace::{lab, run};
 
 use crate::abi::CUresult;
@@ -15,9 +17,7 @@ use crate::device::watch::{self, Use};
 use crate::device::{self, Link};
 use crate::gpu::Gpu;
 use crate::sites::Sites;
-
-/// `CUDA_ERROR_NOT_PERMITTED`
-const NOT_PERMITTED: CUresult = 800;
+use crate::threads::{self, Threads};
 
 /// How many work queues lead to each engine (CUDA C++ Programming Guide, environment variables).
 const CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
@@ -36,6 +36,8 @@ enum Arm {
 struct Simulated {
     facts: DeviceFacts,
     state: Mutex<State>,
+    /// Host threads wait here for their turn.
+    turns: Condvar,
     /// Sizes of arguments, by function. Apart from the state, since it is needed to make a command.
     parameters: Mutex<BTreeMap<u64, Arc<[u8]>>>,
     pinned: device::Pinned,
@@ -44,8 +46,54 @@ struct Simulated {
 struct State {
     link: Link,
     sites: Sites,
-    /// The thread that is in a measured region.
-    in_region: Option<ThreadId>,
+    threads: Threads,
+}
+
+/// The number of a place in the student's source.
+fn number_of(link: &mut Link, place: Site) -> Option<u32> {
+    let request = Request { command: Command::Site(place), site: None, thread: threads::number() };
+    match link.execute(&request).0 {
+        Reply::Number(number) => Some(number as u32),
+        _ => None,
+    }
+}
+
+impl State {
+    /// Puts a request to the machine, from the host thread that is calling.
+    fn execute(&mut self, command: Command, site: Option<u32>) -> Reply {
+        let request = Request { command, site, thread: threads::number() };
+        let (reply, turn) = self.link.execute(&request);
+        self.threads.turn = turn;
+        reply
+    }
+
+    /// Tells the machine which page-locked memory the program has used since the last call.
+    fn tell_uses(&mut self) {
+        if !watch::has_uses() {
+            return;
+        }
+        let (uses, lost) = watch::take_uses();
+        if lost > 0 {
+            say(&format!("{lost} uses of page-locked memory between two calls were not looked at"));
+        }
+        let mut by_site: BTreeMap<Option<u32>, Vec<Touch>> = BTreeMap::new();
+        for Use { touch, frames } in uses {
+            let Self { link, sites, .. } = self;
+            let site = sites.of(&frames, |place| number_of(link, place));
+            by_site.entry(site).or_default().push(touch);
+        }
+        for (site, mut touches) in by_site {
+            touches.sort();
+            touches.dedup();
+            self.execute(Command::HostAccess { touches }, site);
+        }
+    }
+
+    /// The place in the student's source that the current call comes from.
+    fn here(&mut self) -> Option<u32> {
+        let Self { link, sites, .. } = self;
+        sites.here(|place| number_of(link, place))
+    }
 }
 
 static ARM: OnceLock<Result<Arm, StartFailure>> = OnceLock::new();
@@ -79,24 +127,34 @@ fn start() -> Result<Arm, StartFailure> {
 fn simulated() -> Result<Simulated, StartFailure> {
     let failed = |why: String| StartFailure { code: code::UNKNOWN, why };
     let (mut link, pinned) = device::connect().map_err(failed)?;
-    let facts = match link.execute(&Request { command: Command::DeviceFacts, site: None }) {
+    let first = |command| Request { command, site: None, thread: 0 };
+    let facts = match link.execute(&first(Command::DeviceFacts)).0 {
         Reply::Device(facts) => facts,
         _ => return Err(failed("the simulated device does not say what it is".to_owned())),
     };
     pinned.watch();
     let address = pinned.address(0) as u64;
-    link.execute(&Request { command: Command::PinnedBase { address }, site: None });
-    // As the real driver does: read once, at the start, and left alone if it is no number.
-    let connections = std::env::var(CONNECTIONS).ok().and_then(|text| text.trim().parse().ok());
-    if let Some(count) = connections {
-        link.execute(&Request { command: Command::Connections { count }, site: None });
+    link.execute(&first(Command::PinnedBase { address }));
+    if let Some(count) = connections() {
+        link.execute(&first(Command::Connections { count }));
     }
     Ok(Simulated {
         facts,
-        state: Mutex::new(State { link, sites: Sites::from_environment(), in_region: None }),
+        state: Mutex::new(State {
+            link,
+            sites: Sites::from_environment(),
+            threads: Threads::default(),
+        }),
+        turns: Condvar::new(),
         parameters: Mutex::default(),
         pinned,
     })
+}
+
+/// How many work queues the environment asks for. As in the real driver: read once, at the start, and
+/// left alone if it is no number.
+pub(crate) fn connections() -> Option<u32> {
+    std::env::var(CONNECTIONS).ok().and_then(|text| text.trim().parse().ok())
 }
 
 /// Starts the driver, once.
@@ -140,24 +198,19 @@ pub(crate) fn issue(command: Command) -> Result<Reply, CUresult> {
     let simulated = simulated_arm()?;
     if IN_HOST_FUNCTION.get() {
         say("a host function called the driver, which CUDA does not permit");
-        return Err(NOT_PERMITTED);
+        return Err(code::NOT_PERMITTED);
     }
     watch::have_stack();
     let mut state = lock(&simulated.state);
-    if state.in_region.is_some_and(|thread| thread != std::thread::current().id()) {
+    if !state.threads.may_call() {
         say("a second host thread called the driver inside the measured region");
-        say("hint: drive the device from one thread there");
-        return Err(NOT_PERMITTED);
+        say("hint: drive the device from one thread there, or from threads of `lab::thread`");
+        return Err(code::NOT_PERMITTED);
     }
-    let State { link, sites, .. } = &mut *state;
-    tell_uses(link, sites);
-    let site = sites.here(|place| {
-        match link.execute(&Request { command: Command::Site(place), site: None }) {
-            Reply::Number(number) => Some(number as u32),
-            _ => None,
-        }
-    });
-    match link.execute(&Request { command, site }) {
+    state.tell_uses();
+    let site = state.here();
+    let reply = state.execute(command, site);
+    match simulated.take_turns(state, reply) {
         Reply::Failed(Failure { code, why }) => {
             if let Some(why) = why {
                 say(&why);
@@ -168,33 +221,6 @@ pub(crate) fn issue(command: Command) -> Result<Reply, CUresult> {
     }
 }
 
-/// Tells the machine how the host itself used page-locked memory since the last call. In what order it
-/// did is the processor's affair, so they are told by place.
-fn tell_uses(link: &mut Link, sites: &mut Sites) {
-    if !watch::has_uses() {
-        return;
-    }
-    let (uses, lost) = watch::take_uses();
-    if lost > 0 {
-        say(&format!("{lost} uses of page-locked memory between two calls were not looked at"));
-    }
-    let mut by_site: BTreeMap<Option<u32>, Vec<Touch>> = BTreeMap::new();
-    for Use { touch, frames } in uses {
-        let site = sites.of(&frames, |place| {
-            match link.execute(&Request { command: Command::Site(place), site: None }) {
-                Reply::Number(number) => Some(number as u32),
-                _ => None,
-            }
-        });
-        by_site.entry(site).or_default().push(touch);
-    }
-    for (site, mut touches) in by_site {
-        touches.sort();
-        touches.dedup();
-        link.execute(&Request { command: Command::HostAccess { touches }, site });
-    }
-}
-
 /// Answers the lab.
 pub(crate) fn ask(request: lab::Request) -> lab::Reply {
     match arm() {
@@ -202,33 +228,81 @@ pub(crate) fn ask(request: lab::Request) -> lab::Reply {
         Ok(Arm::Gpu(gpu)) => gpu.ask(request),
         Ok(Arm::Simulated(simulated)) => {
             watch::have_stack();
-            let mut state = lock(&simulated.state);
-            match &request {
-                lab::Request::Source { directory } => {
-                    state.sites = Sites::under(directory);
-                    return lab::Reply::Done;
-                }
-                lab::Request::RegionBegin(_) => state.in_region = Some(std::thread::current().id()),
-                lab::Request::RegionEnd => state.in_region = None,
-                _ => {}
+            if IN_HOST_FUNCTION.get() {
+                let why = "a host function called the lab, which waits for it".to_owned();
+                return lab::Reply::Refused { why };
             }
-            let State { link, sites, .. } = &mut *state;
-            tell_uses(link, sites);
-            let site = match request {
-                lab::Request::HostWork { .. } => sites.here(|place| {
-                    match link.execute(&Request { command: Command::Site(place), site: None }) {
-                        Reply::Number(number) => Some(number as u32),
-                        _ => None,
-                    }
-                }),
-                _ => None,
-            };
-            match link.execute(&Request { command: Command::Lab(request), site }) {
-                Reply::Lab(reply) => reply,
-                _ => lab::Reply::Refused { why: "the simulated device is gone".to_owned() },
-            }
+            simulated.ask(request)
         }
     }
+}
+
+impl Simulated {
+    fn ask(&self, request: lab::Request) -> lab::Reply {
+        let mut state = lock(&self.state);
+        match &request {
+            lab::Request::Source { directory } => {
+                state.sites = Sites::under(directory);
+                return lab::Reply::Done;
+            }
+            lab::Request::Thread(ThreadRequest::Start { thread }) => {
+                threads::become_number(*thread);
+                return match self.take_turns(state, Reply::Done) {
+                    Reply::Done => lab::Reply::Done,
+                    _ => gone(),
+                };
+            }
+            lab::Request::Thread(_) | lab::Request::HostWork { .. } => {
+                if !state.threads.may_call() {
+                    return lab::Reply::Refused { why: threads::FOREIGN.to_owned() };
+                }
+            }
+            _ => {}
+        }
+        state.tell_uses();
+        state.threads.follow(&request);
+        let site = match request {
+            lab::Request::HostWork { .. } | lab::Request::Thread(_) => state.here(),
+            _ => None,
+        };
+        let reply = state.execute(Command::Lab(request), site);
+        match self.take_turns(state, reply) {
+            Reply::Lab(reply) => reply,
+            Reply::Failed(Failure { why: Some(why), .. }) => lab::Reply::Refused { why },
+            _ => gone(),
+        }
+    }
+
+    /// Waits until it is the turn of the calling thread, and gives its reply: the one it has got, or, if
+    /// that was that it is held, what came of it.
+    fn take_turns(&self, mut state: MutexGuard<'_, State>, reply: Reply) -> Reply {
+        let me = threads::number();
+        loop {
+            match &state.threads.turn {
+                Turn::Thread(thread) if *thread == me => break,
+                Turn::Thread(_) => {}
+                Turn::Nobody(why) => {
+                    say(why);
+                    // It would be so for ever: the exercise is over.
+                    std::process::exit(threads::STUCK);
+                }
+            }
+            if state.threads.has_ended(me) {
+                self.turns.notify_all();
+                return reply;
+            }
+            self.turns.notify_all();
+            state = self.turns.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        match reply {
+            Reply::Held => state.execute(Command::Resume, None),
+            reply => reply,
+        }
+    }
+}
+
+fn gone() -> lab::Reply {
+    lab::Reply::Refused { why: "the simulated device is gone".to_owned() }
 }
 
 /// Whether a call is refused for its flags. On a GPU the real driver decides.

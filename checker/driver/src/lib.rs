@@ -16,6 +16,7 @@
 //! | `gpu` | the real driver: forwarding, CUPTI, event pairs |
 //! | `library` | the lab's kernels and tasks, as the simulator wants to see them |
 //! | `sites` | from a call to the line of the student's that made it |
+//! | `threads` | host threads: which may call, and whose turn it is |
 //! | `extension` | what the lab and the checker call beside the driver API |
 
 #[cfg(not(target_os = "linux"))]
@@ -30,3 +31,4 @@ mod extension;
 mod gpu;
 mod library;
 mod sites;
+mod threads;

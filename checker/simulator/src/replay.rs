@@ -1,6 +1,8 @@
 //! A recorded program, simulated again for its times alone.
 
-use trace::program::Call;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use trace::program::{Call, Step};
 use trace::{Program, Timeline};
 
 use crate::device::{Device, Schedule};
@@ -22,14 +24,37 @@ pub(crate) fn replay_without(
     left_out: impl Fn(&Call) -> bool,
 ) -> Timeline {
     let mut device = Device::new(profile.clone(), schedule);
-    for (index, step) in program.steps.iter().enumerate() {
-        // A query's "not ready" is an answer, not a failure.
-        const NOT_READY: u32 = 600;
-        let made = step.result == 0 || step.result == NOT_READY;
-        if made && !left_out(&step.call) {
-            device.call(index as u32, &step.call, &mut ());
+    // A query's "not ready" is an answer, not a failure.
+    const NOT_READY: u32 = 600;
+    let counts =
+        |step: &Step| (step.result == 0 || step.result == NOT_READY) && !left_out(&step.call);
+    let mut steps = (0..).zip(&program.steps).filter(|(_, step)| counts(step));
+    let spawned: BTreeSet<u32> = spawned(program).collect();
+    if spawned.is_empty() {
+        // One host thread, or several of which it is not known what made them wait for one another:
+        // played in the order in which they made their calls.
+        steps.for_each(|(index, step)| _ = device.call(index, &step.call, &mut ()));
+    } else {
+        let mut by_thread: BTreeMap<u32, VecDeque<(u32, &Step)>> = BTreeMap::new();
+        for (index, step) in &mut steps {
+            let thread = if spawned.contains(&step.thread) { step.thread } else { 0 };
+            by_thread.entry(thread).or_default().push_back((index, step));
+        }
+        while let Some(thread) = device.turn(&mut ()) {
+            match by_thread.get_mut(&thread).and_then(VecDeque::pop_front) {
+                Some((index, step)) => _ = device.call(index, &step.call, &mut ()),
+                None => device.retire(),
+            }
         }
     }
     device.run_to_idle(&mut ());
     device.into_timeline()
+}
+
+/// The host threads that the program starts itself.
+fn spawned(program: &Program) -> impl Iterator<Item = u32> {
+    program.steps.iter().filter_map(|step| match step.call {
+        Call::ThreadSpawn { thread } => Some(thread),
+        _ => None,
+    })
 }

@@ -16,15 +16,16 @@
 //! Orders that count: streams are in order; the legacy default stream and the blocking streams, in
 //! which the per-thread default streams are; a wait for what an event stood for when the wait was
 //! made; synchronisation of streams, events and the context; queries that found the work done; the
-//! synchronous copies, as far as they are documented to be; the start of a measured region. Freeing
+//! synchronous copies, as far as they are documented to be; the start of a measured region; the start
+//! of a host thread, its end for those that join it, and messages between threads. Freeing
 //! memory and loading a module give none.
 //!
 //! What the host itself and its host functions do to page-locked memory counts as far as the program
 //! holds it. Where no more is known than that they used some of a range, only a use of all of the range
 //! is sure to meet it; two of that kind are never held against each other.
 //!
-//! What is *not* seen: what happens inside a kernel; synchronisation among host threads other than
-//! their start; a branch on a query that was not taken in this run.
+//! What is *not* seen: what happens inside a kernel; what orders host threads other than
+//! `lab::thread`; a branch on a query that was not taken in this run.
 //!
 //! A pair is reported once, and from there on taken for ordered: with all reported edges put in, the
 //! program has no hazard left but the use of memory that is gone. A pair is a warning where it would be
@@ -35,6 +36,7 @@
 //! | `clock` | vector clocks |
 //! | `order` | what comes before what |
 //! | `graph` | what is wrong inside a graph |
+//! | `threads` | what host threads tell one another |
 //! | `memory` | who used which bytes last |
 //! | `search` | going through a program, call by call |
 //! | `words` | what is said about a hazard |
@@ -44,6 +46,7 @@ mod graph;
 mod memory;
 mod order;
 mod search;
+mod threads;
 mod words;
 
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::program::ChannelEnd;
+
 /// What the lab asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Request {
@@ -35,6 +37,56 @@ pub enum Request {
     },
     /// What time is it?
     Clock,
+    /// About host threads.
+    Thread(ThreadRequest),
+}
+
+/// What [`Request::Thread`] asks. Threads and channels go by the numbers that the replies gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ThreadRequest {
+    /// A thread is about to be started. The reply is its number.
+    Spawn,
+    /// The calling thread is that new one. The reply comes when it is its turn.
+    Start {
+        /// Its number.
+        thread: u32,
+    },
+    /// The thread that asked for another has started it, or could not: others may have their turn.
+    Started {
+        /// The new thread; none if it could not be started.
+        thread: Result<u32, u32>,
+    },
+    /// The calling thread does nothing more.
+    End,
+    /// The calling thread waits for the end of another.
+    Join {
+        /// The other.
+        thread: u32,
+    },
+    /// A new channel. The reply is its number.
+    Channel {
+        /// How many messages can be in it before a send waits; none if there is no limit.
+        capacity: Option<u32>,
+    },
+    /// Puts a message into a channel. The reply is [`Reply::Gone`] if nobody will take it out.
+    Send {
+        /// The channel.
+        channel: u32,
+        /// What the sender knows the message by.
+        token: u64,
+    },
+    /// Waits for a message. The reply is its token, or [`Reply::Gone`] if nobody will send one.
+    Receive {
+        /// The channel.
+        channel: u32,
+    },
+    /// One end of a channel is gone, for senders the last one.
+    Close {
+        /// The channel.
+        channel: u32,
+        /// Which.
+        end: ChannelEnd,
+    },
 }
 
 /// What the driver answers.
@@ -49,6 +101,10 @@ pub enum Reply {
         /// The host's clock, in ns.
         ns: u64,
     },
+    /// To [`Request::Thread`], where it asks for a number.
+    Number(u64),
+    /// To [`Request::Thread`]: nobody is at the other end of the channel.
+    Gone,
     /// To [`Request::RegionEnd`]: how the pass through the region went.
     Trial(crate::record::Trial),
     /// The request was refused.

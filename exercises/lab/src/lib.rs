@@ -13,6 +13,7 @@
 //! | [`matmul`] | the matrix product of the puzzles |
 //! | [`torch`] | what a call of PyTorch costs the host, for the puzzles |
 //! | [`clock`] | the time and declared host work |
+//! | [`thread`] | host threads and channels between them |
 //! | [`driver`] | loading the driver library, and what is asked of it beside the driver API |
 
 pub mod clock;
@@ -23,6 +24,7 @@ pub mod map;
 pub mod matmul;
 pub mod memory;
 pub mod pipeline;
+pub mod thread;
 pub mod torch;
 
 use std::fmt;

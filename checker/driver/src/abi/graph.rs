@@ -22,6 +22,8 @@ calls! {
             Command::Graph(GraphCommand::EndCapture { stream })
         };
         // SAFETY: as above.
+        gpu Reply::Number(unsafe { *graph });
+        // SAFETY: as above.
         sim Reply::Number(handle) => unsafe { *graph = handle };
     }
 
@@ -37,6 +39,8 @@ calls! {
     fn cuGraphInstantiateWithFlags(executable: *mut Handle, graph: Handle, flags: u64) {
         require executable;
         command Command::Graph(GraphCommand::Instantiate { graph, flags });
+        // SAFETY: the real driver has just written it.
+        gpu Reply::Number(unsafe { *executable });
         // SAFETY: checked not to be null; the caller gives room for a handle.
         sim Reply::Number(handle) => unsafe { *executable = handle };
     }

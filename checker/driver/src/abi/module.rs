@@ -66,6 +66,22 @@ calls! {
         };
     }
 
+    /// Of the attributes that can be set, the simulated device knows how much dynamic shared memory a
+    /// block may have; what to prefer in the caches changes nothing there.
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html>
+    fn cuFuncSetAttribute(function: Handle, attribute: u32, value: c_int) {
+        command {
+            /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`, `…_PREFERRED_SHARED_MEMORY_CARVEOUT`
+            const DYNAMIC: u32 = 8;
+            const CARVEOUT: u32 = 9;
+            let shared_bytes = (attribute == DYNAMIC).then_some(value as u32);
+            if call::gpu().is_none() && !matches!(attribute, DYNAMIC | CARVEOUT) {
+                return code::INVALID_VALUE;
+            }
+            Command::FunctionAllow { function, shared_bytes }
+        };
+    }
+
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html>
     fn cuFuncGetAttribute(value: *mut c_int, attribute: u32, function: Handle) {
         require value;
@@ -126,12 +142,6 @@ answers! {
         let _ = (function, config);
         code::SUCCESS
     }
-
-    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html>
-    fn cuFuncSetAttribute(function: Handle, attribute: u32, value: c_int) {
-        let _ = (function, attribute, value);
-        code::SUCCESS
-    }
 }
 
 /// # Safety
@@ -158,8 +168,13 @@ unsafe fn entries(image: *const c_char) -> Result<Command, CUresult> {
         call::say("the simulated device loads PTX only, and this image is machine code");
         return Err(code::INVALID_IMAGE);
     }
-    // SAFETY: it is PTX, a C string.
-    Ok(Command::ModuleLoad { entries: entry_names(&unsafe { text(image) }) })
+    // SAFETY: neither, so a C string.
+    let image = unsafe { text(image) };
+    // PTX says its version before all else (PTX ISA, `.version`).
+    if call::gpu().is_none() && !image.contains(".version") {
+        return Err(code::INVALID_IMAGE);
+    }
+    Ok(Command::ModuleLoad { entries: entry_names(&image) })
 }
 
 /// # Safety

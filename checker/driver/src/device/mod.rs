@@ -14,7 +14,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 use simulator::machine::{
-    Command, Guard, Host, Machine, NotMapped, PINNED_BYTES, Reply, Request, Touch,
+    Command, Guard, Host, Machine, NotMapped, PINNED_BYTES, Reply, Request, Touch, Turn,
 };
 use simulator::profile::BuiltIn;
 use simulator::{Profile, Schedule};
@@ -34,12 +34,13 @@ pub(crate) enum Link {
 }
 
 impl Link {
-    pub(crate) fn execute(&mut self, request: &Request) -> Reply {
+    /// The reply, and who is to make the next request.
+    pub(crate) fn execute(&mut self, request: &Request) -> (Reply, Turn) {
         match self {
             Link::Local(local) => {
                 let reply = local.machine.execute(request, &mut local.host);
                 after(&local.machine, request, &reply);
-                reply
+                (reply, local.machine.turn().clone())
             }
             Link::Remote(remote) => remote.execute(request),
         }

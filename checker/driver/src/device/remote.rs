@@ -3,7 +3,7 @@
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
 use serde::{Deserialize, Serialize};
-use simulator::machine::{Failure, Guard, NotMapped, Reply, Request, Touch, code};
+use simulator::machine::{Failure, Guard, NotMapped, Reply, Request, Touch, Turn, code};
 
 use super::mailbox::{CLIENT, Mailbox};
 use super::{Mapping, reach, watch};
@@ -28,6 +28,8 @@ pub(super) enum ToClient {
     /// The answer to a command.
     Reply {
         reply: Reply,
+        /// Who is to make the next request.
+        turn: Turn,
         /// What the student's process may do to page-locked memory from now on.
         guards: Vec<Guard>,
     },
@@ -65,16 +67,16 @@ impl Remote {
         Ok((Self { mailbox, memory }, pinned))
     }
 
-    pub(super) fn execute(&mut self, request: &Request) -> Reply {
+    pub(super) fn execute(&mut self, request: &Request) -> (Reply, Turn) {
         let mut next = ToServer::Request(request.clone());
         loop {
             let Self { mailbox, memory } = self;
             let sent = mailbox.send(&next);
             let received = sent.and_then(|()| mailbox.receive(|mailbox| mailbox.is_served(memory)));
             match received {
-                Ok(ToClient::Reply { reply, guards }) => {
+                Ok(ToClient::Reply { reply, turn, guards }) => {
                     guards.iter().for_each(watch::apply);
-                    return reply;
+                    return (reply, turn);
                 }
                 Ok(ToClient::Upcall(upcall)) => {
                     next = match self.answer(upcall) {
@@ -84,7 +86,8 @@ impl Remote {
                 }
                 Err(_) => {
                     let why = "the device process is gone".to_owned();
-                    return Reply::Failed(Failure::because(code::UNKNOWN, why));
+                    let failed = Reply::Failed(Failure::because(code::UNKNOWN, why));
+                    return (failed, Turn::Thread(request.thread));
                 }
             }
         }

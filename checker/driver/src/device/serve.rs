@@ -39,7 +39,8 @@ pub(crate) fn serve(memory: &OwnedFd) -> Result<(), String> {
         }
         let guards = host.guards;
         super::after(&machine, &request, &reply);
-        if mailbox.send(&ToClient::Reply { reply, guards }).is_err() {
+        let turn = machine.turn().clone();
+        if mailbox.send(&ToClient::Reply { reply, turn, guards }).is_err() {
             break;
         }
     }

@@ -16,9 +16,11 @@
 //! | --- | --- |
 //! | `real` | the system's library and the calls made on our own account |
 //! | `observe` | the log, and how it becomes a program |
+//! | `graphs` | what was captured, and what was launched of it |
 //! | `numbers` | numbers without gaps, where earlier passes are left out |
 //! | `region` | measured regions: clock, idle, record |
 //! | `data` | what a task's memory holds before a region, and what it has to hold after |
+//! | `threads` | host threads and the channels between them, which really run side by side |
 //! | `cupti` | activity records, and which call each belongs to |
 //! | `pairs` | event pairs |
 //! | `clock` | the host's clock, and how CUPTI's relates to it |
@@ -26,6 +28,7 @@
 mod clock;
 mod cupti;
 mod data;
+mod graphs;
 mod numbers;
 mod observe;
 mod pairs;
@@ -33,15 +36,16 @@ mod real;
 mod region;
 #[cfg(test)]
 mod tests;
+mod threads;
 
-use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use simulator::device::{DEFAULT_CONNECTIONS, MOST_CONNECTIONS};
 use simulator::machine::{self, Command, Reply};
 use trace::lab::{self, Speeds};
-use trace::program::Site;
+use trace::program::{Call, Site};
 use trace::run;
 use trace::timeline::Method;
 
@@ -55,6 +59,7 @@ use observe::{Asked, Log, Noted, Times};
 use pairs::Pairs;
 use real::Real;
 use region::Regions;
+use threads::{Threads, thread};
 
 pub(crate) use real::{Slot, known};
 
@@ -107,22 +112,7 @@ pub(crate) struct Gpu {
     pairs: Mutex<Pairs>,
     /// Taken before the log, never after it.
     regions: Mutex<Regions>,
-}
-
-/// The number of the calling thread, in the order of first calls.
-fn thread() -> u32 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    const NONE: u32 = u32::MAX;
-    thread_local! {
-        static NUMBER: Cell<u32> = const { Cell::new(NONE) };
-    }
-    let number = NUMBER.get();
-    if number != NONE {
-        return number;
-    }
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    NUMBER.set(number);
-    number
+    threads: Threads,
 }
 
 impl Gpu {
@@ -143,6 +133,7 @@ impl Gpu {
             Trace::Off | Trace::Events => Ok(None),
         };
         let gpu = Self::new(real, trace, cupti);
+        gpu.note_connections(call::connections());
         passed_through::connect(|name| gpu.real.find(name));
         Ok(gpu)
     }
@@ -168,6 +159,7 @@ impl Gpu {
             places: Mutex::new(Places { sites: Sites::from_environment(), list: Vec::new() }),
             pairs: Mutex::default(),
             regions: Mutex::new(Regions::new()),
+            threads: Threads::default(),
         }
     }
 
@@ -308,14 +300,35 @@ impl Gpu {
                 let start = self.clock.now();
                 self.clock.spin(ns);
                 let times = Times { entered, start, end: self.clock.now() };
-                let (asked, result) = (Asked::HostWork { ns }, Some(code::SUCCESS));
-                let noted = Noted { asked, given: 0, site, thread: thread(), times, result };
-                lock(&self.log).note(noted);
+                self.note_lab(Call::HostWork { ns }, site, times);
                 lab::Reply::Done
+            }
+            lab::Request::Thread(asked) => self.ask_thread(asked),
+            lab::Request::RegionBegin(_) | lab::Request::RegionEnd if self.threads.are_left() => {
+                let why = "the measured region begins and ends with one host thread, but others are \
+                     still at work\nhint: join them inside the region";
+                lab::Reply::Refused { why: why.to_owned() }
             }
             lab::Request::RegionBegin(region) => self.begin_region(region),
             lab::Request::RegionEnd => self.end_region(),
         }
+    }
+
+    /// Notes how many work queues there are, as the simulated device does: where it is not the default.
+    fn note_connections(&self, count: Option<u32>) {
+        let count = count.map(|count| count.clamp(1, MOST_CONNECTIONS));
+        if let Some(count) = count.filter(|&count| count != DEFAULT_CONNECTIONS) {
+            let now = self.clock.now();
+            let times = Times { entered: now, start: now, end: now };
+            self.note_lab(Call::Connections { count }, None, times);
+        }
+    }
+
+    /// Notes a call to the lab that has come back.
+    fn note_lab(&self, call: Call, site: Option<u32>, times: Times) {
+        let (asked, result) = (Asked::Lab(call), Some(code::SUCCESS));
+        let noted = Noted { asked, given: 0, site, thread: thread(), times, result };
+        lock(&self.log).note(noted);
     }
 
     /// Sizes of the arguments of a kernel that the lab knows.

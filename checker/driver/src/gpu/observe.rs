@@ -6,12 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use simulator::machine::{Address, Command, Library as _, Names, Reply, code};
+use simulator::machine::{Address, Command, GraphCommand, Library as _, Names, Reply, code};
 use trace::Program;
 use trace::program::{BlockId, Call, Direction, EventId, KernelId, Place, Step, StreamId};
 use trace::timeline::{HostMemory, HostSpan, Span, SpanKind};
 
 use super::cupti::join::{Kind, Wanted};
+use super::graphs::{Graphs, Meaning};
 use crate::abi::{CUresult, Handle};
 use crate::library::Library;
 
@@ -22,8 +23,8 @@ const ROOM: usize = 1 << 14;
 pub(super) enum Asked {
     /// A call to the driver.
     Command(Command),
-    /// Work of the host that it declared.
-    HostWork { ns: u64 },
+    /// A call to the lab, which needs no names: declared host work, threads, messages.
+    Lab(Call),
 }
 
 /// When a call was made and when it came back, in ns.
@@ -119,11 +120,11 @@ pub(super) fn is_noted(command: &Command) -> bool {
         Command::Site(_)
             | Command::Lab(_)
             | Command::DeviceFacts
-            // Passed on as they are: a GPU's graphs are not looked into.
-            | Command::Graph(_)
+            | Command::Graph(GraphCommand::IsCapturing { .. })
             | Command::StreamFacts { .. }
             | Command::MemoryInfo
             | Command::FunctionFacts { .. }
+            | Command::FunctionAllow { .. }
     )
 }
 
@@ -141,6 +142,7 @@ pub(super) fn gives_a_name(command: &Command) -> bool {
             | Command::AllocHost { .. }
             | Command::ModuleLoad { .. }
             | Command::FunctionGet { .. }
+            | Command::Graph(GraphCommand::EndCapture { .. } | GraphCommand::Instantiate { .. })
     )
 }
 
@@ -178,6 +180,7 @@ pub(super) struct Work {
 /// The program so far, and the host's side of its timeline.
 pub(super) struct Observed {
     names: Names,
+    graphs: Graphs,
     program: Program,
     /// One for each step.
     host: Vec<HostSpan>,
@@ -193,6 +196,7 @@ impl Observed {
     pub(super) fn new() -> Self {
         Self {
             names: Names::default(),
+            graphs: Graphs::default(),
             program: Program::new(1),
             host: Vec::new(),
             had_region: false,
@@ -228,9 +232,10 @@ impl Observed {
                 (noted.times.start, noted.times.end) = (noted.times.entered, now_ns);
             }
             let result = noted.result.unwrap_or(code::SUCCESS);
-            let call = match noted.asked {
-                Asked::HostWork { ns } => Call::HostWork { ns },
-                Asked::Command(command) => match self.name(command, noted.given, result) {
+            let asked = std::mem::replace(&mut noted.asked, Asked::Lab(Call::ThreadEnd));
+            let call = match asked {
+                Asked::Lab(call) => call,
+                Asked::Command(command) => match self.step(command, &noted, result) {
                     Some(call) => call,
                     None => continue,
                 },
@@ -241,6 +246,22 @@ impl Observed {
             self.push(call, noted.site, noted.thread, noted.times, result);
         }
         work
+    }
+
+    /// The step that a command is; none if it is none.
+    fn step(&mut self, command: Command, noted: &Noted, result: CUresult) -> Option<Call> {
+        let names = &self.names;
+        let stream_named = |stream| names.stream(stream).ok();
+        match self.graphs.follow(&command, noted.given, result, stream_named) {
+            Meaning::Unrelated => self.name(command, noted.given, result),
+            Meaning::Noted => None,
+            Meaning::Step(call) => Some(call),
+            Meaning::Node(stream) => {
+                let call = self.name(command, noted.given, result)?;
+                self.graphs.add(stream, call, noted.site);
+                None
+            }
+        }
     }
 
     fn name(&mut self, command: Command, given: u64, result: CUresult) -> Option<Call> {
@@ -316,6 +337,9 @@ impl Observed {
             Call::ContextSynchronize
                 | Call::StreamSynchronize { .. }
                 | Call::EventSynchronize { .. }
+                | Call::ThreadJoin { .. }
+                | Call::ChannelSend { .. }
+                | Call::ChannelReceive { .. }
         );
         self.host.push(HostSpan {
             step: self.program.steps.len() as u32,
@@ -345,10 +369,21 @@ impl Observed {
             return;
         }
         let steps = std::mem::take(&mut self.program.steps);
+        let has_graphs = steps.iter().any(|step| matches!(step.call, Call::GraphCreate { .. }));
         let gone: BTreeSet<Thing> = steps.iter().filter_map(|step| released(&step.call)).collect();
         for (step, mut span) in steps.into_iter().zip(std::mem::take(&mut self.host)) {
-            let made = made(&step.call).is_some_and(|thing| !gone.contains(&thing));
-            if made || matches!(step.call, Call::FunctionGet { .. }) {
+            // Nodes of graphs name streams that may be gone.
+            let made = made(&step.call).is_some_and(|thing| {
+                !gone.contains(&thing) || has_graphs && matches!(thing, Thing::Stream(_))
+            });
+            let stays = matches!(
+                step.call,
+                Call::FunctionGet { .. }
+                    | Call::Connections { .. }
+                    | Call::GraphCreate { .. }
+                    | Call::GraphInstantiate { .. }
+            );
+            if made || stays {
                 span.step = self.program.steps.len() as u32;
                 self.program.steps.push(step);
                 self.host.push(span);
@@ -469,6 +504,54 @@ mod tests {
         log.note(done(Command::Alloc { bytes: 256 }, 0x1000, 20));
         log.note(done(Command::AllocHost { bytes: 256 }, 0x9000, 30));
         log
+    }
+
+    #[test]
+    fn what_a_stream_captures_becomes_a_graph_and_its_launches_steps() {
+        let (mut log, mut observed) = (setup(), Observed::new());
+        let created = Command::StreamCreate { kind: StreamKind::NonBlocking, priority: 0 };
+        log.note(done(created, 0x71, 40));
+        log.note(done(Command::EventCreate { timing: Timing::Disabled }, 0x80, 45));
+        let graph = |asked, given, at| done(Command::Graph(asked), given, at);
+        log.note(graph(GraphCommand::BeginCapture { stream: 0x70, mode: 0 }, 0, 50));
+        log.note(done(copy(0x9000, 0x1000), 0, 60));
+        log.note(done(Command::EventRecord { event: 0x80, stream: 0x70 }, 0, 61));
+        log.note(done(Command::StreamWait { stream: 0x71, event: 0x80 }, 0, 62));
+        let set = |stream| {
+            let mode = Mode::Asynchronous;
+            Command::Memset { stream, mode, target: 0x1000, pattern: 0, width: 1, count: 64 }
+        };
+        log.note(done(set(0x71), 0, 63));
+        log.note(done(set(0x70), 0, 64));
+        log.note(done(Command::EventRecord { event: 0x80, stream: 0x71 }, 0, 65));
+        log.note(done(Command::StreamWait { stream: 0x70, event: 0x80 }, 0, 66));
+        log.note(done(copy(0x9040, 0x1040), 0, 67));
+        log.note(graph(GraphCommand::EndCapture { stream: 0x70 }, 0xa0, 70));
+        log.note(graph(GraphCommand::Instantiate { graph: 0xa0, flags: 0 }, 0xb0, 71));
+        log.note(graph(GraphCommand::Launch { executable: 0xb0, stream: 0x71 }, 0, 72));
+        log.note(graph(GraphCommand::ExecDestroy { executable: 0xb0 }, 0, 73));
+        // After the capture the streams work as ever.
+        log.note(done(copy(0x9000, 0x1000), 0, 80));
+        let work = observed.take_up(&mut log, 100);
+        assert_eq!(work.len(), 1, "only the copy that was not captured is a step of its own");
+        let calls: Vec<&Call> = observed.program().steps[5..].iter().map(|it| &it.call).collect();
+        let id = trace::program::GraphId(0);
+        let [Call::GraphCreate { graph, nodes }, instantiated, launched, Call::Copy { .. }] =
+            calls[..]
+        else {
+            panic!("{calls:?}")
+        };
+        assert_eq!(*graph, id);
+        let after: Vec<&[u32]> = nodes.iter().map(|node| &node.after[..]).collect();
+        assert_eq!(after, [&[][..], &[0], &[0], &[1, 2]]);
+        assert!(matches!(nodes[1].call, Call::Memset { stream: StreamId(3), .. }));
+        assert_eq!(*instantiated, Call::GraphInstantiate { graph: id });
+        assert_eq!(*launched, Call::GraphLaunch { graph: id, stream: StreamId(3) });
+        // A second pass launches what the first has made.
+        observed.begin_region();
+        observed.begin_region();
+        let stays = |call: &Call| matches!(call, Call::GraphCreate { .. });
+        assert!(observed.program().steps.iter().any(|step| stays(&step.call)));
     }
 
     #[test]

@@ -7,11 +7,12 @@ use trace::record::{self, DeviceState, Output, Record, Trial};
 use trace::timeline::{Interval, Method, Origin, Span};
 use trace::{Timeline, run};
 
+use super::Gpu;
 use super::clock::Offset;
 use super::cupti::join::{Wanted, join};
 use super::numbers::renumber;
 use super::observe::{Observed, Times, Work};
-use super::{Gpu, thread};
+use super::threads::thread;
 use crate::abi::{CUresult, Handle, code};
 use crate::call::lock;
 use crate::library::Library;

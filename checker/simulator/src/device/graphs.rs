@@ -79,7 +79,7 @@ impl Device {
         for (&id, _) in ids.iter().zip(&leaves).filter(|(_, leaf)| **leaf) {
             self.depend(id, last);
         }
-        self.streams[stream.0 as usize].tail = Some(last);
+        self.streams[stream].tail = Some(last);
         if let Some(graph) = self.graphs.get_mut(graph.0 as usize) {
             graph.launched = Some(last);
         }

@@ -4,12 +4,14 @@
 //! `cuMemFreeHost` and a module load wait for the whole device, `cuMemAlloc` and `cuMemHostAlloc` do
 //! not.
 
-use trace::program::{Call, Direction, Launch, Mode, Place, StreamId, StreamKind, Timing};
-use trace::timeline::{HostMemory, HostSpan, Interval, SpanKind};
-
-use super::{
-    Device, Effects, FULL_SPEED, OperationId, State, Stream, Work, blocks, copies, queues, slot,
+use trace::program::{
+    Call, ChannelId, Direction, Launch, Mode, Place, StreamId, StreamKind, Timing,
 };
+use trace::timeline::{HostMemory, Interval, SpanKind};
+
+use super::streams::Stream;
+use super::threads::Return;
+use super::{Device, Effects, FULL_SPEED, OperationId, State, Work, blocks, copies, queues, slot};
 
 /// One MiB, the unit of the costs of page-locked allocation.
 const MIB: u64 = 1 << 20;
@@ -18,11 +20,17 @@ const MIB: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// For queries: whether everything asked about had ended when the host asked. For launches:
-    /// whether a block fits on a multiprocessor. True for all other calls.
+    /// whether a block fits on a multiprocessor. For messages: whether there was one, or someone to take
+    /// it. True for all other calls.
     pub yes: bool,
     /// For [`Call::EventElapsed`]: from the first event to the second, in ns; none if one of them was
     /// never recorded or has not ended.
     pub elapsed_ns: Option<i64>,
+}
+
+impl Answer {
+    /// That of most calls.
+    pub(super) const YES: Self = Self { yes: true, elapsed_ns: None };
 }
 
 /// What a call waits for.
@@ -39,6 +47,12 @@ pub enum Wait {
     },
     /// Everything that was queued before.
     All,
+    /// The end of a host thread.
+    ThreadEnd(u32),
+    /// A message in a channel, or the end of all that could send one.
+    Message(ChannelId),
+    /// Room for a message in a channel, or the end of the one that could make it.
+    Capacity(ChannelId),
 }
 
 impl Wait {
@@ -65,14 +79,38 @@ impl Queued {
 }
 
 impl Device {
-    /// The host makes a call, which `step` stands for in spans and effects. The call must be valid:
-    /// streams, events and kernels that exist.
-    pub fn call(&mut self, step: u32, call: &Call, effects: &mut impl Effects) -> Answer {
+    /// The host thread whose turn it is makes a call, which `step` stands for in spans and effects. The
+    /// call must be valid: streams, events and kernels that exist. None if the call has not come back:
+    /// others have their turn first, see [`Device::turn`].
+    pub fn call(&mut self, step: u32, call: &Call, effects: &mut impl Effects) -> Option<Answer> {
+        let thread = self.hosts.running();
+        let meant = self.streams.meant(thread, call);
+        let call = meant.as_ref().unwrap_or(call);
         let asked = self.host_ns;
         self.run_until(asked, effects);
         // A stream that is full holds the call until one of its operations starts.
-        let start = queued_in(call).map_or(asked, |stream| self.room_in(stream, asked, effects));
-        let mut answer = Answer { yes: true, elapsed_ns: None };
+        let full = queued_in(call).filter(|&stream| !self.has_room(stream));
+        let start = match full {
+            None => asked,
+            Some(stream) if self.hosts.is_alone() => self.room_in(stream, asked, effects),
+            Some(_) => {
+                self.hold_for_room(thread, step, call);
+                return None;
+            }
+        };
+        self.make((thread, step), call, (asked, start), effects, Return::Now)
+    }
+
+    /// Makes a call for which there is room.
+    pub(super) fn make(
+        &mut self,
+        (thread, step): (u32, u32),
+        call: &Call,
+        (asked, start): (u64, u64),
+        effects: &mut impl Effects,
+        how: Return,
+    ) -> Option<Answer> {
+        let mut answer = Answer::YES;
         let host = &self.profile.host;
         let (cost, wait) = match call {
             // A region begins on an idle device.
@@ -91,7 +129,7 @@ impl Device {
             | Call::ChannelCreate { .. }
             | Call::ChannelSend { .. }
             | Call::ChannelReceive { .. }
-            | Call::ChannelClose { .. } => (0, Wait::None),
+            | Call::ChannelClose { .. } => self.thread_call(call, start),
 
             Call::StreamCreate { stream, kind, priority } => {
                 let cost = host.stream_create_ns.value;
@@ -159,13 +197,19 @@ impl Device {
             }
 
             Call::Alloc { .. } => (host.alloc_ns.value, Wait::None),
+            // Stream-ordered memory goes back to its pool, and nothing waits (measured).
+            Call::Free { block } if std::mem::take(slot(&mut self.stream_ordered, block.0)) => {
+                (host.free_async_ns.value, Wait::None)
+            }
             Call::Free { .. } => (host.free_ns.value, Wait::All),
-            Call::AllocAsync { stream, .. } => {
+            Call::AllocAsync { stream, block, .. } => {
                 let cost = host.alloc_async_ns.value;
+                *slot(&mut self.stream_ordered, block.0) = true;
                 self.submit(step, *stream, Work::Marker, start + cost, None);
                 (cost, Wait::None)
             }
-            Call::FreeAsync { stream, .. } => {
+            Call::FreeAsync { stream, block } => {
+                *slot(&mut self.stream_ordered, block.0) = false;
                 let cost = host.free_async_ns.value;
                 self.submit(step, *stream, Work::Marker, start + cost, None);
                 (cost, Wait::None)
@@ -241,9 +285,11 @@ impl Device {
         };
 
         let mut end = start + cost;
+        if self.is_held_by(wait) {
+            return self.hold((thread, step), (asked, start, end), wait, answer, how);
+        }
         let mut blocked_ns = start - asked;
         let held_until = match wait {
-            Wait::None => None,
             Wait::Operation { id, held_ns } => {
                 self.run_to_end_of(id, effects);
                 Some(self.operations[id as usize].end_ns + held_ns)
@@ -252,6 +298,7 @@ impl Device {
                 self.run_to_idle(effects);
                 Some(self.last_end_ns)
             }
+            Wait::None | Wait::ThreadEnd(_) | Wait::Message(_) | Wait::Capacity(_) => None,
         };
         if let Some(freed) = held_until.map(|end_ns| end_ns + self.profile.host.wake_ns.value)
             && freed > end
@@ -260,18 +307,20 @@ impl Device {
             blocked_ns += freed - end;
             end = freed;
         }
-        self.host_ns = end;
-        self.run_until(end, effects);
-        self.timeline.host.push(HostSpan { step, start_ns: asked, end_ns: end, blocked_ns });
+        self.came_back((thread, step), (asked, end), blocked_ns, how);
+        if self.hosts.is_alone() {
+            self.run_until(end, effects);
+        }
         match call {
             Call::RegionBegin => self.region_start = Some(end),
             Call::RegionEnd => {
                 self.timeline.region =
                     self.region_start.map(|region_start| Interval::new(region_start, end));
             }
+            Call::ThreadEnd => self.retire(),
             _ => {}
         }
-        answer
+        Some(answer)
     }
 
     /// Works off everything that is queued.
@@ -282,11 +331,15 @@ impl Device {
         }
     }
 
+    /// Whether the stream has room for another operation.
+    pub(super) fn has_room(&self, stream: StreamId) -> bool {
+        self.streams[stream].waiting < self.profile.chip.queue_depth.value.max(1)
+    }
+
     /// When the stream has room for another operation, from `asked` on. Works off events until then.
     fn room_in(&mut self, stream: StreamId, asked: u64, effects: &mut impl Effects) -> u64 {
-        let depth = self.profile.chip.queue_depth.value.max(1);
         let mut room = asked;
-        while self.streams[stream.0 as usize].waiting >= depth {
+        while !self.has_room(stream) {
             self.next_event(effects);
             room = self.now;
         }
@@ -373,10 +426,11 @@ impl Device {
             copies::Direction::HostToDevice if bytes <= copies.staged_bytes.value => {
                 // The driver takes the data into a pinned buffer of its own during the call.
                 let staging = time_of(bytes, copies.staging_bytes_per_us.value);
-                Queued::free(
-                    transfer(link_ns, HostMemory::Pageable),
-                    host.pageable_copy_ns.value + staging,
-                )
+                Queued {
+                    work: transfer(link_ns, HostMemory::Pageable),
+                    cost: host.pageable_copy_ns.value + staging,
+                    held: (mode == Mode::Synchronous).then_some(0),
+                }
             }
             copies::Direction::HostToDevice => Queued {
                 work: transfer(pieces_ns, HostMemory::Pageable),
@@ -407,30 +461,22 @@ impl Device {
 
     pub(super) fn kernel_work(&self, launch: &Launch) -> Option<Work> {
         let facts = self.kernels.get(launch.kernel.0 as usize)?.grid_facts?;
-        let priority = self.streams[launch.stream.0 as usize].priority;
+        let priority = self.streams[launch.stream].priority;
         blocks::Grid::new(launch, &facts, priority, &self.profile).map(Work::Kernel)
     }
 
     fn create_stream(&mut self, stream: StreamId, kind: StreamKind, priority: i32) {
         let new = Stream::new(kind == StreamKind::Blocking, priority);
-        let index = stream.0 as usize;
-        if self.streams.len() <= index {
-            self.streams.resize(index + 1, new);
-        }
-        self.streams[index] = new;
+        self.streams.create(stream, new);
     }
 
     /// The last operations that a stream answers for: its own, and for the legacy default stream
     /// those of the blocking streams too, since what is queued there comes after them.
     fn tails(&self, stream: StreamId) -> Vec<OperationId> {
         let legacy = stream == StreamId::LEGACY;
-        let counts =
-            |index: usize, other: &Stream| index == stream.0 as usize || (legacy && other.blocking);
-        let streams = self.streams.iter().enumerate();
-        streams
-            .filter(|&(index, other)| counts(index, other))
-            .filter_map(|(_, other)| other.tail)
-            .collect()
+        let counts = |other: StreamId, it: &Stream| other == stream || (legacy && it.blocking);
+        let streams = self.streams.iter().filter(|&(other, it)| counts(other, it));
+        streams.filter_map(|(_, it)| it.tail).collect()
     }
 
     fn wait_for_stream(&mut self, stream: StreamId) -> Wait {
@@ -444,6 +490,16 @@ impl Device {
                 Wait::end_of(self.submit(step, stream, Work::Marker, self.now, None))
             }
         }
+    }
+
+    /// The last operation that a stream was given.
+    pub(crate) fn last_of(&self, stream: StreamId) -> Option<OperationId> {
+        self.streams[stream].tail
+    }
+
+    /// Whether an operation has ended.
+    pub(crate) fn is_over(&self, operation: OperationId) -> bool {
+        self.has_ended(operation)
     }
 
     fn has_ended(&self, id: OperationId) -> bool {
@@ -460,7 +516,7 @@ fn time_of(bytes: u64, bytes_per_us: u64) -> u64 {
 /// The stream in which a call queues an operation that takes up room there. Records, waits and
 /// stream-ordered allocation are taken to need none; copies between two places of the host are not
 /// queued at all.
-fn queued_in(call: &Call) -> Option<StreamId> {
+pub(super) fn queued_in(call: &Call) -> Option<StreamId> {
     match call {
         Call::Copy { .. } if call.direction() == Some(Direction::HostToHost) => None,
         Call::Launch(Launch { stream, .. })

@@ -11,6 +11,8 @@ mod copies;
 mod graphs;
 mod host;
 mod queues;
+mod streams;
+mod threads;
 mod waiting;
 
 use std::cmp::Reverse;
@@ -173,21 +175,6 @@ enum Event {
     OperationEnd(OperationId),
 }
 
-#[derive(Clone, Copy)]
-struct Stream {
-    blocking: bool,
-    priority: i32,
-    tail: Option<OperationId>,
-    /// Operations that have not started, without markers.
-    waiting: u64,
-}
-
-impl Stream {
-    fn new(blocking: bool, priority: i32) -> Self {
-        Self { blocking, priority, tail: None, waiting: 0 }
-    }
-}
-
 #[derive(Clone, Default)]
 struct KernelFacts {
     name: String,
@@ -203,12 +190,13 @@ fn slot<T: Clone + Default>(list: &mut Vec<T>, index: u32) -> &mut T {
     &mut list[index]
 }
 
-/// A device and the host thread that drives it, at some instant of virtual time.
+/// A device and the host threads that drive it, at some instant of virtual time.
 pub struct Device {
     profile: Arc<Profile>,
     schedule: Schedule,
-    /// The host's clock, in ns since the start of the run.
+    /// The clock of the host thread whose turn it is, in ns since the start of the run.
     host_ns: u64,
+    hosts: threads::Hosts,
     /// Events up to here have been worked off.
     now: u64,
     queue: BinaryHeap<Reverse<(u64, u64, Event)>>,
@@ -217,12 +205,14 @@ pub struct Device {
     edges: Vec<Edge>,
     unfinished: usize,
     last_end_ns: u64,
-    streams: Vec<Stream>,
+    streams: streams::Streams,
     events: Vec<Option<OperationId>>,
     /// Which events keep a time stamp.
     timed_events: Vec<bool>,
     /// Sizes of page-locked blocks, which cost by size to free; 0 for all others.
     pinned: Vec<u64>,
+    /// Which blocks are live stream-ordered memory.
+    stream_ordered: Vec<bool>,
     kernels: Vec<KernelFacts>,
     graphs: Vec<graphs::Graph>,
     connections: queues::Queues,
@@ -244,11 +234,11 @@ impl Device {
     pub fn new(profile: impl Into<Arc<Profile>>, schedule: Schedule) -> Self {
         let profile = profile.into();
         let pool = blocks::Pool::new(&profile);
-        let default_stream = Stream::new(true, 0);
         let timeline = Timeline::new(Origin::Simulated { profile: profile.name.clone() });
         Self {
             schedule,
             host_ns: 0,
+            hosts: threads::Hosts::default(),
             now: 0,
             queue: BinaryHeap::new(),
             sequence: 0,
@@ -256,10 +246,11 @@ impl Device {
             edges: Vec::new(),
             unfinished: 0,
             last_end_ns: 0,
-            streams: vec![default_stream; StreamId::FIRST_CREATED as usize],
+            streams: streams::Streams::default(),
             events: Vec::new(),
             timed_events: Vec::new(),
             pinned: Vec::new(),
+            stream_ordered: Vec::new(),
             kernels: Vec::new(),
             graphs: Vec::new(),
             connections: queues::Queues::new(DEFAULT_CONNECTIONS),
@@ -279,7 +270,7 @@ impl Device {
         &self.profile
     }
 
-    /// The host's clock, in ns since the start of the run.
+    /// The clock of the host thread whose turn it is, in ns since the start of the run.
     pub fn host_ns(&self) -> u64 {
         self.host_ns
     }
@@ -299,6 +290,7 @@ impl Device {
     pub fn into_timeline(self) -> Timeline {
         let mut timeline = self.timeline;
         timeline.spans = in_order(timeline.spans, |span| (span.start_ns, span.step));
+        timeline.host = in_order(timeline.host, |call| (0, call.step));
         timeline
     }
 
@@ -312,30 +304,29 @@ impl Device {
         after: Option<OperationId>,
     ) -> OperationId {
         let id = self.add(step, 0, stream, work, visible_ns);
-        let index = stream.0 as usize;
+        let known = &mut self.streams[stream];
         if !matches!(work, Work::Marker) {
-            self.streams[index].waiting += 1;
+            known.waiting += 1;
         }
-        if let Some(tail) = self.streams[index].tail {
-            self.depend(tail, id);
-        }
-        if let Some(event) = after {
-            self.depend(event, id);
+        let (blocking, tail) = (known.blocking, known.tail.replace(id));
+        for before in [tail, after].into_iter().flatten() {
+            self.depend(before, id);
         }
         if stream == StreamId::LEGACY {
             // The barrier: after everything that blocking streams hold so far …
-            for other in 1..self.streams.len() {
-                if let Stream { blocking: true, tail: Some(tail), .. } = self.streams[other] {
-                    self.depend(tail, id);
-                }
+            let before: Vec<OperationId> = self
+                .streams
+                .iter()
+                .filter(|(other, it)| it.blocking && *other != StreamId::LEGACY)
+                .filter_map(|(_, it)| it.tail)
+                .collect();
+            for tail in before {
+                self.depend(tail, id);
             }
-        } else if self.streams[index].blocking
-            && let Some(barrier) = self.streams[StreamId::LEGACY.0 as usize].tail
-        {
+        } else if blocking && let Some(barrier) = self.streams[StreamId::LEGACY].tail {
             // … and before everything that they are given from now on.
             self.depend(barrier, id);
         }
-        self.streams[index].tail = Some(id);
         self.enqueue(id);
         id
     }
@@ -502,7 +493,7 @@ impl Device {
         let operation = &mut self.operations[id as usize];
         operation.start_ns = self.now;
         if operation.node == 0 {
-            self.streams[operation.stream.0 as usize].waiting -= 1;
+            self.streams[operation.stream].waiting -= 1;
         }
         effects.start(operation.step, operation.node);
     }
@@ -556,7 +547,7 @@ impl Device {
             step: operation.step,
             kind,
             name,
-            stream: operation.stream,
+            stream: streams::as_asked(operation.stream),
             start_ns: operation.start_ns,
             end_ns: operation.end_ns,
             bytes,

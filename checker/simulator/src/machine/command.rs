@@ -39,6 +39,8 @@ pub mod code {
     pub const ILLEGAL_ADDRESS: u32 = 700;
     /// `CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES`
     pub const LAUNCH_OUT_OF_RESOURCES: u32 = 701;
+    /// `CUDA_ERROR_NOT_PERMITTED`
+    pub const NOT_PERMITTED: u32 = 800;
     /// `CUDA_ERROR_NOT_SUPPORTED`
     pub const NOT_SUPPORTED: u32 = 801;
     /// `CUDA_ERROR_CONTEXT_IS_DESTROYED`
@@ -70,6 +72,17 @@ pub struct Request {
     pub command: Command,
     /// The place in the student's source, by the number that [`Command::Site`] gave it.
     pub site: Option<u32>,
+    /// The host thread that asks, by the number that the lab gave it; 0 for the first.
+    pub thread: u32,
+}
+
+/// Who is to make the next request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Turn {
+    /// The host thread of this number.
+    Thread(u32),
+    /// Nobody can: every host thread waits for another. Who waits where, in words.
+    Nobody(String),
 }
 
 /// One end of a copy.
@@ -92,6 +105,8 @@ pub enum Command {
     Site(Site),
     /// A request of the lab's.
     Lab(lab::Request),
+    /// The turn has come to a thread whose last request got [`Reply::Held`]: what came of it?
+    Resume,
     /// What the device says about itself.
     DeviceFacts,
     /// `CUDA_DEVICE_MAX_CONNECTIONS` of the student's process.
@@ -208,6 +223,12 @@ pub enum Command {
         threads: u32,
         shared_bytes: u32,
     },
+    /// `cuFuncSetAttribute`: blocks may have this much dynamic shared memory; none for attributes that
+    /// change nothing.
+    FunctionAllow {
+        function: u64,
+        shared_bytes: Option<u32>,
+    },
     Launch {
         function: u64,
         grid: [u32; 3],
@@ -225,6 +246,27 @@ pub enum Command {
     },
     /// Capture and graphs.
     Graph(GraphCommand),
+}
+
+impl Command {
+    /// The stream that it is about, by its handle; none for graphs, whose launches are no part of any
+    /// capture.
+    pub fn stream(&self) -> Option<u64> {
+        match self {
+            Self::StreamDestroy { stream }
+            | Self::StreamSynchronize { stream }
+            | Self::StreamQuery { stream }
+            | Self::StreamWait { stream, .. }
+            | Self::EventRecord { stream, .. }
+            | Self::AllocAsync { stream, .. }
+            | Self::FreeAsync { stream, .. }
+            | Self::Copy { stream, .. }
+            | Self::Memset { stream, .. }
+            | Self::Launch { stream, .. }
+            | Self::HostFunction { stream, .. } => Some(*stream),
+            _ => None,
+        }
+    }
 }
 
 /// Capture and graphs. Each stands for the driver call of the same name.
@@ -254,6 +296,8 @@ pub enum GraphCommand {
 pub enum Reply {
     /// Done, nothing to say.
     Done,
+    /// The call has not come back; [`Command::Resume`] asks for its reply when it has.
+    Held,
     /// A handle, an address, an offset or a count.
     Number(u64),
     /// From the first event to the second.

@@ -85,24 +85,6 @@ impl Graphs {
     }
 }
 
-/// The stream that a command is about.
-fn stream_of(command: &Command) -> Option<u64> {
-    match command {
-        Command::StreamDestroy { stream }
-        | Command::StreamSynchronize { stream }
-        | Command::StreamQuery { stream }
-        | Command::StreamWait { stream, .. }
-        | Command::EventRecord { stream, .. }
-        | Command::AllocAsync { stream, .. }
-        | Command::FreeAsync { stream, .. }
-        | Command::Copy { stream, .. }
-        | Command::Memset { stream, .. }
-        | Command::Launch { stream, .. }
-        | Command::HostFunction { stream, .. } => Some(*stream),
-        _ => None,
-    }
-}
-
 impl Machine {
     /// Takes a command up into a capture, if it is for one; none if it is to be carried out.
     pub(super) fn capture(
@@ -113,7 +95,7 @@ impl Machine {
         if self.graphs.open.is_empty() && self.graphs.events.is_empty() {
             return Ok(None);
         }
-        let stream = match stream_of(command) {
+        let stream = match command.stream() {
             Some(handle) => Some(self.names.stream(handle)?),
             None => None,
         };
@@ -158,7 +140,7 @@ impl Machine {
     }
 
     fn is_blocking(&self, command: &Command) -> Result<bool, Failure> {
-        let handle = stream_of(command).unwrap_or(0);
+        let handle = command.stream().unwrap_or(0);
         Ok(self.names.stream_facts(handle)?.0 == StreamKind::Blocking)
     }
 

@@ -10,12 +10,19 @@ mod graph;
 mod guards;
 mod library;
 mod names;
+mod pool;
 mod region;
+mod threads;
 
-use trace::program::{Call, Program, Step};
+use std::collections::BTreeMap;
+
+use trace::lab::Request as LabRequest;
+use trace::program::{Call, Program, Step, StreamId};
 use trace::record::{self, Record, Trial};
 
-pub use command::{Address, Command, DeviceFacts, Failure, GraphCommand, Reply, Request, code};
+pub use command::{
+    Address, Command, DeviceFacts, Failure, GraphCommand, Reply, Request, Turn, code,
+};
 pub use guards::{Guard, Protection, Touch};
 pub use library::{Kernel, KernelAccess, KernelWork, Library, Task, Twin};
 pub use names::Names;
@@ -85,6 +92,12 @@ pub struct Machine {
     drop_wait: Option<u32>,
     trials: Vec<Trial>,
     open_region: Option<region::Open>,
+    threads: threads::Threads,
+    pool: pool::Pool,
+    /// Stream-ordered memory that has not been freed: what each block takes up in the pool, in bytes.
+    in_order: BTreeMap<u64, u64>,
+    /// How much dynamic shared memory blocks of a function may have, where it was allowed, in bytes.
+    allowed_shared: BTreeMap<u64, u32>,
 }
 
 impl Machine {
@@ -107,6 +120,10 @@ impl Machine {
             drop_wait: None,
             trials: Vec::new(),
             open_region: None,
+            threads: threads::Threads::default(),
+            pool: pool::Pool::default(),
+            in_order: BTreeMap::new(),
+            allowed_shared: BTreeMap::new(),
         }
     }
 
@@ -120,6 +137,7 @@ impl Machine {
     pub fn record(&self) -> Record {
         let mut timeline = self.device.timeline().clone();
         timeline.spans.sort_by_key(|span| (span.start_ns, span.step));
+        timeline.host.sort_by_key(|call| call.step);
         Record {
             version: record::VERSION,
             program: self.program.clone(),
@@ -131,7 +149,23 @@ impl Machine {
 
     /// Carries out one command.
     pub fn execute(&mut self, request: &Request, host: &mut dyn Host) -> Reply {
-        self.try_execute(request, host).unwrap_or_else(Reply::Failed)
+        if !self.threads.may_ask(request) {
+            return Reply::Failed(threads::out_of_turn());
+        }
+        let steps = self.program.steps.len();
+        let reply = self.try_execute(request, host).unwrap_or_else(Reply::Failed);
+        if !self.device.is_alone() {
+            let made_a_call = self.program.steps.len() > steps;
+            if self.threads.is_over(request, made_a_call) {
+                self.next_turn(host);
+            }
+        }
+        reply
+    }
+
+    /// Who is to make the next request.
+    pub fn turn(&self) -> &Turn {
+        &self.threads.turn
     }
 
     fn try_execute(&mut self, request: &Request, host: &mut dyn Host) -> Result<Reply, Failure> {
@@ -159,7 +193,9 @@ impl Machine {
                 self.pinned_base = Some(*address);
                 return Ok(Reply::Done);
             }
+            Command::Lab(LabRequest::Thread(asked)) => return self.thread(*asked, site, host),
             Command::Lab(asked) => return Ok(Reply::Lab(self.lab(asked, site, host))),
+            Command::Resume => return self.resume(request.thread),
             Command::DeviceFacts => {
                 return Ok(Reply::Device(DeviceFacts::of(self.device.profile())));
             }
@@ -183,6 +219,9 @@ impl Machine {
             }
             Command::FunctionFacts { function, threads, shared_bytes } => {
                 return self.function_facts(*function, *threads, *shared_bytes);
+            }
+            Command::FunctionAllow { function, shared_bytes } => {
+                return self.allow_shared(*function, *shared_bytes);
             }
 
             Command::StreamWait { event, .. } if self.names.events.facts(*event)?.1 => {
@@ -208,20 +247,23 @@ impl Machine {
             }
             Command::AllocHost { bytes: 0 } => Reply::Number(0),
             Command::AllocAsync { bytes, stream } => {
-                self.names.stream(*stream)?;
-                self.allocate(*bytes)?
+                let stream = self.names.stream(*stream)?;
+                self.allocate_in_order(*bytes, stream)?
             }
             Command::AllocHost { bytes } => self.allocate_pinned(*bytes)?,
             Command::FreeHost { offset } => {
                 self.unguard_block(*offset, host);
                 Reply::Done
             }
-            Command::Free { address } | Command::FreeAsync { address, .. } if *address != 0 => {
+            Command::Free { address } if *address != 0 => {
                 self.names.device.size(*address)?;
-                if let Command::FreeAsync { stream, .. } = &request.command {
-                    self.names.stream(*stream)?;
-                }
+                self.in_order.remove(address);
                 self.store.free(*address);
+                Reply::Done
+            }
+            Command::FreeAsync { address, stream } if *address != 0 => {
+                self.names.device.size(*address)?;
+                self.names.stream(*stream)?;
                 Reply::Done
             }
             Command::EventElapsed { start, end } => {
@@ -256,7 +298,10 @@ impl Machine {
             }
             self.moving.insert((self.program.steps.len() as u32, 0), movement);
         }
-        let answer = self.make(call, site, host);
+        let Some(answer) = self.make(call, site, host) else {
+            self.guard(Some(&request.command), host);
+            return Ok(self.hold(threads::Pending::Reply(reply)));
+        };
         let held = self.device.timeline().host.last().is_some_and(|call| call.blocked_ns > 0);
         if self.fault.is_some() && held {
             // The kernel went wrong while the host was waiting.
@@ -264,6 +309,7 @@ impl Machine {
             self.refuse_last(lost.code);
             return Err(lost);
         }
+        self.follow_memory(&request.command)?;
         let result = match &request.command {
             Command::EventElapsed { .. } => match answer.elapsed_ns {
                 Some(ns) => Ok(Reply::Elapsed { ns }),
@@ -281,8 +327,8 @@ impl Machine {
         result
     }
 
-    /// Makes a call of the program: notes it down and lets its time pass.
-    fn make(&mut self, call: Call, site: Option<u32>, host: &mut dyn Host) -> Answer {
+    /// Makes a call of the program: notes it down and lets its time pass. None if it has not come back.
+    fn make(&mut self, call: Call, site: Option<u32>, host: &mut dyn Host) -> Option<Answer> {
         let step = self.program.steps.len() as u32;
         let mut world = World {
             store: &mut self.store,
@@ -295,7 +341,8 @@ impl Machine {
         if let Call::ThreadSpawn { .. } = call {
             self.guards.alone = false;
         }
-        self.program.steps.push(Step { call, site, thread: 0, gap_ns: 0, result: 0 });
+        let thread = self.threads.running();
+        self.program.steps.push(Step { call, site, thread, gap_ns: 0, result: 0 });
         self.note_touched();
         if self.device.is_idle() {
             self.store.forget_freed();
@@ -354,7 +401,7 @@ impl Machine {
         if bytes > left || bytes > DEVICE_END.saturating_sub(self.device_next) {
             return Err(Failure::bare(code::OUT_OF_MEMORY));
         }
-        if bytes > MOST_REAL_BYTES.saturating_sub(self.used_bytes()) {
+        if bytes > MOST_REAL_BYTES.saturating_sub(self.used_bytes() + self.pool.bytes()) {
             let why = format!(
                 "the simulated device holds {} GiB of data at most: use less than a real one could",
                 MOST_REAL_BYTES >> 30
@@ -369,6 +416,55 @@ impl Machine {
             return Err(Failure::because(code::OUT_OF_MEMORY, why));
         }
         Ok(Reply::Number(address))
+    }
+
+    /// Stream-ordered memory: out of the pool, if that has some for this stream.
+    fn allocate_in_order(&mut self, bytes: u64, stream: StreamId) -> Result<Reply, Failure> {
+        let out_of_memory = Failure::bare(code::OUT_OF_MEMORY);
+        let bytes = bytes.checked_next_multiple_of(DEVICE_ALIGNMENT).ok_or(out_of_memory)?;
+        let device = &self.device;
+        let address = match self.pool.take(bytes, stream, |free| device.is_over(free)) {
+            Some(address) => address,
+            None => match self.allocate(bytes)? {
+                Reply::Number(address) => address,
+                other => return Ok(other),
+            },
+        };
+        self.in_order.insert(address, bytes);
+        Ok(Reply::Number(address))
+    }
+
+    /// A call that came back has told the pool something.
+    fn follow_memory(&mut self, command: &Command) -> Result<(), Failure> {
+        let device = &self.device;
+        match command {
+            Command::FreeAsync { address, stream } if *address != 0 => {
+                let stream = self.names.stream(*stream)?;
+                // The per-thread streams of other threads have the same name, but not the same order.
+                let is_named = stream != StreamId::PER_THREAD || self.threads.running() == 0;
+                match (self.in_order.remove(address), device.last_of(stream)) {
+                    (Some(bytes), Some(free)) if is_named => {
+                        self.pool.put((*address, bytes), stream, free);
+                    }
+                    // `cuMemAlloc` gave it: it belongs to no pool.
+                    _ => self.store.free(*address),
+                }
+            }
+            Command::EventRecord { event, stream } => {
+                self.pool.record(*event, self.names.stream(*stream)?);
+            }
+            Command::StreamWait { stream, event } => {
+                self.pool.wait(self.names.stream(*stream)?, *event);
+            }
+            Command::StreamSynchronize { .. }
+            | Command::EventSynchronize { .. }
+            | Command::ContextSynchronize => {
+                let store = &mut self.store;
+                self.pool.release(|free| device.is_over(free), |address| store.free(address));
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     fn allocate_pinned(&self, bytes: u64) -> Result<Reply, Failure> {
@@ -420,6 +516,26 @@ impl Machine {
         Ok(Reply::Function { registers, shared_bytes, resident_blocks })
     }
 
+    fn allow_shared(&mut self, function: u64, bytes: Option<u32>) -> Result<Reply, Failure> {
+        let kernel = self.kernel(function)?;
+        if let Some(bytes) = bytes {
+            if !self.has_shared(kernel.as_ref(), bytes) {
+                return Err(Failure::bare(code::INVALID_VALUE));
+            }
+            self.allowed_shared.insert(function, bytes);
+        }
+        Ok(Reply::Done)
+    }
+
+    /// Whether a multiprocessor has that much shared memory for a block.
+    fn has_shared(&self, kernel: &dyn Kernel, dynamic_bytes: u32) -> bool {
+        // What a block cannot have of it (CUDA C++ Programming Guide, technical specifications, from
+        // compute capability 8.0 on).
+        const RESERVED: u64 = 1024;
+        let shared = u64::from(dynamic_bytes) + u64::from(kernel.shared_bytes());
+        shared + RESERVED <= self.device.profile().chip.shared_bytes_per_multiprocessor.value
+    }
+
     /// Whether a kernel can be launched with this shape at all. What it needs of a multiprocessor is
     /// looked at when it is.
     fn check_shape(
@@ -432,19 +548,20 @@ impl Machine {
         // CUDA C++ Programming Guide, technical specifications: the same since compute capability 3.0.
         const LARGEST_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
         const LARGEST_BLOCK: [u32; 3] = [1024, 1024, 64];
-        // What a block cannot have of a multiprocessor's shared memory (as above, from 8.0 on).
-        const RESERVED: u64 = 1024;
         let within = |shape: [u32; 3], largest: [u32; 3]| {
             shape.iter().zip(largest).all(|(&n, most)| (1..=most).contains(&n))
         };
         let threads: u64 = block.iter().map(|&n| u64::from(n.min(1 << 20))).product();
         let kernel = self.kernel(function)?;
-        let shared = u64::from(shared_bytes) + u64::from(kernel.shared_bytes());
-        let most_shared = self.device.profile().chip.shared_bytes_per_multiprocessor.value;
+        // What a block has without asking (CUDA C++ Programming Guide, shared memory).
+        const WITHOUT_ASKING: u32 = 48 << 10;
+        let without_asking = WITHOUT_ASKING.saturating_sub(kernel.shared_bytes());
+        let allowed = self.allowed_shared.get(&function).copied().unwrap_or(0).max(without_asking);
         let fits = within(grid, LARGEST_GRID)
             && within(block, LARGEST_BLOCK)
             && threads <= u64::from(kernel.most_threads())
-            && shared + RESERVED <= most_shared;
+            && shared_bytes <= allowed
+            && self.has_shared(kernel.as_ref(), shared_bytes);
         if fits { Ok(()) } else { Err(Failure::bare(code::INVALID_VALUE)) }
     }
 
@@ -498,6 +615,7 @@ fn needs_context(command: &Command) -> bool {
         command,
         Command::Site(_)
             | Command::Lab(_)
+            | Command::Resume
             | Command::DeviceFacts
             | Command::Connections { .. }
             | Command::PinnedBase { .. }

@@ -182,7 +182,7 @@ impl Names {
     }
 
     /// A stream by its handle.
-    pub(super) fn stream(&self, handle: u64) -> Result<StreamId, Failure> {
+    pub fn stream(&self, handle: u64) -> Result<StreamId, Failure> {
         match handle {
             0 | LEGACY => Ok(StreamId::LEGACY),
             PER_THREAD => Ok(StreamId::PER_THREAD),
@@ -356,10 +356,12 @@ impl Names {
             | Command::PinnedBase { .. }
             | Command::HostAccess { .. }
             | Command::Lab(_)
+            | Command::Resume
             | Command::DeviceFacts
             | Command::StreamFacts { .. }
             | Command::MemoryInfo
-            | Command::FunctionFacts { .. } => return Ok(None),
+            | Command::FunctionFacts { .. }
+            | Command::FunctionAllow { .. } => return Ok(None),
         }))
     }
 

@@ -65,8 +65,15 @@ impl Machine {
                 self.make(Call::HostWork { ns: *ns }, site, host);
                 LabReply::Done
             }
+            LabRequest::RegionBegin(_) | LabRequest::RegionEnd
+                if self.device.threads_alive() > 1 =>
+            {
+                LabReply::Refused { why: self.threads_left() }
+            }
             LabRequest::RegionBegin(region) => self.begin_region(region, site, host),
             LabRequest::RegionEnd => self.end_region(site, host),
+            // Answered before it comes here.
+            LabRequest::Thread(_) => LabReply::Done,
         }
     }
 

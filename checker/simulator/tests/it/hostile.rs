@@ -3,6 +3,7 @@
 //!
 //! What fails is cut down to the fewest commands that still fail, and printed with its seed.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
@@ -12,10 +13,10 @@ use simulator::Schedule;
 use simulator::bounds::TaskWork;
 use simulator::machine::{
     self, Address, Command, DEVICE_BASE, GraphCommand, Guard, Host, Kernel, KernelAccess,
-    KernelWork, Library, Machine, NotMapped, PINNED_BYTES, Reply, Request, Task, Twin,
+    KernelWork, Library, Machine, NotMapped, PINNED_BYTES, Reply, Request, Task, Turn, Twin,
 };
-use trace::lab::{self, Buffer, Pass, Region, Speeds};
-use trace::program::{AccessKind, Mode, StreamKind, Timing};
+use trace::lab::{self, Buffer, Pass, Region, Speeds, ThreadRequest};
+use trace::program::{AccessKind, ChannelEnd, Mode, StreamKind, Timing};
 
 use crate::program::h200;
 use crate::properties::Dice;
@@ -422,6 +423,10 @@ impl Writer {
                 let name = names[self.dice.below(names.len() as u64) as usize].to_owned();
                 Command::FunctionGet { module: self.of(|given| &given.modules), name }
             }
+            45 if self.odd() => Command::FunctionAllow {
+                function: self.of(|given| &given.functions),
+                shared_bytes: Some(self.anything() as u32),
+            },
             45 => Command::FunctionFacts {
                 function: self.of(|given| &given.functions),
                 threads: self.anything() as u32,
@@ -474,7 +479,22 @@ impl Writer {
             array: self.anything() as u32,
             first: self.anything(),
         };
-        Command::Lab(match self.dice.below(8) {
+        let few = self.dice.below(4) as u32;
+        Command::Lab(match self.dice.below(12) {
+            8..=11 => lab::Request::Thread(match self.dice.below(10) {
+                0 => ThreadRequest::Spawn,
+                1 => ThreadRequest::Started { thread: if self.odd() { Err(few) } else { Ok(few) } },
+                2 => ThreadRequest::Start { thread: few },
+                3 => ThreadRequest::End,
+                4 => ThreadRequest::Join { thread: few },
+                5 => ThreadRequest::Channel { capacity: (few > 0).then_some(few - few / 3 * 3) },
+                6 | 7 => ThreadRequest::Send { channel: few, token: self.anything() },
+                8 => ThreadRequest::Receive { channel: few },
+                _ => ThreadRequest::Close {
+                    channel: few,
+                    end: if self.odd() { ChannelEnd::Receiver } else { ChannelEnd::Sender },
+                },
+            }),
             0 => lab::Request::Scale { scale: [0, 1, 32, u32::MAX][self.dice.below(4) as usize] },
             1 => lab::Request::HostWork { ns: self.bytes() },
             2 => lab::Request::Clock,
@@ -492,6 +512,14 @@ impl Writer {
     }
 }
 
+/// The thread whose turn it is; once all wait for one another, the one that asks is refused.
+fn turn(machine: &Machine) -> u32 {
+    match machine.turn() {
+        Turn::Thread(thread) => *thread,
+        Turn::Nobody(_) => 0,
+    }
+}
+
 /// Plays commands; `next` gives each, from what was answered so far.
 fn play(seed: u64, mut next: impl FnMut(Option<(&Command, &Reply)>) -> Option<Command>) -> Vec<u8> {
     let schedule = match seed % 3 {
@@ -501,15 +529,27 @@ fn play(seed: u64, mut next: impl FnMut(Option<(&Command, &Reply)>) -> Option<Co
     let mut machine = Machine::new(h200(), schedule, Box::new(Kernels));
     let mut host = Process::new();
     let mut said = Vec::new();
+    let mut held = BTreeSet::new();
     let mut before: Option<(Command, Reply)> = None;
     while let Some(command) = next(before.as_ref().map(|(command, reply)| (command, reply))) {
-        let request = Request { command, site: None };
+        // The thread whose turn it is; what became of a call that was held comes first.
+        let mut request = Request { command, site: None, thread: turn(&machine) };
+        while held.remove(&request.thread) {
+            let resumed = Request { command: Command::Resume, ..request.clone() };
+            let reply = machine.execute(&resumed, &mut host);
+            write!(&mut Text(&mut said), "{reply:?}").expect("memory takes what is written");
+            request.thread = turn(&machine);
+        }
         let reply = machine.execute(&request, &mut host);
+        if reply == Reply::Held {
+            held.insert(request.thread);
+        }
         write!(&mut Text(&mut said), "{reply:?}").expect("memory takes what is written");
         before = Some((request.command, reply));
     }
     // Whatever state it is in, the device comes to rest, and the run can be written down.
-    let request = Request { command: Command::ContextSynchronize, site: None };
+    let thread = turn(&machine);
+    let request = Request { command: Command::ContextSynchronize, site: None, thread };
     machine.execute(&request, &mut host);
     serde_json::to_writer(&mut said, &machine.record()).expect("a record can be written");
     said

@@ -12,6 +12,8 @@ const MAP: KernelId = KernelId(0);
 /// A program that is being written.
 pub(crate) struct Script {
     pub(crate) program: Program,
+    /// The host thread that makes the calls.
+    thread: u32,
     streams: u32,
     events: u32,
     blocks: u32,
@@ -48,7 +50,8 @@ impl Script {
     }
 
     fn from(program: Program) -> Self {
-        let mut script = Self { program, streams: StreamId::FIRST_CREATED, events: 0, blocks: 0 };
+        let mut script =
+            Self { program, thread: 0, streams: StreamId::FIRST_CREATED, events: 0, blocks: 0 };
         script.call(Call::FunctionGet {
             kernel: MAP,
             name: "map_a".to_owned(),
@@ -60,8 +63,22 @@ impl Script {
     }
 
     pub(crate) fn call(&mut self, call: Call) -> u32 {
-        self.program.steps.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0 });
+        let thread = self.thread;
+        self.program.steps.push(Step { call, site: None, thread, gap_ns: 0, result: 0 });
         self.program.steps.len() as u32 - 1
+    }
+
+    /// What follows are calls of this host thread.
+    pub(crate) fn on_thread(&mut self, thread: u32) {
+        self.thread = thread;
+    }
+
+    /// Calls of this host thread.
+    pub(crate) fn on<T>(&mut self, thread: u32, calls: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.thread, thread);
+        let value = calls(self);
+        self.thread = before;
+        value
     }
 
     pub(crate) fn stream(&mut self, kind: StreamKind) -> StreamId {

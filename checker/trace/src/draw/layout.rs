@@ -1,5 +1,7 @@
 //! Which bar goes into which row of which lane.
 
+use std::collections::BTreeMap;
+
 use crate::draw::scale::{Tick, duration, ticks};
 use crate::draw::{Lanes, Mark, Panel};
 use crate::metrics::Coverage;
@@ -35,7 +37,7 @@ pub struct Chart {
     pub title: String,
     /// Its length in ns.
     pub makespan_ns: u64,
-    /// Its lanes, the host's first.
+    /// Its lanes, the host's first: one, or one for each of its threads.
     pub lanes: Vec<Lane>,
     /// From recorded events to the work that waited for them.
     pub arrows: Vec<Arrow>,
@@ -147,10 +149,7 @@ fn chart(panel: &Panel<'_>, by: Lanes, notes: bool) -> Chart {
     let Panel { title, timeline, program } = *panel;
     let extent = timeline.extent();
     let mut lanes = Vec::new();
-    let host = host_lane(timeline, program, extent, notes);
-    if !host.rows.is_empty() {
-        lanes.push(host);
-    }
+    lanes.extend(host_lanes(timeline, program, extent, notes));
     // Where each step's work ended up, for the arrows.
     let mut placed: Vec<Placed> = Vec::new();
     for (label, spans) in lanes_of(timeline, by) {
@@ -185,14 +184,15 @@ fn chart(panel: &Panel<'_>, by: Lanes, notes: bool) -> Chart {
     Chart { title: title.into(), makespan_ns: extent.ns(), lanes, arrows }
 }
 
-fn host_lane(
+/// One lane for each host thread that shows anything.
+fn host_lanes(
     timeline: &Timeline,
     program: Option<&Program>,
     extent: Interval,
     notes: bool,
-) -> Lane {
+) -> Vec<Lane> {
     let calls = in_order(timeline.host.iter().collect(), |call| (call.start_ns, call.step));
-    let mut rows = Rows::default();
+    let mut threads: BTreeMap<u32, Rows> = BTreeMap::new();
     for call in calls {
         let step = program.and_then(|program| program.steps.get(call.step as usize));
         let busy = match step.map(|step| &step.call) {
@@ -208,6 +208,7 @@ fn host_lane(
                 continue;
             }
             let time = shift(part, extent);
+            let rows = threads.entry(step.map_or(0, |step| step.thread)).or_default();
             let site = step.and_then(|step| program?.site(step)).filter(|_| notes);
             rows.push(Bar {
                 mark,
@@ -218,7 +219,11 @@ fn host_lane(
             });
         }
     }
-    Lane { label: "host".into(), busy_ns: None, rows: rows.0 }
+    let several = threads.len() > 1;
+    let label = |thread| if several { format!("host {thread}") } else { "host".to_owned() };
+    let lane =
+        |(thread, rows): (u32, Rows)| Lane { label: label(thread), busy_ns: None, rows: rows.0 };
+    threads.into_iter().map(lane).collect()
 }
 
 /// Whether any of it lies in `extent`; what has no length lies there or not as its instant does.

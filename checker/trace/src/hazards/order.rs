@@ -10,6 +10,7 @@ use std::rc::Rc;
 use crate::program::{EventId, GraphId, StreamId, StreamKind};
 
 use super::clock::Clock;
+use super::threads::Threads;
 
 /// One operation, by its place in its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +69,8 @@ pub(super) struct Order {
     streams: Vec<Stream>,
     /// The second number is the thread, for the per-thread default streams; 0 for all others.
     slots: HashMap<(StreamId, u32), u32>,
-    hosts: BTreeMap<u32, Clock>,
+    pub(super) hosts: BTreeMap<u32, Clock>,
+    pub(super) threads: Threads,
     /// The slots of what threads themselves do to memory, for those that do.
     host_slots: BTreeMap<u32, u32>,
     events: HashMap<EventId, Rc<Clock>>,
@@ -88,6 +90,7 @@ impl Order {
             slots: HashMap::from([((StreamId::LEGACY, 0), LEGACY)]),
             hosts: BTreeMap::new(),
             host_slots: BTreeMap::new(),
+            threads: Threads::default(),
             events: HashMap::new(),
             launched: HashMap::new(),
             legacy_actions: 0,
@@ -150,9 +153,9 @@ impl Order {
         self.host(thread);
     }
 
-    /// What a thread knows. A thread's first call comes after it was started, and who started it is
-    /// not written down: it knows what all threads knew then.
-    fn host(&mut self, thread: u32) -> &mut Clock {
+    /// What a thread knows. A thread that nobody is seen to start knows what all threads knew at its
+    /// first call.
+    pub(super) fn host(&mut self, thread: u32) -> &mut Clock {
         if !self.hosts.contains_key(&thread) {
             let mut clock = Clock::default();
             self.hosts.values().for_each(|other| clock.join(other));

@@ -204,16 +204,19 @@ impl<'a> Search<'a> {
             }
             Call::GraphLaunch { graph, stream } => self.launch(index, thread, *graph, *stream),
 
+            Call::ThreadSpawn { thread: new } => self.order.spawn(thread, *new),
+            Call::ThreadEnd => self.order.end(thread),
+            Call::ThreadJoin { thread: other } => self.order.join(thread, *other),
+            Call::ChannelCreate { channel, capacity } => self.order.open(*channel, *capacity),
+            Call::ChannelSend { channel, message } => self.order.send(thread, *channel, *message),
+            Call::ChannelReceive { channel, message } => {
+                self.order.receive(thread, *channel, *message);
+            }
+            Call::ChannelClose { channel, end } => self.order.close(thread, *channel, *end),
+
             Call::RegionEnd
             | Call::HostWork { .. }
             | Call::Connections { .. }
-            | Call::ThreadSpawn { .. }
-            | Call::ThreadEnd
-            | Call::ThreadJoin { .. }
-            | Call::ChannelCreate { .. }
-            | Call::ChannelSend { .. }
-            | Call::ChannelReceive { .. }
-            | Call::ChannelClose { .. }
             | Call::EventCreate { .. }
             | Call::ModuleLoad
             | Call::ModuleUnload

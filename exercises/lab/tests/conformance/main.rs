@@ -108,9 +108,11 @@ fn on_the_simulated_device(rows: &[Row]) -> ExitCode {
     trials.push(Trial::test("the kept results are of these rows", move || {
         readable.map_err(Failed::from)
     }));
+    let gaps = rows.iter().filter(|row| row.gap.is_some()).count();
+    let says = says_how_many(rows.len(), gaps);
+    trials.push(Trial::test("the documentation counts rows and gaps as they are", || Ok(says?)));
     let conclusion = libtest_mimic::run(&arguments, trials);
     if !listing {
-        let gaps = rows.iter().filter(|row| row.gap.is_some()).count();
         println!("conformance: {} rows, {gaps} of them known gaps", rows.len());
         match &kept {
             Ok(Some(kept)) => {
@@ -122,6 +124,18 @@ fn on_the_simulated_device(rows: &[Row]) -> ExitCode {
         }
     }
     conclusion.exit_code()
+}
+
+/// Whether the documentation of the simulator says how many rows there are, and how many gaps.
+fn says_how_many(rows: usize, gaps: usize) -> Result<(), String> {
+    let source = include_str!("../../../../checker/simulator/src/lib.rs");
+    let counts = [format!("{rows} rows of order"), format!("{gaps} rows are known gaps")];
+    match counts.iter().find(|count| !source.contains(*count)) {
+        None => Ok(()),
+        Some(count) => Err(format!(
+            "`checker/simulator/src/lib.rs` does not say `{count}`\nhint: count again at its top"
+        )),
+    }
 }
 
 /// What the simulated device answered, against what it should and what a GPU did.

@@ -10,6 +10,7 @@ mod hostile;
 mod lines;
 mod order;
 mod refusals;
+mod threads;
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
@@ -37,6 +38,7 @@ fn all() -> Vec<Case> {
         lines::CASES,
         order::CASES,
         refusals::CASES,
+        threads::CASES,
     ]
     .concat()
 }

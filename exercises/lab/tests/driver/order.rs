@@ -31,6 +31,10 @@ pub(crate) const CASES: &[Case] = &[
         the_time_between_events_is_not_ready_before_both_are,
     ),
     ("a_destroyed_stream_still_does_its_work", a_destroyed_stream_still_does_its_work),
+    (
+        "a_use_after_a_free_reads_what_the_next_owner_wrote",
+        a_use_after_a_free_reads_what_the_next_owner_wrote,
+    ),
 ];
 
 /// One block, which leaves room for kernels of other streams: about 4 ms for 100 000 rounds.
@@ -188,4 +192,30 @@ fn a_destroyed_stream_still_does_its_work() {
     drop(first);
     context.synchronize().unwrap();
     assert!(second.clone_dtoh(&data).unwrap()[0] != 5);
+}
+
+fn a_use_after_a_free_reads_what_the_next_owner_wrote() {
+    let context = context();
+    let (first, second) = (context.new_stream().unwrap(), context.new_stream().unwrap());
+    let map = map(&context, Stage::A);
+    let mut busy = second.alloc_zeros::<u32>(ELEMENTS).unwrap();
+    // SAFETY: the copy below writes all of it before it is read.
+    let mut seen = unsafe { context.alloc_pinned::<u32>(ELEMENTS) }.unwrap();
+    let bytes = ELEMENTS * 4;
+    // SAFETY: that the copy reads memory that was freed is what the case is about.
+    unsafe {
+        let owned = result::malloc_async(first.cu_stream(), bytes).unwrap();
+        result::memset_d8_async(owned, 5, bytes, first.cu_stream()).unwrap();
+        context.synchronize().unwrap();
+        one_block(&second, &map, &mut busy, LONG);
+        let target = seen.as_mut_slice().unwrap();
+        result::memcpy_dtoh_async(target, owned, second.cu_stream()).unwrap();
+        result::free_async(owned, first.cu_stream()).unwrap();
+        let next = result::malloc_async(first.cu_stream(), bytes).unwrap();
+        assert_eq!(next, owned);
+        result::memset_d8_async(next, 7, bytes, first.cu_stream()).unwrap();
+        context.synchronize().unwrap();
+        result::free_async(next, first.cu_stream()).unwrap();
+    }
+    assert_eq!(seen.as_slice().unwrap()[0], 0x0707_0707);
 }

@@ -1,5 +1,6 @@
 //! The GPU arm in front of a stand-in: a library that answers for the driver and for CUPTI.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::process::Command as Process;
 use std::sync::{MutexGuard, PoisonError};
@@ -8,8 +9,8 @@ use kernels::task::{Task, chunked_pipeline};
 use kernels::{Stage, map_constants};
 use simulator::machine::Address;
 use trace::Record;
-use trace::lab::{Buffer, Device, Pass, Region};
-use trace::program::{Call, Mode, StreamKind};
+use trace::lab::{Buffer, Device, Pass, Region, ThreadRequest};
+use trace::program::{Call, ChannelEnd, ChannelId, Mode, StreamKind};
 use trace::record::{DeviceState, Output, Trial};
 use trace::timeline::{HostMemory, Origin, SpanKind};
 
@@ -414,4 +415,59 @@ fn a_region_inside_a_region_or_for_an_unknown_task_is_refused() {
     assert!(matches!(begin("unheard_of"), lab::Reply::Refused { .. }));
     assert_eq!(begin(""), lab::Reply::Done);
     assert!(matches!(begin(""), lab::Reply::Refused { .. }));
+}
+
+#[test]
+fn the_number_of_work_queues_is_in_the_program_of_every_pass() {
+    let program = Program::new(Trace::Off);
+    program.gpu.note_connections(None);
+    program.gpu.note_connections(Some(8));
+    program.gpu.note_connections(Some(100));
+    let record = solve_twice(&program);
+    let is_number = |step: &&trace::program::Step| matches!(step.call, Call::Connections { .. });
+    let found: Vec<_> = record.program.steps.iter().filter(is_number).map(|it| &it.call).collect();
+    assert_eq!(found, [&Call::Connections { count: 32 }], "8 is the default, 32 the most");
+}
+
+#[test]
+fn host_threads_run_side_by_side_and_what_they_tell_one_another_is_noted() {
+    let program = Program::new(Trace::Off);
+    let ask = |request| program.gpu.ask(lab::Request::Thread(request));
+    let number = |request| match ask(request) {
+        lab::Reply::Number(number) => number as u32,
+        other => panic!("a number, not {other:?}"),
+    };
+    assert_eq!(program.gpu.ask(lab::Request::RegionBegin(Region::default())), lab::Reply::Done);
+    let channel = number(ThreadRequest::Channel { capacity: Some(1) });
+    let thread = number(ThreadRequest::Spawn);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            ask(ThreadRequest::Start { thread });
+            for token in [11, 12, 13] {
+                assert_eq!(ask(ThreadRequest::Send { channel, token }), lab::Reply::Done);
+            }
+            ask(ThreadRequest::Close { channel, end: ChannelEnd::Sender });
+            ask(ThreadRequest::End);
+        });
+        assert!(matches!(program.gpu.ask(lab::Request::RegionEnd), lab::Reply::Refused { .. }));
+        for token in [11, 12, 13] {
+            assert_eq!(ask(ThreadRequest::Receive { channel }), lab::Reply::Number(token));
+        }
+        assert_eq!(ask(ThreadRequest::Receive { channel }), lab::Reply::Gone);
+        assert_eq!(ask(ThreadRequest::Join { thread }), lab::Reply::Done);
+    });
+    assert!(matches!(program.gpu.ask(lab::Request::RegionEnd), lab::Reply::Trial(_)));
+    let steps = program.record().program.steps;
+    let mut calls = steps.iter().map(|step| (step.thread == thread, &step.call));
+    let channel = ChannelId(channel);
+    for message in 0..3 {
+        let sends = (true, &Call::ChannelSend { channel, message: Some(message) });
+        let receives = (false, &Call::ChannelReceive { channel, message: Some(message) });
+        let (sent, received) =
+            (calls.clone().position(|it| it == sends), calls.clone().position(|it| it == receives));
+        assert!(sent.is_some() && sent < received, "message {message}");
+    }
+    assert!(calls.clone().any(|it| it == (true, &Call::ThreadEnd)));
+    let last = calls.rfind(|(_, call)| !matches!(call, Call::RegionEnd));
+    assert_eq!(last, Some((false, &Call::ThreadJoin { thread })));
 }

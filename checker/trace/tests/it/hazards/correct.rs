@@ -149,6 +149,26 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("an order through another stream", "down a x h; rec e a; wait b e; map b y; sync b; peek h"),
     ("the default stream answers for blocking ones", "down A x h; sync 0; peek h"),
     ("one thread writes before it starts the other", "write h; @1 up a h x; @1 sync a; @1 write h"),
+    ("a thread knows what came before its start", "map a x; sync a; spawn 1; @1 map b x"),
+    ("a thread is joined", "spawn 1; @1 map a x; @1 sync a; @1 done; join 1; map b x"),
+    (
+        "a thread is joined before it ends",
+        "spawn 1; join 1; @1 map a x; @1 sync a; @1 done; map b x",
+    ),
+    ("a message", "spawn 1; @1 map a x; @1 sync a; @1 send 0 0; recv 0 0; map b x"),
+    (
+        "a message that is waited for",
+        "spawn 1; recv 0 0; @1 map a x; @1 sync a; @1 send 0 0; map b x",
+    ),
+    ("the end of all messages", "spawn 1; recv 0 none; @1 map a x; @1 sync a; @1 shut 0; map b x"),
+    (
+        "room in a channel",
+        "open 0 1; spawn 1; @1 send 0 0; @1 send 0 1; map a x; sync a; recv 0 0; @1 map b x",
+    ),
+    (
+        "room that was there before it was needed",
+        "open 0 1; spawn 1; @1 send 0 0; map a x; sync a; recv 0 0; @1 send 0 1; @1 map b x",
+    ),
     (
         "a pipeline through three streams, two chunks",
         "up a h x[0..32]; rec e a; wait b e; \

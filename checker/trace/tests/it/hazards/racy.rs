@@ -43,6 +43,11 @@ fn what_is_inside_a_graph_counts() {
 }
 
 #[test]
+fn host_threads_order_what_they_told_one_another_and_no_more() {
+    check(THREADS);
+}
+
+#[test]
 fn what_other_tools_are_known_to_miss_is_found() {
     check(MISSED_BY_OTHERS);
 }
@@ -53,6 +58,7 @@ fn sixty_racy_programs_and_more_are_tried() {
         CONFLICTS,
         EVENTS,
         HOST,
+        THREADS,
         DEFAULT_STREAM,
         LIFETIMES,
         HOST_ACCESSES,
@@ -287,6 +293,27 @@ const EVENTS: &[Row] = &[
         "double buffering without the way back",
         "up a h x; rec e a; wait b e; map b x; up a i x",
         &["H03 4>5"],
+    ),
+];
+
+const THREADS: &[Row] = &[
+    ("nobody waits for the thread", "spawn 1; @1 map a x; @1 sync a; map b x", &["H01 2>4"]),
+    (
+        "the thread did not wait itself",
+        "spawn 1; @1 map a x; @1 done; join 1; map b x",
+        &["H01 2>5"],
+    ),
+    ("nor did the sender", "spawn 1; @1 map a x; @1 send 0 0; recv 0 0; map b x", &["H01 2>5"]),
+    (
+        "another message came",
+        "spawn 1; @1 send 0 0; @1 map a x; @1 sync a; @1 send 0 1; recv 0 0; map b x",
+        &["H01 3>7"],
+    ),
+    ("work from after the start", "spawn 1; map a x; sync a; @1 map b x", &["H01 2>4"]),
+    (
+        "there was room without waiting",
+        "open 0 2; spawn 1; @1 send 0 0; @1 send 0 1; map a x; sync a; recv 0 0; @1 map b x",
+        &["H01 5>8"],
     ),
 ];
 

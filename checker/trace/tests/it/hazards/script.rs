@@ -23,12 +23,15 @@
 //! | `new x`, `newa a x`, `newh h`, `free x`, `freea a x`, `freeh h` | memory |
 //! | `stream a`, `kill a` | streams |
 //! | `cap a`, `endcap`, `inst`, `go a` | capture in stream a from here on, up to here; instantiate; launch |
+//! | `spawn 1`, `done`, `join 1` | host threads |
+//! | `open 0 2`, `send 0 3`, `recv 0 3`, `shut 0` | channels: capacity; message; the last sender goes |
+//! | `recv 0 none` | a receive that found all senders gone |
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use trace::program::{
-    Access, AccessKind, BlockId, Call, EventId, Extent, GraphId, GraphNode, KernelId, Launch, Mode,
-    Place, Program, Range, Site, Step, StreamId, StreamKind, Timing,
+    Access, AccessKind, BlockId, Call, ChannelEnd, ChannelId, EventId, Extent, GraphId, GraphNode,
+    KernelId, Launch, Mode, Place, Program, Range, Site, Step, StreamId, StreamKind, Timing,
 };
 
 const BYTES: u64 = 64;
@@ -248,6 +251,13 @@ impl Writer {
             "freeh" => Call::FreeHost { block: self.blocks[of[0]] },
             "freea" => Call::FreeAsync { stream: self.stream(of[0]), block: self.blocks[of[1]] },
             "stream" => self.stream_create(of[0]),
+            "spawn" => Call::ThreadSpawn { thread: of[0].parse().expect("a thread") },
+            "done" => Call::ThreadEnd,
+            "join" => Call::ThreadJoin { thread: of[0].parse().expect("a thread") },
+            "open" => Call::ChannelCreate { channel: channel(of[0]), capacity: of[1].parse().ok() },
+            "send" => Call::ChannelSend { channel: channel(of[0]), message: of[1].parse().ok() },
+            "recv" => Call::ChannelReceive { channel: channel(of[0]), message: of[1].parse().ok() },
+            "shut" => Call::ChannelClose { channel: channel(of[0]), end: ChannelEnd::Sender },
             "kill" => Call::StreamDestroy { stream: self.stream(of[0]) },
             other => panic!("`{other}` is no statement"),
         }
@@ -296,6 +306,10 @@ fn mode<'a>(verb: &str, of: &[&'a str]) -> (Mode, &'a str) {
         true => (Mode::Synchronous, "0"),
         false => (Mode::Asynchronous, of.first().copied().unwrap_or("0")),
     }
+}
+
+fn channel(word: &str) -> ChannelId {
+    ChannelId(word.parse().expect("a channel"))
 }
 
 fn event(name: &str) -> EventId {

@@ -324,7 +324,7 @@ impl Table {
                 },
             );
             // Documented: a pageable upload waits for its stream before it is staged.
-            let row = self.row(
+            self.row(
                 Asks::Holds,
                 format!("a synchronous upload of 4 KiB, {memory}"),
                 [WAITS, OVERLAPS],
@@ -333,9 +333,6 @@ impl Table {
                     cu!(cuMemcpyHtoD_v2(to.address(), from.address(), 4 * KIB)).result()
                 },
             );
-            if memory == "pageable" && row.expect == WAITS {
-                row.gap = Some(ORDERS.to_vec());
-            }
         }
 
         // Which stream, which memory, how much, and what is seen of it.

@@ -131,8 +131,18 @@ pub(super) fn rows() -> Vec<Row> {
             &[INVALID_VALUE],
             |bench| launch(bench, [1, 256, 64 << 10]),
         )
-        .alone()
-        .gap(&[SUCCESS]),
+        .alone(),
+        Row::new(
+            name("a launch with 64 KiB of shared memory that cuFuncSetAttribute allowed"),
+            &[SUCCESS],
+            |bench| {
+                let dynamic =
+                    sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+                cu!(cuFuncSetAttribute(bench.kernel, dynamic, 64 << 10)).result()?;
+                launch(bench, [1, 256, 64 << 10])
+            },
+        )
+        .alone(),
         Row::new(
             name("a function that the module lacks"),
             &[Fact::Code(CUresult::CUDA_ERROR_NOT_FOUND)],
@@ -149,8 +159,7 @@ pub(super) fn rows() -> Vec<Row> {
                 code(cu!(cuModuleLoadData(&mut module, c"a swimmer in a stream".as_ptr().cast())))
             },
         )
-        .alone()
-        .gap(&[SUCCESS]),
+        .alone(),
         Row::new(name("a stream with flags that nobody knows"), &[INVALID_VALUE], |_| {
             let mut stream = ptr::null_mut();
             code(cu!(cuStreamCreate(&mut stream, 0x40)))

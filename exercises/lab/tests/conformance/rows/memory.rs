@@ -48,8 +48,7 @@ pub(super) fn rows() -> Vec<Row> {
         Row::new(name("freed and allocated again in one stream"), &[REUSED], |bench| {
             again(bench, |first, _| Ok(first.handle()))
         })
-        .alone()
-        .gap(&[FRESH]),
+        .alone(),
         Row::new(
             name("freed in one stream, allocated in another that waits for it"),
             &[REUSED],
@@ -60,8 +59,7 @@ pub(super) fn rows() -> Vec<Row> {
                 })
             },
         )
-        .alone()
-        .gap(&[FRESH]),
+        .alone(),
         Row::new(
             name("freed in one stream, allocated in another that does not wait"),
             &[FRESH],
@@ -95,8 +93,7 @@ pub(super) fn rows() -> Vec<Row> {
                 Ok(vec![observed.waiting(), observed.streams()])
             },
         )
-        .alone()
-        .gap(&[crate::row::BLOCKED, crate::row::SERIAL]),
+        .alone(),
         Row::new(name("cuMemFreeAsync of what cuMemAlloc gave"), &[SUCCESS], |bench| {
             let stream = Stream::new(KIND)?;
             let mut address = 0;

@@ -1,0 +1,278 @@
+//! Host threads: whose turn it is, what became of calls that were held, and which message is which.
+
+use std::collections::BTreeMap;
+
+use trace::lab::{Reply as LabReply, ThreadRequest};
+use trace::program::{Call, ChannelId};
+
+use super::command::{Command, Failure, Reply, Request, Turn, code};
+use super::data::World;
+use super::{Host, LabRequest, Machine};
+
+/// Everything about host threads.
+pub(super) struct Threads {
+    pub(super) turn: Turn,
+    /// How many there have been, and the step that asked for each, by its number.
+    spawned: Vec<Option<u32>>,
+    /// By thread: its call that was held, by its step.
+    pending: BTreeMap<u32, (u32, Pending)>,
+    /// By number: the messages, by what their senders know them by.
+    channels: Vec<Channel>,
+}
+
+#[derive(Default)]
+struct Channel {
+    sent: Vec<u64>,
+    received: u32,
+}
+
+/// What a held call gets when it comes back.
+pub(super) enum Pending {
+    /// This reply, or an error if a kernel went wrong in the meantime.
+    Reply(Reply),
+    /// It put this message into a channel.
+    Sent(ChannelId),
+    /// It waits for the next message of this channel.
+    Received(ChannelId),
+}
+
+impl Default for Threads {
+    fn default() -> Self {
+        Self {
+            turn: Turn::Thread(0),
+            spawned: vec![None],
+            pending: BTreeMap::new(),
+            channels: Vec::new(),
+        }
+    }
+}
+
+impl Threads {
+    /// The thread whose turn it is.
+    pub(super) fn running(&self) -> u32 {
+        match self.turn {
+            Turn::Thread(thread) => thread,
+            Turn::Nobody(_) => 0,
+        }
+    }
+
+    /// Whether it is the turn of the one who asks, and not to be answered before.
+    pub(super) fn may_ask(&self, request: &Request) -> bool {
+        let resumes = matches!(request.command, Command::Resume);
+        self.turn == Turn::Thread(request.thread)
+            && self.pending.contains_key(&request.thread) == resumes
+    }
+
+    /// Whether the turn of the one who asked is over. One that asked for another thread goes on until it
+    /// has started it.
+    pub(super) fn is_over(&self, request: &Request, made_a_call: bool) -> bool {
+        match request.command {
+            Command::Lab(LabRequest::Thread(ThreadRequest::Spawn)) => false,
+            Command::Lab(LabRequest::Thread(ThreadRequest::Started { .. })) => true,
+            // What it tells comes with a call of its own, which is still to be made.
+            Command::HostAccess { .. } => false,
+            _ => made_a_call,
+        }
+    }
+
+    fn channel(&mut self, channel: u32) -> Result<&mut Channel, Failure> {
+        self.channels.get_mut(channel as usize).ok_or(Failure::bare(code::INVALID_HANDLE))
+    }
+}
+
+/// Why a request is refused that comes from a thread whose turn it is not.
+pub(super) fn out_of_turn() -> Failure {
+    let why = "a host thread made a call out of its turn".to_owned();
+    Failure::because(code::NOT_PERMITTED, why)
+}
+
+impl Machine {
+    /// Works off what happens until a thread is to go on, and says which.
+    pub(super) fn next_turn(&mut self, host: &mut dyn Host) {
+        let mut world = World {
+            store: &mut self.store,
+            moving: &mut self.moving,
+            fault: &mut self.fault,
+            touched: &mut self.touched,
+            host,
+        };
+        self.threads.turn = match self.device.turn(&mut world) {
+            Some(thread) => Turn::Thread(thread),
+            None => Turn::Nobody(self.who_waits()),
+        };
+        self.note_touched();
+        if self.device.is_idle() {
+            self.store.forget_freed();
+        }
+    }
+
+    /// The call that was just made has not come back.
+    pub(super) fn hold(&mut self, pending: Pending) -> Reply {
+        let step = self.program.steps.len() as u32 - 1;
+        self.threads.pending.insert(self.threads.running(), (step, pending));
+        Reply::Held
+    }
+
+    /// What became of a call that was held.
+    pub(super) fn resume(&mut self, thread: u32) -> Result<Reply, Failure> {
+        let nothing = || Failure::bare(code::INVALID_VALUE);
+        let (step, pending) = self.threads.pending.remove(&thread).ok_or_else(nothing)?;
+        let answer = self.device.take_answer(thread).ok_or_else(nothing)?;
+        match pending {
+            // What the lab asks for has nothing to do with kernels.
+            Pending::Reply(reply @ Reply::Lab(_)) => Ok(reply),
+            Pending::Reply(_) if self.fault.is_some() => {
+                let lost = self.lost();
+                self.program.steps[step as usize].result = lost.code;
+                Err(lost)
+            }
+            Pending::Reply(reply) => Ok(reply),
+            Pending::Sent(channel) => Ok(Reply::Lab(self.sent(channel, step, answer.yes))),
+            Pending::Received(channel) => Ok(Reply::Lab(self.received(channel, step, answer.yes))),
+        }
+    }
+
+    fn sent(&mut self, channel: ChannelId, step: u32, yes: bool) -> LabReply {
+        if yes {
+            return LabReply::Done;
+        }
+        self.program.steps[step as usize].call = Call::ChannelSend { channel, message: None };
+        LabReply::Gone
+    }
+
+    fn received(&mut self, channel: ChannelId, step: u32, yes: bool) -> LabReply {
+        let known = &mut self.threads.channels[channel.0 as usize];
+        match known.sent.get(known.received as usize) {
+            Some(&token) if yes => {
+                known.received += 1;
+                LabReply::Number(token)
+            }
+            _ => {
+                self.program.steps[step as usize].call =
+                    Call::ChannelReceive { channel, message: None };
+                LabReply::Gone
+            }
+        }
+    }
+
+    /// Answers a request about host threads.
+    pub(super) fn thread(
+        &mut self,
+        asked: ThreadRequest,
+        site: Option<u32>,
+        host: &mut dyn Host,
+    ) -> Result<Reply, Failure> {
+        let step = self.program.steps.len() as u32;
+        let done = Ok(Reply::Lab(LabReply::Done));
+        match asked {
+            ThreadRequest::Spawn => {
+                let thread = self.threads.spawned.len() as u32;
+                self.threads.spawned.push(Some(step));
+                self.make(Call::ThreadSpawn { thread }, site, host);
+                Ok(Reply::Lab(LabReply::Number(thread.into())))
+            }
+            ThreadRequest::Started { thread: Ok(_) } => done,
+            ThreadRequest::Started { thread: Err(thread) } => {
+                self.device.abandon(thread);
+                done
+            }
+            // The student's process knows who has started.
+            ThreadRequest::Start { .. } => done,
+            ThreadRequest::End => {
+                self.make(Call::ThreadEnd, site, host);
+                done
+            }
+            ThreadRequest::Join { thread } => {
+                if thread as usize >= self.threads.spawned.len() {
+                    return Err(Failure::bare(code::INVALID_HANDLE));
+                }
+                match self.make(Call::ThreadJoin { thread }, site, host) {
+                    Some(_) => done,
+                    None => Ok(self.hold(Pending::Reply(Reply::Lab(LabReply::Done)))),
+                }
+            }
+            ThreadRequest::Channel { capacity } => {
+                let channel = self.threads.channels.len() as u32;
+                self.threads.channels.push(Channel::default());
+                let call = Call::ChannelCreate { channel: ChannelId(channel), capacity };
+                self.make(call, site, host);
+                Ok(Reply::Lab(LabReply::Number(channel.into())))
+            }
+            ThreadRequest::Send { channel, token } => {
+                let known = self.threads.channel(channel)?;
+                let (id, message) = (ChannelId(channel), Some(known.sent.len() as u32));
+                known.sent.push(token);
+                match self.make(Call::ChannelSend { channel: id, message }, site, host) {
+                    Some(answer) => Ok(Reply::Lab(self.sent(id, step, answer.yes))),
+                    None => Ok(self.hold(Pending::Sent(id))),
+                }
+            }
+            ThreadRequest::Receive { channel } => {
+                let id = ChannelId(channel);
+                let message = Some(self.threads.channel(channel)?.received);
+                match self.make(Call::ChannelReceive { channel: id, message }, site, host) {
+                    Some(answer) => Ok(Reply::Lab(self.received(id, step, answer.yes))),
+                    None => Ok(self.hold(Pending::Received(id))),
+                }
+            }
+            ThreadRequest::Close { channel, end } => {
+                self.threads.channel(channel)?;
+                let channel = ChannelId(channel);
+                self.make(Call::ChannelClose { channel, end }, site, host);
+                done
+            }
+        }
+    }
+
+    /// Where a thread was started, in words.
+    fn thread_named(&self, thread: u32) -> String {
+        let spawned = self.threads.spawned.get(thread as usize).copied().flatten();
+        let site = spawned.and_then(|step| self.program.site(&self.program.steps[step as usize]));
+        match (thread, site) {
+            (0, _) => "the first host thread".to_owned(),
+            (_, Some(site)) => format!("host thread {thread}, started at {site},"),
+            (_, None) => format!("host thread {thread}"),
+        }
+    }
+
+    /// Who waits for whom, where nobody can go on.
+    fn who_waits(&self) -> String {
+        let mut lines =
+            vec!["every host thread waits for another, so none ever goes on:".to_owned()];
+        let mut held: Vec<(u32, u32)> = self.device.threads_held().collect();
+        held.sort_unstable();
+        for (thread, step) in held {
+            let step = &self.program.steps[step as usize];
+            let what = match &step.call {
+                Call::ThreadJoin { thread } => format!("waits for host thread {thread} to end"),
+                Call::ChannelReceive { channel, .. } => {
+                    format!("waits for a message in channel {}", channel.0)
+                }
+                Call::ChannelSend { channel, .. } => {
+                    format!("waits for room in channel {}", channel.0)
+                }
+                _ => "waits for the device".to_owned(),
+            };
+            let at = self.program.site(step).map_or(String::new(), |site| format!(" at {site}"));
+            lines.push(format!("  {} {what}{at}", self.thread_named(thread)));
+        }
+        lines.push(
+            "hint: a receiver goes on when all senders are dropped; a thread that holds one itself waits \
+             for ever"
+                .to_owned(),
+        );
+        lines.join("\n")
+    }
+
+    /// Why a region cannot begin or end.
+    pub(super) fn threads_left(&self) -> String {
+        let left = (1..self.threads.spawned.len() as u32).filter(|&it| self.device.is_alive(it));
+        let names: Vec<String> =
+            left.map(|thread| self.thread_named(thread).trim_end_matches(',').to_owned()).collect();
+        format!(
+            "the measured region begins and ends with one host thread, but there is {}\n\
+             hint: join it inside the region",
+            names.join(" and ")
+        )
+    }
+}

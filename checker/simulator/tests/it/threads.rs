@@ -1,0 +1,143 @@
+//! Host threads: each has its clock, and they take turns by virtual time.
+
+use simulator::{Schedule, replay};
+use trace::program::StreamKind::NonBlocking;
+use trace::program::{Call, ChannelEnd, ChannelId, StreamId};
+use trace::timeline::Timeline;
+
+use crate::program::*;
+
+const CHANNEL: ChannelId = ChannelId(0);
+/// 100 ms, in ns.
+const WORK: u64 = 100_000_000;
+
+fn end_of(timeline: &Timeline, step: u32) -> u64 {
+    timeline.host.iter().find(|call| call.step == step).expect("the call was made").end_ns
+}
+
+#[test]
+fn a_loader_of_100_ms_beside_kernels_of_100_ms_takes_100_ms() {
+    let load_and_compute = |threads: bool| {
+        let mut script = Script::new();
+        let stream = script.stream(NonBlocking);
+        script.call(Call::RegionBegin);
+        if threads {
+            script.call(Call::ThreadSpawn { thread: 1 });
+            script.on(1, |script| {
+                script.call(Call::HostWork { ns: WORK });
+                script.call(Call::ThreadEnd);
+            });
+        } else {
+            script.call(Call::HostWork { ns: WORK });
+        }
+        script.kernel(stream, 1, WORK / 1000);
+        script.synchronize();
+        if threads {
+            script.call(Call::ThreadJoin { thread: 1 });
+        }
+        script.call(Call::RegionEnd);
+        script.run().region.unwrap().ns() / 1_000_000
+    };
+    assert_eq!(load_and_compute(true), 100);
+    assert_eq!(load_and_compute(false), 200);
+}
+
+#[test]
+fn a_message_is_received_when_it_has_been_sent() {
+    let mut script = Script::new();
+    script.call(Call::ChannelCreate { channel: CHANNEL, capacity: None });
+    script.call(Call::ThreadSpawn { thread: 1 });
+    let receive = script.call(Call::ChannelReceive { channel: CHANNEL, message: Some(0) });
+    let nothing = script.call(Call::ChannelReceive { channel: CHANNEL, message: None });
+    let (send, close) = script.on(1, |script| {
+        script.call(Call::HostWork { ns: WORK });
+        let send = script.call(Call::ChannelSend { channel: CHANNEL, message: Some(0) });
+        script.call(Call::HostWork { ns: WORK });
+        (send, script.call(Call::ChannelClose { channel: CHANNEL, end: ChannelEnd::Sender }))
+    });
+    let timeline = script.run();
+    assert!(end_of(&timeline, send) > WORK && end_of(&timeline, close) > 2 * WORK);
+    // Woken a little later.
+    for (waits, for_) in [(receive, send), (nothing, close)] {
+        let late = end_of(&timeline, waits) - end_of(&timeline, for_);
+        assert!((1..10_000).contains(&late), "{late} ns");
+    }
+}
+
+#[test]
+fn a_full_channel_holds_the_sender_until_a_message_is_taken_out() {
+    let mut script = Script::new();
+    script.call(Call::ChannelCreate { channel: CHANNEL, capacity: Some(2) });
+    script.call(Call::ThreadSpawn { thread: 1 });
+    let sends = script.on(1, |script| {
+        let mut send =
+            |message| script.call(Call::ChannelSend { channel: CHANNEL, message: Some(message) });
+        [send(0), send(1), send(2), send(3)]
+    });
+    for message in 0..4 {
+        script.call(Call::HostWork { ns: WORK });
+        script.call(Call::ChannelReceive { channel: CHANNEL, message: Some(message) });
+    }
+    let timeline = script.run();
+    let ms: Vec<u64> = sends.map(|send| end_of(&timeline, send) / 1_000_000).into();
+    assert_eq!(ms, [0, 0, 100, 200]);
+}
+
+#[test]
+fn what_a_thread_asks_for_reaches_the_device_while_another_waits_for_it() {
+    let mut script = Script::new();
+    let (first, second) = (script.stream(NonBlocking), script.stream(NonBlocking));
+    script.call(Call::ThreadSpawn { thread: 1 });
+    let long = script.kernel(first, 1, 10_000);
+    let wait = script.call(Call::StreamSynchronize { stream: first });
+    let short = script.on(1, |script| {
+        script.call(Call::HostWork { ns: 1_000_000 });
+        script.kernel(second, 1, 10)
+    });
+    let timeline = script.run();
+    assert!(span(&timeline, short).end_ns < span(&timeline, long).end_ns);
+    assert!(end_of(&timeline, wait) > span(&timeline, long).end_ns);
+}
+
+#[test]
+fn a_full_stream_holds_each_thread_until_there_is_room_for_it() {
+    let mut script = Script::new();
+    let stream = script.stream(NonBlocking);
+    script.kernel(stream, 1, 10_000);
+    script.call(Call::HostWork { ns: 100_000 });
+    (0..1022).for_each(|_| _ = script.kernel(stream, 1, 1));
+    let waiting: Vec<u32> = (1..4)
+        .map(|thread| {
+            script.call(Call::ThreadSpawn { thread });
+            script.on(thread, |script| script.kernel(stream, 1, 1))
+        })
+        .collect();
+    let timeline = script.run();
+    let ends: Vec<u64> = waiting.iter().map(|&step| end_of(&timeline, step)).collect();
+    assert!(ends[0] > 10_000_000 && ends.is_sorted() && ends[0] < ends[2], "{ends:?}");
+}
+
+#[test]
+fn each_thread_has_a_per_thread_stream_of_its_own() {
+    let mut script = Script::new();
+    let first = script.kernel(StreamId::PER_THREAD, 1, 1_000);
+    script.call(Call::ThreadSpawn { thread: 1 });
+    let other = script.on(1, |script| script.kernel(StreamId::PER_THREAD, 1, 1_000));
+    // Both have the same work queue: let the other one go first.
+    script.call(Call::HostWork { ns: 100_000 });
+    let again = script.kernel(StreamId::PER_THREAD, 1, 1_000);
+    let timeline = script.run();
+    assert!(span(&timeline, other).start_ns < span(&timeline, first).end_ns);
+    assert!(span(&timeline, again).start_ns >= span(&timeline, first).end_ns);
+    assert_eq!(span(&timeline, other).stream, StreamId::PER_THREAD);
+}
+
+#[test]
+fn threads_that_wait_for_one_another_end_the_replay() {
+    let mut script = Script::new();
+    script.call(Call::ThreadSpawn { thread: 1 });
+    script.on(1, |script| script.call(Call::ThreadJoin { thread: 0 }));
+    let join = script.call(Call::ThreadJoin { thread: 1 });
+    let timeline = replay(&script.program, &h200(), Schedule::Exact);
+    assert!(timeline.host.iter().all(|call| call.step != join));
+}

@@ -100,7 +100,8 @@ fn artifact(messages: &[u8]) -> Option<PathBuf> {
         let files = message["filenames"].as_array().cloned().unwrap_or_default();
         files.into_iter().filter_map(|file| file.as_str().map(PathBuf::from))
     });
-    files.filter(|file| file.extension().is_some_and(|ending| ending == "wasm")).last()
+    let mut wasm = files.filter(|file| file.extension().is_some_and(|ending| ending == "wasm"));
+    wasm.next_back()
 }
 
 /// RFC 4648, with padding.

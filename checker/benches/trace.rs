@@ -110,7 +110,6 @@ fn median(mut command: impl FnMut() -> Command) -> std::io::Result<Used> {
 }
 
 /// Runs a command to its end.
-#[expect(clippy::zombie_processes, reason = "wait4 takes it in, and says what it used")]
 fn measure(command: &mut Command) -> std::io::Result<Used> {
     let child = command.stdout(Stdio::null()).spawn()?;
     let pid = libc::pid_t::try_from(child.id()).map_err(std::io::Error::other)?;

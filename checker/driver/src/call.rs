@@ -252,10 +252,10 @@ impl Simulated {
                     _ => gone(),
                 };
             }
-            lab::Request::Thread(_) | lab::Request::HostWork { .. } => {
-                if !state.threads.may_call() {
-                    return lab::Reply::Refused { why: threads::FOREIGN.to_owned() };
-                }
+            lab::Request::Thread(_) | lab::Request::HostWork { .. }
+                if !state.threads.may_call() =>
+            {
+                return lab::Reply::Refused { why: threads::FOREIGN.to_owned() };
             }
             _ => {}
         }

@@ -30,7 +30,7 @@ pub(crate) fn replay_without(
         |step: &Step| (step.result == 0 || step.result == NOT_READY) && !left_out(&step.call);
     let mut steps = (0..).zip(&program.steps).filter(|(_, step)| counts(step));
     let spawned: BTreeSet<u32> = spawned(program).collect();
-    if spawned.is_empty() {
+    if !cfg!(feature = "threads") || spawned.is_empty() {
         // One host thread, or several of which it is not known what made them wait for one another:
         // played in the order in which they made their calls.
         steps.for_each(|(index, step)| _ = device.call(index, &step.call, &mut ()));

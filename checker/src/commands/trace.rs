@@ -49,7 +49,7 @@ pub(super) fn trace(arguments: &cli::Trace) -> Result<Exit> {
         }
     }
     let lanes = lanes(arguments, &observed);
-    let runs: Vec<Run<'_>> = observed.iter().map(|device| Run::of(device)).collect();
+    let runs: Vec<Run<'_>> = observed.iter().map(Run::of).collect();
 
     if let Some(path) = &arguments.perfetto {
         perfetto(path, &observed)?;

@@ -105,7 +105,7 @@ struct Release {
 impl Hosts {
     /// Whether a single thread is left, and not held by another.
     pub(super) fn is_alone(&self) -> bool {
-        self.alive == 1 && self.running.is_some()
+        !cfg!(feature = "threads") || (self.alive == 1 && self.running.is_some())
     }
 
     pub(super) fn running(&self) -> u32 {
@@ -212,6 +212,9 @@ impl Device {
 
     /// What calls about threads and channels cost the host and wait for.
     pub(super) fn thread_call(&mut self, call: &Call, start: u64) -> (u64, Wait) {
+        if !cfg!(feature = "threads") {
+            return (0, Wait::None);
+        }
         match *call {
             Call::ThreadSpawn { thread } => (self.spawn(thread, start), Wait::None),
             Call::ThreadJoin { thread } => (JOIN_NS, Wait::ThreadEnd(thread)),
@@ -235,6 +238,9 @@ impl Device {
 
     /// Whether a call that waits like this has to be held, rather than worked off at once.
     pub(super) fn is_held_by(&self, wait: Wait) -> bool {
+        if !cfg!(feature = "threads") {
+            return false;
+        }
         match wait {
             Wait::None => false,
             Wait::Operation { .. } | Wait::All => !self.hosts.is_alone(),

@@ -30,7 +30,7 @@ pub(super) struct Source {
 #[derive(Debug)]
 pub(super) enum Found {
     /// A trace of another tool, or our export.
-    Foreign(Trace),
+    Foreign(Box<Trace>),
     /// A run of ours, with the sites of its program in words.
     Record(Box<Record>, Vec<String>),
     /// A timeline of ours alone.
@@ -231,7 +231,7 @@ fn content(mut text: impl Read, path: &Path, limit: u64) -> Result<Found> {
              uses the GPU"
         );
     }
-    Ok(Found::Foreign(trace))
+    Ok(Found::Foreign(Box::new(trace)))
 }
 
 /// The rest of a text, or the error that reading it brought.

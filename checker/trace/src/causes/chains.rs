@@ -83,11 +83,14 @@ pub fn chains(program: &Program) -> Vec<Vec<u32>> {
 /// A chain of more operations than this is no chunk.
 const LONGEST: usize = 4096;
 
+/// What a chain does, operation by operation: the line that asked for it, and the lane.
+type Signature = Vec<(Option<u32>, Lane)>;
+
 /// The jobs of the measured region that keep more than one lane busy, the largest first.
 pub fn jobs(program: &Program) -> Vec<Job> {
-    let mut jobs: BTreeMap<Vec<(Option<u32>, Lane)>, Vec<Vec<u32>>> = BTreeMap::new();
+    let mut jobs: BTreeMap<Signature, Vec<Vec<u32>>> = BTreeMap::new();
     for chain in chains(program).into_iter().filter(|chain| chain.len() <= LONGEST) {
-        let signature: Vec<_> = chain
+        let signature: Signature = chain
             .iter()
             .filter_map(|&step| {
                 let step = &program.steps[step as usize];

@@ -57,7 +57,6 @@ struct Until {
     step: u32,
 }
 
-#[derive(Default)]
 struct Stream {
     /// The last operation.
     last: Option<Op>,
@@ -108,7 +107,7 @@ impl Order {
 
     fn wait(&mut self, step: u32, stream: StreamId, event: EventId) {
         let Some(&ns) = self.events.get(&event) else { return };
-        let stream = self.streams.entry(stream).or_insert_with(Stream::new);
+        let stream = self.streams.entry(stream).or_default();
         stream.waits.push(Until { ns, step });
         stream.tail_ns = stream.tail_ns.max(ns);
     }
@@ -121,7 +120,7 @@ impl Order {
             _ => Until::default(),
         };
         let needs_ns = self.memory.touch(view.call(op.step), op.end_ns);
-        let stream = self.streams.entry(op.stream).or_insert_with(Stream::new);
+        let stream = self.streams.entry(op.stream).or_default();
         let wait = stream.waits.drain(..).max_by_key(|wait| wait.ns).unwrap_or_default();
         let last = stream.last.replace(*op);
         let own_ns = last.map_or(0, |last| last.end_ns);
@@ -185,9 +184,9 @@ impl Order {
     }
 }
 
-impl Stream {
-    fn new() -> Self {
-        Self { only_kernels: true, ..Self::default() }
+impl Default for Stream {
+    fn default() -> Self {
+        Self { last: None, waits: Vec::new(), tail_ns: 0, only_kernels: true }
     }
 }
 

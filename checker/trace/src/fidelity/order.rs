@@ -82,7 +82,7 @@ impl Operations {
         if counts(self) != counts(other) {
             return None;
         }
-        let flat: Vec<(SpanKind, (u64, u64), (u64, u64))> = self
+        let flat: Vec<(SpanKind, Time, Time)> = self
             .0
             .iter()
             .zip(other.0.values())
@@ -106,8 +106,11 @@ impl Operations {
     }
 }
 
+/// Start and end of an operation, in ns.
+type Time = (u64, u64);
+
 /// Whether the first of two is over before the second begins; none where they overlap.
-fn first(a: (u64, u64), b: (u64, u64)) -> Option<bool> {
+fn first(a: Time, b: Time) -> Option<bool> {
     match (a.1 <= b.0, b.1 <= a.0) {
         (true, false) => Some(true),
         (false, true) => Some(false),

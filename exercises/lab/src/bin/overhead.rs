@@ -214,7 +214,8 @@ fn calls() -> Result<Vec<CallCost>> {
             Ok(ns)
         };
         // The first loads what is loaded at first use.
-        (block(&direct)?, block(&through)?);
+        block(&direct)?;
+        block(&through)?;
         let (mut plain, mut ours) = (Vec::new(), Vec::new());
         for index in 0..BLOCKS {
             if index % 2 == 0 {

@@ -78,8 +78,8 @@ fn play(lab: &Lab, program: &Program) -> Result<()> {
     let before = if begin > 0 && waits(&steps[begin - 1]) { begin - 1 } else { begin };
 
     let mut player = Player::new(lab, steps)?;
-    for index in 0..before {
-        player.step(index, &steps[index])?;
+    for (index, step) in steps.iter().enumerate().take(before) {
+        player.step(index, step)?;
     }
     lab.region(|| (begin + 1..end).try_for_each(|index| player.step(index, &steps[index])))?;
     player.end()
@@ -126,10 +126,10 @@ impl<'a> Player<'a> {
                         images.insert(load, known(name)?.image);
                     }
                 }
-                Call::Copy { source, target, bytes, .. } => {
-                    if [source, target].contains(&&Place::Pageable) {
-                        pageable.insert(index, vec![1; lab.elements(*bytes as usize)]);
-                    }
+                Call::Copy { source, target, bytes, .. }
+                    if [source, target].contains(&&Place::Pageable) =>
+                {
+                    pageable.insert(index, vec![1; lab.elements(*bytes as usize)]);
                 }
                 _ => {}
             }

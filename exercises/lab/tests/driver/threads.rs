@@ -232,14 +232,14 @@ fn a_panic_goes_through_join() {
         panic!("out of batches");
     })
     .unwrap();
-    let panic = worker.join().map(|()| ()).unwrap_err();
+    let panic = worker.join().unwrap_err();
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"out of batches"));
     let unjoined = std::panic::catch_unwind(|| {
         thread::scope(|scope| drop(scope.spawn(|| panic!("unseen")).unwrap()));
     });
     assert!(unjoined.is_err());
     let joined = thread::scope(|scope| scope.spawn(|| panic!("seen")).unwrap().join());
-    assert!(joined.map(|()| ()).is_err());
+    assert!(joined.is_err());
     end();
 }
 

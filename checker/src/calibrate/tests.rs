@@ -128,3 +128,26 @@ fn a_figure_that_was_not_measured_is_named_with_its_reason() {
         "`queue_depth` was not measured: cuLaunchKernel: CUDA_ERROR_UNKNOWN"
     );
 }
+
+/// `checker calibrate --raw F` on an NVIDIA H200, driver 580.159.04, 2026-11-21: not the machine that the
+/// shipped profile was measured on.
+const H200: &str = include_str!("h200_raw.json");
+
+#[test]
+fn two_h200s_have_the_same_rates_of_link_and_kernels_to_a_hundredth() {
+    let one: Profile = toml::from_str(Profile::H200).expect("the shipped profile");
+    let other = of(&serde_json::from_str(H200).expect("the kept figures are raw figures"));
+    let rates = |profile: &Profile| {
+        let kernel = |name| profile.rate(name).expect("a rate").units_per_us_multiprocessor.value;
+        let copies = &profile.copies;
+        [
+            copies.host_to_device.pinned_bytes_per_us.value,
+            copies.device_to_host.pinned_bytes_per_us.value,
+            kernel("map"),
+            kernel("matmul"),
+        ]
+    };
+    for (one, other) in rates(&one).into_iter().zip(rates(&other)) {
+        assert!(one.abs_diff(other) * 100 <= one, "{one} and {other}");
+    }
+}

@@ -91,8 +91,8 @@ fn a_hazard_whose_lines_are_not_there_is_shown_by_its_places() {
     assert_snapshot!(&text[from..], @"
     warning[SWIM-H06]: kernel 0 in stream 2 reads memory that the copy to the device in stream 1 writes, in an order that nothing promises
      |
-     = note: src/lib.rs:4: the copy to the device in stream 1 writes here
      = note: src/lib.rs:5: kernel 0 in stream 2 reads here
+     = note: src/lib.rs:4: the copy to the device in stream 1 writes here
      = note: the module load at step 5 was seen to wait for the device, but no documentation promises that it does
      = help: record an event in stream 1 after line 4, and let stream 2 wait for it before line 5
 

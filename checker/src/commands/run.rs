@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use simulator::{Profile, Schedule, advice};
-use trace::{Metrics, Program, Timeline, causes, draw, hazards};
+use trace::{Hazard, Metrics, Program, Timeline, causes, draw, hazards};
 
 use crate::attempt::{self, Attempt, Order, Watched};
 use crate::cli;
@@ -136,12 +136,24 @@ impl Run<'_> {
             (Role::Student, Some(Verdict::Passed)) => {
                 Some(task.exercise.manifest.next.passed.clone())
             }
-            (Role::Student, Some(Verdict::Failed)) => {
-                Some(task.exercise.manifest.next.failed.clone())
-            }
+            (Role::Student, Some(Verdict::Failed)) => Some(self.after_a_fail(&task)),
             _ => None,
         };
         self.write_svg(&task)
+    }
+
+    /// What to do next. Where there is a race, nothing else is worth looking at before it.
+    fn after_a_fail(&self, task: &Task) -> String {
+        let is_race = |hazard: &&Hazard| hazard.severity == hazards::Severity::Error;
+        match self.report.hazards.iter().find(is_race) {
+            Some(hazard) => {
+                let code = hazard.code;
+                format!(
+                    "put the two lines of {code} in order; `cargo run -- explain {code}` tells more"
+                )
+            }
+            None => task.exercise.manifest.next.failed.clone(),
+        }
     }
 
     /// Keeps what the student has reached, and what stands in the way.

@@ -23,7 +23,16 @@ pub(super) fn text(
     style: Style,
 ) -> String {
     let mut text = String::new();
-    let shown = shown(advised);
+    let mut shown = shown(advised);
+    if feedback == Feedback::Symptom {
+        // Without their lines, two of one code would say the same.
+        let mut told = Vec::new();
+        shown.retain(|cause| {
+            let is_new = !told.contains(&cause.code);
+            told.push(cause.code);
+            is_new
+        });
+    }
     for cause in &shown {
         let notice = match feedback {
             Feedback::Symptom => symptom(cause),
@@ -36,7 +45,7 @@ pub(super) fn text(
     if feedback == Feedback::Symptom && !shown.is_empty() {
         text.push_str(
             "\nhint: `--feedback cause` shows the lines, `--feedback advice` what to change; \
-             `checker explain` takes a code\n",
+             `cargo run -- explain CODE` tells more\n",
         );
     }
     if feedback == Feedback::Advice {

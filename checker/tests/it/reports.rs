@@ -80,7 +80,7 @@ fn a_hazard_is_shown_with_both_lines_underlined() {
 
     failed: gate `hazard`: SWIM-H01: kernel 0 in stream 2 reads memory that the copy to the device in stream 1 writes, and nothing orders the two (src/lib.rs:4 and src/lib.rs:5); record an event in stream 1 after line 4, and let stream 2 wait for it before line 5
 
-    next: look at the timeline
+    next: put the two lines of SWIM-H01 in order; `cargo run -- explain SWIM-H01` tells more
     ");
 }
 

@@ -1,9 +1,11 @@
 //! What a task's work takes alone: the two ends of the scale on which overlap is measured.
 
-use trace::Program;
+use std::convert::Infallible;
+use std::sync::Arc;
+
 use trace::metrics::Bounds;
-use trace::program::{Call, Direction};
-use trace::timeline::SpanKind;
+use trace::program::{Call, Direction, Step};
+use trace::{Program, Timeline};
 
 use crate::device::Schedule;
 use crate::profile::{NoSuchRate, Profile};
@@ -16,48 +18,173 @@ pub struct TaskWork {
     pub host_to_device_bytes: u64,
     /// Nominal bytes from device to host.
     pub device_to_host_bytes: u64,
-    /// Work of kernels: the name of the rate and the units.
-    pub kernels: Vec<(String, u64)>,
+    /// What the kernels do.
+    pub kernels: Vec<TaskKernel>,
+    /// The host's own work, in ns.
+    pub host_ns: u64,
+}
+
+/// The work of a task's kernels of one kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskKernel {
+    /// The name of the rate.
+    pub rate: String,
+    /// In units of that rate.
+    pub units: u64,
+    /// On how many multiprocessors each of these kernels runs, where the task says that they leave some
+    /// empty: others may run beside them, and alone they take longer.
+    pub multiprocessors: Option<u64>,
 }
 
 /// S and floor of a task on a device: each engine's work at full speed, one engine after the other
-/// (S), and the longest of them (floor). Neither holds a fixed cost of an operation, since how many
-/// operations there are is the student's choice; so no schedule is shorter than the floor.
+/// (S), and the longest of them (floor). The host is one of the engines where it has work. Small kernels
+/// are alone in S, and side by side in the floor, where they leave nothing empty. Neither holds a fixed
+/// cost of an operation, since how many operations there are is the student's choice; so no schedule is
+/// shorter than the floor.
 pub fn bounds(work: &TaskWork, profile: &Profile) -> Result<Bounds, NoSuchRate> {
     let link_ns = |bytes: u64, bytes_per_us: u64| bytes * 1000 / bytes_per_us;
     let copies = &profile.copies;
     let up = link_ns(work.host_to_device_bytes, copies.host_to_device.pinned_bytes_per_us.value);
     let down = link_ns(work.device_to_host_bytes, copies.device_to_host.pinned_bytes_per_us.value);
-    let mut kernels = 0;
-    for (rate, units) in &work.kernels {
-        let per_us = profile.rate(rate)?.units_per_us_multiprocessor.value
-            * profile.chip.multiprocessors.value;
-        kernels += (u128::from(*units) * 1000 / u128::from(per_us)) as u64;
+    let all = profile.chip.multiprocessors.value;
+    let (mut kernels, mut packed) = (0, 0);
+    for TaskKernel { rate, units, multiprocessors } in &work.kernels {
+        let per_us = profile.rate(rate)?.units_per_us_multiprocessor.value;
+        let ns_on = |multiprocessors: u64| {
+            (u128::from(*units) * 1000 / u128::from(per_us * multiprocessors)) as u64
+        };
+        kernels += ns_on(multiprocessors.map_or(all, |few| few.clamp(1, all)));
+        packed += ns_on(all);
     }
     let longest = if profile.chip.copy_engines.value >= 2 { up.max(down) } else { up + down };
-    Ok(Bounds { serial_ns: up + kernels + down, floor_ns: kernels.max(longest) })
+    let host_ns = work.host_ns;
+    Ok(Bounds {
+        serial_ns: up + kernels + down + host_ns,
+        floor_ns: packed.max(longest).max(host_ns),
+        host_ns,
+    })
 }
 
-/// S and floor of what a program asks for, where no task says what it should: the kernels take what they
-/// take when no copies are made, simulated again; copies take what their bytes take from page-locked memory.
-pub fn bounds_of_program(program: &Program, profile: &Profile) -> Result<Bounds, NoSuchRate> {
-    let mut work = TaskWork::default();
-    for step in &program.steps {
-        let Call::Copy { bytes, .. } = step.call else { continue };
-        match step.call.direction() {
-            Some(Direction::HostToDevice) => work.host_to_device_bytes += bytes,
-            Some(Direction::DeviceToHost) => work.device_to_host_bytes += bytes,
-            _ => {}
+/// A part of a program's work that one kind of engine does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// Copies from host to device.
+    HostToDevice,
+    /// Kernels, memsets, copies within the device, and graphs.
+    Kernels,
+    /// Copies from device to host.
+    DeviceToHost,
+}
+
+impl Share {
+    /// All there are.
+    pub const ALL: [Self; 3] = [Self::HostToDevice, Self::Kernels, Self::DeviceToHost];
+
+    /// The share that a call asks for; none for a call that gives the device no work.
+    pub fn of(call: &Call) -> Option<Self> {
+        match call {
+            Call::Copy { .. } => Some(match call.direction() {
+                Some(Direction::HostToDevice) => Self::HostToDevice,
+                Some(Direction::DeviceToHost) => Self::DeviceToHost,
+                _ => Self::Kernels,
+            }),
+            Call::Launch(_) | Call::Memset { .. } | Call::GraphLaunch { .. } => Some(Self::Kernels),
+            _ => None,
         }
     }
-    let copy = |call: &Call| matches!(call, Call::Copy { .. });
-    let alone = replay_without(program, profile, Schedule::Exact, copy);
-    let ends = alone.spans.iter().filter(|span| span.kind == SpanKind::Kernel);
-    let kernels_ns = ends.map(|span| span.end_ns).max().unwrap_or(0);
-    let kernels_ns = kernels_ns.saturating_sub(alone.extent().start_ns);
-    let copies = bounds(&work, profile)?;
-    Ok(Bounds {
-        serial_ns: copies.serial_ns + kernels_ns,
-        floor_ns: copies.floor_ns.max(kernels_ns),
-    })
+
+    /// Whether a program of which this share is left makes this call.
+    pub fn keeps(self, call: &Call) -> bool {
+        Self::of(call).is_none_or(|share| share == self)
+    }
+}
+
+/// S and floor of what a program asks for, where no task says what it should: each share as it was asked
+/// for, by a program that asks for nothing else. So ordinary memory is as slow in S as it is in the program,
+/// and a program that does one thing after the other stands at 0.
+pub fn bounds_of_program(program: &Program, profile: &Arc<Profile>) -> Bounds {
+    let copy_engines = profile.chip.copy_engines.value;
+    let ends = ends_of_program(program, copy_engines, |left: &dyn Fn(&Call) -> bool| {
+        let left_out = |call: &Call| !left(call);
+        Ok::<_, Infallible>(replay_without(program, Arc::clone(profile), Schedule::Exact, left_out))
+    });
+    match ends {
+        Ok(bounds) => bounds,
+        Err(never) => match never {},
+    }
+}
+
+/// S and floor of a program, from timelines of its parts: `play` runs the calls for which its argument is true.
+///
+/// Each share is played with what the host does between its operations. So S counts declared host work three
+/// times, which does not show as long as it is hidden; where it does, S is what the shares take without it, and
+/// the work once.
+pub fn ends_of_program<E>(
+    program: &Program,
+    copy_engines: u64,
+    mut play: impl FnMut(&dyn Fn(&Call) -> bool) -> Result<Timeline, E>,
+) -> Result<Bounds, E> {
+    let work_ns = host_work_ns(program);
+    let mut ends = [Bounds::default(); 2];
+    for (host_works, ends) in [true, false].into_iter().zip(&mut ends) {
+        if !host_works && work_ns == 0 {
+            break;
+        }
+        let mut alone = [Alone::default(); Share::ALL.len()];
+        for (share, alone) in Share::ALL.into_iter().zip(&mut alone) {
+            let is_host_work = |call: &Call| matches!(call, Call::HostWork { .. });
+            let keeps = |call: &Call| share.keeps(call) && (host_works || !is_host_work(call));
+            *alone = Alone::of(&play(&keeps)?);
+        }
+        *ends = bounds_of_shares(alone, copy_engines);
+    }
+    let [mut bounds, without] = ends;
+    if work_ns > 0 {
+        bounds.serial_ns = bounds.serial_ns.min(without.serial_ns + work_ns);
+    }
+    Ok(bounds)
+}
+
+/// The declared host work of a program's region, or of all of it, in ns.
+fn host_work_ns(program: &Program) -> u64 {
+    let place = |is: fn(&Call) -> bool| program.steps.iter().position(|step| is(&step.call));
+    let begin = place(|call| matches!(call, Call::RegionBegin)).unwrap_or(0);
+    let end = place(|call| matches!(call, Call::RegionEnd)).unwrap_or(program.steps.len());
+    let ns = |step: &Step| if let Call::HostWork { ns } = step.call { ns } else { 0 };
+    program.steps.iter().take(end).skip(begin).map(ns).sum()
+}
+
+/// What a share takes when nothing else is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Alone {
+    /// From the start of the first operation of the region to the end of the last, in ns.
+    pub extent_ns: u64,
+    /// The operations themselves, in ns: while the host prepares the next one, another share may use what
+    /// this one does not.
+    pub busy_ns: u64,
+}
+
+impl Alone {
+    /// That of what ran in the region, or in all.
+    pub fn of(timeline: &Timeline) -> Self {
+        let begin = timeline.extent().start_ns;
+        let inside = || timeline.spans.iter().filter(|span| span.start_ns >= begin);
+        let first = inside().map(|span| span.start_ns).min();
+        let last = inside().map(|span| span.end_ns).max();
+        Self {
+            extent_ns: first.zip(last).map_or(0, |(first, last)| last - first),
+            busy_ns: inside().map(|span| span.end_ns - span.start_ns).sum(),
+        }
+    }
+}
+
+/// S and floor, from what the shares take alone, in the order of [`Share::ALL`].
+fn bounds_of_shares([up, kernels, down]: [Alone; 3], copy_engines: u64) -> Bounds {
+    let one_engine = if copy_engines >= 2 { 0 } else { up.busy_ns + down.busy_ns };
+    let extents = [up, kernels, down].map(|alone| alone.extent_ns);
+    Bounds {
+        serial_ns: extents.iter().sum(),
+        floor_ns: extents.into_iter().fold(one_engine, u64::max),
+        host_ns: 0, // of a program nobody knows what of its host's work was asked for
+    }
 }

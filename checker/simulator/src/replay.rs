@@ -1,6 +1,8 @@
 //! A recorded program, simulated again for its times alone.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
 
 use trace::program::{Call, Step};
 use trace::{Program, Timeline};
@@ -13,31 +15,39 @@ use crate::profile::Profile;
 /// The program is played as it was recorded: calls that failed are left out, and a program that
 /// branched on a query takes the branch that it took then.
 pub fn replay(program: &Program, profile: &Profile, schedule: Schedule) -> Timeline {
+    replay_without(program, profile.clone(), schedule, |_| false)
+}
+
+/// The same on a profile that need not be copied.
+pub fn replay_on(program: &Program, profile: Arc<Profile>, schedule: Schedule) -> Timeline {
     replay_without(program, profile, schedule, |_| false)
 }
 
 /// The same, as if the host did not make some of the calls.
 pub(crate) fn replay_without(
     program: &Program,
-    profile: &Profile,
+    profile: impl Into<Arc<Profile>>,
     schedule: Schedule,
     left_out: impl Fn(&Call) -> bool,
 ) -> Timeline {
-    let mut device = Device::new(profile.clone(), schedule);
+    // In a page all memory is free again with the next request, so the code that gives it back piece by
+    // piece, some kB of it, may be left out.
+    let mut device = ManuallyDrop::new(Device::new(profile, schedule));
+    device.expect(program.steps.len());
     // A query's "not ready" is an answer, not a failure.
     const NOT_READY: u32 = 600;
     let counts =
         |step: &Step| (step.result == 0 || step.result == NOT_READY) && !left_out(&step.call);
     let mut steps = (0..).zip(&program.steps).filter(|(_, step)| counts(step));
-    let spawned: BTreeSet<u32> = spawned(program).collect();
-    if !cfg!(feature = "threads") || spawned.is_empty() {
+    let threads = if cfg!(feature = "threads") { spawned(program) } else { BTreeSet::new() };
+    if !cfg!(feature = "threads") || threads.is_empty() {
         // One host thread, or several of which it is not known what made them wait for one another:
         // played in the order in which they made their calls.
         steps.for_each(|(index, step)| _ = device.call(index, &step.call, &mut ()));
     } else {
         let mut by_thread: BTreeMap<u32, VecDeque<(u32, &Step)>> = BTreeMap::new();
         for (index, step) in &mut steps {
-            let thread = if spawned.contains(&step.thread) { step.thread } else { 0 };
+            let thread = if threads.contains(&step.thread) { step.thread } else { 0 };
             by_thread.entry(thread).or_default().push_back((index, step));
         }
         while let Some(thread) = device.turn(&mut ()) {
@@ -48,13 +58,18 @@ pub(crate) fn replay_without(
         }
     }
     device.run_to_idle(&mut ());
-    device.into_timeline()
+    let timeline = device.take_timeline();
+    if !cfg!(target_family = "wasm") {
+        drop(ManuallyDrop::into_inner(device));
+    }
+    timeline
 }
 
 /// The host threads that the program starts itself.
-fn spawned(program: &Program) -> impl Iterator<Item = u32> {
-    program.steps.iter().filter_map(|step| match step.call {
+fn spawned(program: &Program) -> BTreeSet<u32> {
+    let spawned = program.steps.iter().filter_map(|step| match step.call {
         Call::ThreadSpawn { thread } => Some(thread),
         _ => None,
-    })
+    });
+    spawned.collect()
 }

@@ -1,48 +1,66 @@
 //! How long `hazards::find` takes: `cargo run --release -p trace --example hazards_speed`.
 //!
-//! Programs of a quarter of a million steps and of a million, on 64 streams, in several shapes. The
-//! time for a step should be the same for both lengths.
+//! Programs of a quarter of a million operations and of a million, on 64 streams, in several shapes. The
+//! time for an operation should be the same for both lengths. The operations of a graph count each time
+//! that it is launched, and what the host itself does to page-locked memory counts by its ranges.
 
 use std::time::Instant;
 
 use trace::Program;
 use trace::hazards;
 use trace::program::{
-    Access, AccessKind, BlockId, Call, EventId, KernelId, Launch, Mode, Place, Range, Site, Step,
-    StreamId, StreamKind, Timing,
+    Access, AccessKind, BlockId, Call, EventId, Extent, GraphId, GraphNode, KernelId, Launch, Mode,
+    Place, Range, Site, Step, StreamId, StreamKind, Timing,
 };
 
 const STREAMS: u32 = 64;
 const BLOCKS: u32 = 256;
 const BYTES: u64 = 1 << 20;
+/// Operations of a graph.
+const NODES: u32 = 16;
 
 #[expect(clippy::print_stdout, reason = "the figures are what it is for")]
 fn main() {
     type Shape = fn(&mut Writer, u32);
-    let shapes: [(&str, Shape); 5] = [
+    let shapes: [(&str, Shape); 7] = [
         ("pipeline over 64 streams", pipeline),
         ("every eighth operation in the default stream", default_stream),
         ("one block in many parts", parts),
         ("new stream, event and block each time", short_lived),
         ("nothing in order", racy),
+        ("the host fills, copies, waits and reads", host_accesses),
+        ("graphs of 16 operations, beside copies", graphs),
     ];
-    println!("{:<46}{:>10}{:>12}{:>12}{:>10}", "shape", "steps", "time", "per step", "hazards");
+    println!("{:<46}{:>10}{:>12}{:>12}{:>10}", "shape", "operations", "time", "each", "hazards");
     for (name, shape) in shapes {
         for length in [250_000, 1_000_000] {
             let program = Writer::write(length, shape);
             let start = Instant::now();
             let found = hazards::find(&program);
             let took = start.elapsed();
-            let steps = program.steps.len();
-            let each = took.as_nanos() / steps as u128;
+            let operations = operations(&program);
+            let each = took.as_nanos() / operations as u128;
             let took = format!("{} ms", took.as_millis());
             println!(
-                "{name:<46}{steps:>10}{took:>12}{:>12}{:>10}",
+                "{name:<46}{operations:>10}{took:>12}{:>12}{:>10}",
                 format!("{each} ns"),
                 found.len()
             );
         }
     }
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    println!("most memory at any time, programs included: {}", peak.unwrap_or("unknown").trim());
+}
+
+/// How many there are, with those of graphs and the host's.
+fn operations(program: &Program) -> usize {
+    let nodes = |step: &Step| match &step.call {
+        Call::GraphLaunch { .. } => NODES as usize,
+        Call::HostAccess { accesses, .. } => accesses.len(),
+        _ => 1,
+    };
+    program.steps.iter().map(nodes).sum()
 }
 
 struct Writer {
@@ -51,6 +69,8 @@ struct Writer {
     streams: u32,
     events: u32,
     blocks: u32,
+    /// Operations beside the steps: of graphs, and of the host.
+    inside: usize,
 }
 
 impl Writer {
@@ -61,6 +81,7 @@ impl Writer {
             streams: StreamId::FIRST_CREATED,
             events: 0,
             blocks: 0,
+            inside: 0,
         };
         for line in 1..=64 {
             writer.program.sites.push(Site { file: "src/lib.rs".to_owned(), line, column: None });
@@ -80,7 +101,7 @@ impl Writer {
             writer.event();
         }
         let mut turn = 0;
-        while writer.program.steps.len() < length {
+        while writer.program.steps.len() + writer.inside < length {
             shape(&mut writer, turn);
             turn += 1;
         }
@@ -204,5 +225,66 @@ fn racy(writer: &mut Writer, turn: u32) {
     match turn % 3 {
         0 => writer.map(existing(stream as u32), range),
         _ => writer.read(existing(stream as u32), range),
+    }
+}
+
+/// Page-locked blocks come after those of the device.
+fn host_accesses(writer: &mut Writer, turn: u32) {
+    if turn == 0 {
+        for _ in 0..STREAMS {
+            let block = writer.block();
+            writer.push(Call::AllocHost { block, bytes: BYTES });
+        }
+    }
+    let stream = existing(turn);
+    let pinned = Range { block: BlockId(BLOCKS + turn % STREAMS), offset: 0, bytes: BYTES };
+    let device = whole(turn % STREAMS);
+    // Some of it, page by page, as the simulated device notices it.
+    const PAGES: u64 = 16;
+    let touches = |kind| {
+        let bytes = BYTES / PAGES;
+        let page = move |page| Range { offset: page * bytes, bytes, ..pinned };
+        let accesses = (0..PAGES).map(|at| Access { kind, range: page(at) }).collect();
+        Call::HostAccess { accesses, extent: Extent::Part }
+    };
+    let mode = Mode::Asynchronous;
+    let (host, device) = (Place::Pinned(pinned), Place::Device(device));
+    writer.push(touches(AccessKind::Write));
+    writer.push(Call::Copy { stream, mode, source: host, target: device, bytes: BYTES });
+    writer.push(Call::Copy { stream, mode, source: device, target: host, bytes: BYTES });
+    writer.push(Call::StreamSynchronize { stream });
+    writer.push(touches(AccessKind::Read));
+    writer.inside += 2 * (PAGES as usize - 1);
+}
+
+/// Each stream has a graph of its own, a chain of maps over one block with copies on a branch.
+fn graphs(writer: &mut Writer, turn: u32) {
+    if turn == 0 {
+        for graph in 0..STREAMS {
+            let nodes = (0..NODES).map(|node| writer.node(graph, node)).collect();
+            writer.push(Call::GraphCreate { graph: GraphId(graph), nodes });
+            writer.push(Call::GraphInstantiate { graph: GraphId(graph) });
+        }
+    }
+    let stream = existing(turn);
+    writer.upload(stream, whole(turn % STREAMS));
+    writer.push(Call::GraphLaunch { graph: GraphId(turn % STREAMS), stream });
+    writer.inside += NODES as usize - 1;
+}
+
+impl Writer {
+    fn node(&mut self, graph: u32, node: u32) -> GraphNode {
+        let stream = existing(graph);
+        let block = if node % 4 == 3 { STREAMS + graph } else { graph };
+        self.map(stream, whole(block));
+        let call = self.program.steps.pop().expect("it has just been pushed").call;
+        // Two branches: the chain, and every fourth node.
+        let before = match node % 4 {
+            3 => 4,
+            0 => 2,
+            _ => 1,
+        };
+        let after = node.checked_sub(before).into_iter().collect();
+        GraphNode { call, after, site: Some(node) }
     }
 }

@@ -7,6 +7,7 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
+//! | [`flaws`] | what is wrong, and where it shows |
 //! | [`layout`] | which bar goes into which row of which lane |
 //! | [`raster`] | many bars seen through few cells |
 //! | [`scale`] | durations in words, and the ticks of an axis |
@@ -14,6 +15,7 @@
 //! | [`terminal`](mod@terminal) | the layout as text of limited width |
 //! | [`table`](mod@table) | what it shows, in rows of numbers |
 
+pub mod flaws;
 pub mod layout;
 pub mod raster;
 pub mod scale;
@@ -21,6 +23,7 @@ pub mod svg;
 pub mod table;
 pub mod terminal;
 
+pub use flaws::Findings;
 pub use layout::Layout;
 pub use scale::duration;
 pub use svg::{Appearance, sheet, svg, svg_of_page, theme};

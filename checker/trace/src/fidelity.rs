@@ -96,8 +96,8 @@ pub struct Predicted {
 pub enum Ends {
     /// The task's. On a GPU they are measured.
     Task,
-    /// What the program itself asks for, since it has no task: computed from the profile, for both
-    /// devices.
+    /// What the program itself asks for, since it has no task: what each engine's share of it takes alone.
+    /// On a GPU that is measured too; where it was not, the predicted ends stand for both.
     Program,
 }
 

@@ -4,6 +4,23 @@
 //! by luck is found out like one that did not. An order counts where NVIDIA's documentation promises
 //! it; that a call was seen to wait is no promise. Memory is followed by the byte.
 //!
+//! # What remains unchecked
+//! - What happens inside a kernel, and memory that it uses beside the ranges that it states.
+//! - A branch on a query that was not taken in this run, and the order of host threads that something
+//!   else than `lab::thread` keeps.
+//! - Ordinary host memory: a copy is taken to have finished with it when the call returns, which is not
+//!   promised for an asynchronous copy to it.
+//! - What happens after the last measured region: the record ends there.
+//! - On the simulated device, what the host itself does to page-locked memory, where a copy in flight
+//!   uses less than a whole page of it: pages are watched, so the bytes before the first page boundary in
+//!   a copy's range and after the last one are not, unless the block ends there. Of a page it is known
+//!   that some of it was used, not which bytes.
+//! - A system call that is handed such a page (`read`, `write`, …) is not told of. The kernel refuses it
+//!   with `EFAULT`, "bad address", and the program goes on with that: an error of this kind from memory
+//!   that is there means that a copy still uses it.
+//! - On a GPU, all that the host itself does to page-locked memory but through the lab.
+//!
+//! # What is found
 //! | code | name | severity | what it is |
 //! | --- | --- | --- | --- |
 //! | `SWIM-H01` | `read-after-write` | error | a read may come before the write that it needs |
@@ -24,9 +41,6 @@
 //! holds it. Where no more is known than that they used some of a range, only a use of all of the range
 //! is sure to meet it; two of that kind are never held against each other.
 //!
-//! What is *not* seen: what happens inside a kernel; what orders host threads other than
-//! `lab::thread`; a branch on a query that was not taken in this run.
-//!
 //! A pair is reported once, and from there on taken for ordered: with all reported edges put in, the
 //! program has no hazard left but the use of memory that is gone. A pair is a warning where it would be
 //! in order if freeing and loading waited, and the errors were put right.
@@ -39,11 +53,13 @@
 //! | `threads` | what host threads tell one another |
 //! | `memory` | who used which bytes last |
 //! | `search` | going through a program, call by call |
+//! | [`near`] | what comes close to ordering two uses, and why it does not |
 //! | `words` | what is said about a hazard |
 
 mod clock;
 mod graph;
 mod memory;
+pub mod near;
 mod order;
 mod search;
 mod threads;
@@ -57,9 +73,11 @@ use serde::{Serialize, Serializer};
 use crate::program::{
     AccessKind, BlockId, Call, GraphId, GraphNode, KernelId, Program, Range, Site, StreamId,
 };
+use near::{Attempts, NearMiss, Turn};
 pub use search::accesses;
 use search::{At, Pair, Trust};
 pub(crate) use words::named;
+pub use words::{Names, Told};
 
 /// Two uses of the same memory that nothing orders.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -79,6 +97,10 @@ pub struct Hazard {
     pub overlap: Range,
     /// The smallest change that orders the two.
     pub missing: Edge,
+    /// What comes close to it, where something does; found out for the first few hazards of a program.
+    pub near: Option<NearMiss>,
+    /// Whether the second use is of a later turn of a loop than the first.
+    pub turn: Turn,
     /// For [`Code::UnspecifiedBlocking`]: the call that was seen to wait.
     pub through: Option<CallAt>,
     /// How many pairs of steps there are with this code at these two places in the source.
@@ -211,10 +233,17 @@ pub enum Severity {
 pub struct CallAt {
     /// Index into the program's steps.
     pub step: u32,
+    /// Which node of the graph that the step launches, from 1; 0 for the step itself.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub node: u32,
     /// The line; none for calls that the lab or a library makes on its own.
     pub site: Option<Site>,
     /// What it is, in words: "kernel `map_a`", "the copy to the device", "`cuMemFree`".
     pub what: String,
+}
+
+fn is_zero(value: &u32) -> bool {
+    *value == 0
 }
 
 /// A use of memory.
@@ -285,6 +314,10 @@ pub enum Edge {
     },
 }
 
+/// Hazards for which it is found out what comes close: a report shows fewer, and each costs a few searches
+/// of the whole program.
+const MOST_NEAR: usize = 8;
+
 /// All hazards of `program`, by the step of the second use and then of the first. The same program
 /// gives the same hazards, however long anything in it took.
 pub fn find(program: &Program) -> Vec<Hazard> {
@@ -299,6 +332,7 @@ pub fn find(program: &Program) -> Vec<Hazard> {
     });
     let narrator =
         Narrator { program, kernels: kernels(program), graphs: graphs(program), blocking };
+    let attempts = Attempts::new(program);
     let mut places: HashMap<_, usize> = HashMap::new();
     let mut hazards: Vec<Hazard> = Vec::new();
     for pair in &pairs {
@@ -309,7 +343,20 @@ pub fn find(program: &Program) -> Vec<Hazard> {
             Some(&known) => hazards[known].count += 1,
             None => {
                 places.insert(key, hazards.len());
-                hazards.push(narrator.hazard(pair, code));
+                let mut hazard = narrator.hazard(pair, code);
+                let call = |step| narrator.call(At { step, node: 0 });
+                if hazards.len() < MOST_NEAR {
+                    hazard.near = attempts.nearest(&hazard.missing, call);
+                }
+                // Two uses inside one launch of a graph are of one turn.
+                let is_again = pair.first.step != pair.second.step;
+                hazard.turn = match narrator.place(pair.first) {
+                    Some(place) if is_again && narrator.place(pair.second) == Some(place) => {
+                        Turn::Later
+                    }
+                    _ => attempts.turn(pair.first.step, pair.second.step),
+                };
+                hazards.push(hazard);
             }
         }
     }
@@ -356,7 +403,7 @@ pub fn call(program: &Program, step: u32) -> CallAt {
 pub(crate) fn call_at(program: &Program, step: u32, kernels: &BTreeMap<KernelId, &str>) -> CallAt {
     let made = &program.steps[step as usize];
     let site = program.site(made).cloned();
-    CallAt { step, site, what: words::what(&made.call, kernels) }
+    CallAt { step, node: 0, site, what: words::what(&made.call, kernels) }
 }
 
 /// The smallest change that orders each pair of uses that nothing orders: all of them, where [`find`]
@@ -429,12 +476,26 @@ impl Narrator<'_> {
             _ => None,
         };
         let severity = code.severity();
-        Hazard { code, kind, severity, first, second, overlap, missing, through, count: 1 }
+        let (near, turn) = (None, Turn::Same);
+        Hazard {
+            code,
+            kind,
+            severity,
+            first,
+            second,
+            overlap,
+            missing,
+            near,
+            turn,
+            through,
+            count: 1,
+        }
     }
 
     fn call(&self, at: At) -> CallAt {
         let site = self.place(at).and_then(|site| self.program.sites.get(site as usize)).cloned();
-        CallAt { step: at.step, site, what: words::what(self.made(at), &self.kernels) }
+        let At { step, node } = at;
+        CallAt { step, node, site, what: words::what(self.made(at), &self.kernels) }
     }
 
     fn usage(&self, at: At, block: BlockId) -> Usage {

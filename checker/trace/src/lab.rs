@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::program::ChannelEnd;
+use crate::program::{AccessKind, ChannelEnd};
 
 /// What the lab asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +34,16 @@ pub enum Request {
     HostWork {
         /// How long it takes, in ns.
         ns: u64,
+    },
+    /// The host takes page-locked memory at hand, by an accessor of the lab's. On the simulated device
+    /// it is noticed anyway when the memory is used.
+    HostAccess {
+        /// Where it starts.
+        address: u64,
+        /// How much there is of it; which of that is used, nobody knows.
+        bytes: u64,
+        /// For reading, or for writing.
+        kind: AccessKind,
     },
     /// What time is it?
     Clock,
@@ -80,7 +90,12 @@ pub enum ThreadRequest {
         /// The channel.
         channel: u32,
     },
-    /// One end of a channel is gone, for senders the last one.
+    /// A channel has one sender more.
+    Clone {
+        /// The channel.
+        channel: u32,
+    },
+    /// A sender of a channel is gone, or its receiver.
     Close {
         /// The channel.
         channel: u32,

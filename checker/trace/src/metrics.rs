@@ -13,7 +13,8 @@
 //! | [`idle`] | why did the device have nothing to do? |
 //! | [`path`] | which chain of work and calls made the run as long as it was? |
 //! | [`copies`](mod@copies) | how much was copied, from what memory, and how fast? |
-//! | [`bounds`] | between the serial time and the floor, where does a makespan lie? |
+//! | [`places`](mod@places) | which of several runs came first? |
+//! | [`bounds`] | between the serial time and the floor, where does a makespan lie, and how free was the host? |
 
 pub mod bounds;
 pub mod copies;
@@ -21,6 +22,7 @@ pub mod coverage;
 pub mod held;
 pub mod idle;
 pub mod path;
+pub mod places;
 
 use serde::Serialize;
 
@@ -30,6 +32,7 @@ pub use coverage::{Coverage, union};
 pub use held::{Held, held};
 pub use idle::{Idle, idle};
 pub use path::{Path, path};
+pub use places::places;
 
 use crate::Timeline;
 use crate::timeline::{HostSpan, Interval, SpanKind};

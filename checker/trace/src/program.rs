@@ -220,7 +220,7 @@ pub enum Timing {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ChannelEnd {
-    /// Where messages are put in. There may be several; the last one counts.
+    /// Where messages are put in. There may be several; a receiver waits for the last one.
     Sender,
     /// Where they are taken out.
     Receiver,
@@ -352,12 +352,15 @@ pub enum Call {
         /// Its number; none if the last sender went before there was one.
         message: Option<u32>,
     },
-    /// The last sender of a channel or its receiver is gone.
+    /// A sender of a channel is gone, or its receiver.
     ChannelClose {
         /// The channel.
         channel: ChannelId,
         /// Which of the two.
         end: ChannelEnd,
+        /// How many senders are left, for a sender.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        left: u32,
     },
 
     /// `cuStreamCreate`, `cuStreamCreateWithPriority`.

@@ -20,10 +20,28 @@ pub struct Record {
     pub timeline: Timeline,
     /// The measured regions that came to their end, one for each trial, in order.
     pub trials: Vec<Trial>,
+    /// What two uses of the same memory saw of it, where somebody asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<Watched>,
     /// Something that the one who started the run should know, such as why a measurement fell back
     /// to a lesser method.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// What two uses of the same memory saw of it and left in it: words of 32 bits, from the first byte that
+/// both use. Whatever was never looked at is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Watched {
+    /// Whether the use that the host asked for later was over before the other began.
+    pub is_reversed: bool,
+    /// When the first one began.
+    pub first: Option<Vec<u32>>,
+    /// When the second one began.
+    pub second: Option<Vec<u32>>,
+    /// When both were over.
+    pub left: Option<Vec<u32>>,
 }
 
 /// One pass through the measured region. It also travels in a form that has no names, so no field is
@@ -91,7 +109,8 @@ pub enum DeviceState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Shortfall {
-    /// What: `host to device bytes`, `device to host bytes`, or the name of a kernel for its units.
+    /// What: `host to device bytes`, `device to host bytes`, `ns of host work`, or the name of a kernel
+    /// for its units.
     pub what: String,
     /// How much the task needs.
     pub needed: u64,

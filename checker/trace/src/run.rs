@@ -26,13 +26,22 @@ pub const MACHINE_IN_PROCESS: &str = "in-process";
 /// none is written.
 pub const RECORD: &str = "SWIM_RECORD";
 
-/// Seed of a perturbed schedule: every duration of the device is changed, which gives another legal
-/// order of operations. Default: nothing is changed.
+/// Which legal schedule the simulated device plays. A number is the seed of a perturbed one: every
+/// duration of the device is changed, which gives another order of operations. With `in-order`, each
+/// operation is over before the next call; with `STEP.NODE<STEP.NODE`, the operation that is named first
+/// is over before the other one starts, which the host asked for earlier. Default: nothing is changed.
 pub const SCHEDULE: &str = "SWIM_SCHEDULE";
 
-/// Leaves out one wait, to see what it is good for: the number, from 0, among the waits of streams for
-/// events that have been recorded. Default: none is left out.
-pub const DROP_WAIT: &str = "SWIM_DROP_WAIT";
+/// Two uses of memory on the simulated device that are looked at, and which memory, for
+/// [`Record::watched`](crate::Record::watched): `STEP.NODE,STEP.NODE,BLOCK,OFFSET,BYTES`, in nominal
+/// bytes. Default: none.
+pub const WATCH: &str = "SWIM_WATCH";
+
+/// Leaves out one synchronisation on the simulated device, to see what it is good for: its number, from
+/// 0, among all that the program asks for. The call is answered with success and not carried out, and a
+/// note in the record says which it was; a record without one had no more of them. Default: none is left
+/// out.
+pub const LEAVE_OUT: &str = "SWIM_LEAVE_OUT";
 
 /// Path of a recorded [`Program`](crate::Program), for the lab's program that plays one.
 pub const PROGRAM: &str = "SWIM_PROGRAM";

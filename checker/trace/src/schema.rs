@@ -91,7 +91,7 @@ fn every_call() -> Vec<Call> {
         Call::ChannelSend { channel: ChannelId(0), message: Some(0) },
         Call::ChannelReceive { channel: ChannelId(0), message: Some(0) },
         Call::ChannelReceive { channel: ChannelId(0), message: None },
-        Call::ChannelClose { channel: ChannelId(0), end: ChannelEnd::Sender },
+        Call::ChannelClose { channel: ChannelId(0), end: ChannelEnd::Sender, left: 1 },
         Call::HostWork { ns: 5 },
         Call::StreamCreate { stream, kind: StreamKind::Blocking, priority: 0 },
         Call::StreamCreate { stream, kind: StreamKind::NonBlocking, priority: -5 },

@@ -24,7 +24,7 @@ pub enum Change {
     OwnStream,
     /// A stream is split: uploads, kernels and downloads each get one.
     StreamForEachEngine,
-    /// A stream is split: work that does not hand memory on gets streams of its own.
+    /// A stream is split: work that does not hand memory on, or one of two branches, gets streams of its own.
     StreamForEachBranch,
     /// The host does not wait here but at the end.
     WaitAtTheEnd,
@@ -75,10 +75,11 @@ pub(super) fn options(program: &Program, cause: &Cause) -> Vec<Choice> {
         Code::SharedStream => {
             let Some(stream) = cause.stream else { return Vec::new() };
             let mut choices = one(Change::StreamForEachEngine, split_by_engine(program, stream));
-            let branches = split_by_branch(program, stream);
-            choices.extend(
-                branches.map(|program| Choice { change: Change::StreamForEachBranch, program }),
-            );
+            // Branches that come from one array and come together again are one chain: then those calls
+            // that waited for their stream alone are one of them.
+            let program =
+                split_by_branch(program, stream).unwrap_or_else(|| own_stream(program, &at));
+            choices.push(Choice { change: Change::StreamForEachBranch, program });
             choices
         }
         Code::HostSynchronisation => one(Change::WaitAtTheEnd, without(program, &at)),

@@ -45,6 +45,9 @@ pub enum Wait {
         /// For so long after its end, in ns.
         held_ns: u64,
     },
+    /// What a stream answers for of that which was queued before: for the legacy default stream that of
+    /// the blocking streams too.
+    Stream(StreamId),
     /// Everything that was queued before.
     All,
     /// The end of a host thread.
@@ -139,7 +142,7 @@ impl Device {
             Call::StreamDestroy { .. } => (host.stream_destroy_ns.value, Wait::None),
             Call::StreamSynchronize { stream } => {
                 let cost = host.synchronize_ns.value;
-                (cost, self.wait_for_stream(*stream))
+                (cost, Wait::Stream(*stream))
             }
             Call::StreamQuery { stream } => {
                 let cost = host.query_ns.value;
@@ -231,8 +234,14 @@ impl Device {
                 let queued = self.copy(direction, *mode, source, target, *bytes);
                 self.queue_work(step, *stream, queued, start)
             }
-            Call::Memset { stream, mode: _, target } => {
-                let queued = Queued::free(self.memset_work(target.bytes), host.memset_ns.value);
+            Call::Memset { stream, mode, target } => {
+                let cost = host.memset_ns.value;
+                // Without `Async`, the host waits where the memory is page-locked (CUDA driver API, "API
+                // synchronization behavior").
+                let is_pinned =
+                    self.pinned.get(target.block.0 as usize).is_some_and(|&bytes| bytes > 0);
+                let held = (*mode == Mode::Synchronous && is_pinned).then_some(0);
+                let queued = Queued { work: self.memset_work(target.bytes), cost, held };
                 self.queue_work(step, *stream, queued, start)
             }
 
@@ -250,9 +259,10 @@ impl Device {
                 let known = slot(&mut self.kernels, kernel.0);
                 known.name.clone_from(name);
                 known.grid_facts = facts;
+                known.last = None;
                 (cost, Wait::None)
             }
-            Call::Launch(launch) => match self.kernel_work(launch) {
+            Call::Launch(launch) => match self.launch_work(launch) {
                 Some(work) => {
                     let queued = Queued::free(work, self.profile.host.launch_ns.value);
                     self.queue_work(step, launch.stream, queued, start)
@@ -284,6 +294,17 @@ impl Device {
             }
         };
 
+        let wait = match call {
+            Call::Free { .. } | Call::FreeHost { .. } | Call::ModuleLoad
+                if self.reversal.is_on() =>
+            {
+                Wait::None
+            }
+            _ => wait,
+        };
+        if let Call::Free { .. } | Call::FreeHost { .. } | Call::HostAccess { .. } = call {
+            self.is_over_now(step, 0);
+        }
         let mut end = start + cost;
         if self.is_held_by(wait) {
             return self.hold((thread, step), (asked, start, end), wait, answer, how);
@@ -291,8 +312,15 @@ impl Device {
         let mut blocked_ns = start - asked;
         let held_until = match wait {
             Wait::Operation { id, held_ns } => {
-                self.run_to_end_of(id, effects);
+                self.run_to_end_of(id, |device| device.goes_on(call, wait), effects);
                 Some(self.operations[id as usize].end_ns + held_ns)
+            }
+            Wait::Stream(stream) => {
+                let tails = self.tails(stream);
+                for &id in &tails {
+                    self.run_to_end_of(id, |_| false, effects);
+                }
+                tails.iter().map(|&id| self.operations[id as usize].end_ns).max()
             }
             Wait::All => {
                 self.run_to_idle(effects);
@@ -308,6 +336,7 @@ impl Device {
             end = freed;
         }
         self.came_back((thread, step), (asked, end), blocked_ns, how);
+        self.finish_in_order(effects);
         if self.hosts.is_alone() {
             self.run_until(end, effects);
         }
@@ -460,9 +489,25 @@ impl Device {
     }
 
     pub(super) fn kernel_work(&self, launch: &Launch) -> Option<Work> {
-        let facts = self.kernels.get(launch.kernel.0 as usize)?.grid_facts?;
+        let known = self.kernels.get(launch.kernel.0 as usize)?;
+        let facts = known.grid_facts?;
         let priority = self.streams[launch.stream].priority;
-        blocks::Grid::new(launch, &facts, priority, &self.profile).map(Work::Kernel)
+        let shape = blocks::Shape::of(launch);
+        let mut grid = match known.last {
+            Some((last, grid)) if last == shape => grid,
+            _ => blocks::Grid::new(launch.kernel, &shape, &facts, &self.profile)?,
+        };
+        grid.priority = priority;
+        Some(Work::Kernel(grid))
+    }
+
+    /// The same, kept for the next launch: those of a kernel are mostly alike.
+    fn launch_work(&mut self, launch: &Launch) -> Option<Work> {
+        let work = self.kernel_work(launch)?;
+        if let Work::Kernel(grid) = work {
+            slot(&mut self.kernels, launch.kernel.0).last = Some((blocks::Shape::of(launch), grid));
+        }
+        Some(work)
     }
 
     fn create_stream(&mut self, stream: StreamId, kind: StreamKind, priority: i32) {
@@ -472,24 +517,11 @@ impl Device {
 
     /// The last operations that a stream answers for: its own, and for the legacy default stream
     /// those of the blocking streams too, since what is queued there comes after them.
-    fn tails(&self, stream: StreamId) -> Vec<OperationId> {
+    pub(super) fn tails(&self, stream: StreamId) -> Vec<OperationId> {
         let legacy = stream == StreamId::LEGACY;
         let counts = |other: StreamId, it: &Stream| other == stream || (legacy && it.blocking);
         let streams = self.streams.iter().filter(|&(other, it)| counts(other, it));
         streams.filter_map(|(_, it)| it.tail).collect()
-    }
-
-    fn wait_for_stream(&mut self, stream: StreamId) -> Wait {
-        let tails = self.tails(stream);
-        match tails.as_slice() {
-            [] => Wait::None,
-            [tail] => Wait::end_of(*tail),
-            [first, ..] => {
-                // Which one ends last is not known yet; a marker behind all of them is.
-                let step = self.operations[*first as usize].step;
-                Wait::end_of(self.submit(step, stream, Work::Marker, self.now, None))
-            }
-        }
     }
 
     /// The last operation that a stream was given.
@@ -509,7 +541,7 @@ impl Device {
 
 /// What so many bytes take at so many bytes a µs, in ns.
 fn time_of(bytes: u64, bytes_per_us: u64) -> u64 {
-    let ns = u128::from(bytes) * 1000 / u128::from(bytes_per_us.max(1));
+    let ns = blocks::quotient(u128::from(bytes) * 1000, u128::from(bytes_per_us.max(1)));
     ns.min(blocks::LONGEST_NS.into()) as u64
 }
 

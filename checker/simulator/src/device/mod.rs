@@ -11,6 +11,8 @@ mod copies;
 mod graphs;
 mod host;
 mod queues;
+mod reversal;
+mod schedule;
 mod streams;
 mod threads;
 mod waiting;
@@ -26,53 +28,10 @@ use crate::profile::Profile;
 
 pub use host::{Answer, Wait};
 pub use queues::{DEFAULT_CONNECTIONS, MOST_CONNECTIONS};
+pub use schedule::{At, Schedule};
 
 /// Speeds are counted in millionths of the speed alone.
 const FULL_SPEED: u64 = 1_000_000;
-
-/// Which of the legal schedules of a program is played.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Schedule {
-    /// Durations as the profile has them.
-    #[default]
-    Exact,
-    /// Each duration is changed by two factors between 1/4 and 4 that follow from this seed: one for the
-    /// engine, so that any of them may be the slow one, and one for the operation. Stream order, events
-    /// and synchronisation hold as ever; what they leave open changes.
-    Perturbed(u64),
-}
-
-impl Schedule {
-    /// The duration that this schedule gives to what takes `ns` in the exact one.
-    fn duration(self, ns: u64, step: u32, place: Place) -> u64 {
-        let Schedule::Perturbed(seed) = self else { return ns };
-        if !cfg!(feature = "schedules") {
-            return ns;
-        }
-        let engine = match place {
-            Place::Nowhere => 0,
-            Place::Multiprocessors => 1,
-            Place::Engine(copies::Direction::HostToDevice) => 2,
-            Place::Engine(copies::Direction::DeviceToHost) => 3,
-            Place::Memory => 4,
-            Place::Host => 5,
-        };
-        // Steps are counted from 0 to 2^32: engines are counted above them.
-        let factors = factor(seed, u64::from(step)) * factor(seed, engine << 32 | 1 << 63);
-        (ns * factors / 1_000_000).max(1)
-    }
-}
-
-/// One of 2^(k/2) for k from -4 to 4, in thousandths.
-fn factor(seed: u64, what: u64) -> u64 {
-    const FACTORS: [u64; 9] = [250, 354, 500, 707, 1000, 1414, 2000, 2828, 4000];
-    // splitmix64, whose every output bit depends on every input bit.
-    let mut x = seed ^ what.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^= x >> 31;
-    FACTORS[(x % FACTORS.len() as u64) as usize]
-}
 
 /// What is to be done when an operation starts and when it ends: the data follows the times.
 pub trait Effects {
@@ -179,6 +138,8 @@ enum Event {
 struct KernelFacts {
     name: String,
     grid_facts: Option<blocks::Facts>,
+    /// What the last launch came to.
+    last: Option<(blocks::Shape, blocks::Grid)>,
 }
 
 /// The place of `index` in a list of what is numbered from 0, made as long as that takes.
@@ -224,9 +185,12 @@ pub struct Device {
     /// Operations whose end is being worked off; a list instead of recursion, since one end can let
     /// thousands of markers go.
     ending: Vec<OperationId>,
+    /// Room for what one of them lets go of.
+    freed: Vec<OperationId>,
     timeline: Timeline,
     /// The host entered the measured region at this instant.
     region_start: Option<u64>,
+    reversal: reversal::Reversal,
 }
 
 impl Device {
@@ -236,6 +200,7 @@ impl Device {
         let pool = blocks::Pool::new(&profile);
         let timeline = Timeline::new(Origin::Simulated { profile: profile.name.clone() });
         Self {
+            reversal: reversal::Reversal::of(schedule),
             schedule,
             host_ns: 0,
             hosts: threads::Hosts::default(),
@@ -259,10 +224,19 @@ impl Device {
             memory_waiting: waiting::Waiting::default(),
             memory_busy: false,
             ending: Vec::new(),
+            freed: Vec::new(),
             timeline,
             region_start: None,
             profile,
         }
+    }
+
+    /// Makes room for so many calls.
+    pub(crate) fn expect(&mut self, calls: usize) {
+        self.operations.reserve(calls);
+        self.edges.reserve(calls);
+        self.timeline.spans.reserve(calls);
+        self.timeline.host.reserve(calls);
     }
 
     /// The figures it works by.
@@ -280,15 +254,16 @@ impl Device {
         self.unfinished == 0
     }
 
-    /// What has happened so far. Spans come in the order of their ends; [`Device::into_timeline`]
+    /// What has happened so far. Spans come in the order of their ends; [`Device::take_timeline`]
     /// sorts them.
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
     }
 
-    /// What happened, in the order that a [`Timeline`] promises.
-    pub fn into_timeline(self) -> Timeline {
-        let mut timeline = self.timeline;
+    /// What happened, in the order that a [`Timeline`] promises; nothing of it is left here.
+    pub fn take_timeline(&mut self) -> Timeline {
+        let origin = self.timeline.origin.clone();
+        let mut timeline = std::mem::replace(&mut self.timeline, Timeline::new(origin));
         timeline.spans = in_order(timeline.spans, |span| (span.start_ns, span.step));
         timeline.host = in_order(timeline.host, |call| (0, call.step));
         timeline
@@ -395,6 +370,9 @@ impl Device {
 
     /// Nothing holds the operation back any more but time and engines: it has left its work queue.
     fn release(&mut self, id: OperationId) {
+        if self.is_held_back(id) {
+            return;
+        }
         let operation = &self.operations[id as usize];
         let ready = operation.not_before.max(self.now);
         match operation.work {
@@ -426,17 +404,25 @@ impl Device {
         self.now = self.now.max(time);
     }
 
-    /// Works off events until `id` has ended.
-    fn run_to_end_of(&mut self, id: OperationId, effects: &mut impl Effects) {
+    /// Works off events until `id` has ended, or there is no need to wait.
+    fn run_to_end_of(
+        &mut self,
+        id: OperationId,
+        goes_on: impl Fn(&Self) -> bool,
+        effects: &mut impl Effects,
+    ) {
         self.work_off_ends(effects);
-        while self.operations[id as usize].state != State::Done {
+        while self.operations[id as usize].state != State::Done && !goes_on(self) {
             self.next_event(effects);
         }
     }
 
-    /// Works off the next event. There is one while an operation is unfinished: all that an operation
-    /// waits for was queued before it.
+    /// Works off the next event. There is one while an operation is unfinished and none is held back: all
+    /// that an operation waits for was queued before it.
     fn next_event(&mut self, effects: &mut impl Effects) {
+        if self.queue.is_empty() && self.give_way() {
+            return self.work_off_ends(effects);
+        }
         let Reverse((at, _, event)) =
             self.queue.pop().expect("an unfinished operation has an event ahead");
         self.now = at;
@@ -495,7 +481,9 @@ impl Device {
         if operation.node == 0 {
             self.streams[operation.stream].waiting -= 1;
         }
-        effects.start(operation.step, operation.node);
+        let (step, node) = (operation.step, operation.node);
+        self.starts_now(step, node);
+        effects.start(step, node);
     }
 
     /// Ends what has come to its end, and lets go what waited for it.
@@ -512,8 +500,9 @@ impl Device {
                 self.timeline.spans.push(span);
             }
             effects.end(step, node);
+            self.is_over_now(step, node);
             // Edges were pushed to the front: walk them, then release in the order of issue.
-            let mut freed = Vec::new();
+            let mut freed = std::mem::take(&mut self.freed);
             while edge != NO_EDGE {
                 let Edge { to, next } = self.edges[edge as usize];
                 self.follow(id, to);
@@ -524,9 +513,10 @@ impl Device {
                 }
                 edge = next;
             }
-            for id in freed.into_iter().rev() {
+            for id in freed.drain(..).rev() {
                 self.ready_to_issue(id);
             }
+            self.freed = freed;
         }
     }
 

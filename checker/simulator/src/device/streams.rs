@@ -78,7 +78,7 @@ impl Streams {
     /// The call as this host thread means it: with its own stream where it names its per-thread one.
     /// None where the call means what it says.
     pub(super) fn meant(&mut self, thread: u32, call: &Call) -> Option<Call> {
-        if thread == 0 {
+        if !cfg!(feature = "threads") || thread == 0 {
             return None;
         }
         let mut call = call.clone();

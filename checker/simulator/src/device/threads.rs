@@ -49,7 +49,7 @@ pub(super) struct Hosts {
 impl Default for Hosts {
     fn default() -> Self {
         Self {
-            ended: BTreeMap::from([(0, None)]),
+            ended: (0..u32::from(cfg!(feature = "threads"))).map(|first| (first, None)).collect(),
             alive: 1,
             running: Some(0),
             turns: 0,
@@ -109,7 +109,7 @@ impl Hosts {
     }
 
     pub(super) fn running(&self) -> u32 {
-        self.running.unwrap_or(0)
+        if cfg!(feature = "threads") { self.running.unwrap_or(0) } else { 0 }
     }
 
     fn next_turn(&mut self) -> u64 {
@@ -171,6 +171,7 @@ impl Device {
                     return Some(thread);
                 }
                 (_, Some(_)) => self.next_event(effects),
+                (_, None) if self.give_way() => {}
                 (_, None) => return None,
             }
         }
@@ -183,6 +184,9 @@ impl Device {
 
     /// The thread whose turn it is makes no more calls.
     pub fn retire(&mut self) {
+        if !cfg!(feature = "threads") {
+            return;
+        }
         if let Some(thread) = self.hosts.running.take() {
             self.hosts.ended.insert(thread, Some(self.host_ns));
             self.hosts.alive -= 1;
@@ -228,7 +232,9 @@ impl Device {
             // The receiver was gone.
             Call::ChannelSend { message: None, .. } => (MESSAGE_NS, Wait::None),
             Call::ChannelReceive { channel, .. } => (MESSAGE_NS, Wait::Message(channel)),
-            Call::ChannelClose { channel, end } => {
+            // One of several senders holds nobody who waits for a message.
+            Call::ChannelClose { left: 1.., .. } => (0, Wait::None),
+            Call::ChannelClose { channel, end, left: 0 } => {
                 self.close_channel(channel, end, start);
                 (0, Wait::None)
             }
@@ -243,7 +249,7 @@ impl Device {
         }
         match wait {
             Wait::None => false,
-            Wait::Operation { .. } | Wait::All => !self.hosts.is_alone(),
+            Wait::Operation { .. } | Wait::Stream(_) | Wait::All => !self.hosts.is_alone(),
             Wait::ThreadEnd(_) | Wait::Message(_) | Wait::Capacity(_) => true,
         }
     }
@@ -261,6 +267,7 @@ impl Device {
         let until = match wait {
             Wait::None => Until::Operations(Vec::new(), 0),
             Wait::Operation { id, held_ns } => Until::Operations(vec![id], held_ns),
+            Wait::Stream(stream) => Until::Operations(self.tails(stream), 0),
             Wait::All => {
                 let tails = self.streams.iter().filter_map(|(_, stream)| stream.tail);
                 let is_open = |id: &OperationId| self.operations[*id as usize].state != State::Done;

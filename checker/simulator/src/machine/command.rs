@@ -61,6 +61,8 @@ pub mod code {
     pub const STREAM_CAPTURE_IMPLICIT: u32 = 906;
     /// `CUDA_ERROR_CAPTURED_EVENT`
     pub const CAPTURED_EVENT: u32 = 907;
+    /// `CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD`
+    pub const STREAM_CAPTURE_WRONG_THREAD: u32 = 908;
     /// `CUDA_ERROR_UNKNOWN`
     pub const UNKNOWN: u32 = 999;
 }
@@ -188,6 +190,16 @@ pub enum Command {
         offset: u64,
     },
     MemoryInfo,
+    /// `cuMemPoolGetAttribute` of the default pool: its release threshold.
+    PoolThreshold,
+    /// `cuMemPoolSetAttribute` of the default pool: its release threshold.
+    PoolKeep {
+        bytes: u64,
+    },
+    /// `cuMemPoolTrimTo` of the default pool.
+    PoolTrim {
+        bytes: u64,
+    },
 
     Copy {
         stream: u64,
@@ -279,6 +291,10 @@ pub enum GraphCommand {
     EndCapture { stream: u64 },
     /// `cuStreamIsCapturing`; the reply is a `CUstreamCaptureStatus`.
     IsCapturing { stream: u64 },
+    /// `cuThreadExchangeStreamCaptureMode`; the reply is the mode that the thread had.
+    ExchangeMode { mode: u32 },
+    /// `cuEventRecordWithFlags` or `cuStreamWaitEvent`, with the flag for a node of its own.
+    External { event: u64, stream: u64 },
     /// `cuGraphInstantiateWithFlags`; the reply is the executable graph.
     Instantiate { graph: u64, flags: u64 },
     /// `cuGraphLaunch`.

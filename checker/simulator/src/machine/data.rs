@@ -7,8 +7,9 @@ use trace::program::AccessKind;
 use super::command::{Address, Failure, code};
 use super::guards::Touch;
 use super::library::{KernelAccess, Twin};
+use super::watch::{Watching, poison};
 use super::{Host, NotMapped};
-use crate::device::Effects;
+use crate::device::{At, Effects};
 
 /// Contents of device memory, by address. Ranges are checked at the call, against live blocks; freed
 /// ones stay until the device is idle, since work that was queued before the free may touch them.
@@ -132,6 +133,11 @@ pub(super) enum Movement {
         function: u64,
         data: u64,
     },
+    /// Memory comes to be, or is gone: nobody may rely on what is in it.
+    Poison {
+        address: u64,
+        bytes: u64,
+    },
     /// It touches memory that is not there: it moves nothing, and ends in this error.
     Fault(Failure),
 }
@@ -164,8 +170,7 @@ impl Movement {
                     *data = Some(read);
                 }
             }
-            Movement::Memset { .. } => {}
-            Movement::Fault(_) => {}
+            Movement::Memset { .. } | Movement::Poison { .. } | Movement::Fault(_) => {}
             Movement::Kernel { run, arguments, accesses, results } => {
                 let Some(run) = run else { return Ok(()) };
                 let slice = |access: &KernelAccess| store.slice(access.address, access.bytes);
@@ -217,6 +222,9 @@ impl Movement {
                     store.slice_mut(access.address, access.bytes).copy_from_slice(&result);
                 }
             }
+            Movement::Poison { address, bytes } => {
+                store.slice_mut(address, bytes).copy_from_slice(&poison(bytes));
+            }
             Movement::HostFunction { .. } | Movement::Fault(_) => {}
         }
         Ok(())
@@ -244,6 +252,7 @@ pub(super) struct World<'a> {
     pub(super) fault: &'a mut Option<Failure>,
     /// What host functions used, by step and node.
     pub(super) touched: &'a mut Vec<((u32, u32), Vec<Touch>)>,
+    pub(super) watching: &'a mut Option<Watching>,
     pub(super) host: &'a mut dyn Host,
 }
 
@@ -251,6 +260,9 @@ impl Effects for World<'_> {
     fn start(&mut self, step: u32, node: u32) {
         if self.fault.is_some() {
             return; // the context is lost: what it had queued does nothing any more
+        }
+        if let Some(watching) = self.watching {
+            watching.starts(At { step, node }, self.store, self.host);
         }
         match self.moving.get_mut(&(step, node)) {
             Some(Movement::HostFunction { function, data }) => {
@@ -272,6 +284,9 @@ impl Effects for World<'_> {
         match movement {
             Movement::Fault(fault) => *self.fault = Some(fault),
             _ => *self.fault = movement.write(self.store, self.host).err(),
+        }
+        if let Some(watching) = self.watching {
+            watching.ends(At { step, node }, self.store, self.host);
         }
     }
 }

@@ -12,8 +12,21 @@ use super::command::{Address, Command, Failure, GraphCommand, Reply, code};
 use super::data::Movement;
 use super::{Host, Machine};
 
-/// `CU_STREAM_CAPTURE_MODE_RELAXED`: calls that may synchronise are permitted.
-const RELAXED: u32 = 2;
+/// A `CUstreamCaptureMode`: how a capture, or a thread, wants to be kept from calls that may be unsafe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mode {
+    #[default]
+    Global,
+    ThreadLocal,
+    Relaxed,
+}
+
+impl Mode {
+    fn of(number: u32) -> Result<Self, Failure> {
+        let known = [Self::Global, Self::ThreadLocal, Self::Relaxed];
+        known.get(number as usize).copied().ok_or(Failure::bare(code::INVALID_VALUE))
+    }
+}
 
 /// Everything about graphs.
 #[derive(Default)]
@@ -24,6 +37,8 @@ pub(super) struct Graphs {
     events: BTreeMap<u64, (u32, BTreeSet<u32>)>,
     graphs: BTreeMap<u64, GraphId>,
     executables: BTreeMap<u64, GraphId>,
+    /// The mode of each host thread, where it is not the default.
+    modes: BTreeMap<u32, Mode>,
     /// The commands of each graph's nodes.
     commands: Vec<Vec<Command>>,
     /// The step that made each graph.
@@ -34,7 +49,9 @@ pub(super) struct Graphs {
 struct Capture {
     number: u32,
     origin: StreamId,
-    relaxed: bool,
+    /// The host thread that began it.
+    thread: u32,
+    mode: Mode,
     invalid: bool,
     nodes: Vec<GraphNode>,
     commands: Vec<Command>,
@@ -44,6 +61,17 @@ struct Capture {
 }
 
 impl Capture {
+    /// Whether a host thread, whose own mode is `own`, must make no call meanwhile that may be unsafe (CUDA
+    /// driver API, `cuThreadExchangeStreamCaptureMode`).
+    fn restrains(&self, thread: u32, own: Mode) -> bool {
+        match own {
+            Mode::Relaxed => false,
+            _ if self.thread == thread => self.mode != Mode::Relaxed,
+            Mode::Global => self.mode == Mode::Global,
+            Mode::ThreadLocal => false,
+        }
+    }
+
     /// Whether each node comes before the end of the stream in which the capture began.
     fn is_joined(&self) -> bool {
         let mut reached: BTreeSet<u32> = BTreeSet::new();
@@ -58,6 +86,11 @@ impl Capture {
 }
 
 impl Graphs {
+    /// Whether an event was last recorded in a capture.
+    pub(super) fn is_captured(&self, event: u64) -> bool {
+        self.events.contains_key(&event)
+    }
+
     /// The commands of a graph's nodes.
     pub(super) fn commands_of(&self, graph: GraphId) -> &[Command] {
         self.commands.get(graph.0 as usize).map_or(&[], Vec::as_slice)
@@ -122,8 +155,9 @@ impl Machine {
                 };
                 let Some(stream) = stream else { return Ok(None) };
                 let blocking = self.is_blocking(command)?;
+                // Once that has ended, the event stands for nothing that could be waited for.
                 let Some(capture) = self.graphs.numbered(number) else {
-                    return Err(Failure::bare(code::CAPTURED_EVENT));
+                    return Err(Failure::bare(code::INVALID_VALUE));
                 };
                 if capture.invalid {
                     return Err(Failure::bare(code::STREAM_CAPTURE_INVALIDATED));
@@ -171,7 +205,6 @@ impl Machine {
         if stream == Some(StreamId::LEGACY) && graphs.open.iter().any(has_blocking) {
             return Err(graphs.refuse(code::STREAM_CAPTURE_IMPLICIT, has_blocking));
         }
-        let strict = |it: &Capture| !it.relaxed;
         match command {
             // The context encloses whatever is being captured.
             Command::ContextSynchronize => {
@@ -181,14 +214,20 @@ impl Machine {
             | Command::Free { .. }
             | Command::AllocHost { .. }
             | Command::FreeHost { .. }
-            | Command::ModuleLoad { .. }
-            | Command::EventQuery { .. }
-                if graphs.open.iter().any(strict) =>
-            {
-                Err(graphs.refuse(code::STREAM_CAPTURE_UNSUPPORTED, strict))
-            }
+            | Command::EventQuery { .. } => self.check_unsafe(),
             _ => Ok(()),
         }
+    }
+
+    /// A call that may be unsafe during a capture: is it permitted?
+    fn check_unsafe(&mut self) -> Result<(), Failure> {
+        let thread = self.threads.running();
+        let own = self.graphs.modes.get(&thread).copied().unwrap_or_default();
+        let strict = |it: &Capture| it.restrains(thread, own);
+        if self.graphs.open.iter().any(strict) {
+            return Err(self.graphs.refuse(code::STREAM_CAPTURE_UNSUPPORTED, strict));
+        }
+        Ok(())
     }
 
     fn add_to_capture(
@@ -276,13 +315,11 @@ impl Machine {
         site: Option<u32>,
         host: &mut dyn Host,
     ) -> Result<Reply, Failure> {
-        let invalid_handle = Failure::bare(code::INVALID_HANDLE);
+        // The codes of these calls know no invalid handle (CUDA driver API, graph management).
+        let no_graph = Failure::bare(code::INVALID_VALUE);
         match *asked {
             GraphCommand::BeginCapture { stream: handle, mode } => {
-                let stream = self.names.stream(handle)?;
-                if mode > RELAXED {
-                    return Err(Failure::bare(code::INVALID_VALUE));
-                }
+                let (stream, mode) = (self.names.stream(handle)?, Mode::of(mode)?);
                 if stream == StreamId::LEGACY {
                     return Err(Failure::bare(code::STREAM_CAPTURE_UNSUPPORTED));
                 }
@@ -294,7 +331,8 @@ impl Machine {
                 self.graphs.open.push(Capture {
                     number: self.graphs.captures,
                     origin: stream,
-                    relaxed: mode == RELAXED,
+                    thread: self.threads.running(),
+                    mode,
                     invalid: false,
                     nodes: Vec::new(),
                     commands: Vec::new(),
@@ -317,8 +355,26 @@ impl Machine {
                     self.graphs.of_stream(stream).map_or(0, |it| 1 + u64::from(it.invalid));
                 Ok(Reply::Number(status))
             }
+            GraphCommand::ExchangeMode { mode } => {
+                let new = Mode::of(mode)?;
+                let before = self.graphs.modes.insert(self.threads.running(), new);
+                Ok(Reply::Number(before.unwrap_or_default() as u64))
+            }
+            GraphCommand::External { event, stream } => {
+                let stream = self.names.stream(stream)?;
+                self.names.events.find(event)?;
+                match self.graphs.of_stream(stream) {
+                    // The flag is for captures alone (`cuda.h`, `CUevent_record_flags`).
+                    None => Err(Failure::bare(code::ILLEGAL_STATE)),
+                    Some(it) if it.invalid => Err(Failure::bare(code::STREAM_CAPTURE_INVALIDATED)),
+                    Some(_) => {
+                        let why = "an external event in a capture is not simulated";
+                        Err(Failure::because(code::NOT_SUPPORTED, why.to_owned()))
+                    }
+                }
+            }
             GraphCommand::Instantiate { graph, flags } => {
-                let found = self.graphs.graphs.get(&graph).copied().ok_or(invalid_handle)?;
+                let found = self.graphs.graphs.get(&graph).copied().ok_or(no_graph)?;
                 // Free on launch, upload, launch on the device, node priorities (`cuda.h`). A graph
                 // that the device launches has nobody to free its memory.
                 const FREE_ON_LAUNCH: u64 = 1;
@@ -336,20 +392,21 @@ impl Machine {
             }
             GraphCommand::Launch { executable, stream } => {
                 let found = self.graphs.executables.get(&executable).copied();
-                let (graph, stream) = (found.ok_or(invalid_handle)?, self.names.stream(stream)?);
+                let (graph, stream) = (found.ok_or(no_graph)?, self.names.stream(stream)?);
                 self.launch_graph(graph, stream, site, host)
             }
             GraphCommand::Upload { executable, stream } => {
                 self.names.stream(stream)?;
                 let found = self.graphs.executables.contains_key(&executable);
-                if found { Ok(Reply::Done) } else { Err(invalid_handle) }
+                if found { Ok(Reply::Done) } else { Err(no_graph) }
             }
             GraphCommand::ExecDestroy { executable } => {
-                self.graphs.executables.remove(&executable).ok_or(invalid_handle)?;
+                self.check_unsafe()?;
+                self.graphs.executables.remove(&executable).ok_or(no_graph)?;
                 Ok(Reply::Done)
             }
             GraphCommand::Destroy { graph } => {
-                self.graphs.graphs.remove(&graph).ok_or(invalid_handle)?;
+                self.graphs.graphs.remove(&graph).ok_or(no_graph)?;
                 Ok(Reply::Done)
             }
         }
@@ -361,6 +418,7 @@ impl Machine {
         site: Option<u32>,
         host: &mut dyn Host,
     ) -> Result<Reply, Failure> {
+        let thread = self.threads.running();
         let Some(capture) = self.graphs.of_stream(stream) else {
             return Err(Failure::bare(code::ILLEGAL_STATE));
         };
@@ -371,6 +429,10 @@ impl Machine {
         let number = capture.number;
         let index = self.graphs.open.iter().position(|it| it.number == number);
         let capture = self.graphs.open.remove(index.expect("it has just been found"));
+        // Another thread gets no graph, but the capture is over: the thread that began it finds none.
+        if capture.thread != thread && capture.mode != Mode::Relaxed {
+            return Err(Failure::bare(code::STREAM_CAPTURE_WRONG_THREAD));
+        }
         if capture.invalid {
             return Err(Failure::bare(code::STREAM_CAPTURE_INVALIDATED));
         }
@@ -395,9 +457,10 @@ impl Machine {
         site: Option<u32>,
         host: &mut dyn Host,
     ) -> Result<Reply, Failure> {
-        if self.graphs.of_stream(stream).is_some() {
-            let why = "a graph launched in a stream that is being captured is not simulated";
-            return Err(Failure::because(code::NOT_SUPPORTED, why.to_owned()));
+        if let Some(number) = self.graphs.of_stream(stream).map(|capture| capture.number) {
+            // Seen on an H200 with driver 580 (microsoft/onnxruntime, pull request 32081).
+            let this = |it: &Capture| it.number == number;
+            return Err(self.graphs.refuse(code::STREAM_CAPTURE_UNSUPPORTED, this));
         }
         let legacy = stream == StreamId::LEGACY;
         let has_blocking = |it: &Capture| it.streams.values().any(|stream| stream.0);
@@ -417,7 +480,12 @@ impl Machine {
 
     /// What a node does to the data now. Memory that it was captured with may be gone.
     fn movement_in_graph(&self, command: &Command) -> Option<Movement> {
-        let movement = self.movement(command).ok()??;
+        let Ok(movement) = self.movement(command) else {
+            let why = "a graph was launched after the module of its kernel had been unloaded";
+            let fault = Failure::because(code::ILLEGAL_ADDRESS, why.to_owned());
+            return Some(Movement::Fault(fault));
+        };
+        let movement = movement?;
         let is_there = |address: Address, bytes: u64| match address {
             Address::Device(at) => self.names.device.range(at, bytes).is_ok(),
             Address::Pinned(at) => self.names.pinned.range(at, bytes).is_ok(),

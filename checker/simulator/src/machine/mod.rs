@@ -8,17 +8,20 @@ mod command;
 mod data;
 mod graph;
 mod guards;
+mod left_out;
 mod library;
 mod names;
 mod pool;
 mod region;
 mod threads;
+mod watch;
 
 use std::collections::BTreeMap;
 
 use trace::lab::Request as LabRequest;
 use trace::program::{Call, Program, Step, StreamId};
 use trace::record::{self, Record, Trial};
+use trace::timeline::HostSpan;
 
 pub use command::{
     Address, Command, DeviceFacts, Failure, GraphCommand, Reply, Request, Turn, code,
@@ -27,10 +30,12 @@ pub use guards::{Guard, Protection, Touch};
 pub use library::{Kernel, KernelAccess, KernelWork, Library, Task, Twin};
 pub use names::Names;
 pub use region::{POISON, check_outputs, shortfalls, speeds};
+pub use watch::Watch;
 
-use crate::device::{Answer, DEFAULT_CONNECTIONS, Device, MOST_CONNECTIONS, Schedule};
+use crate::device::{Answer, At, DEFAULT_CONNECTIONS, Device, MOST_CONNECTIONS, Schedule};
 use crate::profile::Profile;
 use data::{Movement, Moving, Store, World};
+use left_out::Instead;
 
 /// Page-locked memory that a run can have, in bytes. It is reserved, not used, until it is touched.
 pub const PINNED_BYTES: u64 = 1 << 30;
@@ -88,8 +93,8 @@ pub struct Machine {
     fault: Option<Failure>,
     handles: u64,
     device_next: u64,
-    /// How many waits are still to come before the one that is left out.
-    drop_wait: Option<u32>,
+    left_out: Option<left_out::LeftOut>,
+    watching: Option<watch::Watching>,
     trials: Vec<Trial>,
     open_region: Option<region::Open>,
     threads: threads::Threads,
@@ -117,7 +122,8 @@ impl Machine {
             fault: None,
             handles: 0,
             device_next: DEVICE_BASE,
-            drop_wait: None,
+            left_out: None,
+            watching: None,
             trials: Vec::new(),
             open_region: None,
             threads: threads::Threads::default(),
@@ -127,10 +133,10 @@ impl Machine {
         }
     }
 
-    /// Leaves out one wait of a stream for a recorded event, counted from 0: neither the device nor the
-    /// program hears of it.
-    pub fn drop_wait(&mut self, index: u32) {
-        self.drop_wait = Some(index);
+    /// Looks at what two uses of some memory see of it, and leave in it. From now on, memory that is gone
+    /// or new holds nothing that anyone wrote.
+    pub fn watch(&mut self, watch: Watch) {
+        self.watching = Some(watch::Watching::new(watch));
     }
 
     /// What happened so far.
@@ -143,7 +149,8 @@ impl Machine {
             program: self.program.clone(),
             timeline,
             trials: self.trials.clone(),
-            notes: Vec::new(),
+            watched: self.watching.as_ref().map(|it| it.seen(self.device.is_reversed())),
+            notes: self.left_out.as_ref().and_then(|it| it.note()).into_iter().collect(),
         }
     }
 
@@ -177,6 +184,12 @@ impl Machine {
         if self.fault.is_some() && needs_context(&request.command) {
             return Err(self.lost());
         }
+        let left_out = match self.without(&request.command, site)? {
+            Instead::Nothing => None,
+            Instead::Reply(reply) => return Ok(reply),
+            Instead::Command(command) => Some(Request { command, ..*request }),
+        };
+        let request = left_out.as_ref().unwrap_or(request);
         if let Command::Graph(asked) = &request.command {
             return self.graph(asked, site, host);
         }
@@ -214,26 +227,24 @@ impl Machine {
             Command::MemoryInfo => {
                 let scale = u64::from(self.names.scale);
                 let total = self.device.profile().chip.memory_bytes.value;
-                let free = total.saturating_sub(self.used_nominal_bytes());
+                let held = self.used_bytes() + self.pool.bytes();
+                let free = total.saturating_sub(self.names.nominal(held));
                 return Ok(Reply::Memory { free: free / scale, total: total / scale });
+            }
+            Command::PoolThreshold => return Ok(Reply::Number(self.pool.threshold)),
+            Command::PoolKeep { bytes } => {
+                self.pool.threshold = *bytes;
+                return Ok(Reply::Done);
+            }
+            Command::PoolTrim { bytes } => {
+                self.release_pool(*bytes);
+                return Ok(Reply::Done);
             }
             Command::FunctionFacts { function, threads, shared_bytes } => {
                 return self.function_facts(*function, *threads, *shared_bytes);
             }
             Command::FunctionAllow { function, shared_bytes } => {
                 return self.allow_shared(*function, *shared_bytes);
-            }
-
-            Command::StreamWait { event, .. } if self.names.events.facts(*event)?.1 => {
-                match self.drop_wait {
-                    Some(0) => {
-                        self.drop_wait = None;
-                        return Ok(Reply::Done);
-                    }
-                    Some(more) => self.drop_wait = Some(more - 1),
-                    None => {}
-                }
-                Reply::Done
             }
 
             Command::StreamCreate { .. }
@@ -253,10 +264,19 @@ impl Machine {
             Command::AllocHost { bytes } => self.allocate_pinned(*bytes)?,
             Command::FreeHost { offset } => {
                 self.unguard_block(*offset, host);
+                if self.watching.is_some()
+                    && let Ok(bytes) = self.names.pinned.size(*offset)
+                {
+                    host.write_pinned(*offset, &watch::poison(bytes));
+                }
                 Reply::Done
             }
             Command::Free { address } if *address != 0 => {
-                self.names.device.size(*address)?;
+                let bytes = self.names.device.size(*address)?;
+                if self.watching.is_some() {
+                    let poison = watch::poison(bytes);
+                    let _ = self.store.write(Address::Device(*address), &poison, host);
+                }
                 self.in_order.remove(address);
                 self.store.free(*address);
                 Reply::Done
@@ -278,6 +298,10 @@ impl Machine {
             _ => Reply::Done,
         };
 
+        let movement = match movement {
+            None if self.watching.is_some() => self.poisoning(&request.command, &reply),
+            known => known,
+        };
         let command = self.clamped(&request.command);
         let library = self.library.as_ref();
         let call = match (&command, &movement) {
@@ -300,41 +324,61 @@ impl Machine {
         }
         let Some(answer) = self.make(call, site, host) else {
             self.guard(Some(&request.command), host);
-            return Ok(self.hold(threads::Pending::Reply(reply)));
+            return Ok(self.hold(threads::Pending::Call(request.command.clone(), reply)));
         };
-        let held = self.device.timeline().host.last().is_some_and(|call| call.blocked_ns > 0);
-        if self.fault.is_some() && held {
-            // The kernel went wrong while the host was waiting.
-            let lost = self.lost();
-            self.refuse_last(lost.code);
-            return Err(lost);
-        }
-        self.follow_memory(&request.command)?;
-        let result = match &request.command {
-            Command::EventElapsed { .. } => match answer.elapsed_ns {
-                Some(ns) => Ok(Reply::Elapsed { ns }),
-                None => Err(self.refuse_last(code::NOT_READY)),
-            },
-            Command::StreamQuery { .. } | Command::EventQuery { .. } if !answer.yes => {
-                Err(self.refuse_last(code::NOT_READY))
-            }
-            Command::Launch { .. } if !answer.yes => {
-                Err(self.refuse_last(code::LAUNCH_OUT_OF_RESOURCES))
-            }
-            _ => Ok(reply),
-        };
+        let step = self.program.steps.len() as u32 - 1;
+        let result = self.came_back(step, &request.command, reply, answer);
         self.guard(Some(&request.command), host);
         result
+    }
+
+    /// A call of the driver has come back, at once or after it was held: what it gets.
+    fn came_back(
+        &mut self,
+        step: u32,
+        command: &Command,
+        reply: Reply,
+        answer: Answer,
+    ) -> Result<Reply, Failure> {
+        let waited = |call: &HostSpan| call.step == step && call.blocked_ns > 0;
+        if self.fault.is_some() && self.device.timeline().host.iter().rev().any(waited) {
+            // The kernel went wrong while the host was waiting.
+            let lost = self.lost();
+            self.refuse(step, lost.code);
+            return Err(lost);
+        }
+        self.follow_memory(command)?;
+        match command {
+            Command::EventElapsed { .. } => match answer.elapsed_ns {
+                Some(ns) => Ok(Reply::Elapsed { ns }),
+                None => Err(self.refuse(step, code::NOT_READY)),
+            },
+            Command::StreamQuery { .. } | Command::EventQuery { .. } if !answer.yes => {
+                Err(self.refuse(step, code::NOT_READY))
+            }
+            Command::Launch { .. } if !answer.yes => {
+                Err(self.refuse(step, code::LAUNCH_OUT_OF_RESOURCES))
+            }
+            _ => Ok(reply),
+        }
     }
 
     /// Makes a call of the program: notes it down and lets its time pass. None if it has not come back.
     fn make(&mut self, call: Call, site: Option<u32>, host: &mut dyn Host) -> Option<Answer> {
         let step = self.program.steps.len() as u32;
+        if let Some(watching) = &mut self.watching {
+            watching.look_for(&self.names);
+            if watch::is_done_by_the_call(&call) {
+                watching.starts(At { step, node: 0 }, &self.store, host);
+                watching.ends(At { step, node: 0 }, &self.store, host);
+            }
+        }
         let mut world = World {
             store: &mut self.store,
             moving: &mut self.moving,
             fault: &mut self.fault,
             touched: &mut self.touched,
+            watching: &mut self.watching,
             host,
         };
         let answer = self.device.call(step, &call, &mut world);
@@ -356,11 +400,11 @@ impl Machine {
         Failure { code: fault.code, why: fault.why.take() }
     }
 
-    /// The call that was just made came back with this code.
-    fn refuse_last(&mut self, result: u32) -> Failure {
-        self.program.steps.last_mut().expect("a call has just been made").result = result;
+    /// The call of this step came back with this code.
+    fn refuse(&mut self, step: u32, result: u32) -> Failure {
+        self.program.steps[step as usize].result = result;
         if result == code::LAUNCH_OUT_OF_RESOURCES {
-            self.moving.remove(&(self.program.steps.len() as u32 - 1, 0));
+            self.moving.remove(&(step, 0));
         }
         Failure::bare(result)
     }
@@ -458,13 +502,18 @@ impl Machine {
             }
             Command::StreamSynchronize { .. }
             | Command::EventSynchronize { .. }
-            | Command::ContextSynchronize => {
-                let store = &mut self.store;
-                self.pool.release(|free| device.is_over(free), |address| store.free(address));
-            }
+            | Command::ContextSynchronize => self.release_pool(self.pool.threshold),
             _ => {}
         }
         Ok(())
+    }
+
+    /// The pool gives back what it holds beyond so many bytes.
+    fn release_pool(&mut self, most: u64) {
+        let (device, store) = (&self.device, &mut self.store);
+        let in_use = self.in_order.values().sum();
+        let give_back = |address| store.free(address);
+        self.pool.release(most, in_use, |free| device.is_over(free), give_back);
     }
 
     fn allocate_pinned(&self, bytes: u64) -> Result<Reply, Failure> {
@@ -563,6 +612,18 @@ impl Machine {
             && shared_bytes <= allowed
             && self.has_shared(kernel.as_ref(), shared_bytes);
         if fits { Ok(()) } else { Err(Failure::bare(code::INVALID_VALUE)) }
+    }
+
+    /// Stream-ordered memory holds nothing that anyone wrote, once it has come to be or is gone.
+    fn poisoning(&self, command: &Command, reply: &Reply) -> Option<Movement> {
+        let (address, bytes) = match (command, reply) {
+            (Command::AllocAsync { bytes, .. }, Reply::Number(address)) => (*address, *bytes),
+            (Command::FreeAsync { address, .. }, _) => {
+                (*address, self.names.device.size(*address).ok()?)
+            }
+            _ => return None,
+        };
+        (address != 0).then_some(Movement::Poison { address, bytes })
     }
 
     /// What a command's operation does to the data; none if it queues no operation that does anything.

@@ -116,6 +116,8 @@ pub struct Names {
     pub(super) modules: Table<(), Vec<String>>,
     /// The name of each function.
     pub(super) functions: Table<KernelId, String>,
+    /// The functions of each module, which go with it.
+    functions_of: BTreeMap<u64, Vec<u64>>,
     /// Device memory, by device address.
     pub(super) device: Blocks,
     /// Page-locked memory, by what [`Address::Pinned`] holds.
@@ -134,6 +136,7 @@ impl Default for Names {
             },
             modules: Table::new(0, |_| ()),
             functions: Table::new(0, KernelId),
+            functions_of: BTreeMap::new(),
             device: Blocks::default(),
             pinned: Blocks::default(),
             blocks: 0,
@@ -198,7 +201,7 @@ impl Names {
     }
 
     /// The parts of blocks of page-locked memory that lie in some pages.
-    pub(super) fn pinned_within(&self, offset: u64, bytes: u64) -> Vec<Range> {
+    pub fn pinned_within(&self, offset: u64, bytes: u64) -> Vec<Range> {
         let end = offset.saturating_add(bytes);
         let before = self.pinned.0.range(..=offset).next_back().map_or(offset, |(start, _)| *start);
         let mut parts = Vec::new();
@@ -216,6 +219,24 @@ impl Names {
     pub(super) fn kind(&self, stream: StreamId) -> Option<StreamKind> {
         let mut streams = self.streams.entries.values();
         streams.find_map(|(id, (kind, _))| (*id == stream).then_some(*kind))
+    }
+
+    /// Where a range of a live block is, and how many bytes it has in memory.
+    pub(super) fn place_of(&self, range: Range) -> Option<(Address, u64)> {
+        let scale = u64::from(self.scale);
+        let (offset, bytes) = (range.offset / scale, range.bytes / scale);
+        let find = |blocks: &Blocks| {
+            let mut starts = blocks.0.iter();
+            starts.find_map(|(&start, &(size, block))| {
+                let fits = offset.checked_add(bytes).is_some_and(|end| end <= size);
+                (block == range.block && fits).then_some(start + offset)
+            })
+        };
+        let address = match find(&self.device) {
+            Some(at) => Address::Device(at),
+            None => Address::Pinned(find(&self.pinned)?),
+        };
+        (bytes > 0).then_some((address, bytes))
     }
 
     fn new_block(&mut self) -> BlockId {
@@ -334,10 +355,15 @@ impl Names {
             }
             Command::ModuleUnload { module } => {
                 self.modules.remove(*module)?;
+                for function in self.functions_of.remove(module).unwrap_or_default() {
+                    self.functions.entries.remove(&function);
+                }
                 Call::ModuleUnload
             }
-            Command::FunctionGet { name, .. } => {
-                let kernel = self.functions.add(number()?, name.clone());
+            Command::FunctionGet { module, name } => {
+                let function = number()?;
+                let kernel = self.functions.add(function, name.clone());
+                self.functions_of.entry(*module).or_default().push(function);
                 let (rate, registers, shared_bytes) = match library.kernel(name) {
                     Some(known) => {
                         (known.rate().to_owned(), known.registers(), known.shared_bytes())
@@ -360,6 +386,9 @@ impl Names {
             | Command::DeviceFacts
             | Command::StreamFacts { .. }
             | Command::MemoryInfo
+            | Command::PoolThreshold
+            | Command::PoolKeep { .. }
+            | Command::PoolTrim { .. }
             | Command::FunctionFacts { .. }
             | Command::FunctionAllow { .. } => return Ok(None),
         }))

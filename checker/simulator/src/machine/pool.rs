@@ -3,8 +3,8 @@
 //! A block that was freed in a stream is free for that stream at once, since whatever uses it anew comes
 //! behind; for another stream as soon as that comes behind the free, by an event, or as soon as the free
 //! has run (CUDA C++ Programming Guide, stream-ordered memory allocator, physical page caching
-//! behaviour and reuse policies). With a release threshold of 0, the default, a synchronisation gives
-//! back what nobody has taken by then.
+//! behaviour and reuse policies). A synchronisation gives back what nobody has taken by then, as long as
+//! the pool holds more than its release threshold: with 0, the default, all of it.
 //!
 //! Memory keeps its contents: a use after the free finds what the next owner has written.
 
@@ -34,6 +34,8 @@ pub(super) struct Pool {
     streams: BTreeMap<StreamId, Behind>,
     /// Of the events that were recorded since something was freed.
     events: BTreeMap<u64, Behind>,
+    /// What it holds on to, in bytes, together with what is in use.
+    pub(super) threshold: u64,
 }
 
 impl Pool {
@@ -82,22 +84,27 @@ impl Pool {
         }
     }
 
-    /// Something was synchronised: what was freed, and is over, goes back to the system.
+    /// What was freed, and is over, goes back to the system, as long as there is more than `most`, in bytes,
+    /// together with what is in use.
     pub(super) fn release(
         &mut self,
+        most: u64,
+        in_use: u64,
         is_over: impl Fn(u32) -> bool,
         mut give_back: impl FnMut(u64),
     ) {
+        let mut held = in_use.saturating_add(self.bytes());
         self.freed.retain(|it| {
-            let over = is_over(it.operation);
-            if over {
+            let goes = held > most && is_over(it.operation);
+            if goes {
+                held -= it.bytes;
                 give_back(it.address);
             }
-            !over
+            !goes
         });
         if self.freed.is_empty() {
             // Nothing is left that could be known.
-            *self = Self::default();
+            *self = Self { threshold: self.threshold, ..Self::default() };
         }
     }
 

@@ -72,8 +72,8 @@ impl Machine {
             }
             LabRequest::RegionBegin(region) => self.begin_region(region, site, host),
             LabRequest::RegionEnd => self.end_region(site, host),
-            // Answered before it comes here.
-            LabRequest::Thread(_) => LabReply::Done,
+            // Answered before they come here.
+            LabRequest::Thread(_) | LabRequest::HostAccess { .. } => LabReply::Done,
         }
     }
 
@@ -197,6 +197,7 @@ impl Machine {
             moving: &mut self.moving,
             fault: &mut self.fault,
             touched: &mut self.touched,
+            watching: &mut self.watching,
             host,
         };
         self.device.run_to_idle(&mut world);
@@ -275,7 +276,7 @@ pub fn check_outputs(
 
 /// The work that `task` needs and that the steps of `program` from `first_step` on did not do.
 pub fn shortfalls(program: &Program, first_step: usize, task: &dyn Task) -> Vec<Shortfall> {
-    let (mut up, mut down) = (0u64, 0u64);
+    let (mut up, mut down, mut host) = (0u64, 0u64, 0u64);
     let mut names = std::collections::BTreeMap::new();
     let mut units: std::collections::BTreeMap<&str, u64> = Default::default();
     let mut graphs = std::collections::BTreeMap::new();
@@ -313,6 +314,7 @@ pub fn shortfalls(program: &Program, first_step: usize, task: &dyn Task) -> Vec<
                 let of_kernel = units.entry(name).or_default();
                 *of_kernel = of_kernel.saturating_add(launch.units);
             }
+            Call::HostWork { ns } => host = host.saturating_add(*ns),
             _ => {}
         }
     }
@@ -320,6 +322,7 @@ pub fn shortfalls(program: &Program, first_step: usize, task: &dyn Task) -> Vec<
     let mut needs = vec![
         ("host to device bytes".to_owned(), work.host_to_device_bytes, up),
         ("device to host bytes".to_owned(), work.device_to_host_bytes, down),
+        ("ns of host work".to_owned(), work.host_ns, host),
     ];
     for (kernel, needed) in task.kernel_units() {
         let found = units.get(kernel.as_str()).copied().unwrap_or(0);

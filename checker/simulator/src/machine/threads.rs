@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use trace::lab::{Reply as LabReply, ThreadRequest};
-use trace::program::{Call, ChannelId};
+use trace::program::{Call, ChannelEnd, ChannelId};
 
 use super::command::{Command, Failure, Reply, Request, Turn, code};
 use super::data::World;
@@ -20,16 +20,24 @@ pub(super) struct Threads {
     channels: Vec<Channel>,
 }
 
-#[derive(Default)]
 struct Channel {
     sent: Vec<u64>,
     received: u32,
+    senders: u32,
+}
+
+impl Default for Channel {
+    fn default() -> Self {
+        Self { sent: Vec::new(), received: 0, senders: 1 }
+    }
 }
 
 /// What a held call gets when it comes back.
 pub(super) enum Pending {
-    /// This reply, or an error if a kernel went wrong in the meantime.
-    Reply(Reply),
+    /// The lab asked for it: this reply, whatever becomes of kernels.
+    Lab(LabReply),
+    /// A call to the driver, by this command: this reply, if nothing went wrong.
+    Call(Command, Reply),
     /// It put this message into a channel.
     Sent(ChannelId),
     /// It waits for the next message of this channel.
@@ -94,6 +102,7 @@ impl Machine {
             moving: &mut self.moving,
             fault: &mut self.fault,
             touched: &mut self.touched,
+            watching: &mut self.watching,
             host,
         };
         self.threads.turn = match self.device.turn(&mut world) {
@@ -119,14 +128,8 @@ impl Machine {
         let (step, pending) = self.threads.pending.remove(&thread).ok_or_else(nothing)?;
         let answer = self.device.take_answer(thread).ok_or_else(nothing)?;
         match pending {
-            // What the lab asks for has nothing to do with kernels.
-            Pending::Reply(reply @ Reply::Lab(_)) => Ok(reply),
-            Pending::Reply(_) if self.fault.is_some() => {
-                let lost = self.lost();
-                self.program.steps[step as usize].result = lost.code;
-                Err(lost)
-            }
-            Pending::Reply(reply) => Ok(reply),
+            Pending::Lab(reply) => Ok(Reply::Lab(reply)),
+            Pending::Call(command, reply) => self.came_back(step, &command, reply, answer),
             Pending::Sent(channel) => Ok(Reply::Lab(self.sent(channel, step, answer.yes))),
             Pending::Received(channel) => Ok(Reply::Lab(self.received(channel, step, answer.yes))),
         }
@@ -142,17 +145,14 @@ impl Machine {
 
     fn received(&mut self, channel: ChannelId, step: u32, yes: bool) -> LabReply {
         let known = &mut self.threads.channels[channel.0 as usize];
-        match known.sent.get(known.received as usize) {
-            Some(&token) if yes => {
-                known.received += 1;
-                LabReply::Number(token)
-            }
-            _ => {
-                self.program.steps[step as usize].call =
-                    Call::ChannelReceive { channel, message: None };
-                LabReply::Gone
-            }
-        }
+        let number = known.received;
+        let Some(&token) = known.sent.get(number as usize).filter(|_| yes) else {
+            return LabReply::Gone;
+        };
+        known.received += 1;
+        self.program.steps[step as usize].call =
+            Call::ChannelReceive { channel, message: Some(number) };
+        LabReply::Number(token)
     }
 
     /// Answers a request about host threads.
@@ -188,7 +188,7 @@ impl Machine {
                 }
                 match self.make(Call::ThreadJoin { thread }, site, host) {
                     Some(_) => done,
-                    None => Ok(self.hold(Pending::Reply(Reply::Lab(LabReply::Done)))),
+                    None => Ok(self.hold(Pending::Lab(LabReply::Done))),
                 }
             }
             ThreadRequest::Channel { capacity } => {
@@ -197,6 +197,11 @@ impl Machine {
                 let call = Call::ChannelCreate { channel: ChannelId(channel), capacity };
                 self.make(call, site, host);
                 Ok(Reply::Lab(LabReply::Number(channel.into())))
+            }
+            ThreadRequest::Clone { channel } => {
+                let known = self.threads.channel(channel)?;
+                known.senders = known.senders.saturating_add(1);
+                done
             }
             ThreadRequest::Send { channel, token } => {
                 let known = self.threads.channel(channel)?;
@@ -208,17 +213,25 @@ impl Machine {
                 }
             }
             ThreadRequest::Receive { channel } => {
+                self.threads.channel(channel)?;
                 let id = ChannelId(channel);
-                let message = Some(self.threads.channel(channel)?.received);
-                match self.make(Call::ChannelReceive { channel: id, message }, site, host) {
+                // Which message it gets shows when it comes back: others may wait for one, too.
+                match self.make(Call::ChannelReceive { channel: id, message: None }, site, host) {
                     Some(answer) => Ok(Reply::Lab(self.received(id, step, answer.yes))),
                     None => Ok(self.hold(Pending::Received(id))),
                 }
             }
             ThreadRequest::Close { channel, end } => {
-                self.threads.channel(channel)?;
+                let known = self.threads.channel(channel)?;
+                let left = match end {
+                    ChannelEnd::Sender => {
+                        known.senders = known.senders.saturating_sub(1);
+                        known.senders
+                    }
+                    ChannelEnd::Receiver => 0,
+                };
                 let channel = ChannelId(channel);
-                self.make(Call::ChannelClose { channel, end }, site, host);
+                self.make(Call::ChannelClose { channel, end, left }, site, host);
                 done
             }
         }

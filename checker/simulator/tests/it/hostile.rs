@@ -32,7 +32,7 @@ const HANGS: Duration = Duration::from_secs(120);
 const HEAP: std::ops::Range<u64> = 0x10_0000..0x12_0000;
 
 /// `touch` reads and writes memory, `spin` takes a time that its argument says.
-struct Kernels;
+pub(crate) struct Kernels;
 
 impl Library for Kernels {
     fn kernel(&self, name: &str) -> Option<Box<dyn Kernel>> {
@@ -142,13 +142,13 @@ impl Kernel for Spin {
 }
 
 /// A process with a little memory.
-struct Process {
+pub(crate) struct Process {
     heap: Vec<u8>,
     pinned: Vec<u8>,
 }
 
 impl Process {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let heap = (HEAP.start..HEAP.end).map(|at| at as u8).collect();
         Self { heap, pinned: vec![0; PINNED_BYTES as usize] }
     }
@@ -391,7 +391,12 @@ impl Writer {
             26..=27 => Command::FreeAsync { address: self.memory(), stream },
             28..=29 => Command::AllocHost { bytes: self.bytes() },
             30 => Command::FreeHost { offset: self.pinned() },
-            31 => Command::MemoryInfo,
+            31 => match self.dice.below(4) {
+                0 => Command::PoolThreshold,
+                1 => Command::PoolKeep { bytes: self.bytes() },
+                2 => Command::PoolTrim { bytes: self.bytes() },
+                _ => Command::MemoryInfo,
+            },
             32..=39 => Command::Copy {
                 stream,
                 mode: self.mode(),
@@ -452,7 +457,9 @@ impl Writer {
     fn graph(&mut self, stream: u64) -> GraphCommand {
         let graph = self.of(|given| &given.graphs);
         let executable = self.of(|given| &given.executables);
-        match self.dice.below(12) {
+        match self.dice.below(14) {
+            12 => GraphCommand::ExchangeMode { mode: self.dice.below(4) as u32 },
+            13 => GraphCommand::External { event: self.event(), stream },
             0 | 1 => {
                 let mode = if self.odd() { self.anything() as u32 } else { 2 };
                 GraphCommand::BeginCapture { stream, mode }

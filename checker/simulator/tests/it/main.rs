@@ -1,13 +1,19 @@
 //! The timing core, by programs that are written down here and simulated.
 
 mod blocking;
+mod bounds;
 mod causes;
 mod engines;
 mod graphs;
+mod held;
 mod hostile;
 mod mixed;
+mod orders;
 mod profiles;
 mod program;
 mod properties;
 mod recorded;
 mod threads;
+
+#[path = "../../../trace/tests/it/hazards/script.rs"]
+mod script;

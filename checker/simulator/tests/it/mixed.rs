@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use simulator::bounds::{TaskWork, bounds};
+use simulator::bounds::{TaskKernel, TaskWork, bounds};
 use simulator::{Schedule, replay};
 use trace::program::*;
 use trace::timeline::{Span, SpanKind, Timeline};
@@ -203,7 +203,7 @@ impl Mixed {
 
     fn count(&mut self, call: &Call) {
         match call {
-            Call::Launch(launch) => self.work.kernels.push(("map".to_owned(), launch.units)),
+            Call::Launch(launch) => self.work.kernels.push(kernel(launch.units)),
             Call::Copy { bytes, .. } if call.direction() == Some(Direction::HostToDevice) => {
                 self.work.host_to_device_bytes += bytes;
             }
@@ -317,4 +317,9 @@ fn several_threads_give_the_same_bytes_every_time() {
             assert_eq!(json(1), json(2), "seed {seed}");
         }
     }
+}
+
+/// Work that may have the whole device.
+fn kernel(units: u64) -> TaskKernel {
+    TaskKernel { rate: "map".to_owned(), units, multiprocessors: None }
 }

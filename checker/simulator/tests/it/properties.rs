@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use simulator::bounds::{TaskWork, bounds};
+use simulator::bounds::{TaskKernel, TaskWork, bounds};
 use simulator::{Schedule, replay};
 use trace::program::{Call, Place, StreamId, StreamKind};
 use trace::timeline::{SpanKind, Timeline};
@@ -56,7 +56,7 @@ fn random(seed: u64) -> (Script, Vec<(u32, u32)>, TaskWork) {
                 let Call::Launch(launch) = &script.program.steps[step as usize].call else {
                     unreachable!()
                 };
-                work.kernels.push(("map".to_owned(), launch.units));
+                work.kernels.push(kernel(launch.units));
                 step
             }
             6 => {
@@ -154,4 +154,9 @@ fn perturbed_schedules_differ_from_one_another() {
     let (script, ..) = random(5);
     let run = |seed| replay(&script.program, &h200(), Schedule::Perturbed(seed)).spans;
     assert_ne!(run(1), run(2));
+}
+
+/// Work that may have the whole device.
+fn kernel(units: u64) -> TaskKernel {
+    TaskKernel { rate: "map".to_owned(), units, multiprocessors: None }
 }

@@ -53,7 +53,10 @@ fn a_message_is_received_when_it_has_been_sent() {
         script.call(Call::HostWork { ns: WORK });
         let send = script.call(Call::ChannelSend { channel: CHANNEL, message: Some(0) });
         script.call(Call::HostWork { ns: WORK });
-        (send, script.call(Call::ChannelClose { channel: CHANNEL, end: ChannelEnd::Sender }))
+        (
+            send,
+            script.call(Call::ChannelClose { channel: CHANNEL, end: ChannelEnd::Sender, left: 0 }),
+        )
     });
     let timeline = script.run();
     assert!(end_of(&timeline, send) > WORK && end_of(&timeline, close) > 2 * WORK);

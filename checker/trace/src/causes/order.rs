@@ -202,9 +202,11 @@ fn may_run_beside(view: &View<'_>, first: &Op, second: &Op) -> bool {
 /// Until when each part of memory is read and written.
 #[derive(Default)]
 struct Memory {
+    /// Side by side and in order.
     blocks: HashMap<BlockId, Vec<Part>>,
 }
 
+#[derive(Clone, Copy)]
 struct Part {
     offset: u64,
     end: u64,
@@ -231,7 +233,7 @@ impl Memory {
         accesses(call, |kind, range| {
             let (offset, end) = (range.offset, range.offset.saturating_add(range.bytes));
             let parts = self.blocks.entry(range.block).or_default();
-            if parts.len() == MOST_PARTS {
+            if parts.len() >= MOST_PARTS {
                 let whole = parts.drain(..).reduce(|a, b| Part {
                     offset: a.offset.min(b.offset),
                     end: a.end.max(b.end),
@@ -240,19 +242,34 @@ impl Memory {
                 });
                 parts.extend(whole);
             }
-            let index = match parts.iter().position(|it| it.offset <= offset && end <= it.end) {
-                Some(index) => index,
-                None => {
-                    parts.push(Part { offset, end, read_ns: 0, written_ns: 0 });
-                    parts.len() - 1
+            cut(parts, offset);
+            cut(parts, end);
+            let mut index = parts.partition_point(|part| part.end <= offset);
+            let mut from = offset;
+            while from < end {
+                let next = parts.get(index).map_or(end, |part| part.offset.min(end));
+                if from < next {
+                    let new = Part { offset: from, end: next, read_ns: 0, written_ns: 0 };
+                    parts.insert(index, new);
                 }
-            };
-            let part = &mut parts[index];
-            match kind {
-                AccessKind::Read => part.read_ns = part.read_ns.max(end_ns),
-                AccessKind::Write => part.written_ns = part.written_ns.max(end_ns),
+                let part = &mut parts[index];
+                match kind {
+                    AccessKind::Read => part.read_ns = part.read_ns.max(end_ns),
+                    AccessKind::Write => part.written_ns = part.written_ns.max(end_ns),
+                }
+                from = part.end;
+                index += 1;
             }
         });
         needs_ns
+    }
+}
+
+/// Makes two of the part that goes across `at`.
+fn cut(parts: &mut Vec<Part>, at: u64) {
+    if let Some(index) = parts.iter().position(|part| part.offset < at && at < part.end) {
+        let rest = Part { offset: at, ..parts[index] };
+        parts[index].end = at;
+        parts.insert(index + 1, rest);
     }
 }

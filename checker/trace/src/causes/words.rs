@@ -16,7 +16,7 @@ impl Code {
             Self::DefaultStreamBarrier => {
                 "streams stop before one operation and start again after it, all together"
             }
-            Self::SharedStream => "operations that use different engines take turns in one stream",
+            Self::SharedStream => "operations that could run side by side take turns in one stream",
             Self::HostSynchronisation => {
                 "the host waits in the middle, and lanes with work to come are empty meanwhile"
             }

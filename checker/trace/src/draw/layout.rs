@@ -1,9 +1,9 @@
 //! Which bar goes into which row of which lane.
 
-use std::collections::BTreeMap;
-
+use crate::draw::flaws::{Findings, Flaw, Place, flaws};
 use crate::draw::scale::{Tick, duration, ticks};
 use crate::draw::{Lanes, Mark, Panel};
+use crate::hazards::CallAt;
 use crate::metrics::Coverage;
 use crate::program::{Call, EventId, StreamId};
 use crate::timeline::{HostMemory, Interval, Span, in_order};
@@ -11,6 +11,9 @@ use crate::{Program, Timeline};
 
 /// Rows that a lane may have; what runs beside more than these goes into the last one.
 const MOST_ROWS: usize = 4;
+
+/// A playground looks for nothing wrong, and each kB of its wasm counts.
+const MARKS_FLAWS: bool = !cfg!(target_family = "wasm");
 
 /// Bars above which a drawing no longer tells them apart. More could not be walked through with a
 /// keyboard, and a page of them would be slow.
@@ -41,6 +44,8 @@ pub struct Chart {
     pub lanes: Vec<Lane>,
     /// From recorded events to the work that waited for them.
     pub arrows: Vec<Arrow>,
+    /// What is wrong, where it shows.
+    pub flaws: Vec<Flaw>,
 }
 
 /// One lane.
@@ -92,10 +97,21 @@ pub struct Anchor {
 impl Layout {
     /// Lays out `panels` from the top on one axis, in lanes by stream or by engine.
     pub fn new(panels: &[Panel<'_>], lanes: Lanes) -> Self {
+        Self::with_findings(panels, lanes, &[])
+    }
+
+    /// The same with what is wrong in each, as far as `findings` go.
+    pub fn with_findings(panels: &[Panel<'_>], lanes: Lanes, findings: &[Findings<'_>]) -> Self {
+        let none = Findings::default();
+        let findings = findings.iter().chain(std::iter::repeat(&none));
         let bars: usize =
             panels.iter().map(|p| p.timeline.spans.len() + p.timeline.host.len()).sum();
         let notes = bars <= MOST_SINGLE_BARS;
-        let charts: Vec<Chart> = panels.iter().map(|panel| chart(panel, lanes, notes)).collect();
+        let charts: Vec<Chart> = panels
+            .iter()
+            .zip(findings)
+            .map(|(panel, findings)| chart(panel, lanes, notes, findings))
+            .collect();
         let axis_ns = charts.iter().map(|c| c.makespan_ns).max().unwrap_or(0).max(1);
         Self { axis_ns, ticks: ticks(axis_ns), charts }
     }
@@ -145,11 +161,12 @@ fn engine(mark: Mark) -> (u32, &'static str) {
     }
 }
 
-fn chart(panel: &Panel<'_>, by: Lanes, notes: bool) -> Chart {
+fn chart(panel: &Panel<'_>, by: Lanes, notes: bool, findings: &Findings<'_>) -> Chart {
     let Panel { title, timeline, program } = *panel;
     let extent = timeline.extent();
     let mut lanes = Vec::new();
-    lanes.extend(host_lanes(timeline, program, extent, notes));
+    let (threads, host) = host_lanes(timeline, program, extent, notes);
+    lanes.extend(host);
     // Where each step's work ended up, for the arrows.
     let mut placed: Vec<Placed> = Vec::new();
     for (label, spans) in lanes_of(timeline, by) {
@@ -177,22 +194,60 @@ fn chart(panel: &Panel<'_>, by: Lanes, notes: bool) -> Chart {
             lanes.push(Lane { label, busy_ns: Some(covered.ns()), rows: rows.0 });
         }
     }
+    let place = |&CallAt { step, node, .. }: &CallAt| -> Option<Place> {
+        let mut of_step = placed.iter().filter(|it| it.step == step);
+        if let Some(it) = of_step.next() {
+            // Bars do not say which node of a graph they are.
+            let is_it = node == 0 || of_step.next().is_none();
+            return is_it.then_some((it.anchor.lane, it.anchor.row, it.anchor.at_ns, it.end_ns));
+        }
+        let (thread, time) = at_host(timeline, program?, step)?;
+        let lane = threads.iter().position(|it| *it == thread)?;
+        visible(time, extent).then(|| {
+            let time = shift(time, extent);
+            (lane, 0, time.start_ns, time.end_ns)
+        })
+    };
+    let flaws = if MARKS_FLAWS { flaws(findings, place) } else { Vec::new() };
     let arrows = match (by, program) {
         (Lanes::Streams, Some(program)) => arrows(program, placed),
         _ => Vec::new(),
     };
-    Chart { title: title.into(), makespan_ns: extent.ns(), lanes, arrows }
+    Chart { title: title.into(), makespan_ns: extent.ns(), lanes, arrows, flaws }
 }
 
-/// One lane for each host thread that shows anything.
+/// The thread and the time of a step of the host's: where the call held it, if it did. What the host does
+/// to memory takes no time: it comes right after the call before it.
+fn at_host(timeline: &Timeline, program: &Program, step: u32) -> Option<(u32, Interval)> {
+    let thread = program.steps.get(step as usize)?.thread;
+    let same = |other: u32| program.steps.get(other as usize).is_some_and(|it| it.thread == thread);
+    let calls = timeline.host.iter().filter(|call| call.step <= step && same(call.step));
+    let call = calls.max_by_key(|call| call.step)?;
+    let time = match call.step == step {
+        true if call.blocked_ns > 0 => call.blocked(),
+        true => Interval::new(call.start_ns, call.end_ns),
+        false => Interval::new(call.end_ns, call.end_ns),
+    };
+    Some((thread, time))
+}
+
+impl Chart {
+    /// What is wrong in it, to be marked.
+    pub(super) fn flaws(&self) -> &[Flaw] {
+        if MARKS_FLAWS { &self.flaws } else { &[] }
+    }
+}
+
+/// One lane for each host thread that shows anything, and which threads those are.
 fn host_lanes(
     timeline: &Timeline,
     program: Option<&Program>,
     extent: Interval,
     notes: bool,
-) -> Vec<Lane> {
+) -> (Vec<u32>, Vec<Lane>) {
     let calls = in_order(timeline.host.iter().collect(), |call| (call.start_ns, call.step));
-    let mut threads: BTreeMap<u32, Rows> = BTreeMap::new();
+    // By number. Few at a time, so a sorted list will do.
+    let mut threads: Vec<(u32, Rows)> = Vec::new();
     for call in calls {
         let step = program.and_then(|program| program.steps.get(call.step as usize));
         let busy = match step.map(|step| &step.call) {
@@ -208,7 +263,12 @@ fn host_lanes(
                 continue;
             }
             let time = shift(part, extent);
-            let rows = threads.entry(step.map_or(0, |step| step.thread)).or_default();
+            let thread = step.map_or(0, |step| step.thread);
+            let place = threads.partition_point(|(other, _)| *other < thread);
+            if threads.get(place).is_none_or(|(other, _)| *other != thread) {
+                threads.insert(place, (thread, Rows::default()));
+            }
+            let rows = &mut threads[place].1;
             let site = step.and_then(|step| program?.site(step)).filter(|_| notes);
             rows.push(Bar {
                 mark,
@@ -223,7 +283,7 @@ fn host_lanes(
     let label = |thread| if several { format!("host {thread}") } else { "host".to_owned() };
     let lane =
         |(thread, rows): (u32, Rows)| Lane { label: label(thread), busy_ns: None, rows: rows.0 };
-    threads.into_iter().map(lane).collect()
+    (threads.iter().map(|(thread, _)| *thread).collect(), threads.into_iter().map(lane).collect())
 }
 
 /// Whether any of it lies in `extent`; what has no length lies there or not as its instant does.

@@ -12,6 +12,7 @@ use std::fmt::Write as _;
 use std::marker::PhantomData;
 
 use crate::draw::Mark;
+use crate::draw::flaws::Flaw;
 use crate::draw::layout::{Anchor, Arrow, Bar, Chart, Lane, Layout, MOST_SINGLE_BARS};
 use crate::draw::raster::raster;
 use crate::draw::scale::{duration, percent};
@@ -150,7 +151,52 @@ impl<'a, C: Colours> Picture<'a, C> {
         for arrow in &chart.arrows {
             self.arrow(*arrow, &tops);
         }
+        for flaw in chart.flaws() {
+            self.flaw(flaw, &tops);
+        }
         y
+    }
+
+    /// What is wrong: a frame around each of the bars that it is about, a broken line where an edge is
+    /// missing, and the code on it.
+    fn flaw(&mut self, flaw: &Flaw, tops: &[u64]) {
+        /// Height of the sign with the code, and its room beside the letters.
+        const SIGN: u64 = 14;
+        const ROOM: u64 = 8;
+        let [line_of, ground, ink] = C::flaw();
+        let mut marks = String::new();
+        let mut middles: Vec<(u64, u64)> = Vec::new();
+        for spot in &flaw.spots {
+            let (start, end) = (self.x(spot.start_ns).0, self.x(spot.end_ns).0);
+            // What takes no time is seen too.
+            let width = Hundredths((end - start).max(300) + 200);
+            let (x, y) = (Hundredths(start - 100), tops[spot.lane] + spot.row as u64 * ROW + 1);
+            let height = ROW - 2;
+            marks += &format!(
+                r#"<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="2" fill="none" {line_of} stroke-width="2.5"/>"#
+            );
+            middles.push((start + width.0 / 2, y + height / 2));
+        }
+        let (mut x, mut y) = middles.first().copied().unwrap_or_default();
+        if let [(x1, y1), (x2, y2)] = middles[..] {
+            let [from, to] = [x1, x2].map(Hundredths);
+            marks += &format!(
+                r#"<path d="M{from} {y1}L{to} {y2}" fill="none" {line_of} stroke-width="2" stroke-dasharray="4 3"/>"#
+            );
+            (x, y) = (x1.midpoint(x2), y1.midpoint(y2));
+        }
+        let code = flaw.short();
+        let wide = (text_width(code, 11) + ROOM) * 100;
+        let left = x.saturating_sub(wide / 2).min((WIDTH - MARGIN) * 100 - wide);
+        let (at, wide, middle) = (Hundredths(left), Hundredths(wide), Hundredths(left + wide / 2));
+        let (top, baseline) = (y.saturating_sub(SIGN / 2), y.saturating_sub(SIGN / 2) + 11);
+        let title = escape(&format!("{}: {}", flaw.code, flaw.title));
+        line(
+            &mut self.body,
+            format_args!(
+                r#"<g class="flaw" tabindex="0" role="img"><title>{title}</title>{marks}<rect x="{at}" y="{top}" width="{wide}" height="{SIGN}" rx="3" {ground} stroke-width="1"/><text x="{middle}" y="{baseline}" font-size="11" font-weight="600" text-anchor="middle" {ink}>{code}</text></g>"#
+            ),
+        );
     }
 
     fn lane(&mut self, lane: &Lane, makespan_ns: u64, top: u64) {
@@ -194,11 +240,16 @@ impl<'a, C: Colours> Picture<'a, C> {
     fn bar(&mut self, bar: &Bar, top: u64) {
         let (start, end) = (self.x(bar.start_ns), self.x(bar.end_ns));
         let width = end.0 - start.0;
-        let title = escape(&bar.describe());
         let rect = self.rect(bar.mark, start, Hundredths(width), top);
         let letters = letters(bar)
             .into_iter()
             .find(|text| !text.is_empty() && (text_width(text, 11) + 6) * 100 <= width);
+        // Who speaks to the computer calls a bar by what is to be read on it (WCAG 2.5.3).
+        let title = match (letters, bar.describe()) {
+            (Some(letters), title) if !contains(&title, letters) => format!("{letters}, {title}"),
+            (_, title) => title,
+        };
+        let title = escape(&title);
         let letters = letters.map(|text| {
             let (middle, baseline) = (Hundredths(start.0 + width / 2), top + 12);
             let (class, attributes) = (paint::class(bar.mark), C::text(bar.mark));
@@ -305,6 +356,24 @@ impl<'a, C: Colours> Picture<'a, C> {
             );
             x += width + 16;
         }
+        let mut told: Vec<&str> = Vec::new();
+        for flaw in self.layout.charts.iter().flat_map(|chart| chart.flaws()) {
+            if told.contains(&flaw.code) {
+                continue;
+            }
+            told.push(flaw.code);
+            y += LEGEND_ROW;
+            let (x, line_of) = (self.left, &C::flaw()[0]);
+            let (middle, end, after, baseline) = (y + 8, x + SWATCH, x + SWATCH + 6, y + 12);
+            let (code, legend) = (flaw.code, flaw.legend);
+            let dash = if flaw.spots.len() > 1 { r#" stroke-dasharray="4 3""# } else { "" };
+            line(
+                &mut self.body,
+                format_args!(
+                    r#"<path d="M{x} {middle}H{end}" {line_of} stroke-width="2"{dash}/><text x="{after}" y="{baseline}" font-size="12">{code}: {legend}</text>"#
+                ),
+            );
+        }
         y + LEGEND_ROW
     }
 
@@ -325,7 +394,11 @@ impl<'a, C: Colours> Picture<'a, C> {
             charts.map(|c| format!("{}: {}", c.title, duration(c.makespan_ns))).collect();
         let name = escape(&format!("Timeline. {}", name.join("; ")));
         line(&mut out, format_args!(r#"<title id="{id}-title">{name}</title>"#));
+        let has_flaws = layout.charts.iter().any(|chart| !chart.flaws().is_empty());
         out.push_str(&C::style(&id, &marks));
+        if has_flaws {
+            out.push_str(&C::style_of_flaws(&id));
+        }
         out.push_str(&paint::definitions::<C>(&id, &marks));
         out.push_str(&grid);
         out.push_str(&body);
@@ -347,6 +420,13 @@ fn letters(bar: &Bar) -> [&str; 2] {
         Mark::Call => ["", ""],
         Mark::Blocked => ["blocked", ""],
     }
+}
+
+/// Whether `text` holds `word`, in capitals or not. Both are names of kernels or words of ours; the tables
+/// for all other letters, and a search that is fast in long texts, would be kilobytes of a page.
+fn contains(text: &str, word: &str) -> bool {
+    let (text, word) = (text.as_bytes(), word.as_bytes());
+    word.is_empty() || text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word))
 }
 
 fn line(out: &mut String, text: std::fmt::Arguments<'_>) {

@@ -16,16 +16,16 @@ pub enum Style {
     Ascii,
 }
 
-/// Fewer columns leave no room for bars; more make lines that the eye loses.
-const COLUMNS: std::ops::RangeInclusive<usize> = 40..=100;
+/// Fewer columns leave no room for bars.
+const COLUMNS_AT_LEAST: usize = 40;
 
 /// Columns to the right of the bars, for a share: ` 100 %`.
 const SHARE: usize = 6;
 
-/// `layout` as lines of at most `columns` columns, which is taken into `40..=100` first. Each line
+/// `layout` as lines of at most `columns` columns, or of 40 if that is more. Each line
 /// ends in a newline.
 pub fn terminal(layout: &Layout, columns: usize, style: Style) -> String {
-    let columns = columns.clamp(*COLUMNS.start(), *COLUMNS.end());
+    let columns = columns.max(COLUMNS_AT_LEAST);
     let labels = layout.charts.iter().flat_map(|c| &c.lanes).map(|lane| width(&lane.label));
     let label = labels.max().unwrap_or(0).min(columns / 4);
     let page = Page { layout, columns, label, cells: columns - label - 1 - SHARE, style };
@@ -54,8 +54,77 @@ impl Page<'_> {
         let title = self.fit(&chart.title, self.columns - makespan.chars().count() - 2);
         let gap = self.columns - width(&title) - makespan.chars().count();
         lines.push(format!("{title}{}{makespan}", " ".repeat(gap)));
-        for lane in &chart.lanes {
+        for (index, lane) in chart.lanes.iter().enumerate() {
             self.lane(lane, chart.makespan_ns, lines);
+            self.flaws(chart, index, lines);
+        }
+        self.edges(chart, lines);
+    }
+
+    /// Below a lane, where something is wrong in it: `^^^ H01 reads`. What would run into another one is
+    /// left to the next line.
+    fn flaws(&self, chart: &Chart, lane: usize, lines: &mut Vec<String>) {
+        let spots = chart.flaws.iter().flat_map(|flaw| flaw.spots.iter().map(move |it| (flaw, it)));
+        let mut left: Vec<(usize, usize, String)> = spots
+            .filter(|(_, spot)| spot.lane == lane)
+            .map(|(flaw, spot)| {
+                let along = |ns: u64| u128::from(ns) * self.cells as u128;
+                let axis = u128::from(self.layout.axis_ns);
+                let first = ((along(spot.start_ns) / axis) as usize).min(self.cells - 1);
+                let end = (along(spot.end_ns).div_ceil(axis) as usize).min(self.cells);
+                let cells = end.max(first + 1) - first;
+                (first, cells, format!("{} {}", flaw.short(), spot.label).trim_end().to_owned())
+            })
+            .collect();
+        left.sort();
+        left.dedup();
+        while !left.is_empty() {
+            let (mut text, mut used) = (" ".repeat(self.label + 1), self.label + 1);
+            let mut later = Vec::new();
+            for (first, cells, words) in left {
+                // The words come behind what they are about, or before it where the line ends, or
+                // amid it where it takes all of the line. None begins in the column of the labels, so
+                // each line takes one at the least.
+                let wide = width(&words) + 1;
+                let start = self.label + 1 + first;
+                let before = start.checked_sub(wide).filter(|from| *from > self.label);
+                let marks = |count| "^".repeat(count);
+                let (from, line) = match before {
+                    _ if start + cells + wide <= self.columns => {
+                        (start, format!("{} {words}", marks(cells)))
+                    }
+                    Some(from) => (from, format!("{words} {}", marks(cells))),
+                    None => {
+                        let around = cells.saturating_sub(wide + 1).max(2);
+                        let left = around / 2;
+                        (start, format!("{} {words} {}", marks(left), marks(around - left)))
+                    }
+                };
+                if from < used {
+                    later.push((first, cells, words));
+                    continue;
+                }
+                text.push_str(&" ".repeat(from - used));
+                let line = self.fit(&line, self.columns - from);
+                self.paint("31", &line, &mut text);
+                used = from + width(&line) + 1;
+                text.push(' ');
+            }
+            lines.push(text);
+            left = later;
+        }
+    }
+
+    /// What is missing, once for each code that is marked.
+    fn edges(&self, chart: &Chart, lines: &mut Vec<String>) {
+        let mut told: Vec<&str> = Vec::new();
+        for flaw in &chart.flaws {
+            if !told.contains(&flaw.code) {
+                told.push(flaw.code);
+                let legend = format!("{}: {}", flaw.code, flaw.legend);
+                let legend = self.fit(&legend, self.columns - self.label - 1);
+                lines.push(format!("{}{legend}", " ".repeat(self.label + 1)));
+            }
         }
     }
 

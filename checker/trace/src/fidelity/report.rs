@@ -136,8 +136,9 @@ fn legend(rows: &[Row<'_>]) -> String {
          | both | {} of {of} |\n\
          | makespan off by at most {}, for two thirds of the programs | {} of {of}: {thirds} |\n\n\
          *Measured* is the median of untraced runs. *Order* is the share of pairs of operations that ran in \
-         the same order on both, among those that were in order on both. \\* Such a program has no task: both \
-         ends of its scale are computed from the profile.\n",
+         the same order on both, among those that were in order on both. \\* Such a program has no task: the \
+         ends of its scale are what the copies of each direction and the kernels that it asks for take alone, \
+         simulated and measured.\n",
         percent(MAKESPAN_GOAL),
         sum.makespan,
         sum.efficiency,

@@ -1,8 +1,8 @@
 //! A program's row in the report.
 
 use super::{
-    CLOSE_GOAL, CLOSE_SHARE, EFFICIENCY_GOAL, Ends, Fidelity, LONG_NS, MAKESPAN_GOAL, Order,
-    Predicted, median, sorted,
+    CLOSE_GOAL, CLOSE_SHARE, EFFICIENCY_GOAL, Ends, Fidelity, LONG_NS, MAKESPAN_GOAL, Measured,
+    Order, Predicted, median, sorted,
 };
 
 /// Predicted against measured, for one program.
@@ -99,12 +99,18 @@ impl<'a> Row<'a> {
         let failures = of().filter_map(|(_, measured)| measured.failure.as_deref()).collect();
         let (mut makespans, mut efficiencies, mut tracing) = (Vec::new(), Vec::new(), Vec::new());
         let (mut visits, mut order) = (0, None::<Order>);
-        for (_, measured) in of() {
+        for (visit, measured) in of() {
             visits += usize::from(!measured.makespans_ns.is_empty());
             makespans.extend(&measured.makespans_ns);
             let bounds = match predicted.ends {
-                Ends::Task => measured.bounds,
-                Ends::Program => Some(predicted.bounds),
+                // A task has one scale, whichever program does it: that of the program that defines 0.
+                Ends::Task => {
+                    let baseline = |it: &&Measured| {
+                        it.exercise == predicted.exercise && it.program == "baseline"
+                    };
+                    visit.programs.iter().find(baseline).unwrap_or(measured).bounds
+                }
+                Ends::Program => measured.bounds.or(Some(predicted.bounds)),
             };
             let efficiency = |ns: &u64| bounds?.overlap_efficiency(*ns);
             efficiencies.extend(measured.makespans_ns.iter().filter_map(efficiency));

@@ -184,6 +184,12 @@ impl Block {
         self.meet_somewhere(AccessKind::Write, all, knows, &mut found);
     }
 
+    /// Who used any of it, but for those that another use comes after.
+    pub(super) fn uses(&self) -> impl Iterator<Item = Mark> {
+        let known = self.spans.values().flat_map(Span::uses);
+        known.chain(self.somewhere.values().flatten().copied()).map(|(_, mark)| mark)
+    }
+
     /// No span has `at` inside.
     fn split(&mut self, at: u64) {
         let Some((_, span)) = self.spans.range_mut(..at).next_back() else { return };

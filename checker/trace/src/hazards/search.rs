@@ -80,32 +80,22 @@ pub fn accesses(call: &Call, mut tell: impl FnMut(AccessKind, Range)) {
 
 /// All pairs, in the order of their second steps.
 pub(super) fn search(program: &Program, trust: Trust) -> Vec<Pair> {
-    let mut search = Search {
-        graphs: HashMap::new(),
-        trust,
-        order: Order::new(),
-        blocks: HashMap::new(),
-        missing: Vec::new(),
-        pairs: Vec::new(),
-    };
+    let mut search = Search::new(trust);
     for (index, step) in (0u32..).zip(&program.steps) {
-        search.order.arrive(step.thread);
-        // A call that failed did nothing; a query's 600 says that the work still runs.
-        if step.result == 0 {
-            search.step(index, step);
-        }
+        search.make(index, step);
     }
     search.pairs
 }
 
-struct Search<'a> {
+/// A program, as far as it has been gone through.
+pub(super) struct Search<'a> {
     trust: Trust,
     graphs: HashMap<GraphId, Graph<'a>>,
     order: Order,
     blocks: HashMap<BlockId, Block>,
     /// What the step at hand lacks an edge from.
     missing: Vec<Missing>,
-    pairs: Vec<Pair>,
+    pub(super) pairs: Vec<Pair>,
 }
 
 /// Who uses memory, and how the use is remembered.
@@ -123,6 +113,35 @@ struct Missing {
 }
 
 impl<'a> Search<'a> {
+    pub(super) fn new(trust: Trust) -> Self {
+        Self {
+            graphs: HashMap::new(),
+            trust,
+            order: Order::new(),
+            blocks: HashMap::new(),
+            missing: Vec::new(),
+            pairs: Vec::new(),
+        }
+    }
+
+    /// The next call is made.
+    pub(super) fn make(&mut self, index: u32, step: &'a Step) {
+        self.order.arrive(step.thread);
+        // A call that failed did nothing; a query's 600 says that the work still runs.
+        if step.result == 0 {
+            self.step(index, step);
+        }
+    }
+
+    /// The uses of memory that may still go on, as far as a host thread knows: of page-locked memory, or
+    /// of all.
+    pub(super) fn going_on(&self, thread: u32, all: bool) -> impl Iterator<Item = At> {
+        let blocks = self.blocks.values();
+        let blocks = blocks.filter(move |block| all || block.origin == Origin::PinnedHost);
+        let knows = move |mark: &Mark| self.order.knows(Actor::Host(thread), mark.epoch);
+        blocks.flat_map(Block::uses).filter(move |mark| !knows(mark)).map(|mark| mark.at())
+    }
+
     fn step(&mut self, index: u32, step: &'a Step) {
         let Step { call, thread, .. } = step;
         let thread = *thread;
@@ -212,7 +231,9 @@ impl<'a> Search<'a> {
             Call::ChannelReceive { channel, message } => {
                 self.order.receive(thread, *channel, *message);
             }
-            Call::ChannelClose { channel, end } => self.order.close(thread, *channel, *end),
+            Call::ChannelClose { channel, end, left } => {
+                self.order.close(thread, (*channel, *end), *left);
+            }
 
             Call::RegionEnd
             | Call::HostWork { .. }

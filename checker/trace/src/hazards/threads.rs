@@ -26,7 +26,8 @@ pub(super) struct Threads {
     received: HashMap<Message, Clock>,
     /// By the message that has to be taken out first: who waits, to send which.
     sending: HashMap<Message, (u32, u32)>,
-    closed: HashMap<(ChannelId, ChannelEnd), Clock>,
+    /// What those knew that let go of one end of a channel, and whether nobody holds it any more.
+    closed: HashMap<(ChannelId, ChannelEnd), (Clock, bool)>,
     /// Who waits for a channel to be closed.
     outlasting: HashMap<(ChannelId, ChannelEnd), Vec<u32>>,
 }
@@ -114,20 +115,25 @@ impl Order {
         }
     }
 
-    /// One end of a channel is gone.
-    pub(super) fn close(&mut self, thread: u32, channel: ChannelId, end: ChannelEnd) {
+    /// One end of a channel is gone, but for the senders that are left.
+    pub(super) fn close(&mut self, thread: u32, end: (ChannelId, ChannelEnd), left: u32) {
         let clock = self.host(thread).clone();
-        for waiting in self.threads.outlasting.remove(&(channel, end)).unwrap_or_default() {
-            self.host(waiting).join(&clock);
+        let (known, is_closed) = self.threads.closed.entry(end).or_default();
+        known.join(&clock);
+        *is_closed = left == 0;
+        if *is_closed {
+            let known = known.clone();
+            for waiting in self.threads.outlasting.remove(&end).unwrap_or_default() {
+                self.host(waiting).join(&known);
+            }
         }
-        self.threads.closed.insert((channel, end), clock);
     }
 
     /// A thread learns that one end of a channel is gone.
     fn outlast(&mut self, thread: u32, end: (ChannelId, ChannelEnd)) {
         match self.threads.closed.get(&end).cloned() {
-            Some(clock) => self.host(thread).join(&clock),
-            None => self.threads.outlasting.entry(end).or_default().push(thread),
+            Some((clock, true)) => self.host(thread).join(&clock),
+            _ => self.threads.outlasting.entry(end).or_default().push(thread),
         }
     }
 }

@@ -1,9 +1,13 @@
 //! What is said about a hazard, in words.
+//!
+//! Everything can be said with or without the names that streams have in the source: a program knows
+//! them by number alone, and whoever has the source at hand may know more.
 
 use std::collections::BTreeMap;
 
 use crate::program::{Call, Direction, KernelId, StreamId};
 
+use super::near::{NearMiss, Slip, Turn, Waiter};
 use super::{AccessAt, CallAt, Code, Edge, Hazard, Usage};
 
 /// A call, as the subject of a sentence.
@@ -49,6 +53,57 @@ pub(crate) fn named(stream: StreamId) -> String {
     format!("{article}{stream}")
 }
 
+/// What streams are called in the source, as far as that is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names(BTreeMap<StreamId, String>);
+
+impl Names {
+    /// The name of a stream: that of a variable, for most.
+    pub fn of(&self, stream: StreamId) -> Option<&str> {
+        self.0.get(&stream).map(String::as_str)
+    }
+
+    /// The stream inside a sentence: "stream 1 (`copy_in`)".
+    fn stream(&self, stream: StreamId) -> String {
+        match self.of(stream) {
+            Some(name) => format!("{} (`{name}`)", named(stream)),
+            None => named(stream),
+        }
+    }
+
+    fn waiter(&self, waiter: Waiter) -> String {
+        match waiter {
+            Waiter::Host => "the host".to_owned(),
+            Waiter::Stream(stream) => self.stream(stream),
+        }
+    }
+
+    /// The stream in few words: by its name where it has one.
+    fn short(&self, stream: StreamId) -> String {
+        self.of(stream).map_or_else(|| named(stream), |name| format!("`{name}`"))
+    }
+}
+
+impl FromIterator<(StreamId, String)> for Names {
+    fn from_iter<T: IntoIterator<Item = (StreamId, String)>>(names: T) -> Self {
+        Self(names.into_iter().collect())
+    }
+}
+
+/// All that is said about a hazard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// What is wrong, in one line that names no place.
+    pub headline: String,
+    /// What stands below each line of the source: the second use, the first, and what comes close to
+    /// ordering them.
+    pub places: Vec<(CallAt, String)>,
+    /// The rule that was broken, and why it goes well where it does.
+    pub notes: Vec<String>,
+    /// The smallest change that puts it right.
+    pub help: String,
+}
+
 impl CallAt {
     /// `src/lib.rs:12`, or the step where no line is known.
     pub fn place(&self) -> String {
@@ -69,9 +124,9 @@ impl CallAt {
 
 impl AccessAt {
     /// The operation and its stream.
-    fn subject(&self) -> String {
+    fn subject(&self, names: &Names) -> String {
         match self.stream {
-            Some(stream) => format!("{} in {}", self.call.what, named(stream)),
+            Some(stream) => format!("{} in {}", self.call.what, names.stream(stream)),
             None => self.call.what.clone(),
         }
     }
@@ -88,9 +143,36 @@ impl AccessAt {
 }
 
 impl Hazard {
+    /// All that is said about it, with the names of streams that are known.
+    pub fn tell(&self, names: &Names) -> Told {
+        let mut places = vec![
+            (self.second.call.clone(), self.second_label()),
+            (self.first.call.clone(), self.first_label()),
+        ];
+        if let Some(near) = &self.near {
+            let labels = self.labels_near(near, names);
+            places.extend(labels.into_iter().map(|(call, label)| (call.clone(), label)));
+        }
+        Told {
+            headline: self.headline_with(names),
+            places,
+            notes: self.notes(),
+            help: self.help_with(names),
+        }
+    }
+
     /// What is wrong, in one line that names no place.
     pub fn headline(&self) -> String {
-        let (first, second) = (self.first.subject(), self.second.subject());
+        self.headline_with(&Names::default())
+    }
+
+    /// The smallest change that puts it right.
+    pub fn help(&self) -> String {
+        self.help_with(&Names::default())
+    }
+
+    fn headline_with(&self, names: &Names) -> String {
+        let (first, second) = (self.first.subject(names), self.second.subject(names));
         let (did, does) = (self.first.verb(), self.second.verb());
         if self.first.usage == Usage::Free {
             return format!("{second} {does} memory that {first} has freed");
@@ -102,37 +184,294 @@ impl Hazard {
         format!("{second} {does} memory that {first} {did}, {order}")
     }
 
-    /// What is wrong with each of the two, where it stands.
-    pub fn labels(&self) -> (String, String) {
-        let word = |access: &AccessAt| format!("{} {} here", access.subject(), access.verb());
-        (word(&self.first), word(&self.second))
+    fn first_label(&self) -> String {
+        format!("{} {} here", self.first.subject(&Names::default()), self.first.verb())
     }
 
-    /// Why it goes well today, where it does.
-    pub fn note(&self) -> Option<String> {
-        let through = self.through.as_ref()?;
-        Some(format!(
-            "{} at {} was seen to wait for the device, but no documentation promises that it does",
-            through.what,
-            through.place()
-        ))
+    fn second_label(&self) -> String {
+        let again = match (self.turn, self.second.call.node) {
+            (Turn::Same, _) => "",
+            (Turn::Later, 0) => ", when this line is run again",
+            (Turn::Later, _) => ", when its graph is launched again",
+        };
+        format!("{} {} here{again}", self.second.subject(&Names::default()), self.second.verb())
     }
 
-    /// The smallest change that puts it right.
-    pub fn help(&self) -> String {
-        let first = self.first.call.near(&self.second.call);
-        let second = self.second.call.near(&self.first.call);
+    /// What is wrong with the synchronisation that comes close, where it stands.
+    fn labels_near<'a>(&'a self, near: &'a NearMiss, names: &Names) -> Vec<(&'a CallAt, String)> {
+        let (first, second) = (&self.first.call.what, &self.second.call.what);
+        let who = match near.waiter {
+            Waiter::Host => "the host".to_owned(),
+            Waiter::Stream(stream) => names.short(stream),
+        };
+        let waits = format!("{who} waits for it here");
+        let stands = format!("the event that stands for {first} is recorded here");
+        match &near.slip {
+            Slip::RecordedTooEarly { record, wait } => vec![
+                (record, format!("the event is recorded here: before {first} is queued")),
+                (wait, waits),
+            ],
+            Slip::NotRecordedAgain { record, wait, .. } => vec![
+                (
+                    record,
+                    format!(
+                        "the event is recorded here: before {first} is run again, and not after that"
+                    ),
+                ),
+                (wait, waits),
+            ],
+            Slip::WaitsForAnotherEvent { wait, stale, record } => {
+                let event = match stale.site == record.site {
+                    true => "the event of an earlier turn",
+                    false => "the event",
+                };
+                let line = stale.near(&self.second.call);
+                vec![
+                    (
+                        wait,
+                        format!(
+                            "{who} waits here for {event} that {line} recorded: before {first} was queued"
+                        ),
+                    ),
+                    (record, stands),
+                ]
+            }
+            Slip::RecordedElsewhere { record, stream, wait } => {
+                let (there, here) = (names.short(*stream), self.first_stream(names));
+                vec![
+                    (record, format!("the event is recorded in {there}, and {first} is in {here}")),
+                    (wait, waits),
+                ]
+            }
+            Slip::NotRecorded { wait, record } => {
+                let mut labels =
+                    vec![(wait, format!("{who} waits here for an event that is not recorded yet"))];
+                labels.extend(record.iter().map(|it| (it, "it is recorded only here".to_owned())));
+                labels
+            }
+            Slip::WaitsTooLate { record, wait } => {
+                let done = match near.waiter {
+                    Waiter::Stream(_) => format!("after {second} is queued"),
+                    Waiter::Host => format!("after it {} the memory", self.second.verb()),
+                };
+                let mut labels = vec![(wait, format!("{who} waits only here: {done}"))];
+                labels.extend(record.iter().map(|it| (it, stands.clone())));
+                labels
+            }
+            Slip::AnotherWaits { wait, stream, record } => vec![
+                (wait, format!("{} waits for it here, and {who} does not", names.short(*stream))),
+                (record, stands),
+            ],
+            Slip::NobodyWaits { record, wait } => {
+                let mut labels =
+                    vec![(record, format!("{stands}, and {who} does not wait for it"))];
+                labels.extend(
+                    wait.iter()
+                        .map(|it| (it, format!("this wait holds another stream, not {who}"))),
+                );
+                labels
+            }
+            Slip::HostWaitsForAnother { wait, stream } => {
+                let (there, here) = (names.short(*stream), self.first_stream(names));
+                vec![(wait, format!("the host waits here for {there}, and {first} is in {here}"))]
+            }
+            Slip::HostWaitsTooEarly { wait } => {
+                vec![(wait, format!("the host waits here: before {first} is queued"))]
+            }
+            Slip::ByTurns { .. } => Vec::new(),
+        }
+    }
+
+    fn first_stream(&self, names: &Names) -> String {
+        self.first.stream.map_or_else(|| "none".to_owned(), |stream| names.short(stream))
+    }
+
+    /// The rule that was broken, and why it goes well where it does.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = self.rule().into_iter().collect();
+        if let Some(through) = &self.through {
+            notes.push(format!(
+                "{} at {} was seen to wait for the device, but no documentation promises that it does",
+                through.what,
+                through.place()
+            ));
+        }
+        notes
+    }
+
+    fn rule(&self) -> Option<String> {
+        let first = &self.first.call.what;
+        if let Some(NearMiss { waiter, slip }) = &self.near {
+            return Some(match slip {
+                Slip::RecordedTooEarly { .. }
+                | Slip::NotRecordedAgain { .. }
+                | Slip::WaitsForAnotherEvent { .. } => {
+                    "an event stands for what its stream holds when it is recorded, and for nothing \
+                     that is queued later"
+                        .to_owned()
+                }
+                Slip::RecordedElsewhere { .. } => {
+                    "an event stands for what the stream holds that it is recorded in".to_owned()
+                }
+                Slip::NotRecorded { .. } => {
+                    "a wait for an event that is not recorded yet does nothing".to_owned()
+                }
+                Slip::WaitsTooLate { .. } if *waiter == Waiter::Host => {
+                    format!("the call only queues {first}, and the host goes on at once")
+                }
+                Slip::WaitsTooLate { .. } => {
+                    "a wait holds what its stream gets later, and nothing that it has got already"
+                        .to_owned()
+                }
+                Slip::AnotherWaits { .. } | Slip::NobodyWaits { .. } => match waiter {
+                    Waiter::Host => {
+                        format!("the call only queues {first}, and the host goes on at once")
+                    }
+                    Waiter::Stream(_) => {
+                        "a wait holds the stream that it is called on, and no other".to_owned()
+                    }
+                },
+                Slip::HostWaitsForAnother { .. } => {
+                    "to synchronise a stream is to wait for what it holds, and for no other".to_owned()
+                }
+                Slip::HostWaitsTooEarly { .. } => {
+                    "to synchronise is to wait for what has been queued, and for nothing that comes \
+                     later"
+                        .to_owned()
+                }
+                Slip::ByTurns { first: one, second: other } => {
+                    let (first, second) = (self.first_place(), self.second_place());
+                    let streams = |n: u32| if n == 1 { "stream" } else { "streams" };
+                    format!(
+                        "{first} is run in {one} {}, {second} in {other} {}: where both use the \
+                         memory in the same stream they are in order, and here they do not",
+                        streams(*one),
+                        streams(*other)
+                    )
+                }
+            });
+        }
+        match self.missing {
+            Edge::Wait { .. } => Some(
+                "streams run side by side: which call came first orders nothing between them"
+                    .to_owned(),
+            ),
+            Edge::Synchronise { .. } if self.first.stream.is_some() => {
+                Some(format!("the call only queues {first}, and the host goes on at once"))
+            }
+            _ => None,
+        }
+    }
+
+    fn first_place(&self) -> String {
+        self.first.call.near(&self.second.call)
+    }
+
+    fn second_place(&self) -> String {
+        self.second.call.near(&self.first.call)
+    }
+
+    /// The place of the second use, as the moment before which something is to be done.
+    fn second_run(&self) -> String {
+        let again = match (self.turn, self.second.call.node) {
+            (Turn::Same, _) => "",
+            (Turn::Later, 0) => " is run again",
+            (Turn::Later, _) => " is launched again",
+        };
+        format!("{}{again}", self.second_place())
+    }
+
+    fn help_with(&self, names: &Names) -> String {
+        match &self.near {
+            Some(near) => self.help_near(near, names),
+            None => self.help_afresh(names),
+        }
+    }
+
+    /// What to change about the synchronisation that comes close.
+    fn help_near(&self, near: &NearMiss, names: &Names) -> String {
+        let (first, second) = (self.first_place(), self.second_run());
+        let what = &self.first.call.what;
+        let line = |call: &CallAt| call.near(&self.second.call);
+        let who = names.waiter(near.waiter);
+        match &near.slip {
+            Slip::RecordedTooEarly { record, .. } => {
+                format!("record the event after {first}, not at {}", line(record))
+            }
+            Slip::NotRecordedAgain { record, records, uses, .. } => {
+                let times = |n: u32| if n == 1 { "once".to_owned() } else { format!("{n} times") };
+                format!(
+                    "record the event each time that {first} is run: {} was run {}, {first} {}",
+                    line(record),
+                    times(*records),
+                    times(*uses)
+                )
+            }
+            Slip::WaitsForAnotherEvent { wait, stale, record } if stale.site == record.site => {
+                format!(
+                    "at {}, wait for the event that {} recorded after {what}, not for that of an earlier turn",
+                    line(wait),
+                    line(record)
+                )
+            }
+            Slip::WaitsForAnotherEvent { wait, record, .. } => {
+                format!("at {}, wait for the event that {} records", line(wait), line(record))
+            }
+            Slip::RecordedElsewhere { record, .. } => {
+                let stream = self.first_stream(names);
+                format!("at {}, record the event in {stream}", line(record))
+            }
+            Slip::NotRecorded { wait, .. } => {
+                let stream = self.first_stream(names);
+                format!("record the event in {stream} after {first} and before {}", line(wait))
+            }
+            Slip::WaitsTooLate { wait, record: Some(_) } => {
+                format!("let {who} wait before {second}, not at {}", line(wait))
+            }
+            Slip::WaitsTooLate { wait, record: None } => match near.waiter {
+                Waiter::Host => format!("let the host wait before {second}, not at {}", line(wait)),
+                Waiter::Stream(_) => format!(
+                    "record the event and let {who} wait for it before {second}, not at {}",
+                    line(wait)
+                ),
+            },
+            Slip::AnotherWaits { wait, .. } => format!("at {}, let {who} wait", line(wait)),
+            Slip::NobodyWaits { record, .. } => {
+                format!("let {who} wait for the event of {} before {second}", line(record))
+            }
+            Slip::HostWaitsForAnother { wait, .. } => {
+                format!("at {}, synchronise with {}", line(wait), self.first_stream(names))
+            }
+            Slip::HostWaitsTooEarly { .. } => {
+                let stream = self.first_stream(names);
+                format!("synchronise with {stream} after {first} and before {second}")
+            }
+            Slip::ByTurns { .. } => {
+                let afresh = self.help_afresh(names);
+                format!(
+                    "queue {} of {} in the stream that {what} of {first} is in, or {afresh}",
+                    self.second.call.what,
+                    self.second_place()
+                )
+            }
+        }
+    }
+
+    /// What to add where there is nothing.
+    fn help_afresh(&self, names: &Names) -> String {
+        let (first, second) = (self.first_place(), self.second_place());
+        let before = self.second_run();
         match self.missing {
             Edge::Wait { record_in, wait_in, .. } => {
-                let (record_in, wait_in) = (named(record_in), named(wait_in));
+                let (record_in, wait_in) = (names.stream(record_in), names.stream(wait_in));
                 format!(
                     "record an event in {record_in} after {first}, and let {wait_in} wait for it \
-                     before {second}"
+                     before {before}"
                 )
             }
             Edge::Synchronise { stream, .. } => {
-                let stream = named(stream);
-                format!("synchronise the host with {stream} after {first} and before {second}")
+                let stream = names.stream(stream);
+                format!("synchronise the host with {stream} after {first} and before {before}")
             }
             Edge::Handover { .. } => format!(
                 "let the host thread of {second} wait for the one of {first}, with a message or by \
@@ -147,10 +486,21 @@ impl Hazard {
         }
     }
 
-    /// All of it, for one who sees no source: what is wrong, both places, and what to do.
+    /// The places of the two uses: `src/lib.rs:12 and src/lib.rs:14`.
+    pub fn places(&self) -> String {
+        format!("{} and {}", self.first.call.place(), self.second.call.place())
+    }
+
+    /// All of it, for one who sees no source: what is wrong, all places, and what to do.
     pub fn message(&self) -> String {
-        let places = format!("{} and {}", self.first.call.place(), self.second.call.place());
-        let note = self.note().map(|note| format!("; {note}")).unwrap_or_default();
-        format!("{} ({places}){note}; {}", self.headline(), self.help())
+        let names = Names::default();
+        let places = self.places();
+        let near = self.near.iter().flat_map(|near| self.labels_near(near, &names));
+        let near: String = near
+            .map(|(call, label)| format!("; {}: {label}", call.near(&self.second.call)))
+            .collect();
+        let through = self.through.as_ref().and_then(|_| self.notes().pop());
+        let through = through.map(|note| format!("; {note}")).unwrap_or_default();
+        format!("{} ({places}){near}{through}; {}", self.headline(), self.help())
     }
 }

@@ -1,18 +1,25 @@
-//! Where a makespan lies between doing everything in turn and the best that the device allows.
+//! Where a makespan lies between doing everything in turn and the best that the device allows, and what
+//! share of it the host had for its own work.
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The two ends of a task's scale: its work done in turn, and the floor under every schedule.
 ///
 /// Both belong to the task and are measured or computed apart from the program that is judged, so
-/// work added to a program can only make its makespan worse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// work added to a program can only make its makespan worse. Where a task has work for the host, the
+/// host counts as one more engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Bounds {
     /// The task's work done one after the other, each operation alone, in ns.
     pub serial_ns: u64,
     /// The time under which no schedule comes, in ns.
     pub floor_ns: u64,
+    /// The task's own work on the host, in ns, which is in the other two. It is left out where there
+    /// is none.
+    #[serde(default)]
+    pub host_ns: u64,
 }
 
 impl Bounds {
@@ -25,6 +32,19 @@ impl Bounds {
         self.savable_ns().map(|savable| saved / savable as f64)
     }
 
+    /// `1 - blocked / makespan`, where the host is blocked whenever it is not at the task's own work for
+    /// it; so `host / makespan`. None for a task without such work.
+    ///
+    /// In an honest program blocked time is time in calls that wait for the device, and a little in other
+    /// calls. But a program may wait without such a call: it can ask again and again whether a stream is
+    /// done, or let the host do what nobody asked for until it is. That makes nobody free, and all of it
+    /// counts here: only a shorter makespan makes the number larger. What a trace shows of waiting
+    /// ([`Metrics::host_blocked_ns`](super::Metrics::host_blocked_ns)) explains it, and is never more than
+    /// `makespan - host` where the host is one thread that did its work.
+    pub fn host_freedom(self, makespan_ns: u64) -> Option<f64> {
+        (self.host_ns > 0 && makespan_ns > 0).then(|| self.host_ns as f64 / makespan_ns as f64)
+    }
+
     /// `(serial - floor) / serial`: the share of the serial time that overlap can save. None where
     /// the serial time is not above the floor.
     pub fn headroom(self) -> Option<f64> {
@@ -33,5 +53,21 @@ impl Bounds {
 
     fn savable_ns(self) -> Option<u64> {
         self.serial_ns.checked_sub(self.floor_ns).filter(|&savable| savable > 0)
+    }
+}
+
+impl Serialize for Bounds {
+    /// In text a field that says nothing is left out: most tasks have no work for the host, and what was
+    /// kept of them before there was any reads the same. A form without names always has all fields.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let left_out = self.host_ns == 0 && serializer.is_human_readable();
+        let mut fields = serializer.serialize_struct("Bounds", if left_out { 2 } else { 3 })?;
+        fields.serialize_field("serial_ns", &self.serial_ns)?;
+        fields.serialize_field("floor_ns", &self.floor_ns)?;
+        match left_out {
+            true => fields.skip_field("host_ns")?,
+            false => fields.serialize_field("host_ns", &self.host_ns)?,
+        }
+        fields.end()
     }
 }

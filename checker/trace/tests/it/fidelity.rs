@@ -6,7 +6,7 @@ use trace::metrics::Bounds;
 use trace::program::StreamId;
 use trace::timeline::{Interval, Origin, Span, SpanKind};
 
-const BOUNDS: Bounds = Bounds { serial_ns: 3_000_000, floor_ns: 1_000_000 };
+const BOUNDS: Bounds = Bounds { serial_ns: 3_000_000, floor_ns: 1_000_000, host_ns: 0 };
 
 /// A program that is predicted to take `predicted` ns, and what a GPU took.
 fn kept(predicted: u64, visits: &[&[u64]]) -> Fidelity {
@@ -63,6 +63,18 @@ fn more_than_that_is_allowed_where_the_gpu_itself_spreads_further() {
     assert_eq!(verdict(1_201_000, &[spread]), Verdict::Makespan);
     // Two machines spread as two runs of one do.
     assert_eq!(verdict(1_200_000, &[&[1_000_000, 1_000_000], &[1_200_000]]), Verdict::Met);
+}
+
+#[test]
+fn programs_of_one_task_stand_on_the_scale_of_its_baseline() {
+    let mut kept = kept(2_000_000, &[&[2_000_000]]);
+    let mut baseline = kept.visits[0].programs[0].clone();
+    baseline.program = "baseline".to_owned();
+    kept.visits[0].programs.push(baseline);
+    // In many small pieces each engine takes longer alone, and the scale of a program in such pieces is its own.
+    kept.visits[0].programs[0].bounds = Some(Bounds { serial_ns: 9_000_000, ..BOUNDS });
+    let efficiency = kept.rows()[0].measured.as_ref().and_then(|seen| seen.efficiency);
+    assert_eq!(efficiency, Some(0.5));
 }
 
 #[test]

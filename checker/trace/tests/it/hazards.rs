@@ -2,6 +2,7 @@
 
 mod completeness;
 mod correct;
+mod near;
 mod oracle;
 mod racy;
 mod random;

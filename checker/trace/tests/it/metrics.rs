@@ -128,7 +128,7 @@ fn the_host_is_blocked_at_the_end_of_a_call_and_only_inside_the_region() {
 
 #[test]
 fn overlap_efficiency_is_0_at_the_serial_time_and_1_at_the_floor_and_not_clamped() {
-    let bounds = Bounds { serial_ns: 24, floor_ns: 10 };
+    let bounds = Bounds { serial_ns: 24, floor_ns: 10, host_ns: 0 };
     assert_eq!(bounds.overlap_efficiency(24), Some(0.0));
     assert_eq!(bounds.overlap_efficiency(10), Some(1.0));
     assert_eq!(bounds.overlap_efficiency(17), Some(0.5));
@@ -140,8 +140,35 @@ fn overlap_efficiency_is_0_at_the_serial_time_and_1_at_the_floor_and_not_clamped
 #[test]
 fn a_task_with_nothing_to_overlap_has_no_overlap_efficiency() {
     for (serial_ns, floor_ns) in [(10, 10), (9, 10), (0, 0)] {
-        let bounds = Bounds { serial_ns, floor_ns };
+        let bounds = Bounds { serial_ns, floor_ns, host_ns: 0 };
         assert_eq!((bounds.overlap_efficiency(5), bounds.headroom()), (None, None));
+    }
+}
+
+#[test]
+fn host_freedom_is_the_share_of_the_makespan_that_the_hosts_own_work_takes() {
+    let bounds = Bounds { serial_ns: 30, floor_ns: 20, host_ns: 20 };
+    assert_eq!(bounds.host_freedom(20), Some(1.0));
+    assert_eq!(bounds.host_freedom(30), Some(20.0 / 30.0));
+    assert_eq!(bounds.host_freedom(80), Some(0.25));
+    assert_eq!(bounds.host_freedom(0), None);
+    let without = Bounds { host_ns: 0, ..bounds };
+    assert_eq!(without.host_freedom(30), None);
+}
+
+#[test]
+fn bounds_without_host_work_read_and_write_as_they_did_before_there_was_any() {
+    let old = r#"{"serial_ns":30,"floor_ns":20}"#;
+    let bounds: Bounds = serde_json::from_str(old).expect("two fields are enough");
+    assert_eq!(bounds, Bounds { serial_ns: 30, floor_ns: 20, host_ns: 0 });
+    assert_eq!(serde_json::to_string(&bounds).expect("plain data"), old);
+    let worked = Bounds { host_ns: 7, ..bounds };
+    let text = serde_json::to_string(&worked).expect("plain data");
+    assert_eq!(text, r#"{"serial_ns":30,"floor_ns":20,"host_ns":7}"#);
+    for bounds in [bounds, worked] {
+        // The form that goes from the driver to the lab has no names, so no field may be missing.
+        let bytes = postcard::to_stdvec(&bounds).expect("plain data");
+        assert_eq!(postcard::from_bytes::<Bounds>(&bytes).expect("its own form"), bounds);
     }
 }
 

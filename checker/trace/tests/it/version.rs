@@ -38,6 +38,7 @@ fn a_record_is_refused_for_the_version_of_its_timeline() {
         program: trace::Program::new(1),
         timeline: crate::samples::empty(),
         trials: Vec::new(),
+        watched: None,
         notes: Vec::new(),
     };
     assert_eq!(record.check_versions(), Ok(()));

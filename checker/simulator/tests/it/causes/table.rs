@@ -3,13 +3,11 @@
 //! Programs are written as those of the tests for hazards are, with loops: what stands between two `|`
 //! is done [`Shape::turns`] times, with memory of its own in each turn.
 
-#[path = "../../../../trace/tests/it/hazards/script.rs"]
-mod script;
-
 use trace::causes::Code;
 use trace::program::{BlockId, Call, KernelId, Place, Program, Range, Step, StreamId};
 
-use super::super::program::h200;
+use crate::program::h200;
+use crate::script;
 
 /// What the statements of a program are sized by.
 #[derive(Clone, Copy)]

@@ -86,6 +86,10 @@ pub(super) trait Colours {
     fn pattern(mark: Mark) -> [String; 2];
     /// The style sheet of one drawing.
     fn style(id: &str, marks: &[Mark]) -> String;
+    /// Attributes of what marks a flaw: of lines, of the ground of letters, and of letters.
+    fn flaw() -> [String; 3];
+    /// What the style sheet of a drawing with flaws has besides.
+    fn style_of_flaws(id: &str) -> String;
 }
 
 /// In the drawing, which can stand by itself.
@@ -127,7 +131,36 @@ impl Colours for Own {
              </style>\n"
         )
     }
+
+    fn flaw() -> [String; 3] {
+        let Paint { fill, ink, text } = paint(FLAW, Appearance::Light);
+        [
+            format!(r#"class="flaw-l" stroke="{ink}""#),
+            format!(r#"class="flaw-g" fill="{fill}" stroke="{ink}""#),
+            format!(r#"class="flaw-t" fill="{text}""#),
+        ]
+    }
+
+    fn style_of_flaws(id: &str) -> String {
+        let rules = |appearance| {
+            let (class, Paint { fill, ink, text }) = (class(FLAW), paint(FLAW, appearance));
+            let (fill, ink, text) = (
+                format!("var(--swim-{class},{fill})"),
+                format!("var(--swim-{class}-ink,{ink})"),
+                format!("var(--swim-{class}-text,{text})"),
+            );
+            format!(
+                "#{id} .flaw-l{{stroke:{ink}}}#{id} .flaw-g{{fill:{fill};stroke:{ink}}}\
+                 #{id} .flaw-t{{fill:{text}}}\n"
+            )
+        };
+        let (light, dark) = (rules(Appearance::Light), rules(Appearance::Dark));
+        format!("<style>\n{light}@media (prefers-color-scheme:dark){{\n{dark}}}\n</style>\n")
+    }
 }
+
+/// Flaws have the colours of time that is lost.
+const FLAW: Mark = Mark::Blocked;
 
 /// In the page that the drawing stands in, by [`sheet`] and [`theme`]. A drawing then holds no colour.
 pub(super) struct OfPage;
@@ -149,6 +182,19 @@ impl Colours for OfPage {
     }
 
     fn style(_: &str, _: &[Mark]) -> String {
+        String::new()
+    }
+
+    fn flaw() -> [String; 3] {
+        let class = class(FLAW);
+        [
+            format!(r#"style="stroke:var(--swim-{class}-ink)""#),
+            format!(r#"style="fill:var(--swim-{class});stroke:var(--swim-{class}-ink)""#),
+            format!(r#"style="fill:var(--swim-{class}-text)""#),
+        ]
+    }
+
+    fn style_of_flaws(_: &str) -> String {
         String::new()
     }
 }

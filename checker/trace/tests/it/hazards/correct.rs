@@ -5,7 +5,7 @@ use trace::hazards;
 use super::script;
 
 /// What it shows, and the script.
-const PROGRAMS: &[(&str, &str)] = &[
+pub(crate) const PROGRAMS: &[(&str, &str)] = &[
     ("one stream is in order", "up a h x; map a x; down a x i"),
     ("reads need no order", "up a h x; ctx; k a x > y; k b x > z; k c x > w"),
     ("streams that share nothing", "map a x; map b y; map c z"),
@@ -161,6 +161,14 @@ const PROGRAMS: &[(&str, &str)] = &[
         "spawn 1; recv 0 0; @1 map a x; @1 sync a; @1 send 0 0; map b x",
     ),
     ("the end of all messages", "spawn 1; recv 0 none; @1 map a x; @1 sync a; @1 shut 0; map b x"),
+    (
+        "the end of all senders, of which another was the last",
+        "spawn 1; spawn 2; @1 map a x; @1 sync a; @1 shut 0 1; @2 shut 0; recv 0 none; map b x",
+    ),
+    (
+        "the same, waited for from the start",
+        "spawn 1; spawn 2; recv 0 none; @1 map a x; @1 sync a; @1 shut 0 1; @2 shut 0; map b x",
+    ),
     (
         "room in a channel",
         "open 0 1; spawn 1; @1 send 0 0; @1 send 0 1; map a x; sync a; recv 0 0; @1 map b x",

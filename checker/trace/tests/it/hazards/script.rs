@@ -24,7 +24,8 @@
 //! | `stream a`, `kill a` | streams |
 //! | `cap a`, `endcap`, `inst`, `go a` | capture in stream a from here on, up to here; instantiate; launch |
 //! | `spawn 1`, `done`, `join 1` | host threads |
-//! | `open 0 2`, `send 0 3`, `recv 0 3`, `shut 0` | channels: capacity; message; the last sender goes |
+//! | `open 0 2`, `send 0 3`, `recv 0 3` | channels: capacity; message |
+//! | `shut 0`, `shut 0 2` | the last sender goes; one goes and two are left |
 //! | `recv 0 none` | a receive that found all senders gone |
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -257,7 +258,11 @@ impl Writer {
             "open" => Call::ChannelCreate { channel: channel(of[0]), capacity: of[1].parse().ok() },
             "send" => Call::ChannelSend { channel: channel(of[0]), message: of[1].parse().ok() },
             "recv" => Call::ChannelReceive { channel: channel(of[0]), message: of[1].parse().ok() },
-            "shut" => Call::ChannelClose { channel: channel(of[0]), end: ChannelEnd::Sender },
+            "shut" => Call::ChannelClose {
+                channel: channel(of[0]),
+                end: ChannelEnd::Sender,
+                left: of.get(1).map_or(0, |left| left.parse().expect("a number")),
+            },
             "kill" => Call::StreamDestroy { stream: self.stream(of[0]) },
             other => panic!("`{other}` is no statement"),
         }

@@ -1,6 +1,6 @@
 //! What is said about a hazard.
 
-use trace::hazards::{self, Code, Hazard};
+use trace::hazards::{self, Code, Hazard, Names};
 
 use super::script;
 
@@ -49,11 +49,12 @@ fn a_call_that_need_not_wait_is_named() {
          record an event in stream 1 after line 1, and let stream 2 wait for it before line 3"
     );
     assert_eq!(
-        only("map a x; free x").note().as_deref(),
-        Some(
+        only("map a x; free x").notes(),
+        [
+            "the call only queues kernel 0, and the host goes on at once",
             "`cuMemFree` at src/lib.rs:2 was seen to wait for the device, but no documentation \
-             promises that it does"
-        )
+             promises that it does",
+        ]
     );
 }
 
@@ -80,13 +81,29 @@ fn steps_without_a_line_are_named_by_their_number() {
     program.steps.iter_mut().for_each(|step| step.site = None);
     let hazards = hazards::find(&program);
     assert!(hazards[0].message().contains("(step 4 and step 5)"), "{}", hazards[0].message());
+    assert_eq!(
+        hazards[0].help(),
+        "record an event in stream 1 after step 4, and let stream 2 wait for it before step 5"
+    );
+}
+
+#[test]
+fn two_branches_of_one_launch_are_of_one_turn_and_two_launches_are_not() {
+    let branches = "cap a; rec e a; wait b e; k a > x; k b x > y; rec f b; wait a f; endcap; inst";
+    assert_eq!(
+        only(&format!("{branches}; go a")).help(),
+        "record an event in stream 1 after line 4, and let stream 2 wait for it before line 5"
+    );
+    let help = only("cap a; map a x; endcap; inst; inst; go a; go b").help();
+    assert!(help.ends_with("wait for it before line 2 is launched again"), "{help}");
 }
 
 #[test]
 fn the_labels_say_what_each_of_the_two_does() {
-    let (first, second) = only("up a h x; map b x").labels();
-    assert_eq!(first, "the copy to the device in stream 1 writes here");
-    assert_eq!(second, "kernel 0 in stream 2 reads here");
+    let told = only("up a h x; map b x").tell(&Names::default());
+    let labels: Vec<&str> = told.places.iter().map(|(_, label)| label.as_str()).collect();
+    let first = "the copy to the device in stream 1 writes here";
+    assert_eq!(labels, ["kernel 0 in stream 2 reads here", first]);
 }
 
 #[test]

@@ -1,0 +1,116 @@
+//! Holding one operation back until another is over that the host asked for later.
+
+use trace::program::{Call, Direction, Mode, Place};
+
+use super::{At, Device, Effects, OperationId, Schedule, Wait};
+
+/// How far it has come.
+#[derive(Default)]
+pub(super) struct Reversal {
+    /// The first and the second of [`Schedule::Reversed`].
+    pair: Option<(At, At)>,
+    /// The first is ready, and waits here.
+    held: Option<OperationId>,
+    /// Nothing holds the first back any more.
+    is_open: bool,
+    has_started: bool,
+    second_is_over: bool,
+    /// The second was over before the first started.
+    is_played: bool,
+}
+
+impl Reversal {
+    pub(super) fn of(schedule: Schedule) -> Self {
+        let pair = match schedule {
+            Schedule::Reversed { first, second } => Some((first, second)),
+            _ => None,
+        };
+        Self { pair, ..Self::default() }
+    }
+
+    fn pair(&self) -> Option<(At, At)> {
+        if cfg!(feature = "schedules") { self.pair } else { None }
+    }
+
+    /// Whether nothing but a documented order counts.
+    pub(super) fn is_on(&self) -> bool {
+        self.pair().is_some()
+    }
+}
+
+impl Device {
+    /// Whether the two operations of [`Schedule::Reversed`] came in the order that it asks for.
+    pub fn is_reversed(&self) -> bool {
+        self.reversal.is_played
+    }
+
+    /// Whether an operation that is ready has to wait for one that the host asks for later.
+    pub(super) fn is_held_back(&mut self, id: OperationId) -> bool {
+        let Some((first, _)) = self.reversal.pair() else { return false };
+        let operation = &self.operations[id as usize];
+        if self.reversal.is_open || (operation.step, operation.node) != (first.step, first.node) {
+            return false;
+        }
+        self.reversal.held = Some(id);
+        true
+    }
+
+    pub(super) fn starts_now(&mut self, step: u32, node: u32) {
+        if let Some((first, _)) = self.reversal.pair()
+            && (step, node) == (first.step, first.node)
+        {
+            self.reversal.has_started = true;
+            self.reversal.is_played = self.reversal.second_is_over;
+        }
+    }
+
+    /// An operation is over, or what a call did without one: the other one may start.
+    pub(super) fn is_over_now(&mut self, step: u32, node: u32) {
+        let Some((first, second)) = self.reversal.pair() else { return };
+        if (step, node) == (second.step, second.node) {
+            self.reversal.second_is_over = true;
+            self.reversal.is_open = true;
+            self.give_way();
+        }
+        // What takes no time does not start.
+        if (step, node) == (first.step, first.node) && !self.reversal.has_started {
+            self.reversal.is_played = self.reversal.second_is_over;
+        }
+    }
+
+    /// Nothing else can happen: the operation that is held back starts after all. Whether there was one.
+    pub(super) fn give_way(&mut self) -> bool {
+        if !cfg!(feature = "schedules") {
+            return false;
+        }
+        let Some(id) = self.reversal.held.take() else { return false };
+        self.reversal.is_open = true;
+        self.release(id);
+        true
+    }
+
+    /// Whether a call waits for an operation that is held back, though nobody promises that it does: the
+    /// data of a copy from ordinary memory has been taken when the call is made.
+    pub(super) fn goes_on(&self, call: &Call, wait: Wait) -> bool {
+        let Wait::Operation { id, .. } = wait else { return false };
+        if !cfg!(feature = "schedules") {
+            return false;
+        }
+        let is_upload = matches!(
+            call,
+            Call::Copy {
+                source: Place::Pageable,
+                mode: Mode::Asynchronous | Mode::Synchronous,
+                ..
+            }
+        ) && call.direction() == Some(Direction::HostToDevice);
+        is_upload && self.reversal.held == Some(id)
+    }
+
+    /// In [`Schedule::InOrder`], whatever a call asked for is over before the next.
+    pub(super) fn finish_in_order(&mut self, effects: &mut impl Effects) {
+        if cfg!(feature = "schedules") && self.schedule == Schedule::InOrder {
+            self.run_to_idle(effects);
+        }
+    }
+}

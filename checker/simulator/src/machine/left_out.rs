@@ -1,0 +1,90 @@
+//! One synchronisation that is left out, to see what it is good for.
+//!
+//! The call is answered with success, and neither the device nor the program hears of it: it is as if
+//! the source had one line less. What counts as a synchronisation: the wait of a stream for an event
+//! and the record of an event, in a capture too; the host's synchronisation with a stream, an event or
+//! the context; a query, which is answered as if all were over; and that the host waits for a
+//! synchronous copy, which becomes the asynchronous one. Not among them are waits for an event that was
+//! never recorded, which wait for nothing, and what orders host threads: without its message or its
+//! thread's result a Rust program does not compile.
+
+use trace::program::{Mode, Site};
+
+use super::command::{Command, Reply};
+use super::{Failure, Machine};
+
+/// Which synchronisation is left out, and what it was.
+pub(super) struct LeftOut {
+    /// How many are still to come before it.
+    ahead: u32,
+    /// Once it has come: in words.
+    what: Option<String>,
+}
+
+impl LeftOut {
+    pub(super) fn note(&self) -> Option<String> {
+        self.what.clone()
+    }
+}
+
+impl Machine {
+    /// Leaves out one synchronisation, counted from 0. The record then has a note that says which.
+    pub fn leave_out(&mut self, index: u32) {
+        self.left_out = Some(LeftOut { ahead: index, what: None });
+    }
+
+    /// What becomes of a command, where it is the one to be left out: the reply to it, or another
+    /// command in its place.
+    pub(super) fn without(
+        &mut self,
+        command: &Command,
+        site: Option<u32>,
+    ) -> Result<Instead, Failure> {
+        let Some(LeftOut { ahead, what: what @ None }) = &mut self.left_out else {
+            return Ok(Instead::Nothing);
+        };
+        let name = match command {
+            Command::StreamWait { event, .. }
+            | Command::EventSynchronize { event }
+            | Command::EventQuery { event }
+                if !self.graphs.is_captured(*event) && !self.names.events.facts(*event)?.1 =>
+            {
+                return Ok(Instead::Nothing);
+            }
+            Command::StreamWait { .. } => "cuStreamWaitEvent",
+            Command::EventRecord { .. } => "cuEventRecord",
+            Command::StreamSynchronize { .. } => "cuStreamSynchronize",
+            Command::EventSynchronize { .. } => "cuEventSynchronize",
+            Command::ContextSynchronize => "cuCtxSynchronize",
+            Command::StreamQuery { .. } => "cuStreamQuery",
+            Command::EventQuery { .. } => "cuEventQuery",
+            Command::Copy { mode: Mode::Synchronous, .. } => "the wait of a synchronous copy",
+            _ => return Ok(Instead::Nothing),
+        };
+        if *ahead > 0 {
+            *ahead -= 1;
+            return Ok(Instead::Nothing);
+        }
+        let place = site.and_then(|site| self.program.sites.get(site as usize));
+        let place = place.map_or("no line".to_owned(), Site::to_string);
+        *what = Some(format!("left out: {name} ({place})"));
+        let mut instead = command.clone();
+        Ok(match &mut instead {
+            Command::Copy { mode, .. } => {
+                *mode = Mode::Asynchronous;
+                Instead::Command(instead)
+            }
+            _ => Instead::Reply(Reply::Done),
+        })
+    }
+}
+
+/// What takes the place of a command.
+pub(super) enum Instead {
+    /// Nothing: it is carried out.
+    Nothing,
+    /// This answer.
+    Reply(Reply),
+    /// This command.
+    Command(Command),
+}

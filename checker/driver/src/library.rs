@@ -1,7 +1,7 @@
 //! The lab's kernels and tasks, as the simulator wants to see them.
 
 use kernels::{Argument, Kernel, Mode, Parameter};
-use simulator::bounds::TaskWork;
+use simulator::bounds::{TaskKernel, TaskWork};
 use simulator::machine::{self, KernelAccess, KernelWork, Twin};
 use trace::lab::Speeds;
 use trace::program::AccessKind;
@@ -107,13 +107,17 @@ struct Set(kernels::Task);
 impl machine::Task for Set {
     fn work(&self) -> TaskWork {
         let (up, down) = self.0.bytes();
-        let rate = |(kernel, units): (&str, u64)| {
-            (kernels::find(kernel).map_or("", |kernel| kernel.rate).to_owned(), units)
+        let small = self.0.small();
+        let work = |(kernel, units): (&str, u64)| TaskKernel {
+            rate: kernels::find(kernel).map_or("", |kernel| kernel.rate).to_owned(),
+            units,
+            multiprocessors: small.iter().find(|(name, _)| *name == kernel).map(|&(_, n)| n.into()),
         };
         TaskWork {
             host_to_device_bytes: up,
             device_to_host_bytes: down,
-            kernels: self.0.units().into_iter().map(rate).collect(),
+            kernels: self.0.units().into_iter().map(work).collect(),
+            host_ns: self.0.host_ns(),
         }
     }
 

@@ -14,7 +14,8 @@ use trace::lab::{Request, ThreadRequest};
 pub(crate) const STUCK: i32 = 101;
 
 /// What a thread is told that may not call.
-pub(crate) const FOREIGN: &str = "a second host thread called the lab inside the measured region\n\
+pub(crate) const FOREIGN: &str = "a second host thread called the lab inside the measured region, or \
+     beside threads of the lab\n\
      hint: start it with `lab::thread`";
 
 thread_local! {

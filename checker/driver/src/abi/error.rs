@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char};
 use super::{CUresult, answers, code};
 
 /// Code, name, description: those that this library gives, worded as `cuda.h` words them.
-const ERRORS: [(CUresult, &CStr, &CStr); 28] = [
+const ERRORS: [(CUresult, &CStr, &CStr); 29] = [
     (0, c"CUDA_SUCCESS", c"no error"),
     (1, c"CUDA_ERROR_INVALID_VALUE", c"invalid argument"),
     (2, c"CUDA_ERROR_OUT_OF_MEMORY", c"out of memory"),
@@ -60,6 +60,11 @@ const ERRORS: [(CUresult, &CStr, &CStr); 28] = [
         907,
         c"CUDA_ERROR_CAPTURED_EVENT",
         c"operation not permitted on an event last recorded in a capturing stream",
+    ),
+    (
+        908,
+        c"CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
+        c"attempt to terminate a thread-local capture sequence from another thread",
     ),
     (999, c"CUDA_ERROR_UNKNOWN", c"unknown error"),
 ];

@@ -1,6 +1,6 @@
 //! Events.
 
-use simulator::machine::{Command, Reply};
+use simulator::machine::{Command, GraphCommand, Reply};
 use trace::program::Timing;
 
 use super::{Handle, calls, code};
@@ -8,8 +8,12 @@ use crate::call;
 
 /// `CU_EVENT_DISABLE_TIMING`
 const DISABLE_TIMING: u32 = 2;
+/// `CU_EVENT_INTERPROCESS`
+const INTERPROCESS: u32 = 4;
 /// Blocking synchronisation, no timing, between processes.
 const KNOWN_FLAGS: u32 = 7;
+/// `CU_EVENT_RECORD_EXTERNAL`
+const EXTERNAL: u32 = 1;
 
 fn timing(flags: u32) -> Timing {
     if flags & DISABLE_TIMING == 0 { Timing::Enabled } else { Timing::Disabled }
@@ -23,7 +27,8 @@ calls! {
     fn cuEventCreate(event: *mut Handle, flags: u32) {
         require event;
         command {
-            if call::refuses_flags(flags, KNOWN_FLAGS) {
+            let lacks_a_flag = flags & INTERPROCESS != 0 && flags & DISABLE_TIMING == 0;
+            if call::refuses_flags(flags, KNOWN_FLAGS) || lacks_a_flag && call::gpu().is_none() {
                 return code::INVALID_VALUE;
             }
             Command::EventCreate { timing: timing(flags) }
@@ -44,10 +49,13 @@ calls! {
         command Command::EventRecord { event, stream };
     }
 
-    /// Of the flags, only the default has a meaning outside capture.
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html>
     fn cuEventRecordWithFlags(event: Handle, stream: Handle, flags: u32) {
-        command { let _ = flags; Command::EventRecord { event, stream } };
+        command match flags {
+            0 => Command::EventRecord { event, stream },
+            _ if call::refuses_flags(flags, EXTERNAL) => return code::INVALID_VALUE,
+            _ => Command::Graph(GraphCommand::External { event, stream }),
+        };
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html>

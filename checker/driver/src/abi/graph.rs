@@ -35,6 +35,15 @@ calls! {
         sim Reply::Number(found) => unsafe { *status = found as c_int };
     }
 
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
+    fn cuThreadExchangeStreamCaptureMode(mode: *mut u32) {
+        require mode;
+        // SAFETY: checked not to be null; the caller gives a mode and room for another.
+        command Command::Graph(GraphCommand::ExchangeMode { mode: unsafe { *mode } });
+        // SAFETY: as above.
+        sim Reply::Number(before) => unsafe { *mode = before as u32 };
+    }
+
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html>
     fn cuGraphInstantiateWithFlags(executable: *mut Handle, graph: Handle, flags: u64) {
         require executable;

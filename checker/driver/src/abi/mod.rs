@@ -12,6 +12,7 @@ mod graph;
 mod memory;
 mod module;
 pub(crate) mod passed_through;
+mod pool;
 mod stream;
 
 pub(crate) use simulator::machine::code;

@@ -197,10 +197,10 @@ fn entry_names(ptx: &str) -> Vec<String> {
 /// # Safety
 /// `arguments` holds a pointer to each argument, of the sizes given.
 unsafe fn gather(arguments: *mut *mut c_void, sizes: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::new();
     if arguments.is_null() {
-        return bytes;
+        return Vec::new();
     }
+    let mut bytes = Vec::with_capacity(sizes.iter().map(|&size| usize::from(size)).sum());
     for (index, &size) in sizes.iter().enumerate() {
         // SAFETY: the caller's duty.
         bytes.extend_from_slice(unsafe {

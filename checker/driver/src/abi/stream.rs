@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use simulator::machine::{Command, Reply};
+use simulator::machine::{Command, GraphCommand, Reply};
 use trace::program::StreamKind;
 
 use super::{Handle, calls, code};
@@ -63,14 +63,12 @@ calls! {
         command Command::StreamQuery { stream };
     }
 
-    /// Of the flags, only the default has a meaning outside capture.
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
     fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: u32) {
-        command {
-            if call::refuses_flags(flags, EXTERNAL) {
-                return code::INVALID_VALUE;
-            }
-            Command::StreamWait { stream, event }
+        command match flags {
+            0 => Command::StreamWait { stream, event },
+            _ if call::refuses_flags(flags, EXTERNAL) => return code::INVALID_VALUE,
+            _ => Command::Graph(GraphCommand::External { event, stream }),
         };
     }
 

@@ -90,11 +90,14 @@ impl Mailbox {
 
     /// Whether the device process is there, or still to come.
     pub(super) fn is_served(&self, memory: &OwnedFd) -> bool {
+        // Looked at before the lock: a device process that comes between the two looks has not been seen
+        // here yet, and so is not taken for one that is gone.
+        let was_there = self.served().load(Ordering::Acquire) == 1;
         let mut lock = whole(libc::F_WRLCK);
         // SAFETY: a plain call on a descriptor of our own.
         let asked = unsafe { libc::fcntl(memory.as_raw_fd(), libc::F_GETLK, &raw mut lock) } == 0;
         let unlocked = asked && libc::c_int::from(lock.l_type) == libc::F_UNLCK;
-        !(unlocked && self.served().load(Ordering::Acquire) == 1)
+        !(was_there && unlocked)
     }
 
     /// Writes a message and passes the turn.

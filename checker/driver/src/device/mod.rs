@@ -73,18 +73,22 @@ pub(crate) fn connect() -> Result<(Link, Pinned), String> {
 
 /// A machine as the environment asks for it.
 fn new_machine() -> Result<Machine, String> {
-    let schedule = number(run::SCHEDULE)?.map_or(Schedule::Exact, Schedule::Perturbed);
+    let schedule = setting::<Schedule>(run::SCHEDULE)?.unwrap_or_default();
     let mut machine = Machine::new(profile()?, schedule, Box::new(Library));
-    if let Some(index) = number(run::DROP_WAIT)? {
-        machine.drop_wait(index);
+    if let Some(index) = setting(run::LEAVE_OUT)? {
+        machine.leave_out(index);
+    }
+    if let Some(watch) = setting(run::WATCH)? {
+        machine.watch(watch);
     }
     Ok(machine)
 }
 
-/// A number that the environment gives, or none.
-fn number<T: std::str::FromStr>(name: &str) -> Result<Option<T>, String> {
+/// What the environment asks for, if it does.
+fn setting<T: std::str::FromStr>(name: &str) -> Result<Option<T>, String> {
     let Ok(text) = std::env::var(name) else { return Ok(None) };
-    text.parse().map(Some).map_err(|_| format!("`{name}` is `{text}`, which is not a number"))
+    let wrong = || format!("`{name}` is `{text}`, which it cannot be");
+    text.parse().map(Some).map_err(|_| wrong())
 }
 
 /// The profile that the environment names, or the H200's.

@@ -36,6 +36,8 @@ pub(super) enum Meaning {
     Unrelated,
     /// It asked for no work, and is no step.
     Noted,
+    /// It did something that a program cannot say.
+    Unknown(&'static str),
     /// It is this step.
     Step(Call),
     /// It is a node of what this stream captures.
@@ -79,6 +81,14 @@ impl Graphs {
             }
             (Command::EventRecord { event, .. } | Command::EventDestroy { event }, None) => {
                 self.events.remove(event);
+                Meaning::Unrelated
+            }
+            // The capture that began there is over, and the next stream may get the same handle.
+            (Command::StreamDestroy { .. }, Some(stream)) => {
+                self.open.retain(|capture| capture.origin != stream);
+                for capture in &mut self.open {
+                    capture.streams.remove(&stream);
+                }
                 Meaning::Unrelated
             }
             (
@@ -131,6 +141,9 @@ impl Graphs {
                     self.graphs.insert(given, graph);
                     return Meaning::Step(Call::GraphCreate { graph, nodes: capture.nodes });
                 }
+            }
+            GraphCommand::External { .. } if succeeded => {
+                return Meaning::Unknown("an external event in a capture");
             }
             GraphCommand::Instantiate { graph, .. } if succeeded => {
                 if let Some(&graph) = self.graphs.get(&graph) {

@@ -15,7 +15,8 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | `real` | the system's library and the calls made on our own account |
-//! | `observe` | the log, and how it becomes a program |
+//! | `log` | the calls as they come, raw |
+//! | `observe` | how the log becomes a program |
 //! | `graphs` | what was captured, and what was launched of it |
 //! | `numbers` | numbers without gaps, where earlier passes are left out |
 //! | `region` | measured regions: clock, idle, record |
@@ -29,6 +30,7 @@ mod clock;
 mod cupti;
 mod data;
 mod graphs;
+mod log;
 mod numbers;
 mod observe;
 mod pairs;
@@ -43,7 +45,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use simulator::device::{DEFAULT_CONNECTIONS, MOST_CONNECTIONS};
-use simulator::machine::{self, Command, Reply};
+use simulator::machine::{self, Command, Reply, Touch};
 use trace::lab::{self, Speeds};
 use trace::program::{Call, Site};
 use trace::run;
@@ -55,7 +57,7 @@ use crate::device;
 use crate::sites::Sites;
 use clock::Clock;
 use cupti::Cupti;
-use observe::{Asked, Log, Noted, Times};
+use log::{Asked, Log, Noted, Times};
 use pairs::Pairs;
 use real::Real;
 use region::Regions;
@@ -199,7 +201,7 @@ impl Gpu {
         real: impl FnOnce() -> CUresult,
         reply: impl FnOnce() -> Reply,
     ) -> CUresult {
-        if !observe::is_noted(&command) {
+        if !log::is_noted(&command) {
             return known(real());
         }
         let entered = self.clock.now();
@@ -207,8 +209,8 @@ impl Gpu {
         // Noting is no time of the program's; where nobody looks, it is not worth a reading.
         let start = || if self.trace == Trace::Off { entered } else { self.clock.now() };
         let thread = thread();
-        let gives_a_name = observe::gives_a_name(&command);
-        let work = observe::stream_of_work(&command);
+        let gives_a_name = log::gives_a_name(&command);
+        let work = log::stream_of_work(&command);
         let mut noted = Noted {
             asked: Asked::Command(command),
             given: 0,
@@ -293,12 +295,17 @@ impl Gpu {
                 Ok(speeds) => lab::Reply::Speeds(*speeds),
                 Err(why) => lab::Reply::Refused { why: why.clone() },
             },
+            lab::Request::HostAccess { address, bytes, kind } => {
+                self.note_host_access(Touch { offset: address, bytes, kind });
+                lab::Reply::Done
+            }
             lab::Request::Clock => lab::Reply::Clock { ns: self.clock.now() },
             lab::Request::HostWork { ns } => {
                 let entered = self.clock.now();
                 let site = self.site();
                 let start = self.clock.now();
-                self.clock.spin(ns);
+                // What it takes to find out who asks is part of the time.
+                self.clock.spin(ns.saturating_sub(start.saturating_sub(entered)));
                 let times = Times { entered, start, end: self.clock.now() };
                 self.note_lab(Call::HostWork { ns }, site, times);
                 lab::Reply::Done
@@ -324,9 +331,24 @@ impl Gpu {
         }
     }
 
+    /// Notes that the host takes memory at hand. It is no call, and takes no time: a run whose time
+    /// counts goes without.
+    fn note_host_access(&self, touch: Touch) {
+        if self.trace == Trace::Off {
+            return;
+        }
+        let site = self.site();
+        let now = self.clock.now();
+        self.note(Asked::HostAccess(touch), site, Times { entered: now, start: now, end: now });
+    }
+
     /// Notes a call to the lab that has come back.
     fn note_lab(&self, call: Call, site: Option<u32>, times: Times) {
-        let (asked, result) = (Asked::Lab(call), Some(code::SUCCESS));
+        self.note(Asked::Lab(call), site, times);
+    }
+
+    fn note(&self, asked: Asked, site: Option<u32>, times: Times) {
+        let result = Some(code::SUCCESS);
         let noted = Noted { asked, given: 0, site, thread: thread(), times, result };
         lock(&self.log).note(noted);
     }

@@ -1,174 +1,20 @@
-//! What is noted of the calls: raw while the program runs, by name afterwards.
-//!
-//! The [`Log`] takes a call as it comes, with its handles and addresses. [`Observed`] turns the log
-//! into a [`Program`] and the host's side of a timeline, when a region begins or has ended.
+//! What was noted of the calls, by name: the [`Log`] becomes a [`Program`] and the host's side of a
+//! timeline, when a region begins or has ended.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use simulator::machine::{Address, Command, GraphCommand, Library as _, Names, Reply, code};
+use simulator::machine::{Address, Command, Names, Reply, Touch, code};
 use trace::Program;
-use trace::program::{BlockId, Call, Direction, EventId, KernelId, Place, Step, StreamId};
+use trace::program::{
+    Access, BlockId, Call, Direction, EventId, Extent, KernelId, Mode, Place, Step, StreamId,
+};
 use trace::timeline::{HostMemory, HostSpan, Span, SpanKind};
 
 use super::cupti::join::{Kind, Wanted};
 use super::graphs::{Graphs, Meaning};
-use crate::abi::{CUresult, Handle};
+use super::log::{Asked, Log, Noted, Times, gives_a_name, takes_a_name};
+use crate::abi::CUresult;
 use crate::library::Library;
-
-/// Calls that the log has room for without asking for more memory, which would take time in a region.
-const ROOM: usize = 1 << 14;
-
-/// What was asked.
-pub(super) enum Asked {
-    /// A call to the driver.
-    Command(Command),
-    /// A call to the lab, which needs no names: declared host work, threads, messages.
-    Lab(Call),
-}
-
-/// When a call was made and when it came back, in ns.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Times {
-    /// When it reached this library; what lies between this and `start` is our own doing.
-    pub(super) entered: u64,
-    pub(super) start: u64,
-    pub(super) end: u64,
-}
-
-/// A call as it was made.
-pub(super) struct Noted {
-    pub(super) asked: Asked,
-    /// The handle or address that it gave, if it gives one.
-    pub(super) given: u64,
-    pub(super) site: Option<u32>,
-    pub(super) thread: u32,
-    pub(super) times: Times,
-    /// None while the call has not come back.
-    pub(super) result: Option<CUresult>,
-}
-
-/// The calls since the log was last taken up, and what the next calls need to be told.
-pub(super) struct Log {
-    calls: Vec<Noted>,
-    /// The number of the first of them, in the order of the whole run.
-    first: u64,
-    streams: Vec<Handle>,
-    /// Sizes of arguments, by function, where the library knows the kernel.
-    parameters: BTreeMap<u64, Arc<[u8]>>,
-}
-
-impl Log {
-    pub(super) fn new() -> Self {
-        Self {
-            calls: Vec::with_capacity(ROOM),
-            first: 0,
-            streams: Vec::new(),
-            parameters: BTreeMap::new(),
-        }
-    }
-
-    /// Notes a call; its number.
-    pub(super) fn note(&mut self, noted: Noted) -> u64 {
-        if let (Asked::Command(command), None | Some(code::SUCCESS)) = (&noted.asked, noted.result)
-        {
-            match command {
-                Command::StreamCreate { .. } => self.streams.push(noted.given),
-                Command::StreamDestroy { stream } => self.streams.retain(|known| known != stream),
-                Command::FunctionGet { name, .. } => {
-                    self.parameters.remove(&noted.given);
-                    if let Some(kernel) = Library.kernel(name) {
-                        self.parameters.insert(noted.given, kernel.parameter_sizes().into());
-                    }
-                }
-                _ => {}
-            }
-        }
-        self.calls.push(noted);
-        self.first + self.calls.len() as u64 - 1
-    }
-
-    /// A call has come back.
-    pub(super) fn came_back(&mut self, number: u64, times: Times, result: CUresult) {
-        // Taken up in the meantime, by another thread that began or ended a region: too late.
-        let Some(index) = number.checked_sub(self.first) else { return };
-        if let Some(noted) = self.calls.get_mut(index as usize) {
-            (noted.times, noted.result) = (times, Some(result));
-        }
-    }
-
-    /// Whether it should be taken up soon.
-    pub(super) fn is_full(&self) -> bool {
-        self.calls.len() >= ROOM
-    }
-
-    /// Streams that the program made and has not destroyed.
-    pub(super) fn streams(&self) -> &[Handle] {
-        &self.streams
-    }
-
-    /// Sizes of the arguments of a function.
-    pub(super) fn parameters(&self, function: u64) -> Option<Arc<[u8]>> {
-        self.parameters.get(&function).cloned()
-    }
-}
-
-/// Whether a command is noted: it takes time or orders something.
-pub(super) fn is_noted(command: &Command) -> bool {
-    !matches!(
-        command,
-        Command::Site(_)
-            | Command::Lab(_)
-            | Command::DeviceFacts
-            | Command::Graph(GraphCommand::IsCapturing { .. })
-            | Command::StreamFacts { .. }
-            | Command::MemoryInfo
-            | Command::FunctionFacts { .. }
-            | Command::FunctionAllow { .. }
-    )
-}
-
-/// Whether a command gives a handle or an address.
-///
-/// Those are noted when they come back, all others when they are made. So what was given out again
-/// after its release by another thread is noted after the release.
-pub(super) fn gives_a_name(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::StreamCreate { .. }
-            | Command::EventCreate { .. }
-            | Command::Alloc { .. }
-            | Command::AllocAsync { .. }
-            | Command::AllocHost { .. }
-            | Command::ModuleLoad { .. }
-            | Command::FunctionGet { .. }
-            | Command::Graph(GraphCommand::EndCapture { .. } | GraphCommand::Instantiate { .. })
-    )
-}
-
-fn takes_a_name(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::StreamDestroy { .. }
-            | Command::EventDestroy { .. }
-            | Command::Free { .. }
-            | Command::FreeAsync { .. }
-            | Command::FreeHost { .. }
-            | Command::ModuleUnload { .. }
-    )
-}
-
-/// The stream of a command that gives the device something to do.
-pub(super) fn stream_of_work(command: &Command) -> Option<Handle> {
-    match command {
-        Command::Copy { bytes: 0, .. } => None,
-        Command::Copy { stream, .. }
-        | Command::Memset { stream, .. }
-        | Command::Launch { stream, .. }
-        | Command::HostFunction { stream, .. } => Some(*stream),
-        _ => None,
-    }
-}
 
 /// A step that asked the device for work.
 pub(super) struct Work {
@@ -235,6 +81,10 @@ impl Observed {
             let asked = std::mem::replace(&mut noted.asked, Asked::Lab(Call::ThreadEnd));
             let call = match asked {
                 Asked::Lab(call) => call,
+                Asked::HostAccess(touch) => match self.host_access(touch) {
+                    Some(call) => call,
+                    None => continue,
+                },
                 Asked::Command(command) => match self.step(command, &noted, result) {
                     Some(call) => call,
                     None => continue,
@@ -248,6 +98,15 @@ impl Observed {
         work
     }
 
+    /// The use of page-locked memory; none if it is not known to be page-locked.
+    fn host_access(&self, touch: Touch) -> Option<Call> {
+        let Touch { offset: address, bytes, kind } = touch;
+        let ranges = self.names.pinned_within(address, bytes);
+        let accesses: Vec<Access> =
+            ranges.into_iter().map(|range| Access { kind, range }).collect();
+        (!accesses.is_empty()).then_some(Call::HostAccess { accesses, extent: Extent::Part })
+    }
+
     /// The step that a command is; none if it is none.
     fn step(&mut self, command: Command, noted: &Noted, result: CUresult) -> Option<Call> {
         let names = &self.names;
@@ -255,6 +114,10 @@ impl Observed {
         match self.graphs.follow(&command, noted.given, result, stream_named) {
             Meaning::Unrelated => self.name(command, noted.given, result),
             Meaning::Noted => None,
+            Meaning::Unknown(what) => {
+                self.miss(|| what.to_owned());
+                None
+            }
             Meaning::Step(call) => Some(call),
             Meaning::Node(stream) => {
                 let call = self.name(command, noted.given, result)?;
@@ -279,9 +142,7 @@ impl Observed {
                 call
             }
             Err(failure) => {
-                let (count, first) = &mut self.nameless;
-                *count += 1;
-                first.get_or_insert_with(|| {
+                self.miss(|| {
                     let what = format!("{command:?}");
                     let what = what.split([' ', '{']).next().unwrap_or_default();
                     match failure.why {
@@ -294,6 +155,13 @@ impl Observed {
                 None
             }
         }
+    }
+
+    /// Counts a call that is missing from the program, and remembers the first.
+    fn miss(&mut self, what: impl FnOnce() -> String) {
+        let (count, first) = &mut self.nameless;
+        *count += 1;
+        first.get_or_insert_with(what);
     }
 
     /// The same command with what its host addresses turn out to be: device addresses and page-locked
@@ -332,20 +200,12 @@ impl Observed {
             last => times.entered.saturating_sub(last),
         };
         self.last_end_ns[index] = times.end;
-        let waits = matches!(
-            call,
-            Call::ContextSynchronize
-                | Call::StreamSynchronize { .. }
-                | Call::EventSynchronize { .. }
-                | Call::ThreadJoin { .. }
-                | Call::ChannelSend { .. }
-                | Call::ChannelReceive { .. }
-        );
+        let blocked_ns = if may_hold(&call) { times.end.saturating_sub(times.start) } else { 0 };
         self.host.push(HostSpan {
             step: self.program.steps.len() as u32,
             start_ns: times.start,
             end_ns: times.end,
-            blocked_ns: if waits { times.end.saturating_sub(times.start) } else { 0 },
+            blocked_ns,
         });
         self.program.steps.push(Step { call, site, thread, gap_ns, result });
     }
@@ -471,9 +331,30 @@ fn released(call: &Call) -> Option<Thing> {
     })
 }
 
+/// Whether a call comes back only when the device has done something, as far as the call alone tells. What such a
+/// call would have cost an idle device is part of the time.
+fn may_hold(call: &Call) -> bool {
+    match call {
+        Call::ContextSynchronize
+        | Call::StreamSynchronize { .. }
+        | Call::EventSynchronize { .. }
+        | Call::Free { .. }
+        | Call::FreeHost { .. }
+        | Call::ModuleLoad
+        | Call::ThreadJoin { .. }
+        | Call::ChannelSend { .. }
+        | Call::ChannelReceive { .. } => true,
+        Call::Copy { mode, source, target, .. } => {
+            *mode == Mode::Synchronous || [source, target].contains(&&Place::Pageable)
+        }
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use trace::program::{Mode, StreamKind, Timing};
+    use simulator::machine::GraphCommand;
+    use trace::program::{Range, StreamKind, Timing};
 
     use super::*;
 
@@ -552,6 +433,28 @@ mod tests {
         observed.begin_region();
         let stays = |call: &Call| matches!(call, Call::GraphCreate { .. });
         assert!(observed.program().steps.iter().any(|step| stays(&step.call)));
+    }
+
+    #[test]
+    fn a_stream_that_is_destroyed_captures_nothing_more_under_the_handle_of_the_next() {
+        let created = Command::StreamCreate { kind: StreamKind::NonBlocking, priority: 0 };
+        let begin = |stream| Command::Graph(GraphCommand::BeginCapture { stream, mode: 0 });
+        // The stream 0x70 began a capture, or takes part in that of 0x71.
+        for origin in [0x70, 0x71] {
+            let (mut log, mut observed) = (setup(), Observed::new());
+            log.note(done(created.clone(), 0x71, 40));
+            log.note(done(Command::EventCreate { timing: Timing::Disabled }, 0x80, 45));
+            log.note(done(begin(origin), 0, 50));
+            log.note(done(Command::EventRecord { event: 0x80, stream: origin }, 0, 51));
+            log.note(done(Command::StreamWait { stream: 0x70, event: 0x80 }, 0, 52));
+            log.note(done(Command::StreamDestroy { stream: 0x70 }, 0, 60));
+            log.note(done(created.clone(), 0x70, 70));
+            log.note(done(copy(0x9000, 0x1000), 0, 80));
+            let work = observed.take_up(&mut log, 100);
+            assert_eq!(work.len(), 1, "the copy runs: nothing captures the new stream");
+            let last = &observed.program().steps.last().expect("there are steps").call;
+            assert!(matches!(last, Call::Copy { stream: StreamId(4), .. }), "{last:?}");
+        }
     }
 
     #[test]
@@ -635,5 +538,20 @@ mod tests {
         let span = &observed.host()[3];
         assert_eq!((span.start_ns, span.end_ns, span.blocked_ns), (40, 100, 60));
         assert_eq!(observed.program().steps[3].result, 0);
+    }
+
+    #[test]
+    fn a_copy_of_ordinary_memory_holds_the_host_and_one_of_pinned_memory_does_not() {
+        let copy = |source, mode| Call::Copy {
+            stream: StreamId(1),
+            mode,
+            source,
+            target: Place::Device(Range { block: BlockId(1), offset: 0, bytes: 8 }),
+            bytes: 8,
+        };
+        let pinned = || Place::Pinned(Range { block: BlockId(2), offset: 0, bytes: 8 });
+        assert!(may_hold(&copy(Place::Pageable, Mode::Asynchronous)));
+        assert!(!may_hold(&copy(pinned(), Mode::Asynchronous)));
+        assert!(may_hold(&copy(pinned(), Mode::Synchronous)));
     }
 }

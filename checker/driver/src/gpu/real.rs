@@ -150,6 +150,12 @@ real! {
     fn synchronize = "cuCtxSynchronize"();
     /// What is known about an address.
     fn pointer_attribute = "cuPointerGetAttribute"(value: *mut c_void, attribute: u32, address: u64);
+    /// Memory on the device.
+    fn alloc = "cuMemAlloc_v2"(address: *mut u64, bytes: usize);
+    /// Frees it.
+    fn free = "cuMemFree_v2"(address: u64);
+    /// Sets each byte.
+    fn set_bytes = "cuMemsetD8_v2"(address: u64, value: u8, bytes: usize);
     /// Copies to the device; the host waits.
     fn copy_to_device = "cuMemcpyHtoD_v2"(target: u64, source: *const c_void, bytes: usize);
     /// Copies from the device; the host waits.

@@ -9,9 +9,9 @@ use trace::lab::{Reply, ThreadRequest};
 use trace::program::{Call, ChannelEnd, ChannelId};
 
 use super::Gpu;
-use super::observe::Times;
+use super::log::Times;
 use crate::call::{lock, say};
-use crate::threads::STUCK;
+use crate::threads::{FOREIGN, STUCK};
 
 /// The number that the next thread gets.
 static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -38,6 +38,8 @@ pub(super) struct Threads {
 #[derive(Default)]
 struct State {
     alive: BTreeSet<u32>,
+    /// The thread that the lab did not start and that goes on beside those.
+    first: Option<u32>,
     channels: Vec<Channel>,
     /// Who waits, for what, and where in the student's source.
     waiting: BTreeMap<u32, (Until, Option<u32>)>,
@@ -49,7 +51,7 @@ struct Channel {
     messages: VecDeque<u64>,
     sent: u32,
     received: u32,
-    senders_gone: bool,
+    senders: u32,
     receiver_gone: bool,
 }
 
@@ -67,7 +69,7 @@ impl State {
             Until::End(thread) => !self.alive.contains(&thread),
             Until::Message(channel) => {
                 let channel = &self.channels[channel as usize];
-                !channel.messages.is_empty() || channel.senders_gone
+                !channel.messages.is_empty() || channel.senders == 0
             }
             Until::Room(channel) => {
                 let channel = &self.channels[channel as usize];
@@ -75,6 +77,18 @@ impl State {
                 channel.capacity.is_none_or(room) || channel.receiver_gone
             }
         }
+    }
+
+    /// Whether the calling thread may take part: one that the lab started, or the first. What another one
+    /// does nobody can know who has to tell whether all of them wait.
+    fn admits(&mut self, thread: u32) -> bool {
+        if self.alive.contains(&thread) {
+            return true;
+        }
+        if self.alive.is_empty() && self.waiting.is_empty() {
+            self.first = Some(thread);
+        }
+        self.first == Some(thread)
     }
 
     /// Whether every thread waits for another. There is one that the lab did not start.
@@ -106,17 +120,21 @@ impl Gpu {
         match asked {
             ThreadRequest::Send { channel, .. }
             | ThreadRequest::Receive { channel }
+            | ThreadRequest::Clone { channel }
             | ThreadRequest::Close { channel, .. }
                 if !channel_is_known(&state, channel) =>
             {
                 return Reply::Refused { why: format!("there is no channel {channel}") };
             }
+            // Which thread it is shows only now.
+            ThreadRequest::Start { .. } => {}
+            _ if !state.admits(thread()) => {
+                return Reply::Refused { why: FOREIGN.to_owned() };
+            }
             _ => {}
         }
         let reply = match asked {
             ThreadRequest::Spawn => {
-                // Whoever starts threads counts as one itself.
-                thread();
                 let new = NEXT.fetch_add(1, Ordering::Relaxed);
                 state.alive.insert(new);
                 note(Call::ThreadSpawn { thread: new });
@@ -143,7 +161,7 @@ impl Gpu {
             }
             ThreadRequest::Channel { capacity } => {
                 let channel = state.channels.len() as u32;
-                state.channels.push(Channel { capacity, ..Channel::default() });
+                state.channels.push(Channel { capacity, senders: 1, ..Channel::default() });
                 note(Call::ChannelCreate { channel: ChannelId(channel), capacity });
                 Reply::Number(channel.into())
             }
@@ -169,13 +187,23 @@ impl Gpu {
                 note(Call::ChannelReceive { channel: ChannelId(id), message });
                 token.map_or(Reply::Gone, Reply::Number)
             }
+            ThreadRequest::Clone { channel: id } => {
+                state.channels[id as usize].senders += 1;
+                Reply::Done
+            }
             ThreadRequest::Close { channel: id, end } => {
                 let channel = &mut state.channels[id as usize];
-                match end {
-                    ChannelEnd::Sender => channel.senders_gone = true,
-                    ChannelEnd::Receiver => channel.receiver_gone = true,
-                }
-                note(Call::ChannelClose { channel: ChannelId(id), end });
+                let left = match end {
+                    ChannelEnd::Sender => {
+                        channel.senders = channel.senders.saturating_sub(1);
+                        channel.senders
+                    }
+                    ChannelEnd::Receiver => {
+                        channel.receiver_gone = true;
+                        0
+                    }
+                };
+                note(Call::ChannelClose { channel: ChannelId(id), end, left });
                 Reply::Done
             }
         };

@@ -46,6 +46,16 @@ pub(in crate::gpu) enum Activity {
     Pushed { correlation: u32, number: u64 },
 }
 
+impl Activity {
+    /// Whether it began at or after this moment of CUPTI's clock. Numbers have no time.
+    pub(in crate::gpu) fn is_since(&self, moment: u64) -> bool {
+        match self {
+            Self::Operation { start, .. } | Self::Call { start, .. } => *start >= moment,
+            Self::Pushed { .. } => true,
+        }
+    }
+}
+
 /// An operation and the step that asked for it. Times are CUPTI's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gpu) struct Found {

@@ -3,11 +3,11 @@
 //! Only the few functions of the activity interface that are needed, looked up at run time: CUPTI is
 //! no part of the driver, and a machine may lack it.
 
+mod buffers;
 pub(super) mod join;
 mod places;
 mod record;
 
-use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::{CString, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -31,12 +31,6 @@ const FLUSH_FORCED: u32 = 1;
 
 /// `CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0`
 const OUR_NUMBERS: u32 = 3;
-
-/// A buffer for records: some ten thousand fit.
-const BUFFER: Layout = match Layout::from_size_align(4 << 20, 8) {
-    Ok(layout) => layout,
-    Err(_) => panic!("the alignment is a power of two"),
-};
 
 type RequestBuffer = extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
 type CompleteBuffer = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
@@ -169,7 +163,7 @@ impl Cupti {
         }
     }
 
-    /// CUPTI's clock, that of its records.
+    /// CUPTI's clock, that of its records: [`Activity::is_since`] compares with it.
     pub(super) fn now(&self) -> Option<u64> {
         let mut ns = 0;
         // SAFETY: writes one number.
@@ -211,11 +205,10 @@ fn activities() -> std::sync::MutexGuard<'static, Vec<Activity>> {
 }
 
 extern "C" fn request_buffer(buffer: *mut *mut u8, size: *mut usize, most_records: *mut usize) {
-    // SAFETY: CUPTI gives room for the three answers; the layout is not empty. A null buffer makes
-    // CUPTI drop records.
+    // SAFETY: CUPTI gives room for the three answers. A null buffer makes CUPTI drop records.
     unsafe {
-        *buffer = alloc(BUFFER);
-        *size = if (*buffer).is_null() { 0 } else { BUFFER.size() };
+        *buffer = buffers::take();
+        *size = if (*buffer).is_null() { 0 } else { buffers::LAYOUT.size() };
         *most_records = 0; // as many as fit
     }
 }
@@ -245,5 +238,5 @@ unsafe extern "C" fn complete_buffer(
         activities.extend(unsafe { record::read(record) });
     }
     // SAFETY: the buffer comes from `request_buffer` and is given back once.
-    unsafe { dealloc(buffer, BUFFER) };
+    unsafe { buffers::give_back(buffer) };
 }

@@ -10,7 +10,7 @@ use kernels::{Stage, map_constants};
 use simulator::machine::Address;
 use trace::Record;
 use trace::lab::{Buffer, Device, Pass, Region, ThreadRequest};
-use trace::program::{Call, ChannelEnd, ChannelId, Mode, StreamKind};
+use trace::program::{AccessKind, Call, ChannelEnd, ChannelId, Mode, StreamKind};
 use trace::record::{DeviceState, Output, Trial};
 use trace::timeline::{HostMemory, Origin, SpanKind};
 
@@ -470,4 +470,72 @@ fn host_threads_run_side_by_side_and_what_they_tell_one_another_is_noted() {
     assert!(calls.clone().any(|it| it == (true, &Call::ThreadEnd)));
     let last = calls.rfind(|(_, call)| !matches!(call, Call::RegionEnd));
     assert_eq!(last, Some((false, &Call::ThreadJoin { thread })));
+}
+
+#[test]
+fn a_foreign_thread_that_waits_is_not_taken_for_the_last_that_could_go_on() {
+    let program = Program::new(Trace::Off);
+    let ask = |request| program.gpu.ask(lab::Request::Thread(request));
+    let number = |request| match ask(request) {
+        lab::Reply::Number(number) => number as u32,
+        other => panic!("a number, not {other:?}"),
+    };
+    let channel = number(ThreadRequest::Channel { capacity: None });
+    let thread = number(ThreadRequest::Spawn);
+    let asks = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            ask(ThreadRequest::Start { thread });
+            asks.wait();
+            // Long enough for both others to wait, if they may.
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            assert_eq!(ask(ThreadRequest::Send { channel, token: 7 }), lab::Reply::Done);
+            ask(ThreadRequest::End);
+        });
+        scope.spawn(|| {
+            asks.wait();
+            for request in [ThreadRequest::Receive { channel }, ThreadRequest::Join { thread }] {
+                assert!(matches!(ask(request), lab::Reply::Refused { .. }), "{request:?}");
+            }
+        });
+        assert_eq!(ask(ThreadRequest::Receive { channel }), lab::Reply::Number(7));
+        assert_eq!(ask(ThreadRequest::Join { thread }), lab::Reply::Done);
+    });
+    assert_eq!(ask(ThreadRequest::Close { channel, end: ChannelEnd::Sender }), lab::Reply::Done);
+}
+
+#[test]
+fn memory_that_the_host_takes_at_hand_is_held_against_copies_in_flight() {
+    let hazards_of = |waits: bool| {
+        let program = Program::new(Trace::Events);
+        let bytes = program.bytes();
+        let take = |address, kind| {
+            let request = lab::Request::HostAccess { address, bytes, kind };
+            assert_eq!(program.gpu.ask(request), lab::Reply::Done);
+        };
+        program.pass(Pass::Counts, || {
+            // Memory that is not page-locked is nobody's business.
+            take(0x10, AccessKind::Write);
+            program.copy(Address::Pageable(program.input), Address::Device(program.device));
+            if waits {
+                program.synchronize();
+            }
+            take(program.input, AccessKind::Read);
+            take(program.input, AccessKind::Write);
+            program.launch();
+            program.copy(Address::Device(program.device), Address::Pageable(program.output));
+            if waits {
+                program.synchronize();
+            }
+            take(program.output, AccessKind::Read);
+            program.synchronize();
+        });
+        let program = program.record().program;
+        let is_access = |call: &Call| matches!(call, Call::HostAccess { .. });
+        assert_eq!(program.steps.iter().filter(|step| is_access(&step.call)).count(), 3);
+        let found = trace::hazards::find(&program);
+        found.iter().map(|hazard| hazard.code.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(hazards_of(true), <[&str; 0]>::default());
+    assert_eq!(hazards_of(false), ["SWIM-H02", "SWIM-H01"]);
 }

@@ -253,6 +253,18 @@ extern "C" fn cuMemsetD8Async(_: u64, _: u8, bytes: usize, _: u64) -> u32 {
     SUCCESS
 }
 
+#[unsafe(no_mangle)]
+extern "C" fn cuMemsetD8_v2(address: u64, value: u8, bytes: usize) -> u32 {
+    unsafe { (address as *mut u8).write_bytes(value, bytes) };
+    cuMemsetD8Async(address, value, bytes, 0)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemFree_v2(address: u64) -> u32 {
+    state().device.remove(&address);
+    SUCCESS
+}
+
 /// Runs nothing: the tests compute by themselves.
 #[unsafe(no_mangle)]
 extern "C" fn stand_in_launch() -> u32 {

@@ -1,0 +1,169 @@
+//! The calls as they come, with their handles and addresses: all that is noted while the program runs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use simulator::machine::{Command, GraphCommand, Library as _, Touch, code};
+use trace::program::Call;
+
+use crate::abi::{CUresult, Handle};
+use crate::library::Library;
+
+/// Calls that the log has room for without asking for more memory, which would take time in a region.
+const ROOM: usize = 1 << 14;
+
+/// What was asked.
+pub(super) enum Asked {
+    /// A call to the driver.
+    Command(Command),
+    /// A call to the lab, which needs no names: declared host work, threads, messages.
+    Lab(Call),
+    /// Host memory that the host takes at hand, by its address.
+    HostAccess(Touch),
+}
+
+/// When a call was made and when it came back, in ns.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Times {
+    /// When it reached this library; what lies between this and `start` is our own doing.
+    pub(super) entered: u64,
+    pub(super) start: u64,
+    pub(super) end: u64,
+}
+
+/// A call as it was made.
+pub(super) struct Noted {
+    pub(super) asked: Asked,
+    /// The handle or address that it gave, if it gives one.
+    pub(super) given: u64,
+    pub(super) site: Option<u32>,
+    pub(super) thread: u32,
+    pub(super) times: Times,
+    /// None while the call has not come back.
+    pub(super) result: Option<CUresult>,
+}
+
+/// The calls since the log was last taken up, and what the next calls need to be told.
+pub(super) struct Log {
+    pub(super) calls: Vec<Noted>,
+    /// The number of the first of them, in the order of the whole run.
+    pub(super) first: u64,
+    streams: Vec<Handle>,
+    /// Sizes of arguments, by function, where the library knows the kernel.
+    parameters: BTreeMap<u64, Arc<[u8]>>,
+}
+
+impl Log {
+    pub(super) fn new() -> Self {
+        Self {
+            calls: Vec::with_capacity(ROOM),
+            first: 0,
+            streams: Vec::new(),
+            parameters: BTreeMap::new(),
+        }
+    }
+
+    /// Notes a call; its number.
+    pub(super) fn note(&mut self, noted: Noted) -> u64 {
+        if let (Asked::Command(command), None | Some(code::SUCCESS)) = (&noted.asked, noted.result)
+        {
+            match command {
+                Command::StreamCreate { .. } => self.streams.push(noted.given),
+                Command::StreamDestroy { stream } => self.streams.retain(|known| known != stream),
+                Command::FunctionGet { name, .. } => {
+                    self.parameters.remove(&noted.given);
+                    if let Some(kernel) = Library.kernel(name) {
+                        self.parameters.insert(noted.given, kernel.parameter_sizes().into());
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.calls.push(noted);
+        self.first + self.calls.len() as u64 - 1
+    }
+
+    /// A call has come back.
+    pub(super) fn came_back(&mut self, number: u64, times: Times, result: CUresult) {
+        // Taken up in the meantime, by another thread that began or ended a region: too late.
+        let Some(index) = number.checked_sub(self.first) else { return };
+        if let Some(noted) = self.calls.get_mut(index as usize) {
+            (noted.times, noted.result) = (times, Some(result));
+        }
+    }
+
+    /// Whether it should be taken up soon.
+    pub(super) fn is_full(&self) -> bool {
+        self.calls.len() >= ROOM
+    }
+
+    /// Streams that the program made and has not destroyed.
+    pub(super) fn streams(&self) -> &[Handle] {
+        &self.streams
+    }
+
+    /// Sizes of the arguments of a function.
+    pub(super) fn parameters(&self, function: u64) -> Option<Arc<[u8]>> {
+        self.parameters.get(&function).cloned()
+    }
+}
+
+/// Whether a command is noted: it takes time or orders something.
+pub(super) fn is_noted(command: &Command) -> bool {
+    !matches!(
+        command,
+        Command::Site(_)
+            | Command::Lab(_)
+            | Command::DeviceFacts
+            | Command::Graph(GraphCommand::IsCapturing { .. } | GraphCommand::ExchangeMode { .. })
+            | Command::StreamFacts { .. }
+            | Command::MemoryInfo
+            | Command::PoolThreshold
+            | Command::PoolKeep { .. }
+            | Command::PoolTrim { .. }
+            | Command::FunctionFacts { .. }
+            | Command::FunctionAllow { .. }
+    )
+}
+
+/// Whether a command gives a handle or an address.
+///
+/// Those are noted when they come back, all others when they are made. So what was given out again
+/// after its release by another thread is noted after the release.
+pub(super) fn gives_a_name(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::StreamCreate { .. }
+            | Command::EventCreate { .. }
+            | Command::Alloc { .. }
+            | Command::AllocAsync { .. }
+            | Command::AllocHost { .. }
+            | Command::ModuleLoad { .. }
+            | Command::FunctionGet { .. }
+            | Command::Graph(GraphCommand::EndCapture { .. } | GraphCommand::Instantiate { .. })
+    )
+}
+
+pub(super) fn takes_a_name(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::StreamDestroy { .. }
+            | Command::EventDestroy { .. }
+            | Command::Free { .. }
+            | Command::FreeAsync { .. }
+            | Command::FreeHost { .. }
+            | Command::ModuleUnload { .. }
+    )
+}
+
+/// The stream of a command that gives the device something to do.
+pub(super) fn stream_of_work(command: &Command) -> Option<Handle> {
+    match command {
+        Command::Copy { bytes: 0, .. } => None,
+        Command::Copy { stream, .. }
+        | Command::Memset { stream, .. }
+        | Command::Launch { stream, .. }
+        | Command::HostFunction { stream, .. } => Some(*stream),
+        _ => None,
+    }
+}

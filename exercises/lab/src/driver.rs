@@ -61,6 +61,13 @@ pub fn load() -> Result<()> {
     )))
 }
 
+/// Asks for so many work queues to each engine (`CUDA_DEVICE_MAX_CONNECTIONS`). To be called first in `main`:
+/// CUDA reads it when it starts, and never again.
+pub fn connections(count: u32) {
+    // SAFETY: the process has no other thread before the driver is loaded.
+    unsafe { std::env::set_var("CUDA_DEVICE_MAX_CONNECTIONS", count.to_string()) };
+}
+
 /// Cargo puts a dependency's library into `deps`; the one a level up is there only when the driver
 /// itself was built, and may be old.
 fn beside_the_program() -> Vec<PathBuf> {

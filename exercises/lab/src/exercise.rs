@@ -84,7 +84,12 @@ pub(crate) fn report_trial(trial: &Trial) {
     let efficiency = trial.bounds.and_then(|bounds| bounds.overlap_efficiency(trial.makespan_ns));
     let efficiency =
         efficiency.map_or(String::new(), |value| format!(", overlap efficiency {value:.3}"));
-    say(&format!("{}{efficiency}, {output}{device}", trace::draw::duration(trial.makespan_ns)));
+    let freedom = trial.bounds.and_then(|bounds| bounds.host_freedom(trial.makespan_ns));
+    let freedom = freedom.map_or(String::new(), |value| format!(", host freedom {value:.3}"));
+    say(&format!(
+        "{}{efficiency}{freedom}, {output}{device}",
+        trace::draw::duration(trial.makespan_ns)
+    ));
 }
 
 #[expect(clippy::print_stdout, reason = "the result of a program that is run by hand")]

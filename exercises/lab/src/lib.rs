@@ -6,8 +6,15 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`exercise`](mod@exercise) | what starts an exercise: `main` of its package is one line |
+//! | [`first_launch`] | the session of `first_launch` |
+//! | [`two_streams`] | the two jobs of `two_streams` |
 //! | [`pipeline`] | the job of `chunked_pipeline` |
+//! | [`issue_order`] | the work of `issue_order`, and its steps |
 //! | [`lanes`] | the lanes of `three_lanes` |
+//! | [`events`] | the relay of `events` |
+//! | [`pinned_memory`] | the batch of `pinned_memory` |
+//! | [`prefetch`] | the feed of `prefetch` |
+//! | [`fork_join`] | the network of `fork_join`, and the branches of its puzzle |
 //! | [`memory`] | host memory, pinned or pageable |
 //! | [`map`] | the map kernels |
 //! | [`matmul`] | the matrix product of the puzzles |
@@ -18,14 +25,21 @@
 
 pub mod clock;
 pub mod driver;
+pub mod events;
 pub mod exercise;
+pub mod first_launch;
+pub mod fork_join;
+pub mod issue_order;
 pub mod lanes;
 pub mod map;
 pub mod matmul;
 pub mod memory;
+pub mod pinned_memory;
 pub mod pipeline;
+pub mod prefetch;
 pub mod thread;
 pub mod torch;
+pub mod two_streams;
 
 use std::fmt;
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::CUdevice_attribute;
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaSlice, CudaStream, LaunchConfig, PushKernelArg,
+    CudaContext, CudaFunction, CudaSlice, CudaStream, CudaViewMut, LaunchConfig, PushKernelArg,
 };
 use cudarc::nvrtc::Ptx;
 use kernels::Stage;
@@ -14,7 +14,7 @@ use crate::Result;
 /// Threads of a block: what the kernels are built for.
 const THREADS: u32 = 256;
 /// Blocks of this kernel that fill a multiprocessor: 8 of 256 threads and 32 registers.
-const MOST_BLOCKS: usize = 8;
+pub(crate) const MOST_BLOCKS: usize = 8;
 /// Elements that each thread has at the least, where there are enough: it works on four at a time.
 const ELEMENTS_PER_THREAD: usize = 4;
 
@@ -45,14 +45,34 @@ impl Map {
         })
     }
 
+    /// The same with other rounds.
+    pub(crate) fn with_rounds(&self, rounds: u32) -> Self {
+        Self { rounds, ..self.clone() }
+    }
+
+    /// How many multiprocessors the device has.
+    pub(crate) fn multiprocessors(&self) -> usize {
+        self.multiprocessors
+    }
+
     /// Queues the map over all of `data`, in place.
     pub fn launch(&self, stream: &Arc<CudaStream>, data: &mut CudaSlice<u32>) -> Result<()> {
-        let elements = data.len() as u32;
         // As many blocks as can be resident, and the same number on each multiprocessor: no wave is
         // left half full. The grid is the one that the nominal elements ask for.
         let nominal = data.len() * self.scale as usize;
         let per_wave = self.multiprocessors * THREADS as usize * ELEMENTS_PER_THREAD;
         let blocks = (self.multiprocessors * (nominal / per_wave).clamp(1, MOST_BLOCKS)) as u32;
+        self.launch_blocks(stream, &mut data.as_view_mut(), blocks)
+    }
+
+    /// Queues the map over all of `data`, in place, as a grid of so many blocks.
+    pub(crate) fn launch_blocks(
+        &self,
+        stream: &Arc<CudaStream>,
+        data: &mut CudaViewMut<'_, u32>,
+        blocks: u32,
+    ) -> Result<()> {
+        let elements = data.len() as u32;
         let config = LaunchConfig {
             grid_dim: (blocks, 1, 1),
             block_dim: (THREADS, 1, 1),

@@ -5,7 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaContext, CudaStream, HostSlice, PinnedHostSlice, SyncOnDrop};
 
-use crate::Result;
+use trace::lab::Request;
+use trace::program::AccessKind;
+
+use crate::{Result, driver};
 
 /// Which kind of host memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +37,7 @@ impl HostBlock {
     /// A block of `elements` words.
     pub fn new(context: &Arc<CudaContext>, memory: HostMemory, elements: usize) -> Result<Self> {
         let kind = match memory {
-            HostMemory::Pageable => Kind::Pageable(vec![0; elements]),
+            HostMemory::Pageable => return Ok(Self::pageable(elements)),
             HostMemory::Pinned => {
                 // Flags 0: the default of cudarc is write-combined memory, which is slow to read.
                 // SAFETY: the lab writes every word before the host reads any.
@@ -43,6 +46,19 @@ impl HostBlock {
             }
         };
         Ok(Self { kind, reserve: None })
+    }
+
+    /// A block of `elements` words in ordinary memory.
+    pub fn pageable(elements: usize) -> Self {
+        Self { kind: Kind::Pageable(vec![0; elements]), reserve: None }
+    }
+
+    /// The same words in pinned memory of their own: `cuMemHostAlloc`, and a copy by the host. It is what
+    /// `pin_memory()` does in PyTorch, and takes as long.
+    pub fn pin(&self, context: &Arc<CudaContext>) -> Result<Self> {
+        let mut pinned = Self::new(context, HostMemory::Pinned, self.len())?;
+        pinned.words_mut()?.copy_from_slice(self.words()?);
+        Ok(pinned)
     }
 
     /// Which kind of memory it is in.
@@ -57,7 +73,11 @@ impl HostBlock {
     pub fn words(&self) -> Result<&[u32]> {
         Ok(match &self.kind {
             Kind::Pageable(words) => words,
-            Kind::Pinned(words) => words.as_slice()?,
+            Kind::Pinned(words) => {
+                let words = words.as_slice()?;
+                at_hand(words, AccessKind::Read)?;
+                words
+            }
         })
     }
 
@@ -65,7 +85,11 @@ impl HostBlock {
     pub fn words_mut(&mut self) -> Result<&mut [u32]> {
         Ok(match &mut self.kind {
             Kind::Pageable(words) => words,
-            Kind::Pinned(words) => words.as_mut_slice()?,
+            Kind::Pinned(words) => {
+                let words = words.as_mut_slice()?;
+                at_hand(words, AccessKind::Write)?;
+                words
+            }
         })
     }
 
@@ -85,6 +109,12 @@ impl HostBlock {
             Kind::Pinned(words) => words.as_ptr()? as u64,
         })
     }
+}
+
+/// Says that somebody takes pinned memory at hand: a GPU's driver has no other way to know.
+fn at_hand(words: &[u32], kind: AccessKind) -> Result<()> {
+    let (address, bytes) = (words.as_ptr() as u64, size_of_val(words) as u64);
+    driver::ask(&Request::HostAccess { address, bytes, kind }).map(drop)
 }
 
 /// Pinned memory that earlier passes are done with. Page-locking 512 MiB takes longer than everything

@@ -1,8 +1,10 @@
-//! The job of `chunked_pipeline`: an array is copied to the device, mapped there, and copied back.
+//! The job of `chunked_pipeline`, and of other exercises whose task is the same: an array is copied to
+//! the device, mapped there, and copied back.
 
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
+use kernels::task::Spec;
 use kernels::task::chunked_pipeline::{INPUT, OUTPUT, SPEC};
 use kernels::{Stage, Task};
 use trace::lab::{Buffer, Region};
@@ -19,6 +21,13 @@ pub struct Job {
 }
 
 impl Job {
+    /// The job of a task with the arrays of `chunked_pipeline`, in their order.
+    pub(crate) fn of(lab: &Lab, spec: &'static Spec) -> Result<Self> {
+        let task = lab.task(spec);
+        let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
+        Ok(Self { lab: lab.clone(), task, map })
+    }
+
     /// The context of the device.
     pub fn context(&self) -> &Arc<CudaContext> {
         self.lab.context()
@@ -124,9 +133,7 @@ impl Chunks<'_> {
 
 impl Exercise for Job {
     fn open(lab: &Lab) -> Result<Self> {
-        let task = lab.task(&SPEC);
-        let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
-        Ok(Self { lab: lab.clone(), task, map })
+        Self::of(lab, &SPEC)
     }
 
     fn calibrate(&self) -> Result<()> {

@@ -14,7 +14,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use trace::lab::{Reply, Request, ThreadRequest};
@@ -208,7 +208,6 @@ struct Channel<T> {
     /// What was sent and not received, by the token that stands for it in the driver.
     messages: Mutex<BTreeMap<u64, T>>,
     tokens: AtomicU64,
-    senders: AtomicUsize,
 }
 
 impl<T> Channel<T> {
@@ -226,6 +225,9 @@ impl<T> Channel<T> {
 pub struct Sender<T>(Arc<Channel<T>>);
 
 /// The end of a channel where messages are taken out.
+///
+/// Unlike that of the standard library it can be shared by reference: workers take turns at one queue
+/// without a mutex, which would not be seen here. Each message goes to one of them.
 pub struct Receiver<T>(Arc<Channel<T>>);
 
 /// A channel that takes any number of messages.
@@ -250,7 +252,6 @@ fn open<T>(capacity: Option<u32>) -> Result<(Sender<T>, Receiver<T>)> {
         number: number(&ask(ThreadRequest::Channel { capacity })?)?,
         messages: Mutex::default(),
         tokens: AtomicU64::new(0),
-        senders: AtomicUsize::new(1),
     });
     Ok((Sender(Arc::clone(&channel)), Receiver(channel)))
 }
@@ -271,16 +272,15 @@ impl<T> Sender<T> {
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
-        self.0.senders.fetch_add(1, Ordering::Relaxed);
+        // Each is told of, so that whoever outlasts them all comes after all that each did.
+        let _ = ask(ThreadRequest::Clone { channel: self.0.number });
         Self(Arc::clone(&self.0))
     }
 }
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        if self.0.senders.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.close(ChannelEnd::Sender);
-        }
+        self.0.close(ChannelEnd::Sender);
     }
 }
 

@@ -2,9 +2,6 @@
 
 use lab::{Job, Result};
 
-/// Chunks that the job is cut into.
-pub const CHUNKS: usize = 32;
-
 /// Does the job.
 pub fn pipeline(job: &Job) -> Result<()> {
     let context = job.context();
@@ -24,7 +21,7 @@ pub fn pipeline(job: &Job) -> Result<()> {
     // region: chunks
     // Filling and draining cost a chunk each: more chunks are better, until the cost of each operation
     // shows.
-    let plan = plan.cut(CHUNKS);
+    let plan = plan.cut(32);
     // endregion
     let mut chunks = plan.allocate()?;
 

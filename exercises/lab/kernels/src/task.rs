@@ -7,7 +7,14 @@
 //! which follow from a seed, and knows its outputs.
 
 pub mod chunked_pipeline;
+pub mod events;
+pub mod first_launch;
+pub mod fork_join;
+pub mod issue_order;
+pub mod pinned_memory;
+pub mod prefetch;
 pub mod three_lanes;
+pub mod two_streams;
 
 use crate::map::{Affine, Stage, map_constants};
 
@@ -23,7 +30,17 @@ pub struct Speeds {
 }
 
 /// All tasks.
-static TASKS: [&Spec; 2] = [&chunked_pipeline::SPEC, &three_lanes::SPEC];
+static TASKS: &[&Spec] = &[
+    &chunked_pipeline::SPEC,
+    &events::SPEC,
+    &first_launch::SPEC,
+    &fork_join::SPEC,
+    &issue_order::SPEC,
+    &pinned_memory::SPEC,
+    &prefetch::SPEC,
+    &three_lanes::SPEC,
+    &two_streams::SPEC,
+];
 
 /// What an exercise sets out to do, without sizes.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,6 +51,8 @@ pub struct Spec {
     pub copy_us: u64,
     /// How long all kernels take together, in hundredths of [`Spec::copy_us`].
     pub kernel_percent: u64,
+    /// How long the host's own work takes, in hundredths of [`Spec::copy_us`]; 0 where it has none.
+    pub host_percent: u64,
     /// The arrays, which are all of one size. They are called by their place in this list.
     pub arrays: &'static [Array],
 }
@@ -68,6 +87,29 @@ pub enum Contents {
         /// The maps that it goes through, in order, each for all rounds.
         stages: &'static [Stage],
     },
+    /// The same, by kernels of which some leave a part of the device empty.
+    Branched {
+        /// Which is given.
+        from: u32,
+        /// The maps that it goes through, in order, each for all rounds.
+        stages: &'static [Stage],
+        /// The stage whose kernels are small …
+        branch: Stage,
+        /// … and on how many multiprocessors each of them runs.
+        multiprocessors: u32,
+    },
+}
+
+impl Contents {
+    /// The array that it is made from, and the maps in between; none where it is given.
+    fn made(&self) -> Option<(u32, &'static [Stage])> {
+        match self {
+            Self::Given => None,
+            Self::Made { from, stages } | Self::Branched { from, stages, .. } => {
+                Some((*from, stages))
+            }
+        }
+    }
 }
 
 /// A task for one device.
@@ -76,6 +118,7 @@ pub struct Task {
     spec: &'static Spec,
     elements: u64,
     rounds: u32,
+    host_ns: u64,
     scale: u32,
 }
 
@@ -99,13 +142,15 @@ impl Task {
         let rounds =
             speeds.map_units_per_us * copy_us * spec.kernel_percent / 100 / (nominal * maps);
         // An odd number of rounds keeps the order of two stages visible in the data (see `map`).
-        Self { spec, elements: nominal / u64::from(scale), rounds: rounds as u32 | 1, scale }
+        let host_ns = copy_us * spec.host_percent * 10; // a hundredth of a µs is 10 ns
+        let elements = nominal / u64::from(scale);
+        Self { spec, elements, rounds: rounds as u32 | 1, host_ns, scale }
     }
 
     /// The task that the exercise with this name sets.
     #[must_use]
     pub fn find(name: &str, speeds: &Speeds, scale: u32) -> Option<Self> {
-        let spec = TASKS.into_iter().find(|spec| spec.name == name)?;
+        let spec = TASKS.iter().find(|spec| spec.name == name)?;
         Some(Self::new(spec, speeds, scale))
     }
 
@@ -127,6 +172,12 @@ impl Task {
         self.rounds
     }
 
+    /// The host's own work, in ns.
+    #[must_use]
+    pub fn host_ns(&self) -> u64 {
+        self.host_ns
+    }
+
     /// Nominal bytes that have to go from host to device, and from device to host.
     #[must_use]
     pub fn bytes(&self) -> (u64, u64) {
@@ -144,6 +195,19 @@ impl Task {
         units.into_iter().filter(|&(_, units)| units > 0).collect()
     }
 
+    /// Kernels that leave a part of the device empty, by their names, and on how many multiprocessors each of
+    /// them runs.
+    #[must_use]
+    pub fn small(&self) -> Vec<(&'static str, u32)> {
+        let small = |array: &Array| match array.contents {
+            Contents::Branched { branch, multiprocessors, .. } => {
+                Some((branch.name(), multiprocessors))
+            }
+            _ => None,
+        };
+        self.spec.arrays.iter().filter_map(small).collect()
+    }
+
     /// Fills elements of a given array, from `first` on.
     pub fn input(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
         let seed = seed.wrapping_add(u64::from(array)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -156,12 +220,11 @@ impl Task {
 
     /// What elements of an array must be at the end, from `first` on.
     pub fn expected(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
-        let Some(Array { contents: Contents::Made { from, stages }, .. }) =
-            self.spec.arrays.get(array as usize)
-        else {
+        let array_of = self.spec.arrays.get(array as usize);
+        let Some((from, stages)) = array_of.and_then(|array| array.contents.made()) else {
             return self.input(array, seed, first, elements);
         };
-        self.input(*from, seed, first, elements);
+        self.input(from, seed, first, elements);
         let all = stages.iter().fold(Affine::IDENTITY, |map, &stage| {
             map.then(map_constants(stage).power(self.rounds))
         });
@@ -176,25 +239,22 @@ impl Spec {
     fn maps(&self) -> impl Iterator<Item = Stage> {
         self.arrays
             .iter()
-            .flat_map(|array| match array.contents {
-                Contents::Given => &[],
-                Contents::Made { stages, .. } => stages,
-            })
+            .filter_map(|array| array.contents.made())
+            .flat_map(|(_, stages)| stages)
             .copied()
     }
 
     /// How many arrays have to cross the link, up and down.
     fn crossings(&self) -> (u64, u64) {
-        let is_given = |from: &u32| {
-            self.arrays.get(*from as usize).is_some_and(|array| array.side == Side::Host)
-        };
+        let is_given =
+            |from: u32| self.arrays.get(from as usize).is_some_and(|it| it.side == Side::Host);
         // An array that two others are made of has to go up once.
         let mut up = Vec::new();
         let mut down = 0;
         for array in self.arrays {
-            if let Contents::Made { from, .. } = &array.contents {
-                if is_given(from) && !up.contains(from) {
-                    up.push(*from);
+            if let Some((from, _)) = array.contents.made() {
+                if is_given(from) && !up.contains(&from) {
+                    up.push(from);
                 }
                 down += u64::from(array.side == Side::Host);
             }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Seek};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -58,7 +59,9 @@ pub(crate) enum Outcome {
     Seen(Vec<String>),
     /// Runs in one process differed.
     Varies(Vec<Vec<String>>),
-    /// It crashed or hung.
+    /// Its process died of a signal.
+    Crashed(String),
+    /// It hung, panicked, or could not be run.
     Failed(String),
 }
 
@@ -81,7 +84,9 @@ impl Outcome {
             Outcome::Varies(runs) => {
                 runs.iter().map(|seen| seen.join(", ")).collect::<Vec<_>>().join(" | ")
             }
-            Outcome::Failed(why) => why.lines().next().unwrap_or_default().to_owned(),
+            Outcome::Crashed(why) | Outcome::Failed(why) => {
+                why.lines().next().unwrap_or_default().to_owned()
+            }
         }
     }
 }
@@ -103,8 +108,12 @@ pub(crate) fn answer(asked: &str, rows: &[Row]) {
     }
     let repeats = std::env::var(REPEATS).ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     for index in asked.split(',').map(|text| text.parse::<usize>().expect("it is a number")) {
-        let runs: Vec<Vec<String>> =
-            (0..repeats).map(|_| phrases(&rows[index].seen(&bench))).collect();
+        let run = || phrases(&rows[index].seen(&bench));
+        if repeats > 1 {
+            // The first loads what is loaded at first use, and may wait for the device to do it.
+            run();
+        }
+        let runs: Vec<Vec<String>> = (0..repeats).map(|_| run()).collect();
         println!("{index}\t{}", serde_json::to_string(&runs).expect("strings are JSON"));
         if bench.synchronize().is_err() {
             // The context is in ruins: the next row starts with a new one.
@@ -126,7 +135,9 @@ fn release() -> String {
 /// Who answers on this arm.
 pub(crate) fn device(arm: Arm) -> Result<Identity, String> {
     let mut child = Running::start(arm, DEVICE, None)?;
-    let line = child.line().ok_or_else(|| child.end())?;
+    let Some(line) = child.line() else {
+        return Err(child.end().map_or_else(String::new, |wrong| wrong.text()));
+    };
     let (name, driver) = line.split_once('\t').ok_or("it does not say who it is")?;
     Ok(Identity { name: name.to_owned(), driver: driver.to_owned() })
 }
@@ -170,13 +181,14 @@ pub(crate) fn run(arm: Arm, rows: &[usize], connections: Option<&str>) -> BTreeM
             outcomes.insert(*next, Outcome::of(runs.unwrap_or_default()));
             left = rest;
         }
-        let why = child.end();
+        let wrong = child.end();
         // A child that has left on its own after a row leaves the next one for another.
-        let gave_way = before > left.len() && why.is_empty();
+        let gave_way = before > left.len() && wrong.is_none();
         if let [next, rest @ ..] = left
             && !gave_way
         {
-            outcomes.insert(*next, Outcome::Failed(why));
+            let silent = || Outcome::Failed("it said nothing".to_owned());
+            outcomes.insert(*next, wrong.unwrap_or_else(silent));
             left = rest;
         }
     }
@@ -198,7 +210,7 @@ impl Running {
         let said = tempfile::tempfile().map_err(text)?;
         let mut command = Command::new(program);
         for name in
-            [run::RECORD, run::MACHINE, run::SCHEDULE, run::DROP_WAIT, run::TRACE, run::PROFILE]
+            [run::RECORD, run::MACHINE, run::SCHEDULE, run::LEAVE_OUT, run::TRACE, run::PROFILE]
         {
             command.env_remove(name);
         }
@@ -235,8 +247,8 @@ impl Running {
         line.ok()
     }
 
-    /// Sees it off, and says what was wrong with it; nothing if nothing was.
-    fn end(&mut self) -> String {
+    /// Sees it off, and says what was wrong with it, if anything was.
+    fn end(&mut self) -> Option<Outcome> {
         if self.silent {
             let _ = self.child.kill();
         }
@@ -255,12 +267,18 @@ impl Running {
             said.clear();
         }
         match status {
-            _ if self.silent => format!("it hung for {} s\n{said}", PATIENCE.as_secs()),
-            Some(status) if status.success() => String::new(),
-            Some(status) => format!("{status}\n{said}"),
+            // The signal is ours then.
+            _ if self.silent => {
+                Some(Outcome::Failed(format!("it hung for {} s\n{said}", PATIENCE.as_secs())))
+            }
+            Some(status) if status.success() => None,
+            Some(status) if status.signal().is_some() => {
+                Some(Outcome::Crashed(format!("{status}\n{said}")))
+            }
+            Some(status) => Some(Outcome::Failed(format!("{status}\n{said}"))),
             None => {
                 let _ = self.child.kill();
-                format!("it does not end\n{said}")
+                Some(Outcome::Failed(format!("it does not end\n{said}")))
             }
         }
     }

@@ -353,6 +353,11 @@ impl Bench {
         self.image.as_ptr().cast()
     }
 
+    /// What the kernels work on where nobody looks at it.
+    pub(crate) fn scratch(&self) -> u64 {
+        self.scratch.address()
+    }
+
     pub(crate) fn synchronize(&self) -> Result<()> {
         cu!(cuCtxSynchronize()).result()
     }

@@ -1,8 +1,8 @@
 //! The results of a GPU, as they are kept.
 //!
 //! A JSON file: the device, the driver and the date, and for each row what was seen, in words. A row
-//! whose runs differed holds `varies`, one that crashed or hung `failed`: there is nothing to compare
-//! with then.
+//! whose runs differed holds `varies`, one whose process died `crashed`, one that hung or went wrong
+//! otherwise `failed`: there is nothing to compare with then.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -61,6 +61,7 @@ pub(crate) fn text(device: &Identity, rows: &[Row], outcomes: &BTreeMap<usize, O
         let value = match outcome {
             Outcome::Seen(seen) => json!(seen),
             Outcome::Varies(runs) => json!({ "varies": runs }),
+            Outcome::Crashed(why) => json!({ "crashed": why }),
             Outcome::Failed(why) => json!({ "failed": why }),
         };
         (rows[index].name.clone(), value)

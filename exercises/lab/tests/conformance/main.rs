@@ -27,7 +27,13 @@
 //! It takes about two minutes for all rows. Rows are run in groups, each group in a process of its own,
 //! three times each; one that hangs or crashes is reported as such and loses no other. The file that it
 //! writes belongs beside this one as `h200.json`. Then the simulated arm fails wherever the two disagree
-//! and no gap is marked. `SWIM_CONFORMANCE_OUT` names the file too.
+//! and no gap is marked. A row of what is undefined, such as the use of a handle that was destroyed, may
+//! also crash there; the simulated device always says what is wrong. `SWIM_CONFORMANCE_OUT` names the
+//! file too.
+//!
+//! A row that is newer than the file has no answer of a GPU in it: what it expects is taken from the
+//! documentation, or from what was measured of its like. It is compared with that alone, and named at the
+//! end of a run as one that no GPU has been asked.
 //!
 //! `SWIM_CONFORMANCE=sim` prints the same table for the simulated device, without comparing and without
 //! writing anything.
@@ -46,7 +52,7 @@ mod kept;
 mod row;
 mod rows;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -55,7 +61,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 use arm::{Arm, Outcome};
 use kept::Kept;
-use row::{Row, phrases};
+use row::{NOT_READY, Row, SUCCESS, phrases};
 
 /// `gpu` prints a table of what a GPU answers, `sim` one of what the simulated device does.
 const CONFORMANCE: &str = "SWIM_CONFORMANCE";
@@ -109,8 +115,27 @@ fn on_the_simulated_device(rows: &[Row]) -> ExitCode {
         readable.map_err(Failed::from)
     }));
     let gaps = rows.iter().filter(|row| row.gap.is_some()).count();
-    let says = says_how_many(rows.len(), gaps);
+    let source = include_str!("../../../../checker/simulator/src/lib.rs");
+    let says = says_how_many(source, rows.len(), gaps);
     trials.push(Trial::test("the documentation counts rows and gaps as they are", || Ok(says?)));
+    trials.push(Trial::test("a count that only ends in the right digits is wrong", || {
+        let says = "it is held against 115 rows of order, and 15 rows are known gaps";
+        assert_eq!(says_how_many(says, 115, 15), Ok(()));
+        for (rows, gaps) in [(15, 15), (115, 5), (5, 15)] {
+            assert!(says_how_many(says, rows, gaps).is_err(), "{rows} rows, {gaps} gaps");
+        }
+        Ok(())
+    }));
+    trials.push(Trial::test("what is undefined may crash, and do nothing else", || {
+        let undefined = Row::new("", &[SUCCESS], |_| Ok(vec![])).undefined();
+        let crash = Outcome::Crashed("signal: 11 (SIGSEGV)".to_owned());
+        let hang = Outcome::Failed("it hung for 20 s".to_owned());
+        let other = Outcome::Seen(phrases(&[NOT_READY]));
+        let marks = [crash.clone(), hang, other].map(|outcome| mark(&undefined, &outcome));
+        assert_eq!(marks, ["undefined", "FAILED", "DIFFERS"]);
+        assert_eq!(mark(&Row::new("", &[SUCCESS], |_| Ok(vec![])), &crash), "FAILED");
+        Ok(())
+    }));
     let conclusion = libtest_mimic::run(&arguments, trials);
     if !listing {
         println!("conformance: {} rows, {gaps} of them known gaps", rows.len());
@@ -118,6 +143,11 @@ fn on_the_simulated_device(rows: &[Row]) -> ExitCode {
             Ok(Some(kept)) => {
                 let answered = rows.iter().filter(|row| kept.answer(&row.name).is_some()).count();
                 println!("compared with {}: {answered} rows", kept.source());
+                let asked: BTreeSet<&str> = kept.rows().collect();
+                let new = rows.iter().filter(|row| !asked.contains(&*row.name));
+                for row in new {
+                    println!("no GPU has been asked yet: {}", row.name);
+                }
             }
             Ok(None) => println!("not run: no results of a GPU are kept yet"),
             Err(_) => {}
@@ -127,15 +157,18 @@ fn on_the_simulated_device(rows: &[Row]) -> ExitCode {
 }
 
 /// Whether the documentation of the simulator says how many rows there are, and how many gaps.
-fn says_how_many(rows: usize, gaps: usize) -> Result<(), String> {
-    let source = include_str!("../../../../checker/simulator/src/lib.rs");
-    let counts = [format!("{rows} rows of order"), format!("{gaps} rows are known gaps")];
-    match counts.iter().find(|count| !source.contains(*count)) {
-        None => Ok(()),
-        Some(count) => Err(format!(
-            "`checker/simulator/src/lib.rs` does not say `{count}`\nhint: count again at its top"
-        )),
+fn says_how_many(source: &str, rows: usize, gaps: usize) -> Result<(), String> {
+    for (count, what) in [(rows, " rows of order"), (gaps, " rows are known gaps")] {
+        let before = source.split_once(what).map_or("", |(before, _)| before);
+        let number = before.rsplit(|letter: char| !letter.is_ascii_digit()).next();
+        if number.and_then(|number| number.parse().ok()) != Some(count) {
+            return Err(format!(
+                "`checker/simulator/src/lib.rs` does not say `{count}{what}`\n\
+                 hint: count again at its top"
+            ));
+        }
     }
+    Ok(())
 }
 
 /// What the simulated device answered, against what it should and what a GPU did.
@@ -148,7 +181,7 @@ fn judge(
     let seen = match outcome {
         Outcome::Seen(seen) => seen,
         Outcome::Varies(_) => return Err("two runs of it differ".into()),
-        Outcome::Failed(why) => return Err(why.into()),
+        Outcome::Crashed(why) | Outcome::Failed(why) => return Err(why.into()),
     };
     if let Some(gpu) = gpu
         && gpu != expect
@@ -165,6 +198,21 @@ fn judge(
         Some(gap) => {
             Err(format!("a GPU answers {expect:?}, the gap is {gap:?}, and saw {seen:?}").into())
         }
+    }
+}
+
+const AS_EXPECTED: &str = "as expected";
+const UNDEFINED: &str = "undefined";
+const DIFFERS: &str = "DIFFERS";
+
+/// What the table says of an outcome. Lower case is right.
+fn mark(row: &Row, outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Seen(seen) if *seen == phrases(&row.expect) => AS_EXPECTED,
+        Outcome::Crashed(_) if row.undefined => UNDEFINED,
+        Outcome::Seen(_) => DIFFERS,
+        Outcome::Varies(_) => "VARIES",
+        Outcome::Crashed(_) | Outcome::Failed(_) => "FAILED",
     }
 }
 
@@ -192,23 +240,17 @@ fn table(arm: Arm, rows: &[Row]) -> ExitCode {
         let connections = rows[group[0]].connections;
         for (index, outcome) in arm::run(arm, &group, connections) {
             let row = &rows[index];
-            let expect = phrases(&row.expect);
-            let mark = match &outcome {
-                Outcome::Seen(seen) if *seen == expect => "as expected",
-                Outcome::Seen(_) => "DIFFERS",
-                Outcome::Varies(_) => "VARIES",
-                Outcome::Failed(_) => "FAILED",
-            };
+            let mark = mark(row, &outcome);
             println!("{mark:<12}{:<110}{}", row.name, outcome.text());
-            if mark == "DIFFERS" {
+            if mark == DIFFERS {
+                let expect = phrases(&row.expect);
                 println!("{:<12}{:<110}{}", "", "    expected", expect.join(", "));
             }
             outcomes.insert(index, outcome);
         }
     }
-    let right = |&(index, outcome): &(&usize, &Outcome)| match outcome {
-        Outcome::Seen(seen) => *seen == phrases(&rows[*index].expect),
-        _ => false,
+    let right = |&(index, outcome): &(&usize, &Outcome)| {
+        matches!(mark(&rows[*index], outcome), AS_EXPECTED | UNDEFINED)
     };
     let as_expected = outcomes.iter().filter(right).count();
     let seconds = start.elapsed().as_secs();

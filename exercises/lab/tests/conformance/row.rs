@@ -126,6 +126,7 @@ pub(crate) const SUCCESS: Fact = Fact::Code(CUresult::CUDA_SUCCESS);
 pub(crate) const NOT_READY: Fact = Fact::Code(CUresult::CUDA_ERROR_NOT_READY);
 pub(crate) const INVALID_HANDLE: Fact = Fact::Code(CUresult::CUDA_ERROR_INVALID_HANDLE);
 pub(crate) const INVALID_VALUE: Fact = Fact::Code(CUresult::CUDA_ERROR_INVALID_VALUE);
+pub(crate) const CONTEXT_IS_DESTROYED: Fact = Fact::Code(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED);
 /// What the simulated device says to calls that it does not model.
 pub(crate) const NOT_SUPPORTED: Fact = Fact::Code(CUresult::CUDA_ERROR_NOT_SUPPORTED);
 
@@ -142,6 +143,8 @@ pub(crate) struct Row {
     pub(crate) gap: Option<Vec<Fact>>,
     /// `CUDA_DEVICE_MAX_CONNECTIONS`, where it is not the default.
     pub(crate) connections: Option<&'static str>,
+    /// A GPU may just as well crash: it is undefined what becomes of the call.
+    pub(crate) undefined: bool,
     /// It shares its process with no other row.
     pub(crate) alone: bool,
     pub(crate) body: Body,
@@ -158,6 +161,7 @@ impl Row {
             expect: expect.to_vec(),
             gap: None,
             connections: None,
+            undefined: false,
             alone: false,
             body: Box::new(body),
         }
@@ -173,6 +177,12 @@ impl Row {
     #[must_use]
     pub(crate) fn connections(self, connections: &'static str) -> Self {
         Self { connections: Some(connections), alone: true, ..self }
+    }
+
+    /// What a GPU makes of it is not defined: the code that is expected, or a crash.
+    #[must_use]
+    pub(crate) fn undefined(self) -> Self {
+        Self { undefined: true, ..self }.alone()
     }
 
     /// In a process of its own: it may leave the context behind in ruins.

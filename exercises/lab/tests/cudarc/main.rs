@@ -226,8 +226,12 @@ struct Packages {
 }
 
 fn packages() -> Result<Packages, Box<dyn std::error::Error>> {
+    // Without a platform, cargo wants the packages of all of them, which no build here fetches.
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let platform = succeeded(Command::new(rustc).args(["--print", "host-tuple"]).output()?)?;
     let mut metadata = cargo();
     metadata.args(["metadata", "--offline", "--locked", "--format-version", "1"]);
+    metadata.args(["--filter-platform", platform.trim_end()]);
     let metadata = succeeded(metadata.current_dir(env!("CARGO_MANIFEST_DIR")).output()?)?;
     let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
     let packages = metadata["packages"].as_array().ok_or("no packages")?;

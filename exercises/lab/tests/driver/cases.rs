@@ -162,6 +162,9 @@ fn memory_is_allocated_and_freed_in_both_ways() {
         result::free_async(ordered, stream.cu_stream()).unwrap();
         result::free_sync(plain).unwrap();
     }
+    // The pool holds on to what was its own until the next synchronisation.
+    assert_eq!(result::mem_get_info().unwrap().0, free - (1 << 20));
+    stream.synchronize().unwrap();
     assert_eq!(result::mem_get_info().unwrap().0, free);
     // SAFETY: nothing is allocated.
     let too_much = unsafe { result::malloc_sync(1 << 42) };

@@ -11,6 +11,7 @@ mod lines;
 mod order;
 mod refusals;
 mod threads;
+mod tracking;
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
@@ -39,6 +40,7 @@ fn all() -> Vec<Case> {
         order::CASES,
         refusals::CASES,
         threads::CASES,
+        tracking::CASES,
     ]
     .concat()
 }

@@ -1,18 +1,22 @@
 //! Host threads of the lab: their turns, their clocks, what they wait for.
 
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use cudarc::driver::sys;
 use kernels::Stage;
 use lab::thread;
 use trace::Record;
 use trace::lab::{Region, Request};
+use trace::program::Call;
 use trace::run;
 
 use crate::Case;
 use crate::cases::{context, launch, map};
+use crate::graphs::blocking;
+use crate::lines::program;
 use crate::order::{now, one_block};
 
 pub(crate) const CASES: &[Case] = &[
@@ -21,12 +25,15 @@ pub(crate) const CASES: &[Case] = &[
     ("a_hundred_workers_give_the_same_record_every_time", a_hundred_workers),
     ("messages_come_in_order_and_a_full_channel_holds_the_sender", messages_come_in_order),
     ("a_channel_without_its_other_end_says_so", a_channel_without_its_other_end),
+    ("whoever_outlasts_all_senders_comes_after_what_each_of_them_did", outlasting_all_senders),
     ("a_panic_goes_through_join_and_through_the_scope", a_panic_goes_through_join),
     ("a_worker_that_outlives_the_region_is_refused_by_name", a_worker_outlives_the_region),
     ("threads_that_all_wait_end_the_program_with_their_lines", threads_that_all_wait),
     ("each_thread_has_a_per_thread_stream_of_its_own", each_thread_has_its_own_stream),
     ("a_thread_that_waits_for_the_device_lets_others_go_on", a_waiting_thread_lets_others_go_on),
     ("threads_that_the_lab_did_not_start_are_refused_beside_its_own", foreign_threads_are_refused),
+    ("threads_that_share_a_receiver_get_a_message_each", threads_that_share_a_receiver),
+    ("a_wait_for_the_default_stream_holds_no_other_thread_back", a_wait_for_the_default_stream),
 ];
 
 const MS: Duration = Duration::from_millis(1);
@@ -119,12 +126,12 @@ fn every_thread_has_a_clock_of_its_own() {
 /// Asks the case of a hundred workers to do its work, rather than to start others that do.
 const HUNDRED: &str = "SWIM_TEST_HUNDRED";
 
-/// What another process records that does the work of a hundred workers.
-fn record_of_a_hundred() -> String {
+/// What another process records that does the work of this case, with `asked` set.
+fn record_with(asked: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("record.json");
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.env(run::RECORD, &path).env(HUNDRED, "1").env_remove(run::MACHINE);
+    command.env(run::RECORD, &path).env(asked, "1").env_remove(run::MACHINE);
     let output = command.stdin(Stdio::null()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     std::fs::read_to_string(path).unwrap()
@@ -132,7 +139,7 @@ fn record_of_a_hundred() -> String {
 
 fn a_hundred_workers() {
     if std::env::var_os(HUNDRED).is_none() {
-        let (first, second) = (record_of_a_hundred(), record_of_a_hundred());
+        let (first, second) = (record_with(HUNDRED), record_with(HUNDRED));
         assert_eq!(first, second);
         let record: Record = serde_json::from_str(&first).unwrap();
         let threads = record.program.steps.iter().map(|step| step.thread).max();
@@ -222,6 +229,44 @@ fn a_channel_without_its_other_end() {
     lab::host_work(10 * MS).unwrap();
     drop(receiver);
     assert_eq!(worker.join().unwrap(), 2);
+}
+
+/// Asks the case of two senders to do its work, rather than to start another process that does.
+const SENDERS: &str = "SWIM_TEST_SENDERS";
+
+fn outlasting_all_senders() {
+    if std::env::var_os(SENDERS).is_none() {
+        let record = record_with(SENDERS);
+        let record: Record = serde_json::from_str(&record).unwrap();
+        assert_eq!(trace::hazards::find(&record.program), []);
+        return;
+    }
+    let context = context();
+    let [one, other] = [(); 2].map(|()| context.new_stream().unwrap());
+    let map = map(&context, Stage::A);
+    let data = Mutex::new(one.alloc_zeros::<u32>(1024).unwrap());
+    context.synchronize().unwrap();
+    begin();
+    thread::scope(|scope| {
+        let (first, receiver) = thread::channel::<()>().unwrap();
+        let last = first.clone();
+        let (one, map, data) = (&one, &map, &data);
+        let worker = move || {
+            launch(one, map, &mut data.lock().unwrap(), 1);
+            one.synchronize().unwrap();
+            drop(first);
+        };
+        scope.spawn(worker).unwrap();
+        let idler = move || {
+            lab::host_work(10 * MS).unwrap();
+            drop(last);
+        };
+        scope.spawn(idler).unwrap();
+        assert!(receiver.recv().is_err());
+        launch(&other, map, &mut data.lock().unwrap(), 1);
+    });
+    context.synchronize().unwrap();
+    end();
 }
 
 fn a_panic_goes_through_join() {
@@ -336,4 +381,57 @@ fn foreign_threads_are_refused() {
     let (called, declared) = foreign.join().unwrap();
     assert!(called.is_err() && declared.is_err());
     worker.join().unwrap().unwrap();
+}
+
+fn threads_that_share_a_receiver() {
+    let program = program(|| {
+        let (sender, receiver) = thread::channel().unwrap();
+        let received: Vec<u32> = thread::scope(|scope| {
+            // Both wait before there is a message.
+            let receivers = [(); 2].map(|()| scope.spawn(|| receiver.recv().unwrap()).unwrap());
+            lab::host_work(MS).unwrap();
+            sender.send(10).unwrap();
+            sender.send(11).unwrap();
+            receivers.map(|receiver| receiver.join().unwrap()).into()
+        });
+        assert_eq!(received, [10, 11]);
+    });
+    let received: Vec<_> = program
+        .steps
+        .iter()
+        .filter_map(|step| match step.call {
+            Call::ChannelReceive { message, .. } => Some((step.thread, message)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(received, [(1, Some(0)), (2, Some(1))]);
+}
+
+fn a_wait_for_the_default_stream() {
+    let context = context();
+    let streams = [(); 3].map(|()| blocking(&context));
+    let map = map(&context, Stage::A);
+    let mut data = [(); 3].map(|()| streams[0].alloc_zeros::<u32>(1024).unwrap());
+    context.synchronize().unwrap();
+    let start = now();
+    thread::scope(|scope| {
+        let [first, second, third] = &streams;
+        let [long, short, other] = &mut data;
+        let map = &map;
+        let waits = scope
+            .spawn(move || {
+                // Two streams have work, so that no single operation stands for all that is waited for.
+                one_block(second, map, short, 1);
+                one_block(first, map, long, 5_000_001);
+                // SAFETY: it is the default stream.
+                unsafe { sys::cuStreamSynchronize(std::ptr::null_mut()) }.result().unwrap();
+                now() - start
+            })
+            .unwrap();
+        lab::host_work(MS).unwrap();
+        one_block(third, map, other, 1);
+        third.synchronize().unwrap();
+        assert_eq!(ms(start), 1, "a wait of the host is no work of the default stream");
+        assert!(waits.join().unwrap() > 5_000_000);
+    });
 }

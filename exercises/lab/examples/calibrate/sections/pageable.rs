@@ -24,11 +24,12 @@ pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
     let all = gpu.arm.in_memory(ALL);
     let pages = Pages::new(all)?;
     let device = gpu.allocate(64 * MIB)?;
+    // Goes on from size to size: what the one before had read would still be in a cache.
+    let mut offset = 0;
     for direction in Direction::BOTH {
         let name = direction.short();
         for bytes in SMALL.into_iter().chain(LARGE) {
             let actual = gpu.arm.in_memory(bytes);
-            let mut offset = 0;
             let mut totals = Ok(Vec::new());
             let times = gpu.arm.repetitions(REPETITIONS);
             samples.take(format!("pageable_{name}_call_ns/{bytes}"), times, || {

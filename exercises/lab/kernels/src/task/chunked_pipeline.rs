@@ -16,6 +16,7 @@ pub static SPEC: Spec = Spec {
     // A little more than the copies cost while both directions are at work, so that the kernels set
     // the pace, and every stage matters.
     kernel_percent: 125,
+    host_percent: 0,
     arrays: &[
         Array { side: Side::Host, contents: Contents::Given },
         Array { side: Side::Host, contents: Contents::Made { from: INPUT, stages: &[Stage::A] } },

@@ -23,6 +23,7 @@ pub static SPEC: Spec = Spec {
     // As in `chunked_pipeline`: the lanes take about as long as one another.
     copy_us: 4800,
     kernel_percent: 125,
+    host_percent: 0,
     arrays: &[
         Array { side: Side::Host, contents: Contents::Given },
         Array { side: Side::Device, contents: Contents::Made { from: UPLOAD, stages: &[] } },

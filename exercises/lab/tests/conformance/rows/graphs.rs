@@ -5,15 +5,21 @@ use std::ptr;
 
 use cudarc::driver::sys::{self, CUresult, CUstreamCaptureMode};
 
-use crate::bench::{Bench, Event, Kind, MS, Memory, NULL, Stopwatch, Stream, cu};
-use crate::row::{BLOCKED, Data, FREE, Fact, NEW, OLD, OVERLAP, Result, Row, SERIAL, SUCCESS};
+use crate::bench::{Bench, Event, Kind, MS, Memory, NULL, Pinned, Stopwatch, Stream, cu};
+use crate::row::{
+    BLOCKED, Data, FREE, Fact, INVALID_VALUE, NEW, NOT_SUPPORTED, OLD, OVERLAP, Result, Row,
+    SERIAL, SUCCESS,
+};
 
 const KIND: Kind = Kind::NonBlocking;
-const GLOBAL: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
-const RELAXED: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+/// `CU_EVENT_RECORD_EXTERNAL`, `CU_EVENT_WAIT_EXTERNAL`
+const EXTERNAL: u32 = 1;
+pub(super) const GLOBAL: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
+pub(super) const RELAXED: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
 
-const UNSUPPORTED: Fact = Fact::Code(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-const INVALIDATED: Fact = Fact::Code(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+pub(super) const UNSUPPORTED: Fact = Fact::Code(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+pub(super) const INVALIDATED: Fact = Fact::Code(CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+const MERGE: Fact = Fact::Code(CUresult::CUDA_ERROR_STREAM_CAPTURE_MERGE);
 const UNJOINED: Fact = Fact::Code(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
 const UNMATCHED: Fact = Fact::Code(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
 const IMPLICIT: Fact = Fact::Code(CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
@@ -21,11 +27,11 @@ const ISOLATION: Fact = Fact::Code(CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION
 const CAPTURED: Fact = Fact::Code(CUresult::CUDA_ERROR_CAPTURED_EVENT);
 const ILLEGAL_STATE: Fact = Fact::Code(CUresult::CUDA_ERROR_ILLEGAL_STATE);
 
-fn begin(stream: &Stream, mode: CUstreamCaptureMode) -> Result<()> {
+pub(super) fn begin(stream: &Stream, mode: CUstreamCaptureMode) -> Result<()> {
     cu!(cuStreamBeginCapture_v2(stream.handle(), mode)).result()
 }
 
-fn end(stream: &Stream) -> (CUresult, sys::CUgraph) {
+pub(super) fn end(stream: &Stream) -> (CUresult, sys::CUgraph) {
     let mut graph = ptr::null_mut();
     (cu!(cuStreamEndCapture(stream.handle(), &mut graph)), graph)
 }
@@ -64,8 +70,18 @@ fn during(
     kind: Kind,
     call: impl FnOnce(&Stream) -> Result<CUresult>,
 ) -> Result<Vec<Fact>> {
+    within(bench, kind, GLOBAL, call)
+}
+
+/// The same, of a capture of this mode.
+pub(super) fn within(
+    bench: &Bench,
+    kind: Kind,
+    mode: CUstreamCaptureMode,
+    call: impl FnOnce(&Stream) -> Result<CUresult>,
+) -> Result<Vec<Fact>> {
     let stream = Stream::new(kind)?;
-    begin(&stream, GLOBAL)?;
+    begin(&stream, mode)?;
     let code = bench.kernel(stream.handle(), 1.0).and_then(|()| call(&stream));
     let (ended, graph) = end(&stream);
     if !graph.is_null() {
@@ -93,6 +109,22 @@ fn word(bench: &Bench, memory: &Memory) -> Result<Fact> {
     let mut word = 0_u32;
     cu!(cuMemcpyDtoH_v2((&raw mut word).cast(), memory.address(), 4)).result()?;
     Ok(Fact::Data(if word == 1 { Data::Old } else { Data::New }))
+}
+
+/// What the instantiation of a graph of one kernel comes back with.
+fn instantiated(bench: &Bench, flags: u64) -> Result<Vec<Fact>> {
+    let stream = Stream::new(KIND)?;
+    begin(&stream, GLOBAL)?;
+    bench.kernel(stream.handle(), 1.0)?;
+    let (code, graph) = end(&stream);
+    code.result()?;
+    let mut executable = ptr::null_mut();
+    let code = cu!(cuGraphInstantiateWithFlags(&mut executable, graph, flags));
+    cu!(cuGraphDestroy(graph)).result()?;
+    if code == CUresult::CUDA_SUCCESS {
+        cu!(cuGraphExecDestroy(executable)).result()?;
+    }
+    Ok(vec![Fact::Code(code)])
 }
 
 pub(super) fn rows() -> Vec<Row> {
@@ -270,6 +302,119 @@ pub(super) fn rows() -> Vec<Row> {
                 Ok(cu!(cuMemcpyHtoD_v2(memory.address(), host.as_ptr().cast(), 4096)))
             })
         }),
+        Row::new(
+            name("waiting for an event of another capture"),
+            &[MERGE, INVALIDATED, INVALIDATED],
+            |bench| {
+                let (other, event) = (Stream::new(KIND)?, Event::new()?);
+                begin(&other, GLOBAL)?;
+                let seen = bench.kernel(other.handle(), 1.0).and_then(|()| {
+                    event.record(other.handle())?;
+                    during(bench, KIND, |stream| {
+                        Ok(cu!(cuStreamWaitEvent(stream.handle(), event.handle(), 0)))
+                    })
+                });
+                let (ended, _) = end(&other);
+                let mut seen = seen?;
+                seen.push(Fact::Code(ended));
+                Ok(seen)
+            },
+        ),
+        Row::new(
+            name("waiting for an event recorded in it, once it has ended"),
+            &[INVALID_VALUE],
+            |bench| {
+                let (other, event) = (Stream::new(KIND)?, Event::new()?);
+                during(bench, KIND, |stream| {
+                    event.record(stream.handle())?;
+                    Ok(CUresult::CUDA_SUCCESS)
+                })?;
+                Ok(vec![Fact::Code(cu!(cuStreamWaitEvent(other.handle(), event.handle(), 0)))])
+            },
+        ),
+        Row::new(name("cuMemFree"), &[UNSUPPORTED, INVALIDATED], |bench| {
+            let memory = Memory::new(4096)?;
+            during(bench, KIND, |_| Ok(cu!(cuMemFree_v2(memory.address()))))
+        }),
+        Row::new(name("cuMemHostAlloc"), &[UNSUPPORTED, INVALIDATED], |bench| {
+            during(bench, KIND, |_| {
+                let mut address = ptr::null_mut();
+                Ok(cu!(cuMemHostAlloc(&mut address, 4096, 0)))
+            })
+        }),
+        Row::new(name("cuMemFreeHost"), &[UNSUPPORTED, INVALIDATED], |bench| {
+            let pinned = Pinned::new(4096)?;
+            during(bench, KIND, |_| Ok(cu!(cuMemFreeHost(pinned.address()))))
+        }),
+        Row::new(name("a module load"), &[SUCCESS, SUCCESS], |bench| {
+            during(bench, KIND, |_| {
+                let mut module = ptr::null_mut();
+                Ok(cu!(cuModuleLoadData(&mut module, bench.image())))
+            })
+        }),
+        Row::new(name("querying an event from outside"), &[UNSUPPORTED, INVALIDATED], |bench| {
+            let other = Stream::new(KIND)?;
+            let event = Event::recorded(other.handle())?;
+            during(bench, KIND, |_| Ok(event.query()))
+        }),
+        Row::new(name("cuMemAllocAsync on the stream"), &[SUCCESS, SUCCESS], |bench| {
+            during(bench, KIND, |stream| {
+                let mut address = 0;
+                Ok(cu!(cuMemAllocAsync(&mut address, 4096, stream.handle())))
+            })
+        })
+        .gap(&[NOT_SUPPORTED, SUCCESS]),
+        Row::new(name("an external record on the stream"), &[SUCCESS, SUCCESS], |bench| {
+            let event = Event::new()?;
+            during(bench, KIND, |stream| {
+                Ok(cu!(cuEventRecordWithFlags(event.handle(), stream.handle(), EXTERNAL)))
+            })
+        })
+        .gap(&[NOT_SUPPORTED, SUCCESS]),
+        Row::new(name("an external wait on the stream"), &[SUCCESS, SUCCESS], |bench| {
+            let other = Stream::new(KIND)?;
+            let event = Event::recorded(other.handle())?;
+            during(bench, KIND, |stream| {
+                Ok(cu!(cuStreamWaitEvent(stream.handle(), event.handle(), EXTERNAL)))
+            })
+        })
+        .gap(&[NOT_SUPPORTED, SUCCESS]),
+        Row::new(name("a graph launched on the stream"), &[UNSUPPORTED, INVALIDATED], |bench| {
+            let other = Stream::new(KIND)?;
+            let graph = Graph::captured(&other, |stream| bench.kernel(stream.handle(), 1.0))?;
+            during(bench, KIND, |stream| Ok(cu!(cuGraphLaunch(graph.0, stream.handle()))))
+        }),
+        Row::new(name("destroying an executable graph"), &[UNSUPPORTED, INVALIDATED], |bench| {
+            let other = Stream::new(KIND)?;
+            let graph = Graph::captured(&other, |stream| bench.kernel(stream.handle(), 1.0))?;
+            during(bench, KIND, |_| Ok(cu!(cuGraphExecDestroy(graph.0))))
+        }),
+        Row::new(name("instantiated with flags that nobody knows"), &[INVALID_VALUE], |bench| {
+            instantiated(bench, 0x40)
+        }),
+        Row::new(
+            name("instantiated for the device, with memory to be freed at a launch"),
+            &[INVALID_VALUE],
+            |bench| instantiated(bench, 1 | 4),
+        ),
+        Row::new(name("a graph launched that was destroyed"), &[INVALID_VALUE], |bench| {
+            let stream = Stream::new(KIND)?;
+            let graph = Graph::captured(&stream, |stream| bench.kernel(stream.handle(), 1.0))?;
+            let handle = graph.0;
+            drop(graph);
+            Ok(vec![Fact::Code(cu!(cuGraphLaunch(handle, stream.handle())))])
+        })
+        .undefined(),
+        Row::new(name("a graph destroyed twice"), &[INVALID_VALUE], |bench| {
+            let stream = Stream::new(KIND)?;
+            begin(&stream, GLOBAL)?;
+            bench.kernel(stream.handle(), 1.0)?;
+            let (code, graph) = end(&stream);
+            code.result()?;
+            cu!(cuGraphDestroy(graph)).result()?;
+            Ok(vec![Fact::Code(cu!(cuGraphDestroy(graph)))])
+        })
+        .undefined(),
         Row::new(name("destroying the stream"), &[SUCCESS], |bench| {
             let stream = Stream::new(KIND)?;
             begin(&stream, GLOBAL)?;

@@ -6,7 +6,7 @@ use std::ptr;
 use cudarc::driver::sys::{self, CUresult};
 
 use crate::bench::{Bench, Event, Kind, MS, Stream, cu};
-use crate::row::{FREE, Fact, Memory, OVERLAP, Result, Row, SUCCESS};
+use crate::row::{FREE, Fact, Memory, NOT_SUPPORTED, OVERLAP, Result, Row, SUCCESS};
 
 const KIND: Kind = Kind::NonBlocking;
 /// A size that the pool does not hold already: nobody else asks for it.
@@ -40,6 +40,47 @@ fn again(
     free(after, stream)?;
     bench.synchronize()?;
     Ok(vec![if after == before { REUSED } else { FRESH }])
+}
+
+/// The pool that memory comes from if nobody asks for another.
+struct Pool(sys::CUmemoryPool);
+
+const THRESHOLD: sys::CUmemPool_attribute =
+    sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+
+impl Pool {
+    fn of(bench: &Bench) -> Result<Self> {
+        let mut pool = ptr::null_mut();
+        cu!(cuDeviceGetDefaultMemPool(&mut pool, bench.device)).result()?;
+        Ok(Self(pool))
+    }
+
+    /// How much it holds on to, in bytes.
+    fn hold(&self, mut bytes: u64) -> Result<()> {
+        cu!(cuMemPoolSetAttribute(self.0, THRESHOLD, (&raw mut bytes).cast())).result()
+    }
+
+    fn attribute(&self, attribute: sys::CUmemPool_attribute) -> Result<u64> {
+        let mut value = 0_u64;
+        cu!(cuMemPoolGetAttribute(self.0, attribute, (&raw mut value).cast())).result()?;
+        Ok(value)
+    }
+
+    fn trim(&self) -> Result<()> {
+        cu!(cuMemPoolTrimTo(self.0, 0)).result()
+    }
+}
+
+/// How many pieces of [`BYTES`] the device has less than when it had `before` bytes.
+fn taken_since(before: usize) -> Result<Fact> {
+    Ok(Fact::Number((before.saturating_sub(left()?) / BYTES) as i32))
+}
+
+/// Free device memory, in bytes.
+fn left() -> Result<usize> {
+    let (mut free, mut total) = (0, 0);
+    cu!(cuMemGetInfo_v2(&mut free, &mut total)).result()?;
+    Ok(free)
 }
 
 pub(super) fn rows() -> Vec<Row> {
@@ -106,6 +147,103 @@ pub(super) fn rows() -> Vec<Row> {
             Ok(vec![Fact::Code(code)])
         })
         .alone(),
+        Row::new(
+            name("what is left while a block is in use, freed, synchronized"),
+            &[Fact::Number(1), Fact::Number(1), Fact::Number(0)],
+            |bench| {
+                let stream = Stream::new(KIND)?;
+                let before = left()?;
+                let address = allocate(stream.handle())?;
+                let in_use = taken_since(before)?;
+                bench.kernel(stream.handle(), MS)?;
+                free(address, stream.handle())?;
+                let freed = taken_since(before)?;
+                bench.synchronize()?;
+                Ok(vec![in_use, freed, taken_since(before)?])
+            },
+        )
+        .alone(),
+        Row::new(
+            name("what is left with a release threshold: synchronized, trimmed"),
+            &[Fact::Number(1), Fact::Number(0)],
+            |bench| {
+                let (stream, pool) = (Stream::new(KIND)?, Pool::of(bench)?);
+                let before = left()?;
+                pool.hold(u64::MAX)?;
+                free(allocate(stream.handle())?, stream.handle())?;
+                bench.synchronize()?;
+                let synchronized = taken_since(before)?;
+                pool.trim()?;
+                let trimmed = taken_since(before)?;
+                pool.hold(0)?;
+                Ok(vec![synchronized, trimmed])
+            },
+        )
+        .alone(),
+        Row::new(
+            name("freed, synchronized and allocated again, with a release threshold"),
+            &[REUSED],
+            |bench| {
+                let (stream, pool) = (Stream::new(KIND)?, Pool::of(bench)?);
+                pool.hold(u64::MAX)?;
+                let before = allocate(stream.handle())?;
+                free(before, stream.handle())?;
+                bench.synchronize()?;
+                let after = allocate(stream.handle())?;
+                free(after, stream.handle())?;
+                pool.hold(0)?;
+                bench.synchronize()?;
+                Ok(vec![if after == before { REUSED } else { FRESH }])
+            },
+        )
+        .alone(),
+        Row::new(
+            name("a pool's release threshold: at first, once it was set"),
+            &[Fact::Number(0), Fact::Number(1 << 20)],
+            |bench| {
+                let pool = Pool::of(bench)?;
+                let first = pool.attribute(THRESHOLD)?;
+                pool.hold(1 << 20)?;
+                let then = pool.attribute(THRESHOLD)?;
+                pool.hold(0)?;
+                Ok([first, then].map(|bytes| Fact::Number(bytes as i32)).to_vec())
+            },
+        )
+        .alone(),
+        Row::new(name("cuMemAllocFromPoolAsync of the default pool"), &[SUCCESS], |bench| {
+            let (stream, pool) = (Stream::new(KIND)?, Pool::of(bench)?);
+            let mut address = 0;
+            let code = cu!(cuMemAllocFromPoolAsync(&mut address, BYTES, pool.0, stream.handle()));
+            code.result()?;
+            free(address, stream.handle())?;
+            bench.synchronize()?;
+            Ok(vec![Fact::Code(code)])
+        })
+        .alone(),
+        Row::new(name("how much a pool has given out"), &[Fact::Number(1)], |bench| {
+            let (stream, pool) = (Stream::new(KIND)?, Pool::of(bench)?);
+            let address = allocate(stream.handle())?;
+            let used = pool.attribute(sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
+            free(address, stream.handle())?;
+            bench.synchronize()?;
+            Ok(vec![Fact::Number((used? / BYTES as u64) as i32)])
+        })
+        .alone()
+        .gap(&[NOT_SUPPORTED]),
+        Row::new(name("a pool of one's own"), &[SUCCESS], |bench| {
+            // SAFETY: every field may be zero: no kind, no place, no limit.
+            let mut wanted: sys::CUmemPoolProps = unsafe { std::mem::zeroed() };
+            wanted.allocType = sys::CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+            wanted.location.type_ = sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+            wanted.location.id = bench.device;
+            let mut pool = ptr::null_mut();
+            let code = cu!(cuMemPoolCreate(&mut pool, &wanted));
+            code.result()?;
+            cu!(cuMemPoolDestroy(pool)).result()?;
+            Ok(vec![Fact::Code(code)])
+        })
+        .alone()
+        .gap(&[NOT_SUPPORTED]),
         Row::new(
             name("too much of each kind"),
             &[Fact::Code(CUresult::CUDA_ERROR_OUT_OF_MEMORY); 3],

@@ -9,16 +9,20 @@
 //! | [`kernels`] | residency, priorities, queues |
 //! | [`memory`] | stream-ordered and other allocation |
 //! | [`graphs`] | capture and graphs |
+//! | [`threads`] | capture, by several host threads |
 //! | [`codes`] | what misuse comes back with |
+//! | [`gone`] | what handles come back with that are gone, or that nobody gave |
 
 mod between;
 mod codes;
 mod copies;
 mod events;
+mod gone;
 mod graphs;
 mod kernels;
 mod legacy;
 mod memory;
+mod threads;
 
 use crate::row::Row;
 
@@ -32,7 +36,9 @@ pub(crate) fn all() -> Vec<Row> {
     rows.extend(kernels::rows());
     rows.extend(memory::rows());
     rows.extend(graphs::rows());
+    rows.extend(threads::rows());
     rows.extend(codes::rows());
+    rows.extend(gone::rows());
     let names: std::collections::BTreeSet<&str> =
         rows.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names.len(), rows.len(), "two rows have the same name");

@@ -1,0 +1,41 @@
+//! # Asynchronous launches: who is waiting?
+//!
+//! The device swims 64 lengths, one kernel each. The host starts each of them and keeps a log. Every eighth
+//! line fills a page, and writing a page out takes the host almost as long as eight lengths take the device.
+//! The log needs nothing of what the device computes.
+//!
+//! The file is right, and slow: after each length the host stands at the edge until it is over. So the page
+//! waits for the device, and the next length waits for the page.
+//!
+//! **Your task:** let the host run ahead. The more of the time it is at its own work, the better: that share
+//! is its *freedom*, and what is scored. Run `cargo run -- run first_launch` and look at the host's lane.
+//!
+//! `stream.synchronize()?` holds the host until all that is in `stream` is done. When the closure returns, the
+//! device has to be idle. Edit between the `region` marks only; lines are added or moved, none is changed.
+
+use lab::Result;
+use lab::first_launch::Session;
+
+/// Swims the lengths.
+pub fn train(session: &Session) -> Result<()> {
+    let context = session.context();
+    let stream = context.new_stream()?;
+
+    let mut course = session.allocate()?;
+
+    // The clock runs from here to the end of the closure.
+    course.region(|lengths, log| {
+        for length in lengths {
+            // region: before a launch
+            // endregion
+            length.map(&stream)?;
+            // region: after a launch
+            stream.synchronize()?;
+            // endregion
+            log.note()?;
+        }
+        // region: after the loop
+        // endregion
+        Ok(())
+    })
+}

@@ -1,0 +1,28 @@
+//! The puzzle as written: the clock is read behind the loop of launches.
+//!
+//! Run it with `cargo run -- run first_launch --program no_wait`.
+
+mod clock;
+
+use clock::print;
+use lab::matmul::Matmul;
+use lab::{Instant, Lab, Result};
+
+fn program(lab: &Lab) -> Result<()> {
+    let stream = lab.context().new_stream()?;
+    let mut matmul = Matmul::new(lab)?;
+    lab.region(|| {
+        let start = Instant::now()?;
+        for _ in 0..200 {
+            matmul.launch(&stream)?;
+        }
+        print(start.elapsed()?);
+        lab.context().synchronize()?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

@@ -1,0 +1,25 @@
+//! The copy in a new stream, and the kernel in the stream that is there from the start.
+//!
+//! Run it with `cargo run -- run two_streams --program default`.
+
+use lab::exercise::Exercise;
+use lab::two_streams::Jobs;
+use lab::{Lab, Result};
+
+fn program(lab: &Lab) -> Result<()> {
+    let jobs = Jobs::open(lab)?;
+    let context = jobs.context();
+    let first = context.new_stream()?;
+    let second = context.default_stream();
+    let mut course = jobs.whole()?;
+    course.region(|fresh, resident| {
+        first.memcpy_htod(&fresh[0].host, &mut fresh[0].device)?;
+        resident[0].map(&second)?;
+        context.synchronize()?;
+        Ok(())
+    })
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

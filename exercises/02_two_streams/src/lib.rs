@@ -1,0 +1,42 @@
+//! # Two streams: the smallest overlap
+//!
+//! Sixteen parts of an array are copied to the device, and sixteen parts of another array, which is there
+//! already, are mapped. Neither job needs anything of the other, and each has an engine of its own. They are
+//! in one stream, and so the kernels stand behind the copies.
+//!
+//! **Your task:** let the two jobs run side by side. Run `cargo run -- run two_streams` and look at how many
+//! lanes there are below the host's.
+//!
+//! `context.new_stream()?` makes one more stream. `stream.synchronize()?` holds the host until that stream is
+//! done, `context.synchronize()?` until all of them are. When the closure returns, the device has to be idle.
+//! Edit between the `region` marks only; lines are added or moved, none is changed. A second `let` of the same
+//! name takes the place of the first from there on.
+
+use lab::Result;
+use lab::two_streams::Jobs;
+
+/// Does both jobs.
+pub fn swim(jobs: &Jobs) -> Result<()> {
+    let context = jobs.context();
+    let stream = context.new_stream()?;
+    // region: streams
+    // endregion
+
+    let mut course = jobs.allocate()?;
+
+    // The clock runs from here to the end of the closure.
+    course.region(|fresh, resident| {
+        for part in fresh {
+            stream.memcpy_htod(&part.host, &mut part.device)?;
+        }
+        // region: between the jobs
+        // endregion
+        for part in resident {
+            part.map(&stream)?;
+        }
+        // region: at the end
+        stream.synchronize()?;
+        // endregion
+        Ok(())
+    })
+}

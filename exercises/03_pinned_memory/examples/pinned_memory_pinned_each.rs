@@ -1,0 +1,26 @@
+//! Eight batches: the images of each are pinned when its turn comes, go up, and kernels follow.
+//!
+//! Run it with `cargo run -- run pinned_memory --program pinned_each`.
+
+mod batches;
+
+use batches::{BATCHES, Batches};
+use lab::{Lab, Result};
+
+fn program(lab: &Lab) -> Result<()> {
+    let mut batches = Batches::new(lab)?;
+    lab.region(|| {
+        for _ in 0..BATCHES {
+            let pinned = batches.images.pin(lab.context())?;
+            batches.stream.memcpy_htod(&pinned, &mut batches.device)?;
+            batches.kernels()?;
+        }
+        lab.context().synchronize()?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

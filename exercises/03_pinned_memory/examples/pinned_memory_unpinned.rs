@@ -1,0 +1,25 @@
+//! Eight batches: images go up from ordinary memory, kernels follow.
+//!
+//! Run it with `cargo run -- run pinned_memory --program unpinned`.
+
+mod batches;
+
+use batches::{BATCHES, Batches};
+use lab::{Lab, Result};
+
+fn program(lab: &Lab) -> Result<()> {
+    let mut batches = Batches::new(lab)?;
+    lab.region(|| {
+        for _ in 0..BATCHES {
+            batches.stream.memcpy_htod(&batches.images, &mut batches.device)?;
+            batches.kernels()?;
+        }
+        lab.context().synchronize()?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

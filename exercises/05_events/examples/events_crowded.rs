@@ -1,0 +1,43 @@
+//! The same three stages, a slow host, and somebody else who copies to the device.
+//!
+//! Run it with `cargo run -- run events --program crowded`.
+
+use std::time::Duration;
+
+use lab::events::Relay;
+use lab::exercise::Exercise;
+use lab::{HostMemory, Lab, Result, host_work};
+
+/// How long somebody looks at what a debugger shows: longer than any of the stages takes.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Copies of somebody else, each of the whole array: together they last longer than `LOOK`.
+const COPIES: usize = 6;
+
+fn program(lab: &Lab) -> Result<()> {
+    let relay = Relay::open(lab)?;
+    let context = relay.context();
+    let first = context.new_stream()?;
+    let second = context.new_stream()?;
+    let third = context.new_stream()?;
+    let other = context.new_stream()?;
+    let mut course = relay.single(HostMemory::Pinned)?;
+    let (theirs, mut there) = relay.array()?;
+    course.region(|laps, slots| {
+        let (lap, slot) = (&mut laps[0], &mut slots[0]);
+        for _ in 0..COPIES {
+            other.memcpy_htod(&theirs, &mut there)?;
+        }
+        first.memcpy_htod(&lap.input, &mut slot.data)?;
+        host_work(LOOK)?;
+        slot.map(&second)?;
+        host_work(LOOK)?;
+        third.memcpy_dtoh(&slot.data, &mut lap.output)?;
+        context.synchronize()?;
+        Ok(())
+    })
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

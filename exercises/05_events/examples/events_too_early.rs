@@ -1,0 +1,33 @@
+//! Each stage waits for an event, which is recorded a line later.
+//!
+//! Run it with `cargo run -- run events --program too_early`.
+
+use lab::events::Relay;
+use lab::exercise::Exercise;
+use lab::{HostMemory, Lab, Result};
+
+fn program(lab: &Lab) -> Result<()> {
+    let relay = Relay::open(lab)?;
+    let context = relay.context();
+    let first = context.new_stream()?;
+    let second = context.new_stream()?;
+    let third = context.new_stream()?;
+    let mut course = relay.single(HostMemory::Pinned)?;
+    course.region(|laps, slots| {
+        let (lap, slot) = (&mut laps[0], &mut slots[0]);
+        let (copied, mapped) = (context.new_event(None)?, context.new_event(None)?);
+        first.memcpy_htod(&lap.input, &mut slot.data)?;
+        second.wait(&copied)?;
+        copied.record(&first)?;
+        slot.map(&second)?;
+        third.wait(&mapped)?;
+        mapped.record(&second)?;
+        third.memcpy_dtoh(&slot.data, &mut lap.output)?;
+        context.synchronize()?;
+        Ok(())
+    })
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

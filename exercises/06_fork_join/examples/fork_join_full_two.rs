@@ -1,0 +1,26 @@
+//! Two branches of kernels that fill the device, each in a stream of its own.
+//!
+//! Run it with `cargo run -- run fork_join --program full_two`.
+
+use lab::fork_join::{Branch, KERNELS};
+use lab::{Lab, Result};
+
+fn program(lab: &Lab) -> Result<()> {
+    let context = lab.context();
+    let first = context.new_stream()?;
+    let second = context.new_stream()?;
+    let (mut left, mut right) = (Branch::full(lab)?, Branch::full(lab)?);
+    lab.region(|| {
+        for _ in 0..KERNELS {
+            left.launch(&first)?;
+            right.launch(&second)?;
+        }
+        context.synchronize()?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

@@ -1,0 +1,26 @@
+//! Two branches of small kernels, which take turns in one stream.
+//!
+//! Run it with `cargo run -- run fork_join --program narrow_one`.
+
+use lab::fork_join::{Branch, KERNELS};
+use lab::{Lab, Result};
+
+fn program(lab: &Lab) -> Result<()> {
+    let context = lab.context();
+    let first = context.new_stream()?;
+    let second = first.clone();
+    let (mut left, mut right) = (Branch::narrow(lab)?, Branch::narrow(lab)?);
+    lab.region(|| {
+        for _ in 0..KERNELS {
+            left.launch(&first)?;
+            right.launch(&second)?;
+        }
+        context.synchronize()?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

@@ -1,0 +1,27 @@
+//! One array, mapped where it is; and beside that the host has work of its own.
+
+use super::{Array, Contents, Side, Spec};
+use crate::map::Stage;
+
+/// On the device, to be mapped in place: what it is before …
+pub const RESIDENT: u32 = 0;
+/// … and after.
+pub const MAPPED: u32 = 1;
+
+/// The task.
+pub static SPEC: Spec = Spec {
+    name: "first_launch",
+    // Nothing is copied, but this is what sizes an array: long against the cost of any call.
+    copy_us: 4800,
+    kernel_percent: 125,
+    // A little less than the kernels: whoever lets the host run ahead has a device that is never idle,
+    // and whoever makes it wait pays with almost as much again.
+    host_percent: 112,
+    arrays: &[
+        Array { side: Side::Device, contents: Contents::Given },
+        Array {
+            side: Side::Device,
+            contents: Contents::Made { from: RESIDENT, stages: &[Stage::A] },
+        },
+    ],
+};

@@ -1,0 +1,55 @@
+//! One array on the device goes through layers. In each, a kernel over all of it comes first; then each half has
+//! a branch of its own; and a kernel over all of it brings them together.
+
+use super::{Array, Contents, Side, Spec};
+use crate::map::Stage;
+
+/// What goes in.
+pub const INPUT: u32 = 0;
+/// What comes out.
+pub const OUTPUT: u32 = 1;
+
+/// Layers: enough for what an order costs in each of them to add up, few enough for a figure.
+pub const LAYERS: usize = 8;
+
+/// Blocks of a branch's kernel, each on a multiprocessor of its own: two such kernels fit on any device with 64 of
+/// them, and leave half of an H200 to somebody else.
+pub const BRANCH_BLOCKS: u32 = 32;
+
+/// The stage of each layer that is two branches.
+pub const BRANCH: Stage = Stage::B;
+
+/// What an element goes through: stem, branch and merge of each layer.
+const STAGES: [Stage; 3 * LAYERS] = {
+    let mut stages = [Stage::A; 3 * LAYERS];
+    let mut layer = 0;
+    while layer < LAYERS {
+        stages[3 * layer + 1] = BRANCH;
+        stages[3 * layer + 2] = Stage::C;
+        layer += 1;
+    }
+    stages
+};
+
+/// The task.
+pub static SPEC: Spec = Spec {
+    name: "fork_join",
+    // Nothing crosses the link: this says how large the array is, 16 MiB on an H200.
+    copy_us: 300,
+    // About 30 µs for a kernel that fills the device: long against a launch, and short enough for a host that waits
+    // in each layer to show.
+    kernel_percent: 240,
+    host_percent: 0,
+    arrays: &[
+        Array { side: Side::Device, contents: Contents::Given },
+        Array {
+            side: Side::Device,
+            contents: Contents::Branched {
+                from: INPUT,
+                stages: &STAGES,
+                branch: BRANCH,
+                multiprocessors: BRANCH_BLOCKS,
+            },
+        },
+    ],
+};

@@ -1,0 +1,24 @@
+//! An array goes up and through a map, and stays on the device. A few elements of each part come back.
+
+use super::{Array, Contents, Side, Spec};
+use crate::map::Stage;
+
+/// What goes in.
+pub const INPUT: u32 = 0;
+/// What becomes of it. What comes back is a small part of this, so that the way down takes no time worth
+/// counting.
+pub const OUTPUT: u32 = 1;
+
+/// The task.
+pub static SPEC: Spec = Spec {
+    name: "pinned_memory",
+    // As in `three_lanes`: the way up and the kernels take about as long as each other, so that what is not
+    // hidden shows.
+    copy_us: 4800,
+    kernel_percent: 125,
+    host_percent: 0,
+    arrays: &[
+        Array { side: Side::Host, contents: Contents::Given },
+        Array { side: Side::Device, contents: Contents::Made { from: INPUT, stages: &[Stage::A] } },
+    ],
+};

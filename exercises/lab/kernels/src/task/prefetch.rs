@@ -1,0 +1,24 @@
+//! Batches are loaded by the host, go up, and through a map. A part of each comes back.
+
+use super::{Array, Contents, Side, Spec};
+use crate::map::Stage;
+
+/// What is loaded.
+pub const INPUT: u32 = 0;
+/// What becomes of it. What comes back is a part of this, so that the way down takes no time worth
+/// counting.
+pub const OUTPUT: u32 = 1;
+
+/// The task.
+pub static SPEC: Spec = Spec {
+    name: "prefetch",
+    copy_us: 4800,
+    // As long as loading takes: whichever waits for the other, it shows.
+    kernel_percent: 600,
+    // Six times as long as the way up: a host that does nothing but write gets there in five.
+    host_percent: 600,
+    arrays: &[
+        Array { side: Side::Host, contents: Contents::Given },
+        Array { side: Side::Device, contents: Contents::Made { from: INPUT, stages: &[Stage::A] } },
+    ],
+};

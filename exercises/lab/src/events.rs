@@ -1,0 +1,165 @@
+//! The relay of `events`: an array goes up, through a map, and down again, a part in each lap. On the
+//! device there are fewer places for parts than there are laps, so that they are used by turns.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
+use kernels::task::events::{INPUT, OUTPUT, SPEC};
+use kernels::{Stage, Task};
+use trace::lab::{Buffer, Region};
+
+use crate::exercise::Exercise;
+use crate::map::Map;
+use crate::{HostBlock, HostMemory, Lab, Result};
+
+/// Laps of the exercise: filling and draining cost a lap each, and with this many they hardly show.
+const LAPS: usize = 32;
+/// Places on the device: one for each of the three stages, and one to spare, so that no stage waits only
+/// because another took a little longer.
+const SLOTS: usize = 4;
+
+/// The relay, not yet in memory.
+pub struct Relay {
+    lab: Lab,
+    task: Task,
+    map: Map,
+}
+
+impl Relay {
+    /// The context of the device.
+    pub fn context(&self) -> &Arc<CudaContext> {
+        self.lab.context()
+    }
+
+    /// Allocates the laps of the exercise and its four slots.
+    pub fn allocate(&self) -> Result<Course<'_>> {
+        self.course(LAPS, SLOTS, HostMemory::Pinned)
+    }
+
+    /// Allocates the whole array as a single lap, for the puzzle.
+    pub fn single(&self, memory: HostMemory) -> Result<Course<'_>> {
+        self.course(1, 1, memory)
+    }
+
+    /// Memory for another array of the same size, on the host and on the device, for the puzzle: somebody
+    /// else's.
+    pub fn array(&self) -> Result<(HostBlock, CudaSlice<u32>)> {
+        let elements = self.task.elements() as usize;
+        let mut host = self.lab.host_block(HostMemory::Pinned, elements)?;
+        host.words_mut()?.fill(1);
+        Ok((host, self.context().default_stream().alloc_zeros(elements)?))
+    }
+
+    fn course(&self, laps: usize, slots: usize, memory: HostMemory) -> Result<Course<'_>> {
+        let elements = self.task.elements() as usize / laps;
+        let stream = self.context().default_stream();
+        let lap = |index| {
+            Ok(Lap {
+                first: (index * elements) as u64,
+                slot: index % slots,
+                input: self.lab.host_block(memory, elements)?,
+                output: self.lab.host_block(memory, elements)?,
+            })
+        };
+        let slot = |_| {
+            // SAFETY: any bits are a valid `u32`. A program without the waits does read what lies there.
+            let data = unsafe { stream.alloc(elements)? };
+            Ok(Slot { data, map: self.map.clone() })
+        };
+        Ok(Course {
+            relay: self,
+            laps: (0..laps).map(lap).collect::<Result<_>>()?,
+            slots: (0..slots).map(slot).collect::<Result<_>>()?,
+        })
+    }
+}
+
+/// The relay in memory.
+pub struct Course<'a> {
+    relay: &'a Relay,
+    laps: Vec<Lap>,
+    slots: Vec<Slot>,
+}
+
+/// A part of the array.
+pub struct Lap {
+    first: u64,
+    /// The slot that it goes through.
+    pub slot: usize,
+    /// What goes in.
+    pub input: HostBlock,
+    /// What comes out.
+    pub output: HostBlock,
+}
+
+/// A place on the device.
+pub struct Slot {
+    /// What is in it.
+    pub data: CudaSlice<u32>,
+    map: Map,
+}
+
+impl Slot {
+    /// Queues the map over this slot, in place.
+    pub fn map(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
+        self.map.launch(stream, &mut self.data)
+    }
+}
+
+impl Course<'_> {
+    /// The measured region. The device is idle when it begins, and must be idle again when `body`
+    /// returns.
+    pub fn region(
+        &mut self,
+        body: impl FnOnce(&mut [Lap], &mut [Slot]) -> Result<()>,
+    ) -> Result<()> {
+        let Self { relay, laps, slots } = self;
+        let buffers = |array, block: fn(&Lap) -> &HostBlock| -> Result<Vec<Buffer>> {
+            let buffer = |lap: &Lap| {
+                let (first, block) = (lap.first, block(lap));
+                Ok(Buffer {
+                    array,
+                    first,
+                    address: block.address()?,
+                    bytes: block.len() as u64 * 4,
+                })
+            };
+            laps.iter().map(buffer).collect()
+        };
+        let region = Region {
+            task: relay.task.name().to_owned(),
+            inputs: buffers(INPUT, |lap| &lap.input)?,
+            outputs: buffers(OUTPUT, |lap| &lap.output)?,
+            ..Region::default()
+        };
+        relay.lab.region_on(region, || body(laps, slots)).map(drop)
+    }
+}
+
+impl Exercise for Relay {
+    fn open(lab: &Lab) -> Result<Self> {
+        let task = lab.task(&SPEC);
+        let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
+        Ok(Self { lab: lab.clone(), task, map })
+    }
+
+    fn calibrate(&self) -> Result<()> {
+        let mut course = self.single(HostMemory::Pinned)?;
+        let (lap, slot) = (&mut course.laps[0], &mut course.slots[0]);
+        let stream = self.context().new_stream()?;
+        let alone = |name: &str| Region { name: name.to_owned(), ..Region::default() };
+        self.lab.region_on(alone("host_to_device"), || {
+            stream.memcpy_htod(&lap.input, &mut slot.data)?;
+            Ok(stream.synchronize()?)
+        })?;
+        self.lab.region_on(alone("kernels"), || {
+            slot.map(&stream)?;
+            Ok(stream.synchronize()?)
+        })?;
+        self.lab.region_on(alone("device_to_host"), || {
+            stream.memcpy_dtoh(&slot.data, &mut lap.output)?;
+            Ok(stream.synchronize()?)
+        })?;
+        Ok(())
+    }
+}

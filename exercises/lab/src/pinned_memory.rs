@@ -1,0 +1,175 @@
+//! The batch of `pinned_memory`: in each of its parts labels and images go up, a kernel makes losses of
+//! them, and these come back.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
+use kernels::task::pinned_memory::{INPUT, OUTPUT, SPEC};
+use kernels::{Stage, Task};
+use trace::lab::{Buffer, Region};
+
+use crate::exercise::Exercise;
+use crate::map::Map;
+use crate::pipeline::device_address;
+use crate::{HostBlock, HostMemory, Lab, Result};
+
+/// Parts of the batch: enough for the first copy, beside which no kernel can run, to hardly show.
+const PARTS: usize = 16;
+/// Samples in a part, each with a label of 64 bytes and a loss of 4.
+const SAMPLES: usize = 1024;
+/// Words of the labels of a part: 64 KiB, which a driver takes over at once, whatever memory they are in.
+const LABELS: usize = 16 * SAMPLES;
+
+/// The batch, not yet in memory.
+pub struct Batch {
+    lab: Lab,
+    task: Task,
+    map: Map,
+}
+
+impl Batch {
+    /// The context of the device.
+    pub fn context(&self) -> &Arc<CudaContext> {
+        self.lab.context()
+    }
+
+    /// How many parts it has.
+    pub fn parts(&self) -> usize {
+        PARTS
+    }
+
+    /// Ordinary host memory for the labels of a part: 64 KiB.
+    pub fn labels(&self) -> HostBlock {
+        HostBlock::pageable(self.lab.elements(LABELS))
+    }
+
+    /// Ordinary host memory for the images of a part: on an H200 16 MB.
+    pub fn images(&self) -> HostBlock {
+        HostBlock::pageable(self.elements() - self.lab.elements(LABELS))
+    }
+
+    /// Ordinary host memory for the losses of a part: 4 KiB.
+    pub fn losses(&self) -> HostBlock {
+        HostBlock::pageable(self.lab.elements(SAMPLES))
+    }
+
+    /// A part of the batch with this host memory, and device memory for the rest of the way.
+    pub fn part(&self, labels: HostBlock, images: HostBlock, losses: HostBlock) -> Result<Part> {
+        let stream = self.context().default_stream();
+        // SAFETY: the copies of labels and images write all of it before anything reads it.
+        let data = unsafe { stream.alloc(self.elements())? };
+        let device = OnDevice { data, labels: labels.len(), losses: losses.len() };
+        Ok(Part { labels, images, losses, device, map: self.map.clone() })
+    }
+
+    /// Elements of a part.
+    fn elements(&self) -> usize {
+        self.task.elements() as usize / PARTS
+    }
+
+    /// The measured region. The device is idle when it begins, and must be idle again when `body`
+    /// returns.
+    pub fn region(
+        &self,
+        parts: &mut [Part],
+        body: impl FnOnce(&mut [Part]) -> Result<()>,
+    ) -> Result<()> {
+        let stream = self.context().default_stream();
+        let host = |array, first: usize, block: &HostBlock| -> Result<Buffer> {
+            let (first, bytes) = (first as u64, block.len() as u64 * 4);
+            Ok(Buffer { array, first, address: block.address()?, bytes })
+        };
+        let mut region = Region { task: self.task.name().to_owned(), ..Region::default() };
+        for (index, part) in parts.iter().enumerate() {
+            let first = index * self.elements();
+            let behind_labels = first + part.labels.len();
+            region.inputs.push(host(INPUT, first, &part.labels)?);
+            region.inputs.push(host(INPUT, behind_labels, &part.images)?);
+            region.outputs.push(host(OUTPUT, behind_labels, &part.losses)?);
+            let data = &part.device.data;
+            let (address, bytes) = (device_address(data, &stream), data.len() as u64 * 4);
+            region.outputs.push(Buffer { array: OUTPUT, first: first as u64, address, bytes });
+        }
+        self.lab.region_on(region, || body(parts)).map(drop)
+    }
+}
+
+/// A part of the batch.
+pub struct Part {
+    /// On the host: a label for each sample.
+    pub labels: HostBlock,
+    /// On the host: an image for each sample.
+    pub images: HostBlock,
+    /// On the host: room for a loss for each sample.
+    pub losses: HostBlock,
+    /// Its place on the device.
+    pub device: OnDevice,
+    map: Map,
+}
+
+impl Part {
+    /// Queues the kernel that makes losses of labels and images.
+    pub fn evaluate(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
+        self.map.launch(stream, &mut self.device.data)
+    }
+}
+
+/// The place of a part on the device.
+pub struct OnDevice {
+    data: CudaSlice<u32>,
+    labels: usize,
+    losses: usize,
+}
+
+impl OnDevice {
+    /// Where the labels go.
+    pub fn labels(&mut self) -> CudaViewMut<'_, u32> {
+        self.data.slice_mut(..self.labels)
+    }
+
+    /// Where the images go.
+    pub fn images(&mut self) -> CudaViewMut<'_, u32> {
+        self.data.slice_mut(self.labels..)
+    }
+
+    /// Where the losses are, once the kernel has made them.
+    pub fn losses(&self) -> CudaView<'_, u32> {
+        self.data.slice(self.labels..self.labels + self.losses)
+    }
+}
+
+impl Exercise for Batch {
+    fn open(lab: &Lab) -> Result<Self> {
+        let task = lab.task(&SPEC);
+        let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
+        Ok(Self { lab: lab.clone(), task, map })
+    }
+
+    fn calibrate(&self) -> Result<()> {
+        let mut parts = Vec::new();
+        for _ in 0..PARTS {
+            let block = |words: usize| self.lab.host_block(HostMemory::Pinned, words);
+            let (mut labels, mut images) =
+                (block(self.labels().len())?, block(self.images().len())?);
+            labels.words_mut()?.fill(1);
+            images.words_mut()?.fill(1);
+            parts.push(self.part(labels, images, self.losses())?);
+        }
+        let stream = self.context().new_stream()?;
+        let alone = |name: &str| Region { name: name.to_owned(), ..Region::default() };
+        self.lab.region_on(alone("host_to_device"), || {
+            for part in &mut parts {
+                stream.memcpy_htod(&part.labels, &mut part.device.labels())?;
+                stream.memcpy_htod(&part.images, &mut part.device.images())?;
+            }
+            Ok(stream.synchronize()?)
+        })?;
+        self.lab.region_on(alone("kernels"), || {
+            for part in &mut parts {
+                part.evaluate(&stream)?;
+            }
+            Ok(stream.synchronize()?)
+        })?;
+        Ok(())
+    }
+}

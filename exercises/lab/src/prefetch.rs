@@ -1,0 +1,213 @@
+//! The feed of `prefetch`: the host loads a batch, it goes up, a kernel trains on it, and losses come back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
+use kernels::task::prefetch::{INPUT, OUTPUT, SPEC};
+use kernels::{Stage, Task};
+use trace::lab::{Buffer, Region};
+
+use crate::exercise::Exercise;
+use crate::map::Map;
+use crate::{HostBlock, HostMemory, Lab, Result, host_work};
+
+/// Batches: so many that the first load, beside which nothing can run, hardly shows.
+const BATCHES: usize = 64;
+/// Batches of the puzzle: few enough to be told apart in a figure.
+const FEW_BATCHES: usize = 8;
+/// Slots of the exercise: one for the batch that is trained on, one for the batch that is loaded.
+const SLOTS: usize = 2;
+/// Of so many words of a batch one comes back as a loss. What comes back fills whole pages, so that it is
+/// noticed when somebody reads it early.
+const WORDS_PER_LOSS: usize = 16;
+
+/// The feed, not yet in memory.
+pub struct Feed {
+    lab: Lab,
+    task: Task,
+    map: Map,
+}
+
+impl Feed {
+    /// The context of the device.
+    pub fn context(&self) -> &Arc<CudaContext> {
+        self.lab.context()
+    }
+
+    /// Allocates the slots of the exercise, and room for all losses.
+    pub fn allocate(&self) -> Result<Epoch<'_>> {
+        self.epoch(BATCHES, SLOTS)
+    }
+
+    /// The same work in a few large batches, for the puzzle.
+    pub fn short(&self) -> Result<Epoch<'_>> {
+        self.epoch(FEW_BATCHES, SLOTS)
+    }
+
+    fn epoch(&self, batches: usize, slots: usize) -> Result<Epoch<'_>> {
+        let stream = self.context().default_stream();
+        let elements = self.task.elements() as usize / batches;
+        let time = Duration::from_nanos(self.task.host_ns().div_ceil(batches as u64));
+        let slot = |_| {
+            // SAFETY: the copy up writes all of it before the map reads any.
+            let data = unsafe { stream.alloc(elements)? };
+            Ok(Slot {
+                images: self.lab.host_block(HostMemory::Pinned, elements)?,
+                device: OnDevice { data, losses: elements / WORDS_PER_LOSS },
+                losses: self.lab.host_block(HostMemory::Pinned, elements / WORDS_PER_LOSS)?,
+                map: self.map.clone(),
+                loaded: None,
+                trained: None,
+            })
+        };
+        let batch = |number| {
+            let first = (number * elements) as u64;
+            let mut stored = vec![0; elements / WORDS_PER_LOSS];
+            self.task.input(INPUT, self.lab.seed, first, &mut stored);
+            Batch { number, stored, time }
+        };
+        Ok(Epoch {
+            feed: self,
+            batches: (0..batches).map(batch).collect(),
+            slots: (0..slots).map(slot).collect::<Result<_>>()?,
+            losses: Losses { of_batch: vec![vec![0; elements / WORDS_PER_LOSS]; batches] },
+        })
+    }
+}
+
+/// The feed in memory.
+pub struct Epoch<'a> {
+    feed: &'a Feed,
+    batches: Vec<Batch>,
+    slots: Vec<Slot>,
+    losses: Losses,
+}
+
+/// A batch, wherever batches come from.
+pub struct Batch {
+    /// Its place in the epoch, from 0.
+    pub number: usize,
+    /// Its first words, as many as losses are made of.
+    stored: Vec<u32>,
+    /// How long it takes to read and decode it.
+    time: Duration,
+}
+
+/// A place for a batch on its way: pinned host memory, device memory, and pinned host memory again.
+pub struct Slot {
+    /// What the host loads, and the copy up reads.
+    pub images: HostBlock,
+    /// Its place on the device.
+    pub device: OnDevice,
+    /// What the copy down writes, and the host keeps.
+    pub losses: HostBlock,
+    map: Map,
+    loaded: Option<usize>,
+    trained: Option<usize>,
+}
+
+impl Slot {
+    /// Reads and decodes a batch into `images`. It is the host that does it, and it takes the host's time.
+    pub fn load(&mut self, batch: &Batch) -> Result<()> {
+        // Of a batch only what losses are made of is looked at, so only that is written here: writing all of
+        // it takes a GPU's host about as long again, and the declared work stands for that and the decoding.
+        self.images.words_mut()?[..batch.stored.len()].copy_from_slice(&batch.stored);
+        self.loaded = Some(batch.number);
+        host_work(batch.time)
+    }
+
+    /// Queues the kernel that trains on what is on the device, and leaves the losses there.
+    pub fn train(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
+        self.trained = self.loaded;
+        self.map.launch(stream, &mut self.device.data)
+    }
+}
+
+/// The place of a slot on the device.
+pub struct OnDevice {
+    data: CudaSlice<u32>,
+    losses: usize,
+}
+
+impl OnDevice {
+    /// Where the images go.
+    pub fn images(&mut self) -> CudaViewMut<'_, u32> {
+        self.data.slice_mut(..)
+    }
+
+    /// Where the losses are, once the kernel has made them.
+    pub fn losses(&self) -> CudaView<'_, u32> {
+        self.data.slice(..self.losses)
+    }
+}
+
+/// The losses of all batches, in ordinary memory.
+pub struct Losses {
+    of_batch: Vec<Vec<u32>>,
+}
+
+impl Losses {
+    /// Keeps the losses in `slot`: those of the batch that it was last used to train on. Nothing, where there
+    /// was none.
+    pub fn keep(&mut self, slot: &Slot) -> Result<()> {
+        if let Some(number) = slot.trained {
+            self.of_batch[number].copy_from_slice(slot.losses.words()?);
+        }
+        Ok(())
+    }
+}
+
+impl Epoch<'_> {
+    /// The measured region. The device is idle when it begins, and must be idle again when `body`
+    /// returns.
+    pub fn region(
+        &mut self,
+        body: impl FnOnce(&[Batch], &mut [Slot], &mut Losses) -> Result<()>,
+    ) -> Result<()> {
+        let Self { feed, batches, slots, losses } = self;
+        let elements = feed.task.elements() as usize / batches.len();
+        let output = |(number, losses): (usize, &Vec<u32>)| Buffer {
+            array: OUTPUT,
+            first: (number * elements) as u64,
+            address: losses.as_ptr() as u64,
+            bytes: losses.len() as u64 * 4,
+        };
+        let region = Region {
+            task: feed.task.name().to_owned(),
+            outputs: losses.of_batch.iter().enumerate().map(output).collect(),
+            ..Region::default()
+        };
+        feed.lab.region_on(region, || body(batches, slots, losses)).map(drop)
+    }
+}
+
+impl Exercise for Feed {
+    fn open(lab: &Lab) -> Result<Self> {
+        let task = lab.task(&SPEC);
+        let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
+        Ok(Self { lab: lab.clone(), task, map })
+    }
+
+    fn calibrate(&self) -> Result<()> {
+        let mut epoch = self.epoch(BATCHES, 1)?;
+        let (batches, slot) = (&epoch.batches, &mut epoch.slots[0]);
+        let stream = self.context().new_stream()?;
+        let alone = |name: &str| Region { name: name.to_owned(), ..Region::default() };
+        self.lab
+            .region_on(alone("host"), || batches.iter().try_for_each(|batch| slot.load(batch)))?;
+        self.lab.region_on(alone("host_to_device"), || {
+            for _ in batches {
+                stream.memcpy_htod(&slot.images, &mut slot.device.images())?;
+            }
+            Ok(stream.synchronize()?)
+        })?;
+        self.lab.region_on(alone("kernels"), || {
+            for _ in batches {
+                slot.train(&stream)?;
+            }
+            Ok(stream.synchronize()?)
+        })?;
+        Ok(())
+    }
+}

@@ -10,24 +10,32 @@ use simulator::profile::BuiltIn;
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
-    let mut source = String::from("&[");
     let h200: Profile = toml::from_str(Profile::H200)?;
-    for built_in in BuiltIn::ALL {
+    let (mut named, mut profiles) = (String::new(), String::new());
+    for (index, built_in) in BuiltIn::ALL.into_iter().enumerate() {
         let mut profile = without_sources(&built_in.profile(h200.clone()))?;
         let (name, device) =
             (std::mem::take(&mut profile.name), std::mem::take(&mut profile.device));
-        let rates: Vec<_> = std::mem::take(&mut profile.rates).into_iter().collect();
-        // With no text in it, what `Debug` writes is Rust but for empty texts and maps.
-        let constant = |value: String| value.replace("\"\"", "String::new()");
-        write!(source, "Compact {{ name: {name:?}, device: {device:?}, rates: &[")?;
+        let rates = std::mem::take(&mut profile.rates);
+        // With no text in it, what `Debug` writes is Rust but for empty texts and maps. A constant is
+        // copied as a whole, where `Clone` would go through it figure by figure.
+        let constant = |value: String| {
+            let value = value.replace("\"\"", "String::new()");
+            format!("const {{ {} }}", value.replace("rates: {}", "rates: BTreeMap::new()"))
+        };
+        write!(named, "Named {{ name: {name:?}, device: {device:?} }},")?;
+        writeln!(profiles, "{index} => {{ let mut p = {};", constant(format!("{profile:?}")))?;
         for (rate, figures) in rates {
-            write!(source, "({rate:?}, {}),", constant(format!("{figures:?}")))?;
+            let figures = constant(format!("{figures:?}"));
+            writeln!(profiles, "p.rates.insert({rate:?}.to_owned(), {figures});")?;
         }
-        let profile =
-            constant(format!("{profile:?}")).replace("rates: {}", "rates: BTreeMap::new()");
-        writeln!(source, "], profile: {profile} }},")?;
+        profiles.push_str("p }\n");
     }
-    source.push(']');
+    let source = format!(
+        "static NAMED: &[Named] = &[{named}];\n\
+         fn without_texts(index: usize) -> Profile {{ match index {{\n\
+         {profiles}_ => unreachable!(\"there is no such profile\") }} }}\n"
+    );
     std::fs::write(Path::new(&std::env::var("OUT_DIR")?).join("profiles.rs"), source)?;
     Ok(())
 }

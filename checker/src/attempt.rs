@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use simulator::Schedule;
+use simulator::machine::Watch;
 use trace::version::Header;
 use trace::{Program, Record, program, record, run, version};
 
@@ -40,8 +42,10 @@ pub(crate) enum Watched<'a> {
     Simulated {
         /// File of the profile; none for the built-in one.
         profile: Option<&'a Path>,
-        /// Seed of a perturbed schedule.
-        schedule: Option<u64>,
+        /// Which legal schedule is played.
+        schedule: Schedule,
+        /// Two uses of memory to be looked at.
+        watch: Option<Watch>,
         /// Where the device lives.
         machine: Machine,
     },
@@ -115,7 +119,8 @@ fn settings(command: &mut Command, order: &Order<'_>, record: &Path) {
         run::TRIALS,
         run::MODE,
         run::PROGRAM,
-        run::DROP_WAIT,
+        run::LEAVE_OUT,
+        run::WATCH,
         // Work queues decide what overlaps: the default is what everybody is graded with.
         "CUDA_DEVICE_MAX_CONNECTIONS",
     ] {
@@ -129,13 +134,16 @@ fn settings(command: &mut Command, order: &Order<'_>, record: &Path) {
         command.env(run::PROGRAM, recorded);
     }
     match order.device {
-        Watched::Simulated { profile, schedule, machine } => {
+        Watched::Simulated { profile, schedule, watch, machine } => {
             command.env(run::DEVICE, run::DEVICE_SIMULATED);
             if let Some(profile) = profile {
                 command.env(run::PROFILE, profile);
             }
-            if let Some(seed) = schedule {
-                command.env(run::SCHEDULE, seed.to_string());
+            if schedule != Schedule::Exact {
+                command.env(run::SCHEDULE, schedule.to_string());
+            }
+            if let Some(watch) = watch {
+                command.env(run::WATCH, watch.to_string());
             }
             if machine == Machine::InProcess {
                 command.env(run::MACHINE, run::MACHINE_IN_PROCESS);

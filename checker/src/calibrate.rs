@@ -108,7 +108,8 @@ impl Bench {
             run::MACHINE,
             run::RECORD,
             run::SCHEDULE,
-            run::DROP_WAIT,
+            run::LEAVE_OUT,
+            run::WATCH,
             run::TRACE,
             "CUDA_DEVICE_MAX_CONNECTIONS",
         ] {

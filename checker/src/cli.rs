@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::Serialize;
 
 use crate::commands::trace::{Window, quantity};
+use crate::witness::Wanted;
 
 /// Runs exercises about CUDA concurrency, draws what the device did and grades the overlap.
 #[derive(Debug, Parser)]
@@ -23,6 +25,10 @@ pub(crate) enum Command {
     List(Look),
     /// Run an exercise: draw what the device did, grade it, say what to do next
     Run(Box<Run>),
+    /// Say what you expect of the chapter's puzzle, and then see what happens
+    Predict(Predict),
+    /// Run an exercise whenever you save its file
+    Watch(Box<Watch>),
     /// Show the next of an exercise's hints: what to look at, where, and what to do
     Hint {
         /// Default: the exercise of this folder, or the one saved last
@@ -36,12 +42,16 @@ pub(crate) enum Command {
         /// Name, number or beginning of the name
         #[arg(value_name = "EX")]
         exercise: String,
+        #[command(flatten)]
+        look: Look,
     },
     /// Take back a reset
     Undo {
         /// Default: the one that was reset last
         #[arg(value_name = "EX")]
         exercise: Option<String>,
+        #[command(flatten)]
+        look: Look,
     },
     /// Say what a trace of any program shows: PyTorch's profiler, Chrome's format, or ours
     Trace(Box<Trace>),
@@ -49,11 +59,31 @@ pub(crate) enum Command {
     Explain {
         /// The code, or its name
         code: Option<String>,
+        #[command(flatten)]
+        look: Look,
     },
     /// Say what this machine has and which exercises run on it
     Doctor(Look),
     /// Measure the GPU of this machine, as a profile of a simulated device
     Calibrate(Calibrate),
+    /// Make a workspace for students: the exercises without solutions, and the book
+    New {
+        /// A folder that is new or empty
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+        /// The built book; default: `target/book`, where it is built
+        #[arg(long, value_name = "DIR")]
+        book: Option<PathBuf>,
+        #[command(flatten)]
+        look: Look,
+    },
+    /// Bring new and changed exercises into a student's workspace; what you changed stays
+    Update(Update),
+    /// Print a script that lets a shell complete commands, and the exercises that there are now
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
     /// Commands for authors of exercises
     #[command(hide = true, subcommand)]
     Dev(Dev),
@@ -89,6 +119,21 @@ pub(crate) struct Look {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Update {
+    /// A newer workspace, the authors' or one for students
+    #[arg(value_name = "FROM")]
+    pub(crate) from: PathBuf,
+    /// The built book; default: the one that comes with the workspace
+    #[arg(long, value_name = "DIR")]
+    pub(crate) book: Option<PathBuf>,
+    /// Bring back what you removed, too
+    #[arg(long)]
+    pub(crate) restore: bool,
+    #[command(flatten)]
+    pub(crate) look: Look,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Run {
     /// Name, number or beginning of the name; default: the exercise of this folder, or the one saved
     /// last
@@ -112,15 +157,16 @@ pub(crate) struct Run {
     /// teaching), or a TOML file
     #[arg(long, value_name = "P")]
     pub(crate) profile: Option<String>,
-    /// Seed of another legal order of operations on the simulated device
+    /// Another legal order of operations on the simulated device: the one of a seed, or `witness`, in
+    /// which the first hazard's data goes wrong (`witness:2` for the second)
     #[arg(long, value_name = "S")]
-    pub(crate) schedule: Option<u64>,
+    pub(crate) schedule: Option<Wanted>,
     /// Take programs that `checker dev bundle` built, instead of cargo
     #[arg(long, value_name = "DIR")]
     pub(crate) prebuilt: Option<PathBuf>,
 
-    /// How much to say about lost overlap; default: `symptom` while your file does not pass, else
-    /// everything
+    /// How much to say about lost overlap; default: nothing while there is a race, `symptom` while your
+    /// file does not pass, else everything, as always with `--json`
     #[arg(long, value_enum, value_name = "STEP")]
     pub(crate) feedback: Option<Feedback>,
 
@@ -141,8 +187,73 @@ pub(crate) struct Run {
     #[arg(long, value_name = "SECONDS", hide = true)]
     pub(crate) time_limit: Option<f64>,
     /// Seconds that the runs on a GPU may take together
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, hide = true)]
+    #[arg(long, value_name = "SECONDS", default_value_t = TIME_CAP_S, hide = true)]
     pub(crate) time_cap: f64,
+}
+
+impl Run {
+    /// `checker run EXERCISE`, without any options.
+    pub(crate) fn of(exercise: &str) -> Self {
+        Self {
+            exercise: Some(exercise.to_owned()),
+            solution: false,
+            baseline: false,
+            program: None,
+            device: DeviceChoice::Auto,
+            profile: None,
+            schedule: None,
+            prebuilt: None,
+            feedback: None,
+            trace: None,
+            svg: None,
+            look: Look { json: false, plain: false },
+            machine: Machine::default(),
+            time_limit: None,
+            time_cap: TIME_CAP_S,
+        }
+    }
+}
+
+/// Seconds that the runs on a GPU may take together.
+const TIME_CAP_S: f64 = 60.0;
+
+#[derive(Debug, Args)]
+pub(crate) struct Predict {
+    /// Default: the exercise of this folder, or the one saved last
+    #[arg(value_name = "EX")]
+    pub(crate) exercise: Option<String>,
+    /// Your answer, without being asked: letters, the fastest first, such as `b a=c d`
+    #[arg(long, value_name = "LETTERS")]
+    pub(crate) answer: Option<String>,
+    #[command(flatten)]
+    pub(crate) look: Look,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Watch {
+    /// The exercise to begin with; default: the one to go on with
+    #[arg(value_name = "EX")]
+    pub(crate) exercise: Option<String>,
+
+    /// Which device to run on; on a GPU a verdict takes a minute
+    #[arg(long, value_enum, default_value = "sim", hide_possible_values = true)]
+    pub(crate) device: DeviceChoice,
+    /// Profile of the simulated device
+    #[arg(long, value_name = "P")]
+    pub(crate) profile: Option<String>,
+    /// How much to say about lost overlap
+    #[arg(long, value_enum, value_name = "STEP")]
+    pub(crate) feedback: Option<Feedback>,
+    /// Look at the files once a second, for folders that send no events; network folders and those of Windows
+    /// are known
+    #[arg(long)]
+    pub(crate) poll: bool,
+    /// Say on standard error how long each part of a run took
+    #[arg(long, hide = true)]
+    pub(crate) timings: bool,
+
+    #[command(flatten)]
+    pub(crate) look: Look,
 }
 
 #[derive(Debug, Args)]
@@ -210,7 +321,8 @@ pub(crate) enum LanesChoice {
 }
 
 /// How much to say about lost overlap, so that a puzzle stays one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Feedback {
     /// What is to be seen on the timeline
     Symptom,
@@ -244,6 +356,17 @@ pub(crate) enum Machine {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Dev {
+    /// Start a chapter: its exercise, solution, task, page and quiz, with a mark at each place to fill
+    New {
+        /// Number and name, as in `05_events`
+        #[arg(value_name = "NN_NAME")]
+        name: String,
+        /// What stands above its page; default: the name in words
+        #[arg(long, value_name = "TITLE")]
+        title: Option<String>,
+    },
+    /// Check that exercises are fit to be solved and graded, and that their pages are whole
+    Check(Check),
     /// Run baseline and solution on the simulator and keep what they asked for
     Record {
         /// Which exercises; default: all
@@ -258,6 +381,27 @@ pub(crate) enum Dev {
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Which exercises; default: all
+    #[arg(value_name = "EX")]
+    pub(crate) exercises: Vec<String>,
+    /// What to look at; default: both
+    #[arg(long, value_enum)]
+    pub(crate) only: Option<Half>,
+    #[command(flatten)]
+    pub(crate) look: Look,
+}
+
+/// One of the two halves of a chapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Half {
+    /// Exercise, hints and solution
+    Exercise,
+    /// Page, quiz and figures, which the book's own program looks at
+    Page,
 }
 
 #[derive(Debug, Args)]

@@ -2,17 +2,23 @@
 
 mod bundle;
 mod calibrate;
+mod chapter;
+mod check;
+mod completions;
 mod doctor;
 mod explain;
 mod hint;
 mod list;
 mod measure;
 mod overview;
+mod predict;
 mod probe;
 mod record;
 mod reset;
 mod run;
+mod student;
 pub(crate) mod trace;
+mod watch;
 
 use anyhow::Result;
 
@@ -24,15 +30,22 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Exit> {
     match cli.command {
         None => overview::overview(cli.look),
         Some(Command::List(look)) => list::list(look),
-        Some(Command::Explain { code }) => explain::explain(code.as_deref()),
+        Some(Command::Explain { code, look }) => explain::explain(code.as_deref(), look),
         Some(Command::Run(arguments)) => run::run(&arguments),
+        Some(Command::Predict(arguments)) => predict::predict(&arguments),
+        Some(Command::Watch(arguments)) => watch::watch(&arguments),
         Some(Command::Hint { exercise, look }) => hint::hint(exercise.as_deref(), look),
-        Some(Command::Reset { exercise }) => reset::reset(&exercise),
-        Some(Command::Undo { exercise }) => reset::undo(exercise.as_deref()),
+        Some(Command::Reset { exercise, look }) => reset::reset(&exercise, look),
+        Some(Command::Undo { exercise, look }) => reset::undo(exercise.as_deref(), look),
         Some(Command::Trace(arguments)) => trace::trace(&arguments),
         Some(Command::Doctor(look)) => doctor::doctor(look),
+        Some(Command::New { folder, book, look }) => student::new(&folder, book.as_deref(), look),
+        Some(Command::Update(arguments)) => student::update(&arguments),
+        Some(Command::Completions { shell }) => completions::completions(shell),
         Some(Command::Calibrate(arguments)) => calibrate::calibrate(&arguments),
         Some(Command::Dev(Dev::Record { exercises })) => record::record(&exercises),
+        Some(Command::Dev(Dev::Check(arguments))) => check::check(&arguments),
+        Some(Command::Dev(Dev::New { name, title })) => chapter::new(&name, title.as_deref()),
         Some(Command::Dev(Dev::Measure(arguments))) => measure::measure(&arguments),
         Some(Command::Dev(Dev::Bundle { folder })) => bundle::bundle(&folder),
         Some(Command::ProbeGpu) => probe::gpu(),

@@ -1,19 +1,18 @@
 //! From an exercise's programs to executables: by cargo, or out of a folder of prebuilt ones.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 
 use crate::exercise::Place;
-use crate::interrupt;
+use crate::interrupt::{self, Superseded};
 use crate::print::Style;
+use crate::stage::{Stage, Tell};
 use crate::workspace::Workspace;
 
 /// The file name of the driver library, whichever way it was built.
@@ -79,6 +78,8 @@ pub(crate) struct Build {
     executables: BTreeMap<String, PathBuf>,
     /// What the compiler warned of in the student's package, as it renders it.
     pub(crate) warnings: String,
+    /// The same, one by one.
+    pub(crate) warned: Vec<Complaint>,
 }
 
 impl Build {
@@ -98,6 +99,15 @@ pub(crate) enum Built {
     Refused(Refusal),
 }
 
+/// Something that the compiler says about a line.
+#[derive(Clone, Debug)]
+pub(crate) struct Complaint {
+    /// The file, from the workspace's folder, and the line; none where it names no place.
+    pub(crate) place: Option<(String, u32)>,
+    /// What, on one line.
+    pub(crate) message: String,
+}
+
 /// The compiler's objections.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
@@ -105,6 +115,8 @@ pub(crate) struct Refusal {
     pub(crate) rendered: String,
     /// On one line.
     pub(crate) summary: String,
+    /// One by one.
+    pub(crate) complaints: Vec<Complaint>,
 }
 
 impl Source {
@@ -115,6 +127,7 @@ impl Source {
         optimisation: Optimisation,
         own: &Path,
         style: Style,
+        tell: Tell<'_>,
     ) -> Result<Built> {
         match self {
             Self::Cargo(workspace) => {
@@ -126,7 +139,7 @@ impl Source {
                     };
                     arguments.extend(["--package", &target.package, kind, &target.name]);
                 }
-                cargo(workspace, &arguments, optimisation, own, style)
+                cargo(workspace, &arguments, optimisation, own, style, tell)
             }
             Self::Prebuilt(folder) => prebuilt(folder, targets, optimisation).map(Built::Ready),
         }
@@ -242,12 +255,22 @@ impl Diagnostic {
 
     fn on_one_line(&self) -> String {
         let code = self.code.as_ref().map(|c| format!("[{}]", c.code)).unwrap_or_default();
-        let place =
-            self.spans.iter().find(|span| span.is_primary).map(|span| {
-                format!(" ({}:{}:{})", span.file_name, span.line_start, span.column_start)
-            });
+        let place = self
+            .primary()
+            .map(|span| format!(" ({}:{}:{})", span.file_name, span.line_start, span.column_start));
         let message = self.message.lines().next().unwrap_or_default();
         format!("error{code}: {message}{}", place.unwrap_or_default())
+    }
+
+    fn primary(&self) -> Option<&DiagnosticSpan> {
+        self.spans.iter().find(|span| span.is_primary)
+    }
+
+    fn complaint(&self) -> Complaint {
+        Complaint {
+            place: self.primary().map(|span| (span.file_name.clone(), span.line_start)),
+            message: self.message.lines().next().unwrap_or_default().to_owned(),
+        }
     }
 }
 
@@ -258,7 +281,9 @@ pub(crate) fn cargo(
     optimisation: Optimisation,
     own: &Path,
     style: Style,
+    tell: Tell<'_>,
 ) -> Result<Built> {
+    tell(Stage::Building(String::new()));
     let mut command = cargo_command();
     let format = match style {
         Style::Plain => "--message-format=json",
@@ -269,6 +294,8 @@ pub(crate) fn cargo(
         command.arg("--release");
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // A group of its own: cargo and its compilers are ended together.
+    command.process_group(0);
     // SAFETY: between fork and exec only a system call on integers is made.
     unsafe {
         command.pre_exec(|| {
@@ -277,12 +304,41 @@ pub(crate) fn cargo(
             Ok(())
         });
     }
+    interrupt::check()?; // a build that nobody waits for need not begin
     let mut child = command.spawn().context(NO_CARGO)?;
-    let guard = interrupt::guard(child.id() as libc::pid_t);
+    let guard = interrupt::guard(-(child.id() as libc::pid_t), Superseded::Finishes);
     let stderr = child.stderr.take().context("cargo has no standard error")?;
-    let progress = Progress::follow(stderr);
     let stdout = child.stdout.take().context("cargo has no standard output")?;
+    let (messages, said) = std::thread::scope(|scope| {
+        let said = scope.spawn(move || follow(stderr, tell));
+        (collect(stdout, own), said.join().unwrap_or_default())
+    });
+    let status = child.wait().context("cannot wait for cargo")?;
+    drop(guard);
+    interrupt::check()?;
+    let Messages { build, own_errors, other_errors } = messages?;
+    if status.success() {
+        return Ok(Built::Ready(build));
+    }
+    if let Some(refusal) = refusal(&own_errors) {
+        return Ok(Built::Refused(refusal));
+    }
+    match refusal(&other_errors) {
+        Some(Refusal { rendered, summary, .. }) => {
+            bail!("what the exercises are built on does not compile: {summary}\n\n{rendered}")
+        }
+        None => bail!("cargo failed\n\n{}", said.trim_end()),
+    }
+}
 
+/// What cargo reported in its messages.
+struct Messages {
+    build: Build,
+    own_errors: Vec<Diagnostic>,
+    other_errors: Vec<Diagnostic>,
+}
+
+fn collect(stdout: impl Read, own: &Path) -> Result<Messages> {
     let mut build = Build { driver: driver_override(), ..Build::default() };
     let mut own_errors: Vec<Diagnostic> = Vec::new();
     let mut other_errors: Vec<Diagnostic> = Vec::new();
@@ -306,6 +362,7 @@ pub(crate) fn cargo(
                     (true, false) => other_errors.push(message),
                     (false, true) => {
                         build.warnings.push_str(message.rendered.as_deref().unwrap_or_default());
+                        build.warned.push(message.complaint());
                     }
                     (false, false) => {}
                 }
@@ -313,22 +370,20 @@ pub(crate) fn cargo(
             Message::Other => {}
         }
     }
-    let said = progress.finish();
-    let status = child.wait().context("cannot wait for cargo")?;
-    drop(guard);
-    interrupt::check()?;
-    if status.success() {
-        return Ok(Built::Ready(build));
+    Ok(Messages { build, own_errors, other_errors })
+}
+
+/// Reads what cargo says beside its messages, and passes on what it is at.
+fn follow(stderr: impl Read, tell: Tell<'_>) -> String {
+    let mut said = String::new();
+    for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+        // `Compiling cudarc v0.19.10 (/a/long/path)`
+        let words = line.trim().split(" (").next().unwrap_or_default();
+        tell(Stage::Building(words.to_owned()));
+        said.push_str(&line);
+        said.push('\n');
     }
-    if let Some(refusal) = refusal(&own_errors) {
-        return Ok(Built::Refused(refusal));
-    }
-    match refusal(&other_errors) {
-        Some(Refusal { rendered, summary }) => {
-            bail!("what the exercises are built on does not compile: {summary}\n\n{rendered}")
-        }
-        None => bail!("cargo failed\n\n{}", said.trim_end()),
-    }
+    said
 }
 
 fn refusal(errors: &[Diagnostic]) -> Option<Refusal> {
@@ -339,7 +394,8 @@ fn refusal(errors: &[Diagnostic]) -> Option<Refusal> {
         1 => ", and 1 more error".to_owned(),
         more => format!(", and {more} more errors"),
     };
-    Some(Refusal { rendered, summary: format!("{}{more}", first.on_one_line()) })
+    let complaints = errors.iter().map(Diagnostic::complaint).collect();
+    Some(Refusal { rendered, summary: format!("{}{more}", first.on_one_line()), complaints })
 }
 
 /// Cargo, without what an outer `cargo run` left in the environment: it describes the checker's own
@@ -358,52 +414,3 @@ pub(crate) fn cargo_command() -> Command {
 const NO_CARGO: &str = "cannot start `cargo`
 
 hint: install Rust from https://rustup.rs, or run what was built elsewhere with `--prebuilt DIR`";
-
-/// What cargo says beside its messages: kept, and shown on a terminal once a build takes long enough
-/// for somebody to wonder.
-struct Progress {
-    reader: std::thread::JoinHandle<String>,
-}
-
-/// A warm build is done by then, and its chatter would only push the verdict up.
-const PATIENCE: Duration = Duration::from_secs(1);
-
-impl Progress {
-    fn follow(stderr: impl Read + Send + 'static) -> Self {
-        let reader = std::thread::spawn(move || {
-            let (sender, lines) = mpsc::channel();
-            std::thread::spawn(move || {
-                for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                    if sender.send(line).is_err() {
-                        break;
-                    }
-                }
-            });
-            let mut said = String::new();
-            let mut shown = 0;
-            let show = std::io::stderr().is_terminal();
-            let start = std::time::Instant::now();
-            loop {
-                let left = PATIENCE.saturating_sub(start.elapsed());
-                let wait = if show && !left.is_zero() { left } else { Duration::from_secs(3600) };
-                match lines.recv_timeout(wait) {
-                    Ok(line) => {
-                        said.push_str(&line);
-                        said.push('\n');
-                    }
-                    Err(mpsc::RecvTimeoutError::Timeout) => {}
-                    Err(mpsc::RecvTimeoutError::Disconnected) => return said,
-                }
-                if show && start.elapsed() >= PATIENCE {
-                    _ = std::io::stderr().write_all(&said.as_bytes()[shown..]);
-                    shown = said.len();
-                }
-            }
-        });
-        Self { reader }
-    }
-
-    fn finish(self) -> String {
-        self.reader.join().unwrap_or_default()
-    }
-}

@@ -1,6 +1,7 @@
 //! Which device a run takes, and whether there is a GPU at all.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::fmt;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use simulator::profile::BuiltIn;
 
 use crate::cli::DeviceChoice;
 use crate::exit::Usage;
+use crate::interrupt;
 use crate::process::{self, Ending, Limits};
 use crate::scratch::Scratch;
 
@@ -40,6 +42,8 @@ pub(crate) struct Gpu {
     pub(crate) name: String,
     /// The driver's version, as `cuDriverGetVersion` counts it.
     pub(crate) driver: u32,
+    /// Copies that can run at once; none where the driver does not say.
+    pub(crate) copy_engines: Option<u32>,
 }
 
 /// The device that `choice` comes to on this machine.
@@ -49,16 +53,19 @@ pub(crate) fn choose(choice: DeviceChoice, profile: Option<&str>) -> Result<Devi
         DeviceChoice::Sim => simulated(),
         // Whoever names a profile means the device that has one.
         DeviceChoice::Auto if profile.is_some() => simulated(),
-        DeviceChoice::Auto => match gpu() {
-            Ok(gpu) => Ok(Device::Gpu(gpu)),
-            Err(_) => simulated(),
-        },
         DeviceChoice::Gpu if profile.is_some() => {
             Err(Usage("`--profile` is for the simulated device, not for `--device gpu`".into())
                 .into())
         }
-        DeviceChoice::Gpu => {
-            gpu().map(Device::Gpu).map_err(|error| anyhow!("no usable GPU: {error}{WITHOUT_GPU}"))
+        DeviceChoice::Auto | DeviceChoice::Gpu => {
+            let gpu = gpu();
+            // Whoever ended the question has not been told that there is none.
+            interrupt::check()?;
+            match gpu {
+                Ok(gpu) => Ok(Device::Gpu(gpu)),
+                Err(_) if choice == DeviceChoice::Auto => simulated(),
+                Err(error) => Err(anyhow!("no usable GPU: {error}{WITHOUT_GPU}")),
+            }
         }
     }
 }
@@ -97,12 +104,43 @@ pub(crate) fn built_in() -> Result<Profile> {
 /// hangs for ever.
 const PROBE_LIMIT: Duration = Duration::from_secs(20);
 
-/// The GPU of this machine, or why there is none. Asked in a process of its own: `cuInit` of a broken
-/// driver may crash or never return.
+/// The GPU of this machine, or why there is none that can be used. Asked in a process of its own: `cuInit` of a
+/// broken driver may crash or never return.
 pub(crate) fn gpu() -> Result<Gpu> {
     let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
     command.arg("probe-gpu");
-    answer(command)
+    usable(answer(command)?)
+}
+
+/// The GPU, unless its driver is too old.
+pub(crate) fn usable(gpu: Gpu) -> Result<Gpu> {
+    if gpu.driver < OLDEST { Err(OldDriver(gpu).into()) } else { Ok(gpu) }
+}
+
+/// CUDA 12.0, which releases from 525 on support: what the exercises' kernels are built for.
+const OLDEST: u32 = 12_000;
+
+/// The driver of a GPU is older than any that the exercises run on.
+#[derive(Debug)]
+pub(crate) struct OldDriver(Gpu);
+
+impl fmt::Display for OldDriver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Gpu { name, .. } = &self.0;
+        write!(
+            f,
+            "the driver of {name} is for CUDA {}, and the oldest that works is for {}",
+            cuda(self.0.driver),
+            cuda(OLDEST)
+        )
+    }
+}
+
+impl std::error::Error for OldDriver {}
+
+/// A version as `cuDriverGetVersion` counts it, as people write it.
+pub(crate) fn cuda(version: u32) -> String {
+    format!("{}.{}", version / 1000, version % 1000 / 10)
 }
 
 /// A driver library of ours, as it describes itself.
@@ -158,6 +196,9 @@ pub(crate) fn probe_gpu() -> Result<Gpu> {
     type Count = unsafe extern "C" fn(*mut c_int) -> c_int;
     type Get = unsafe extern "C" fn(*mut c_int, c_int) -> c_int;
     type Name = unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int;
+    type Attribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;
+    /// `CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT` of `cuda.h`.
+    const ASYNC_ENGINE_COUNT: c_int = 40;
 
     let library = Loaded::open(Path::new("libcuda.so.1"))?;
     let check = |name: &str, result: c_int| match result {
@@ -184,7 +225,11 @@ pub(crate) fn probe_gpu() -> Result<Gpu> {
         let mut driver = 0;
         check("cuDriverGetVersion", version(&raw mut driver))?;
         let name = CStr::from_ptr(buffer.as_ptr()).to_string_lossy().into_owned();
-        Ok(Gpu { name, driver: driver.unsigned_abs() })
+        let mut engines = 0;
+        let attribute = library.function::<Attribute>(c"cuDeviceGetAttribute");
+        let asked = attribute.map(|get| get(&raw mut engines, ASYNC_ENGINE_COUNT, device));
+        let copy_engines = asked.is_ok_and(|result| result == 0).then_some(engines.unsigned_abs());
+        Ok(Gpu { name, driver: driver.unsigned_abs(), copy_engines })
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
+use trace::metrics::Bounds;
 
 use crate::exit::Usage;
 use crate::explain;
@@ -61,7 +62,7 @@ pub(crate) struct Manifest {
     score: Rule,
     /// The code of the cause that the exercise is about: the first one of its file as shipped.
     #[serde(default)]
-    cause: Option<String>,
+    pub(crate) cause: Option<String>,
     /// The programs of the chapter's puzzle.
     #[serde(default)]
     pub(crate) programs: Vec<Puzzle>,
@@ -80,6 +81,29 @@ fn default_output_limit_kib() -> u32 {
 pub(crate) enum Metric {
     /// Where the makespan lies between the serial time and the floor.
     OverlapEfficiency,
+    /// The share of the makespan that the host had for its own work.
+    HostFreedom,
+}
+
+impl Metric {
+    /// What a run comes to that took `makespan_ns`; none where the task has nothing of the kind. The higher
+    /// the better, and only a shorter makespan makes it higher: `bounds` are the task's.
+    pub(crate) fn of(self, bounds: Bounds, makespan_ns: u64) -> Option<f64> {
+        match self {
+            Self::OverlapEfficiency => bounds.overlap_efficiency(makespan_ns),
+            Self::HostFreedom => bounds.host_freedom(makespan_ns),
+        }
+    }
+
+    /// Why a task has nothing of the kind.
+    pub(crate) fn lacks(self) -> &'static str {
+        match self {
+            Self::OverlapEfficiency => {
+                "the task has nothing to overlap on this device: one engine's work is all"
+            }
+            Self::HostFreedom => "the task has no work for the host that it could be kept from",
+        }
+    }
 }
 
 /// The rule that turns the metric into a score.
@@ -220,7 +244,7 @@ fn advice(places: &[Place], name: &str) -> String {
 
 impl Place {
     /// `NN_name`, or nothing for a folder that is called otherwise.
-    fn of(folder: PathBuf) -> Option<Self> {
+    pub(crate) fn of(folder: PathBuf) -> Option<Self> {
         let (number, id) = folder.file_name()?.to_str()?.split_once('_')?;
         let number = number.parse().ok()?;
         Some(Self { id: id.to_owned(), number, folder })

@@ -1,4 +1,8 @@
 //! The long form of every code: one page each, in `explain/`.
+//!
+//! The programs on the pages are compiled and run on the simulated device by the lab's test
+//! `explained`: each shows its code, and none once it is put right. That of `SWIM-C10` alone is not:
+//! every kernel of the lab takes longer than the call that launches it.
 
 /// The page of one code.
 #[derive(Debug)]

@@ -47,7 +47,8 @@ impl Hints {
         hints.map(Some).with_context(|| format!("cannot read `hints.toml` of `{}`", place.id))
     }
 
-    fn parse(text: &str) -> Result<Self> {
+    /// The hints that stand in a file.
+    pub(crate) fn parse(text: &str) -> Result<Self> {
         let hints: Self = toml::from_str(text)?;
         if hints.format != FORMAT {
             bail!("it is of format {}, and this checker reads format {FORMAT}", hints.format);

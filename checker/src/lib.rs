@@ -11,13 +11,19 @@
 //! | `commands` | one file for each command |
 //! | `workspace`, `exercise` | where the exercises are and what each asks for |
 //! | `progress`, `kept` | what has been reached, and former states of a student's file |
+//! | `prediction` | the chapter's puzzle, and what somebody expects |
+//! | `author` | what an author's files have to be |
+//! | `handout` | what students are handed, and what of it is still as it was |
 //! | `hints` | what an exercise's author says to one who is stuck |
 //! | `compile` | cargo, or binaries that were built elsewhere |
 //! | `process` | one child process: its limits, its output, its end |
+//! | `stage` | what a run is at, for whoever waits for it |
+//! | `interrupt` | signals, and runs that nobody waits for any more |
 //! | `attempt` | one run of one program: what it is told, what it leaves behind |
 //! | `device` | which device a run takes; whether there is a GPU |
 //! | `measure` | many runs on a GPU, and what they say together |
 //! | `calibrate` | from the samples of micro-benchmarks to a device profile |
+//! | `witness` | an order in which the data of a hazard goes wrong |
 //! | `shelf` | the files in which predicted and measured numbers are kept |
 //! | `host` | when and where a measurement is made |
 //! | `grade` | gates, score, verdict: functions of what was seen |
@@ -31,6 +37,7 @@
 #![cfg(target_os = "linux")]
 
 mod attempt;
+mod author;
 mod calibrate;
 mod cli;
 mod commands;
@@ -40,17 +47,21 @@ mod exercise;
 mod exit;
 mod explain;
 mod grade;
+mod handout;
 mod hints;
 mod host;
 mod interrupt;
 mod kept;
 mod measure;
+mod prediction;
 mod print;
 mod process;
 mod progress;
 mod report;
 mod scratch;
 mod shelf;
+mod stage;
+mod witness;
 mod workspace;
 
 use std::process::ExitCode;

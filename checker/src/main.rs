@@ -14,7 +14,7 @@ fn main() -> ExitCode {
         "{}",
         concat!(
             "error: the exercises run on Linux and on WSL2 alone, because the driver takes the place of ",
-            "`libcuda.so`\n\nhint: use the container described in README.md",
+            "`libcuda.so`\n\nhint: on Windows use WSL2, elsewhere the container described in README.md",
         )
     );
     ExitCode::from(4)

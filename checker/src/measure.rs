@@ -15,10 +15,12 @@ use trace::metrics::Bounds;
 use trace::run;
 
 use crate::attempt::{self, Attempt, Order, Watched};
+use crate::exercise::Metric;
 use crate::grade::gate::Demand;
 use crate::grade::score::Measured;
 use crate::grade::{Finding, Standard, judge, spread};
 use crate::process::Limits;
+use crate::stage::{Stage, Tell};
 
 /// The programs of one exercise, as executables.
 #[derive(Clone, Copy, Debug)]
@@ -114,11 +116,17 @@ const ROUNDS_AT_LEAST: usize = 7;
 const CALIBRATIONS: u32 = 7;
 
 /// Measures `programs` until the score is known well enough, or the time is up.
-pub(crate) fn measure(programs: Programs<'_>, budget: &Budget) -> Result<Outcome<Measurement>> {
+pub(crate) fn measure(
+    programs: Programs<'_>,
+    metric: Metric,
+    budget: &Budget,
+    tell: Tell<'_>,
+) -> Result<Outcome<Measurement>> {
     let start = Instant::now();
     let bounds = calibrate(programs.baseline, budget)?;
     let mut rounds = Vec::new();
     loop {
+        tell(Stage::Measuring(rounds.len()));
         let demand = Demand::Task { trials: PASSES as usize };
         let student = match timed(Runnable::program(programs.student), demand, budget)? {
             Outcome::Stopped(finding, attempt) => return Ok(Outcome::Stopped(finding, attempt)),
@@ -137,7 +145,7 @@ pub(crate) fn measure(programs: Programs<'_>, budget: &Budget) -> Result<Outcome
         if rounds.len() < ROUNDS_AT_LEAST {
             continue;
         }
-        let summary = summarise(&rounds, bounds)?;
+        let summary = summarise(&rounds, bounds, metric)?;
         let known = summary.measured.is_none_or(Measured::is_conclusive);
         if known || start.elapsed() >= budget.cap {
             let rounds = rounds.len();
@@ -235,7 +243,15 @@ pub(crate) fn calibrate(baseline: &Path, budget: &Budget) -> Result<Bounds> {
     }
 }
 
-/// The bounds of a task from passes through each engine's share of it.
+/// The name of the pass in which the host does its own work alone.
+const HOST: &str = "host";
+/// The passes of kernels in a calibration …
+const KERNELS: &str = "kernels";
+/// … and of the same work in grids that leave no multiprocessor empty, where the task's own do: the floor
+/// has these in their place.
+const KERNELS_PACKED: &str = "kernels_packed";
+
+/// The bounds of a task from passes through each engine's share of it; the host is one of them.
 fn bounds(trials: &[(&str, u64)]) -> Result<Bounds> {
     let mut engines: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for (name, ns) in trials {
@@ -244,15 +260,22 @@ fn bounds(trials: &[(&str, u64)]) -> Result<Bounds> {
     if engines.contains_key("") {
         bail!("the calibration has a pass that does not say which engine it is for");
     }
-    let medians: Vec<u64> = engines.values().filter_map(|ns| spread::median(ns)).collect();
-    let floor_ns = *medians.iter().max().context("the calibration has no passes")?;
-    Ok(Bounds { serial_ns: medians.iter().sum(), floor_ns })
+    let mut medians: BTreeMap<&str, u64> =
+        engines.into_iter().filter_map(|(name, ns)| Some((name, spread::median(&ns)?))).collect();
+    let packed = medians.remove(KERNELS_PACKED);
+    let serial_ns = medians.values().sum();
+    let host_ns = medians.get(HOST).copied().unwrap_or(0);
+    if let (Some(kernels), Some(packed)) = (medians.get_mut(KERNELS), packed) {
+        *kernels = packed;
+    }
+    let floor_ns = medians.into_values().max().context("the calibration has no passes")?;
+    Ok(Bounds { serial_ns, floor_ns, host_ns })
 }
 
-fn summarise(rounds: &[Round], bounds: Bounds) -> Result<Summary> {
-    let efficiency = |ns: u64| bounds.overlap_efficiency(ns).context(NOTHING_TO_OVERLAP);
+fn summarise(rounds: &[Round], bounds: Bounds, metric: Metric) -> Result<Summary> {
+    let value = |ns: u64| metric.of(bounds, ns).with_context(|| metric.lacks());
     let standard = |baseline_ns, reference_ns| -> Result<Option<Standard>> {
-        Ok(Standard::new(efficiency(baseline_ns)?, efficiency(reference_ns)?))
+        Ok(Standard::new(value(baseline_ns)?, value(reference_ns)?))
     };
     let median = |of: fn(&Round) -> Option<u64>| {
         spread::median(&rounds.iter().filter_map(of).collect::<Vec<_>>())
@@ -266,11 +289,11 @@ fn summarise(rounds: &[Round], bounds: Bounds) -> Result<Summary> {
     let mut scores = Vec::new();
     for round in rounds {
         let Some(reference_ns) = round.reference_ns else { continue };
-        let own = efficiency(round.student_ns)?;
+        let own = value(round.student_ns)?;
         // A round in which the reference was no better says nothing, so it may say anything.
         scores.push(standard(round.baseline_ns, reference_ns)?.map_or(f64::NAN, |s| s.score(own)));
     }
-    let own = efficiency(makespan_ns)?;
+    let own = value(makespan_ns)?;
     let measured = central.map(|central| {
         let score = central.score(own);
         Measured::new(score, &scores).unwrap_or(Measured { score, low: 0.0, high: 100.0 })
@@ -278,14 +301,11 @@ fn summarise(rounds: &[Round], bounds: Bounds) -> Result<Summary> {
     Ok(Summary { makespan_ns, standard: central, measured })
 }
 
-const NOTHING_TO_OVERLAP: &str =
-    "the task has nothing to overlap on this GPU: one engine's work is all";
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const BOUNDS: Bounds = Bounds { serial_ns: 3_000, floor_ns: 1_000 };
+    const BOUNDS: Bounds = Bounds { serial_ns: 3_000, floor_ns: 1_000, host_ns: 0 };
 
     fn round(student_ns: u64, baseline_ns: u64, reference_ns: u64) -> Round {
         Round { student_ns, baseline_ns, reference_ns: Some(reference_ns) }
@@ -301,7 +321,35 @@ mod tests {
             ("device_to_host", 200),
         ];
         let found = bounds(&trials).expect("three engines");
-        assert_eq!(found, Bounds { serial_ns: 1_010, floor_ns: 500 });
+        assert_eq!(found, Bounds { serial_ns: 1_010, floor_ns: 500, host_ns: 0 });
+    }
+
+    #[test]
+    fn the_hosts_own_work_counts_as_an_engines_and_is_known_by_itself() {
+        let trials = [("kernels", 500), ("host", 590), ("host", 600), ("host", 9_000)];
+        let found = bounds(&trials).expect("two engines");
+        assert_eq!(found, Bounds { serial_ns: 1_100, floor_ns: 600, host_ns: 600 });
+    }
+
+    #[test]
+    fn host_freedom_is_scored_from_makespans_like_any_other_metric() {
+        let bounds = Bounds { serial_ns: 2_000, floor_ns: 1_000, host_ns: 1_000 };
+        let rounds: Vec<_> = (0..8).map(|_| round(1_333, 2_000, 1_000)).collect();
+        let summary = summarise(&rounds, bounds, Metric::HostFreedom).expect("a summary");
+        let standard = summary.standard.expect("the reference is better");
+        assert_eq!((standard.baseline(), standard.reference()), (0.5, 1.0));
+        let measured = summary.measured.expect("a score");
+        assert!((measured.score - 50.0).abs() < 0.1, "{measured:?}");
+        let without = Bounds { host_ns: 0, ..bounds };
+        let error = summarise(&rounds, without, Metric::HostFreedom).expect_err("no work");
+        assert!(error.to_string().contains("no work for the host"), "{error}");
+    }
+
+    #[test]
+    fn small_kernels_are_alone_in_serial_and_packed_in_the_floor() {
+        let trials = [("kernels", 500), ("kernels_packed", 250), ("device_to_host", 200)];
+        let found = bounds(&trials).expect("two engines");
+        assert_eq!(found, Bounds { serial_ns: 700, floor_ns: 250, host_ns: 0 });
     }
 
     #[test]
@@ -313,7 +361,10 @@ mod tests {
                     if n % 2 == 0 { round(2_000, 3_000, 1_000) } else { round(2_200, 3_300, 1_100) }
                 })
                 .collect();
-        let measured = summarise(&rounds, BOUNDS).expect("a summary").measured.expect("a score");
+        let measured = summarise(&rounds, BOUNDS, Metric::OverlapEfficiency)
+            .expect("a summary")
+            .measured
+            .expect("a score");
         assert!((measured.score - 50.0).abs() < 1e-9, "{measured:?}");
         assert!(measured.is_conclusive(), "{measured:?}");
     }
@@ -321,14 +372,17 @@ mod tests {
     #[test]
     fn a_student_who_jumps_about_is_inconclusive() {
         let rounds: Vec<_> = (0..9).map(|n| round(1_500 + 100 * (n % 5), 3_000, 1_000)).collect();
-        let measured = summarise(&rounds, BOUNDS).expect("a summary").measured.expect("a score");
+        let measured = summarise(&rounds, BOUNDS, Metric::OverlapEfficiency)
+            .expect("a summary")
+            .measured
+            .expect("a score");
         assert!(!measured.is_conclusive(), "{measured:?}");
     }
 
     #[test]
     fn without_a_reference_there_is_a_makespan_and_no_score() {
         let rounds = [Round { student_ns: 2_000, baseline_ns: 3_000, reference_ns: None }; 7];
-        let summary = summarise(&rounds, BOUNDS).expect("a summary");
+        let summary = summarise(&rounds, BOUNDS, Metric::OverlapEfficiency).expect("a summary");
         assert_eq!(summary, Summary { makespan_ns: 2_000, standard: None, measured: None });
     }
 
@@ -336,7 +390,10 @@ mod tests {
     fn a_round_that_says_nothing_leaves_the_score_open() {
         let mut rounds = vec![round(2_000, 3_000, 1_000); 7];
         rounds[3] = round(2_000, 1_000, 1_000);
-        let measured = summarise(&rounds, BOUNDS).expect("a summary").measured.expect("a score");
+        let measured = summarise(&rounds, BOUNDS, Metric::OverlapEfficiency)
+            .expect("a summary")
+            .measured
+            .expect("a score");
         assert!(!measured.is_conclusive(), "{measured:?}");
     }
 }

@@ -12,6 +12,22 @@ pub(crate) fn err(text: &str) {
     write(io::stderr().lock(), text);
 }
 
+/// Whether somebody can still read what is written to standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reader {
+    Present,
+    Gone,
+}
+
+/// Writes `text` to standard output for one who may go away at any time.
+pub(crate) fn out_to_reader(text: &str) -> Reader {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Reader::Gone,
+        _ => Reader::Present,
+    }
+}
+
 /// Writes `value` to standard output as one JSON object on lines of its own.
 pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(value)?;
@@ -77,9 +93,16 @@ impl Style {
 
     fn of(terminal: bool) -> Self {
         // https://no-color.org: any value but the empty one.
-        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-            || std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-        if terminal && !refused { Self::Colour } else { Self::Plain }
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        // https://bixense.com/clicolors: in a pipe too, unless it is 0.
+        let forced =
+            set("CLICOLOR_FORCE") && std::env::var_os("CLICOLOR_FORCE") != Some("0".into());
+        match (set("NO_COLOR"), forced) {
+            (true, _) => Self::Plain,
+            (false, true) => Self::Colour,
+            (false, false) if terminal && !is_dumb() => Self::Colour,
+            (false, false) => Self::Plain,
+        }
     }
 
     /// `text` in bold.
@@ -110,20 +133,32 @@ impl Style {
     }
 }
 
+/// Whether the terminal cannot move its cursor.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|value| value == "dumb")
+}
+
 /// Columns of a drawing where standard output is no terminal.
 const COLUMNS_IN_A_PIPE: usize = 80;
-/// A wider drawing is harder to read, not easier.
-const COLUMNS_AT_MOST: usize = 100;
+/// Wider reports are harder to read, not easier.
+pub(crate) const COLUMNS_AT_MOST: usize = 100;
 
 /// How many columns a drawing on standard output may take.
 pub(crate) fn columns() -> usize {
+    columns_of(libc::STDOUT_FILENO).unwrap_or(COLUMNS_IN_A_PIPE).min(COLUMNS_AT_MOST)
+}
+
+/// How many columns a line on standard error may take.
+pub(crate) fn columns_of_stderr() -> usize {
+    columns_of(libc::STDERR_FILENO).unwrap_or(COLUMNS_IN_A_PIPE)
+}
+
+/// The columns of a terminal.
+fn columns_of(descriptor: libc::c_int) -> Option<usize> {
     let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: TIOCGWINSZ writes one `winsize` and nothing else; it fails on anything but a terminal.
-    let result = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size) };
-    if result != 0 || size.ws_col == 0 {
-        return COLUMNS_IN_A_PIPE;
-    }
-    usize::from(size.ws_col).min(COLUMNS_AT_MOST)
+    let result = unsafe { libc::ioctl(descriptor, libc::TIOCGWINSZ, &raw mut size) };
+    (result == 0 && size.ws_col > 0).then(|| usize::from(size.ws_col))
 }
 
 #[cfg(test)]

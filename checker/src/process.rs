@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::interrupt;
+use crate::interrupt::{self, Superseded};
 
 /// What a child may use.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ pub(crate) fn run(
     let mut child = command.spawn().with_context(|| format!("cannot start `{program}`"))?;
     drop(command); // it holds the pipe's other end, and without that the output never ends
     let group = -pid(&child);
-    let guard = interrupt::guard(group);
+    let guard = interrupt::guard(group, Superseded::Yields);
 
     let capture = Capture::start(reader, limits.output_bytes);
     let first = first_to_end(child.id(), companion, limits.wall);

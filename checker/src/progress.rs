@@ -8,6 +8,8 @@
 //! passed three_lanes 97.3 9d41c7e2a8f05b13
 //! stuck three_lanes SWIM-C01
 //! hint three_lanes SWIM-C01 2
+//! predicted three_lanes rank 3,4,1,1
+//! took three_lanes non_blocking 68120000 3c6ef372fe94f82b
 //! ```
 //!
 //! | line | what it says |
@@ -16,6 +18,8 @@
 //! | `passed EX SCORE PRINT` | the best score that `EX` was passed with, and the fingerprint of the exercise as it was then |
 //! | `stuck EX CODE` | what the last run of `EX` found first; `-` for nothing that has a code |
 //! | `hint EX CODE LEVEL` | how far the hints of `EX` for that code have been read |
+//! | `predicted EX PUZZLE NUMBERS` | what you expected of a puzzle of `EX`: the place of each of its items, or the number of the one you chose |
+//! | `took EX PROGRAM NS PRINT` | how long a program of the puzzle took on the simulated device when it ran first, in nanoseconds, and the fingerprint of what decides that |
 //!
 //! Remarks begin with `#`. Lines that are none of these are kept as they are: they may be a newer
 //! checker's. The file is replaced as a whole, so a run that is cut off leaves the old one; one that
@@ -28,9 +32,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::exercise::Place;
+use crate::exercise::{self, Place};
 use crate::grade::score;
-use crate::print;
 use crate::workspace::Workspace;
 
 /// The file, in the workspace's folder.
@@ -63,6 +66,8 @@ enum Fact {
     Passed { exercise: String, score: f64, exercise_was: Fingerprint },
     Stuck { exercise: String, code: String },
     Hint { exercise: String, code: String, level: usize },
+    Predicted { exercise: String, puzzle: String, answer: Vec<u32> },
+    Took { exercise: String, program: String, ns: u64, conditions: Fingerprint },
 }
 
 /// What stands for a finding without a code.
@@ -111,6 +116,18 @@ impl Progress {
         })
     }
 
+    /// Whether `place`, as it is now, has been passed.
+    pub(crate) fn is_passed(&self, place: &Place) -> bool {
+        self.pass(place).is_some_and(|pass| pass.freshness == Freshness::Current)
+    }
+
+    /// The exercise to go on with: the one saved last of those under way, else the first that has not been
+    /// passed; none when all have.
+    pub(crate) fn next<'a>(&self, places: &'a [Place]) -> Option<&'a Place> {
+        let open = || places.iter().filter(|place| !self.is_passed(place));
+        exercise::saved_last(open()).or_else(|| open().next())
+    }
+
     /// The code of what the last run of the exercise found first.
     pub(crate) fn stuck(&self, exercise: &str) -> Option<&str> {
         let code = self.facts().find_map(|fact| match fact {
@@ -130,6 +147,56 @@ impl Progress {
             _ => None,
         });
         level.unwrap_or(0)
+    }
+
+    /// What somebody expected of a puzzle.
+    pub(crate) fn predicted(&self, exercise: &str, puzzle: &str) -> Option<&[u32]> {
+        self.facts().find_map(|fact| match fact {
+            Fact::Predicted { exercise: of, puzzle: it, answer }
+                if of == exercise && it == puzzle =>
+            {
+                Some(answer.as_slice())
+            }
+            _ => None,
+        })
+    }
+
+    /// How long a program of the puzzle took, under the conditions that hold now.
+    pub(crate) fn took(&self, exercise: &str, program: &str, now: Fingerprint) -> Option<u64> {
+        self.facts().find_map(|fact| match fact {
+            Fact::Took { exercise: of, program: it, ns, conditions }
+                if of == exercise && it == program && *conditions == now =>
+            {
+                Some(*ns)
+            }
+            _ => None,
+        })
+    }
+
+    /// Keeps what somebody expects of a puzzle.
+    pub(crate) fn predict(&mut self, exercise: &str, puzzle: &str, answer: &[u32]) {
+        let fact = Fact::Predicted {
+            exercise: exercise.to_owned(),
+            puzzle: puzzle.to_owned(),
+            answer: answer.to_vec(),
+        };
+        self.replace(
+            fact,
+            |old| matches!(old, Fact::Predicted { exercise: of, puzzle: it, .. } if of == exercise && it == puzzle),
+        );
+    }
+
+    /// Keeps how long a program of the puzzle took, unless it has run before under the same conditions: whoever
+    /// changes it later does so to try something, and what was predicted is about the program as it was.
+    pub(crate) fn ran(&mut self, exercise: &str, program: &str, ns: u64, conditions: Fingerprint) {
+        if self.took(exercise, program, conditions).is_some() {
+            return;
+        }
+        let (of, it) = (exercise.to_owned(), program.to_owned());
+        self.replace(
+            Fact::Took { exercise: of, program: it, ns, conditions },
+            |old| matches!(old, Fact::Took { exercise: of, program: it, .. } if of == exercise && it == program),
+        );
     }
 
     /// Keeps a pass: the best score, unless that was for an exercise that has changed.
@@ -221,11 +288,18 @@ impl fmt::Display for Progress {
 impl fmt::Display for Fact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Passed { exercise, score, exercise_was: Fingerprint(print) } => {
-                write!(f, "passed {exercise} {} {print:016x}", score::shown(*score))
+            Self::Passed { exercise, score, exercise_was } => {
+                write!(f, "passed {exercise} {} {exercise_was}", score::shown(*score))
             }
             Self::Stuck { exercise, code } => write!(f, "stuck {exercise} {code}"),
             Self::Hint { exercise, code, level } => write!(f, "hint {exercise} {code} {level}"),
+            Self::Predicted { exercise, puzzle, answer } => {
+                let numbers: Vec<_> = answer.iter().map(ToString::to_string).collect();
+                write!(f, "predicted {exercise} {puzzle} {}", numbers.join(","))
+            }
+            Self::Took { exercise, program, ns, conditions } => {
+                write!(f, "took {exercise} {program} {ns} {conditions}")
+            }
         }
     }
 }
@@ -241,11 +315,10 @@ impl std::str::FromStr for Fact {
         match words[..] {
             ["passed", exercise, score, print] => {
                 let score: f64 = score.parse().map_err(|_| NotAFact)?;
-                let print = u64::from_str_radix(print, 16).map_err(|_| NotAFact)?;
+                let exercise_was = print.parse().map_err(|_| NotAFact)?;
                 if !(0.0..=100.0).contains(&score) {
                     return Err(NotAFact);
                 }
-                let exercise_was = Fingerprint(print);
                 Ok(Self::Passed { exercise: exercise.to_owned(), score, exercise_was })
             }
             ["stuck", exercise, code] => {
@@ -256,6 +329,23 @@ impl std::str::FromStr for Fact {
                 let (exercise, code) = (exercise.to_owned(), code.to_owned());
                 Ok(Self::Hint { exercise, code, level })
             }
+            ["predicted", exercise, puzzle, numbers] => {
+                let answer: Result<_, _> = numbers.split(',').map(str::parse).collect();
+                let answer = answer.map_err(|_| NotAFact)?;
+                let (exercise, puzzle) = (exercise.to_owned(), puzzle.to_owned());
+                Ok(Self::Predicted { exercise, puzzle, answer })
+            }
+            ["took", exercise, program, ns, ref conditions @ ..] => {
+                let ns = ns.parse().map_err(|_| NotAFact)?;
+                // Older checkers kept no conditions: theirs are none that hold now.
+                let conditions = match conditions {
+                    [] => Fingerprint(0),
+                    [print] => print.parse().map_err(|_| NotAFact)?,
+                    _ => return Err(NotAFact),
+                };
+                let (exercise, program) = (exercise.to_owned(), program.to_owned());
+                Ok(Self::Took { exercise, program, ns, conditions })
+            }
             _ => Err(NotAFact),
         }
     }
@@ -264,20 +354,31 @@ impl std::str::FromStr for Fact {
 impl Fingerprint {
     /// Of what the student was given and is graded by.
     fn of(place: &Place) -> Self {
-        // FNV-1a: any mixing will do that is the same on every machine and in every version.
-        const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-        const PRIME: u64 = 0x0000_0100_0000_01b3;
-        let mut print = OFFSET;
-        for file in [
+        let files = [
             ".shipped/lib.rs",
             "exercise.toml",
             "recorded/baseline.json",
             "recorded/reference.json",
-        ] {
-            let bytes = std::fs::read(place.folder.join(file)).unwrap_or_default();
+        ];
+        let contents = files.map(|file| std::fs::read(place.folder.join(file)).unwrap_or_default());
+        Self::of_all(contents.iter().map(Vec::as_slice))
+    }
+
+    /// Of one file.
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
+        Self::of_all([bytes].into_iter())
+    }
+
+    /// Of several contents, in this order.
+    pub(crate) fn of_all<'a>(contents: impl Iterator<Item = &'a [u8]>) -> Self {
+        // FNV-1a: any mixing will do that is the same on every machine and in every version.
+        const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+        const PRIME: u64 = 0x0000_0100_0000_01b3;
+        let mut print = OFFSET;
+        for bytes in contents {
             // The length, so that bytes cannot move from one file to the next unseen.
             let length = (bytes.len() as u64).to_le_bytes();
-            for byte in length.iter().chain(&bytes) {
+            for byte in length.iter().chain(bytes) {
                 print = (print ^ u64::from(*byte)).wrapping_mul(PRIME);
             }
         }
@@ -285,11 +386,30 @@ impl Fingerprint {
     }
 }
 
-/// Changes what is kept for `workspace`. Two checkers at once wait for each other.
-pub(crate) fn update(workspace: &Workspace, change: impl FnOnce(&mut Progress)) -> Result<()> {
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl std::str::FromStr for Fingerprint {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        u64::from_str_radix(text, 16).map(Self)
+    }
+}
+
+/// Changes what is kept for `workspace`. Two checkers at once wait for each other. Returns what somebody should know
+/// about the file, for the caller to say where it is read.
+pub(crate) fn update(
+    workspace: &Workspace,
+    change: impl FnOnce(&mut Progress),
+) -> Result<Option<String>> {
     let root = workspace.root();
     let path = root.join(FILE);
-    let keep = || -> Result<()> {
+    let keep = || -> Result<Option<String>> {
+        let mut note = None;
         // A folder can be locked like a file, so no lock file is left behind.
         let folder = File::open(root)?;
         folder.lock()?;
@@ -297,8 +417,8 @@ pub(crate) fn update(workspace: &Workspace, change: impl FnOnce(&mut Progress)) 
             Loaded::Progress(progress) => progress,
             Loaded::Damaged(why) => {
                 let aside = set_aside(&path)?;
-                print::err(&format!(
-                    "note: `{FILE}` {why}; it is now `{}`, and a new one begins\n",
+                note = Some(format!(
+                    "`{FILE}` {why}; it is now `{}`, and a new one begins",
                     workspace.relative(&aside).display()
                 ));
                 Progress::default()
@@ -308,9 +428,9 @@ pub(crate) fn update(workspace: &Workspace, change: impl FnOnce(&mut Progress)) 
         let before = progress.clone();
         change(&mut progress);
         if progress != before {
-            replace(&path, &progress.to_string())?;
+            replace(&path, progress.to_string())?;
         }
-        Ok(())
+        Ok(note)
     };
     keep().with_context(|| format!("cannot keep your progress in `{FILE}`"))
 }
@@ -352,12 +472,12 @@ fn set_aside(path: &Path) -> Result<PathBuf> {
 }
 
 /// Writes a file as a whole or not at all.
-pub(crate) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+pub(crate) fn replace(path: &Path, bytes: impl AsRef<[u8]>) -> std::io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}.new", std::process::id()));
     let beside = PathBuf::from(beside);
     let written = File::create(&beside).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
+        file.write_all(bytes.as_ref())?;
         file.sync_all()?;
         std::fs::rename(&beside, path)
     });
@@ -371,7 +491,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "# mine\nprogress 1\n\npassed swift 97.3 00000000000000ff\nbadge swift gold\nhint lazy - 2\npassed broken\n";
+    const TEXT: &str = "# mine\nprogress 1\n\npassed swift 97.3 00000000000000ff\nbadge swift gold\nhint lazy - 2\npassed broken\npredicted swift rank 2,1\npredicted swift rank two\ntook swift drawn 12 00000000000000fe\n";
 
     #[test]
     fn what_is_read_is_written_again_unknown_lines_and_all() {
@@ -386,6 +506,21 @@ mod tests {
         progress.hinted("lazy", Some("SWIM-C01"), 1);
         let expected = TEXT.replace("hint lazy - 2", "hint lazy - 3") + "hint lazy SWIM-C01 1\n";
         assert_eq!(progress.to_string(), expected);
+    }
+
+    #[test]
+    fn a_time_is_of_the_conditions_that_it_was_taken_under() {
+        let (then, now) = (Fingerprint(0xfe), Fingerprint(0xff));
+        let mut progress = Progress::parse(TEXT).expect("a file");
+        progress.ran("swift", "drawn", 13, then);
+        let took = |progress: &Progress| [then, now].map(|it| progress.took("swift", "drawn", it));
+        assert_eq!(took(&progress), [Some(12), None], "the first run counts");
+        progress.ran("swift", "drawn", 14, now);
+        assert_eq!(took(&progress), [None, Some(14)]);
+        assert_eq!(progress.to_string().matches("took").count(), 1);
+        // As older checkers wrote it.
+        let old = Progress::parse("progress 1\ntook swift drawn 12\n").expect("a file");
+        assert_eq!(took(&old), [None, None]);
     }
 
     #[test]

@@ -3,27 +3,35 @@
 //! | module | for whom |
 //! | --- | --- |
 //! | `snippet` | lines of the source, underlined |
-//! | [`hazard`] | a hazard with its two lines of the source |
+//! | [`hazard`] | a hazard with its lines of the source, and the change that puts it right |
+//! | `names` | what streams are called in the source |
+//! | `fix` | that change as an edit of the source |
 //! | [`cause`] | why lanes were empty, in steps, and what to do |
 //! | [`json`] | one object, the same bytes for the same run |
 //! | [`terminal`] | a drawing, the numbers, the verdict, what to do next |
 
 pub(crate) mod cause;
+pub(crate) mod fix;
 pub(crate) mod hazard;
 pub(crate) mod json;
+pub(crate) mod names;
 pub(crate) mod snippet;
 pub(crate) mod terminal;
 
 use std::fmt;
 
 use simulator::advice::Advised;
+use trace::hazards::Names;
 use trace::metrics::Bounds;
-use trace::{Hazard, Program, Timeline};
+use trace::{Cause, Hazard, Program, Timeline};
 
 use crate::cli::Feedback;
 use crate::exercise::Metric;
+use crate::exit::Exit;
 use crate::grade::score::Measured;
 use crate::grade::{Gate, Standard, Verdict};
+use crate::prediction::Beside;
+use crate::witness::{Wanted, Witness};
 
 /// What a run comes to. Whatever is not known is none.
 #[derive(Debug, Default)]
@@ -58,14 +66,20 @@ pub(crate) struct Report {
     pub(crate) hidden_fraction: Option<f64>,
     /// Uses of the same memory that nothing orders.
     pub(crate) hazards: Vec<Hazard>,
+    /// What became of the data of one of them in another order, where somebody asked.
+    pub(crate) witness: Option<Witness>,
     /// Why lanes were empty, and what to do about it.
     pub(crate) advised: Advised,
     /// The profile that the advice was simulated on.
     pub(crate) advised_on: Option<String>,
+    /// What somebody expected of the puzzle, and what happens.
+    pub(crate) prediction: Option<Beside>,
     /// The verdict in a sentence.
     pub(crate) message: String,
     /// What else somebody should know.
     pub(crate) notes: Vec<String>,
+    /// The exit of an error; none where the verdict says it.
+    pub(crate) exit: Option<Exit>,
 }
 
 /// Which of an exercise's programs.
@@ -99,8 +113,8 @@ pub(crate) enum Where {
     Simulated {
         /// The profile's name.
         profile: String,
-        /// Seed of a perturbed schedule.
-        schedule: Option<u64>,
+        /// Another schedule than the exact one.
+        schedule: Option<Wanted>,
     },
     /// Real.
     Gpu {
@@ -112,13 +126,19 @@ pub(crate) enum Where {
 /// What a terminal shows beside the report.
 #[derive(Debug, Default)]
 pub(crate) struct Exhibit {
+    /// What the compiler said about the student's file.
+    pub(crate) compiler: String,
     /// What the program printed.
     pub(crate) output: String,
     /// The student's timeline first, then the reference's.
     pub(crate) charts: Vec<Chart>,
     /// The source that hazards and causes point into, as far as it is there.
     pub(crate) sources: snippet::Sources,
-    /// How much is said about causes; none for all of it.
+    /// What streams are called there.
+    pub(crate) names: Names,
+    /// The command that shows what a hazard does, but for its number; none where there is none.
+    pub(crate) play: Option<String>,
+    /// How much is said about causes; none for nothing.
     pub(crate) feedback: Option<Feedback>,
     /// What to do next.
     pub(crate) next: Option<String>,
@@ -133,11 +153,26 @@ pub(crate) struct Chart {
     pub(crate) timeline: Timeline,
     /// What was asked for.
     pub(crate) program: Program,
+    /// What nothing orders, to be marked.
+    pub(crate) hazards: Vec<Hazard>,
+    /// Why lanes were empty, as far as that is to be marked.
+    pub(crate) causes: Vec<Cause>,
 }
 
 impl Report {
     /// The makespan's place between the task's two ends, unclamped.
     pub(crate) fn overlap_efficiency(&self) -> Option<f64> {
         self.bounds?.overlap_efficiency(self.makespan_ns?)
+    }
+
+    /// The share of the makespan that the host had for its own work.
+    pub(crate) fn host_freedom(&self) -> Option<f64> {
+        self.bounds?.host_freedom(self.makespan_ns?)
+    }
+
+    /// The code that a run is about: its first hazard, else its first cause.
+    pub(crate) fn found_first(&self) -> Option<&'static str> {
+        let hazard = self.hazards.first().map(|hazard| hazard.code.as_str());
+        hazard.or_else(|| self.advised.causes.first().map(|cause| cause.code.as_str()))
     }
 }

@@ -77,7 +77,7 @@ pub(crate) unsafe extern "C" fn answer(request: *const u8, bytes: usize) -> u64 
     // SAFETY: see above.
     let request = unsafe { std::slice::from_raw_parts(request, bytes) };
     let request = str::from_utf8(request).unwrap_or_default();
-    let (id, address) = request.split_once('\n').unwrap_or_default();
+    let (id, address) = request.split_once(['\n']).unwrap_or_default();
     let answer = crate::play(address, id).leak();
     (answer.len() as u64) << 32 | answer.as_ptr() as u64
 }

@@ -79,7 +79,7 @@ fn efficiency(played: &Played, makespan_ns: u64) -> String {
     }
     let saved = (serial - makespan_ns as i64) * 100;
     // Round half away from zero.
-    let hundredths = (2 * saved.abs() + savable) / (2 * savable);
+    let hundredths = ((2 * saved.abs() + savable) / (2 * savable)) as u64;
     let sign = if saved < 0 && hundredths > 0 { "−" } else { "" };
     format!("{sign}{}.{:02}", hundredths / 100, hundredths % 100)
 }

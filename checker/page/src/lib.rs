@@ -29,8 +29,9 @@ pub mod workload;
 pub use setting::{Setting, Sheet};
 
 use std::mem::ManuallyDrop;
+use std::sync::Arc;
 
-use simulator::{Profile, Schedule, replay};
+use simulator::{Profile, Schedule, replay_on};
 use trace::metrics::Bounds;
 use trace::{Program, Timeline};
 
@@ -39,7 +40,7 @@ pub struct Played {
     /// What the host asked for.
     pub program: Program,
     /// The device.
-    pub profile: Profile,
+    pub profile: Arc<Profile>,
     /// What happened.
     pub timeline: Timeline,
     /// The two ends of the task's scale on this device.
@@ -49,9 +50,9 @@ pub struct Played {
 impl Played {
     /// Plays a setting.
     pub fn new(setting: &Setting) -> Self {
-        let profile = profiles::profile(setting.device());
+        let profile = Arc::new(profiles::profile(setting.device()));
         let program = workload::program(setting);
-        let timeline = replay(&program, &profile, Schedule::Exact);
+        let timeline = replay_on(&program, Arc::clone(&profile), Schedule::Exact);
         let bounds = workload::bounds(setting, &profile);
         Self { program, profile, timeline, bounds }
     }

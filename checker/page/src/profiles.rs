@@ -5,40 +5,34 @@ use std::collections::BTreeMap;
 use simulator::Profile;
 use simulator::profile::{Chip, Copies, Figure, Gaps, Host, Link, Rate};
 
-/// A profile without texts, and the texts that it needs.
-struct Compact {
+/// The texts of a profile that a page shows.
+struct Named {
     name: &'static str,
     device: &'static str,
-    rates: &'static [(&'static str, Rate)],
-    profile: Profile,
 }
 
-/// Written by `build.rs`.
-static PROFILES: &[Compact] = include!(concat!(env!("OUT_DIR"), "/profiles.rs"));
+// Written by `build.rs`: `NAMED`, and `without_texts`, which makes the profile of each.
+include!(concat!(env!("OUT_DIR"), "/profiles.rs"));
 
 /// How many there are.
 pub fn count() -> usize {
-    PROFILES.len()
+    NAMED.len()
 }
 
 /// The short name of one, as it stands in addresses.
 pub fn name(index: usize) -> &'static str {
-    PROFILES[index].name
+    NAMED[index].name
 }
 
 /// The device's own name.
 pub fn device(index: usize) -> &'static str {
-    PROFILES[index].device
+    NAMED[index].device
 }
 
 /// The figures of one, without their sources.
 pub fn profile(index: usize) -> Profile {
-    let Compact { name, device, rates, profile } = &PROFILES[index];
-    let mut profile = profile.clone();
-    profile.name.push_str(name);
-    profile.device.push_str(device);
-    for (name, rate) in *rates {
-        profile.rates.insert((*name).to_owned(), rate.clone());
-    }
+    let mut profile = without_texts(index);
+    profile.name.push_str(name(index));
+    profile.device.push_str(device(index));
     profile
 }

@@ -239,12 +239,13 @@ impl Setting {
     }
 
     fn read(address: &str, mut unknown: impl FnMut(&str)) -> Self {
-        let parts = || address.split('&').filter(|part| !part.is_empty());
+        // As one of several letters: what finds a letter in long texts quickly would be half a kB of a page.
+        let parts = || address.split(['&']).filter(|part| !part.is_empty());
         let sheet = parts().find_map(|part| part.strip_prefix("sheet="));
         let named = Sheet::ALL.into_iter().find(|known| Some(known.name()) == sheet);
         let mut setting = Self::new(named.unwrap_or(Sheet::Pipeline));
         for part in parts() {
-            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            let (name, value) = part.split_once(['=']).unwrap_or((part, ""));
             let known = match setting.sheet.controls().iter().position(|c| c.name == name) {
                 None => name == "sheet" && named.is_some(),
                 Some(place) => {

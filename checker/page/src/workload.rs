@@ -3,8 +3,10 @@
 //! The sheet of three lanes makes the calls of `exercises/04_three_lanes/examples`, and a test holds
 //! the two against each other; the pipeline makes those of a chunked pipeline with the kernel `map_a`.
 
+use std::sync::Arc;
+
 use simulator::Profile;
-use simulator::bounds::{TaskWork, bounds as bounds_of, bounds_of_program};
+use simulator::bounds::{TaskKernel, TaskWork, bounds as bounds_of, bounds_of_program};
 use trace::Program;
 use trace::metrics::Bounds;
 use trace::program::{
@@ -47,8 +49,8 @@ pub fn program(setting: &Setting) -> Program {
 
 /// The two ends of the scale of a setting's task. They belong to the task: neither the number of
 /// pieces nor the number of streams changes them.
-pub fn bounds(setting: &Setting, profile: &Profile) -> Bounds {
-    let bounds = match setting.sheet {
+pub fn bounds(setting: &Setting, profile: &Arc<Profile>) -> Bounds {
+    match setting.sheet {
         // How many products there are is given, and each leaves a part of the device empty. They are
         // asked for at once, so that nothing else that was chosen holds them up.
         Sheet::ThreeLanes => {
@@ -62,13 +64,17 @@ pub fn bounds(setting: &Setting, profile: &Profile) -> Bounds {
             let task = TaskWork {
                 host_to_device_bytes: PIPELINE_BYTES,
                 device_to_host_bytes: PIPELINE_BYTES,
-                kernels: vec![("map".into(), PIPELINE_BYTES / 4 * rounds(setting))],
+                kernels: vec![TaskKernel {
+                    rate: "map".into(),
+                    units: PIPELINE_BYTES / 4 * rounds(setting),
+                    multiprocessors: None,
+                }],
+                host_ns: 0,
             };
-            bounds_of(&task, profile)
+            // A device without the rate runs no such kernel either: there is nothing to overlap.
+            bounds_of(&task, profile).unwrap_or_default()
         }
-    };
-    // A device without the rate runs no such kernel either: there is nothing to overlap.
-    bounds.unwrap_or(Bounds { serial_ns: 0, floor_ns: 0 })
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]

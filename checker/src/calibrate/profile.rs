@@ -253,7 +253,10 @@ fn link(from: &From<'_>, way: &str, parts: &Parts, own: f64) -> Result<Link> {
     let pinned = from.line(&format!("pinned_{way}_ns"), |x| x as f64 >= 16.0 * MIB)?;
     let staged = from.median("staged_bytes")?;
     let large = |x: i64| x > LARGE_FROM && (way == "d2h" || x as f64 > staged);
-    let pageable = from.line(&format!("pageable_{way}_call_ns"), large)?;
+    // An upload's call returns when its last piece lies in the driver's buffer. What comes next in its stream,
+    // the next such call too, waits until that piece is across.
+    let of = if way == "h2d" { "total" } else { "call" };
+    let pageable = from.line(&format!("pageable_{way}_{of}_ns"), large)?;
     let call = match way {
         // The rest of a download's call is told apart by the smallest one.
         "d2h" => {
@@ -261,7 +264,7 @@ fn link(from: &From<'_>, way: &str, parts: &Parts, own: f64) -> Result<Link> {
                 - own
                 - SMALL as f64 * pageable.slope
         }
-        _ => parts.submit + parts.wake,
+        _ => parts.submit + parts.wake + from.median("call_synchronize_idle_ns")?,
     };
     let duplex = match one_engine(from)? {
         true => from.figure("derived", 1000.0, "one engine never works both ways"),
@@ -280,11 +283,11 @@ fn link(from: &From<'_>, way: &str, parts: &Parts, own: f64) -> Result<Link> {
         ),
         pageable_bytes_per_us: from.measured(
             1000.0 / pageable.slope,
-            &format!("pageable_{way}_call_ns: slope of what is not staged, up to 64 MiB"),
+            &format!("pageable_{way}_{of}_ns: slope of what is not staged, up to 64 MiB"),
         ),
         pageable_fixed_ns: from.measured(
             pageable.intercept - call,
-            &format!("pageable_{way}_call_ns: the rest of that line, less what every call takes"),
+            &format!("pageable_{way}_{of}_ns: the rest of that line, less what every call takes"),
         ),
         duplex_permille: duplex,
     })

@@ -4,7 +4,8 @@
 //! DIR/checker                    this program
 //! DIR/driver/libswim_driver.so   the driver library
 //! DIR/dev/NAME, DIR/release/NAME each program of each exercise and solution
-//! DIR/dev/replay, DIR/dev/overhead, DIR/dev/calibrate  the lab's own programs; the same in release
+//! DIR/dev/replay, DIR/dev/overhead, DIR/dev/calibrate, DIR/dev/tracking_hole
+//!                                the lab's own programs; the same in release
 //! DIR/exercises/NN_name/         exercise.toml and recorded/
 //! DIR/book/measured, figures     what is kept of GPUs, for `checker dev measure` to add to
 //! ```
@@ -21,7 +22,11 @@ use crate::exercise::{self, Exercise};
 use crate::exit::{Exit, Usage};
 use crate::print::{self, Style};
 use crate::report::Role;
+use crate::stage::Indicator;
 use crate::workspace::Workspace;
+
+/// The lab's example of what cudarc's event tracking does not order, of which a GPU's record is kept.
+const TRACKING_HOLE: &str = "tracking_hole";
 
 /// Builds the bundle in `folder`.
 pub(super) fn bundle(folder: &Path) -> Result<Exit> {
@@ -41,11 +46,19 @@ pub(super) fn bundle(folder: &Path) -> Result<Exit> {
         targets.extend(all_targets(exercise, &source)?);
     }
     targets.push(calibrate::program());
+    targets.push(Target { name: TRACKING_HOLE.to_owned(), ..calibrate::program() });
     targets.push(player());
     targets.push(Target { name: OVERHEAD.to_owned(), ..player() });
     let mut driver = None;
     for optimisation in [Optimisation::Dev, Optimisation::Release] {
-        let built = source.build(&targets, optimisation, workspace.root(), Style::of_stderr())?;
+        let indicator = Indicator::start();
+        let built = source.build(
+            &targets,
+            optimisation,
+            workspace.root(),
+            Style::of_stderr(),
+            &|stage| indicator.tell(stage),
+        )?;
         let build = match built {
             Built::Ready(build) => build,
             Built::Refused(refusal) => bail!("{}\n\n{}", refusal.summary, refusal.rendered),

@@ -15,7 +15,9 @@ use crate::cli::{self, DeviceChoice};
 use crate::compile::{Build, Built, Optimisation, Source};
 use crate::device::{self, Device};
 use crate::exit::{Exit, Usage};
+use crate::interrupt;
 use crate::print::{self, Style};
+use crate::stage::Indicator;
 use crate::workspace::Workspace;
 
 /// Version of the object.
@@ -121,10 +123,14 @@ fn subject(arguments: &cli::Calibrate) -> Result<Subject> {
             Device::Gpu(_) => Err(anyhow!("a simulated device is none")),
         },
         (_, Some(_)) => Err(Usage("`--profile` is for `--device sim`".to_owned()).into()),
-        (_, None) => match device::gpu() {
-            Ok(_) => Ok(Subject::Gpu),
-            Err(error) => Err(anyhow!("there is no GPU to measure: {error}{WITHOUT_GPU}")),
-        },
+        (_, None) => {
+            let gpu = device::gpu();
+            interrupt::check()?;
+            match gpu {
+                Ok(_) => Ok(Subject::Gpu),
+                Err(error) => Err(anyhow!("there is no GPU to measure: {error}{WITHOUT_GPU}")),
+            }
+        }
     }
 }
 
@@ -146,7 +152,10 @@ fn build(arguments: &cli::Calibrate, subject: &Subject) -> Result<Build> {
             (Source::Cargo(workspace), root)
         }
     };
-    match source.build(&[program()], optimisation, &own, Style::of_stderr())? {
+    let indicator = Indicator::start();
+    match source.build(&[program()], optimisation, &own, Style::of_stderr(), &|stage| {
+        indicator.tell(stage)
+    })? {
         Built::Ready(build) => Ok(build),
         Built::Refused(refusal) => bail!("{}\n\n{}", refusal.summary, refusal.rendered),
     }

@@ -4,24 +4,28 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use crate::cli::Look;
-use crate::exercise;
+use crate::exercise::{self, Place};
 use crate::exit::{Exit, Usage};
 use crate::hints::Hints;
 use crate::print;
 use crate::progress::{self, Progress};
 use crate::workspace::Workspace;
 
+/// The steps of an exercise's hints that have been read.
 #[derive(Serialize)]
-struct Object<'a> {
+pub(super) struct Steps {
     format: u32,
-    exercise: &'a str,
+    exercise: String,
     /// What the last run found first; null where it found nothing that has a code.
-    code: Option<&'a str>,
+    code: Option<String>,
     /// How many of the steps have been read, with this one.
     level: usize,
     levels: usize,
     /// The steps that have been read.
-    hints: &'a [String],
+    hints: Vec<String>,
+    /// What else somebody should know.
+    #[serde(skip)]
+    note: Option<String>,
 }
 
 /// Version of the object.
@@ -34,39 +38,62 @@ pub(super) fn hint(wanted: Option<&str>, look: Look) -> Result<Exit> {
         Some(wanted) => exercise::find(&workspace, wanted)?.place,
         None => exercise::current(&workspace)?.place,
     };
-    let id = place.id.as_str();
-    let Some(hints) = Hints::read(&place)? else {
-        return Err(Usage(format!("`{id}` has no hints")).into());
+    let Some(steps) = Steps::next(&workspace, &place)? else {
+        return Err(Usage(format!("`{}` has no hints", place.id)).into());
     };
-    let progress = Progress::read(&workspace);
-    let stuck = progress.stuck(id);
-    let list = hints.of(stuck).context("there is no list of hints")?;
-    // What was read of the general list counts whatever the code, so that nobody reads it twice.
-    let code = list.code.as_deref();
-    let level = (progress.hints(id, code) + 1).min(list.levels.len());
-    progress::update(&workspace, |progress| progress.hinted(id, code, level))?;
-
-    let read = &list.levels[..level];
     if look.json {
-        let levels = list.levels.len();
-        let object =
-            Object { format: FORMAT, exercise: id, code: stuck, level, levels, hints: read };
-        print::json(&object)?;
+        steps.note.iter().for_each(|note| print::err(&format!("note: {note}\n")));
+        print::json(&steps)?;
         return Ok(Exit::Passed);
     }
-    let mut text = String::new();
-    if let Some(code) = stuck {
-        text.push_str(&format!(
-            "your last run found {code}; `cargo run -- explain {code}` tells more\n\n"
-        ));
-    }
-    for (number, step) in (1..).zip(read) {
-        text.push_str(&format!("{number}. {}\n", step.trim().replace('\n', "\n   ")));
-    }
-    match list.levels.len() - level {
+    let mut text = steps.text();
+    match steps.left() {
         0 => {}
-        left => text.push_str(&format!("\n`cargo run -- hint {id}` has {left} more\n")),
+        left => text.push_str(&format!("\n`cargo run -- hint {}` has {left} more\n", place.id)),
     }
     print::out(&text);
     Ok(Exit::Passed)
+}
+
+impl Steps {
+    /// One more step than before, which is kept; none where there are no hints.
+    pub(super) fn next(workspace: &Workspace, place: &Place) -> Result<Option<Self>> {
+        let id = place.id.as_str();
+        let Some(hints) = Hints::read(place)? else { return Ok(None) };
+        let progress = Progress::read(workspace);
+        let stuck = progress.stuck(id);
+        let list = hints.of(stuck).context("there is no list of hints")?;
+        // What was read of the general list counts whatever the code, so that nobody reads it twice.
+        let code = list.code.as_deref();
+        let level = (progress.hints(id, code) + 1).min(list.levels.len());
+        let note = progress::update(workspace, |progress| progress.hinted(id, code, level))?;
+        Ok(Some(Self {
+            format: FORMAT,
+            exercise: id.to_owned(),
+            code: stuck.map(str::to_owned),
+            level,
+            levels: list.levels.len(),
+            hints: list.levels[..level].to_vec(),
+            note,
+        }))
+    }
+
+    /// How many there are yet to read.
+    pub(super) fn left(&self) -> usize {
+        self.levels - self.level
+    }
+
+    /// The steps that have been read.
+    pub(super) fn text(&self) -> String {
+        let mut text = self.note.iter().map(|note| format!("note: {note}\n\n")).collect::<String>();
+        if let Some(code) = &self.code {
+            text.push_str(&format!(
+                "your last run found {code}; `cargo run -- explain {code}` tells more\n\n"
+            ));
+        }
+        for (number, step) in (1..).zip(&self.hints) {
+            text.push_str(&format!("{number}. {}\n", step.trim().replace('\n', "\n   ")));
+        }
+        text
+    }
 }

@@ -18,10 +18,10 @@ struct Object {
 }
 
 #[derive(Serialize)]
-struct Entry {
-    exercise: String,
-    number: u32,
-    title: String,
+pub(super) struct Entry {
+    pub(super) exercise: String,
+    pub(super) number: u32,
+    pub(super) title: String,
     summary: String,
     needs: Vec<String>,
     state: State,
@@ -43,13 +43,32 @@ const FORMAT: u32 = 1;
 
 /// Prints the exercises in order, with what each needs and whether it has been begun.
 pub(super) fn list(look: Look) -> Result<Exit> {
-    let workspace = Workspace::find()?;
-    let progress = Progress::read(&workspace);
-    let mut exercises = Vec::new();
-    for place in exercise::all(&workspace)? {
-        let exercise = place.open(&workspace)?;
+    let exercises = entries(&Workspace::find()?)?;
+    if look.json {
+        print::json(&Object { format: FORMAT, exercises })?;
+        return Ok(Exit::Passed);
+    }
+    let style = if look.plain { Style::Plain } else { Style::of_stdout() };
+    let width = exercises.iter().map(|e| e.exercise.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for entry in &exercises {
+        text.push_str(&entry.text(width, style));
+    }
+    if exercises.is_empty() {
+        text.push_str("there are no exercises here\n");
+    }
+    print::out(&text);
+    Ok(Exit::Passed)
+}
+
+/// The exercises of a workspace, in order.
+pub(super) fn entries(workspace: &Workspace) -> Result<Vec<Entry>> {
+    let progress = Progress::read(workspace);
+    let mut entries = Vec::new();
+    for place in exercise::all(workspace)? {
+        let exercise = place.open(workspace)?;
         let pass = progress.pass(&exercise.place);
-        exercises.push(Entry {
+        entries.push(Entry {
             passed_score: pass.map(|pass| pass.score),
             stale: pass.map(|pass| pass.freshness == Freshness::Stale),
             number: exercise.place.number,
@@ -66,36 +85,39 @@ pub(super) fn list(look: Look) -> Result<Exit> {
                 .collect(),
         });
     }
-    if look.json {
-        print::json(&Object { format: FORMAT, exercises })?;
-        return Ok(Exit::Passed);
-    }
-    let style = if look.plain { Style::Plain } else { Style::of_stdout() };
-    let width = exercises.iter().map(|e| e.exercise.chars().count()).max().unwrap_or(0);
-    let mut text = String::new();
-    for entry in &exercises {
-        let name = format!("{:<width$}", entry.exercise);
-        text.push_str(&format!("{:02} {}  {}\n", entry.number, style.bold(&name), entry.title));
-        let needs = match &entry.needs[..] {
-            [] => "needs no GPU".to_owned(),
-            [need] if need == "gpu" => "needs a GPU".to_owned(),
-            needs => format!("needs no GPU; on one, it needs {}", needs.join(", ")),
-        };
-        let state = match (entry.passed_score, entry.stale) {
+    Ok(entries)
+}
+
+impl Entry {
+    /// How far it has been solved.
+    pub(super) fn reached(&self, style: Style) -> String {
+        match (self.passed_score, self.stale) {
             (Some(score), Some(false)) => {
                 format!("{} with {}", style.good("passed"), score::shown(score))
             }
             (Some(_), _) => "passed before the exercise changed; run it again".to_owned(),
-            (None, _) => entry.state.to_string(),
-        };
-        text.push_str(&format!("   {}\n   {state}; {needs}\n", entry.summary));
-        for program in &entry.programs {
-            text.push_str(&format!("   `--program {}`: {}\n", program.name, program.summary));
+            (None, _) => self.state.to_string(),
         }
     }
-    if exercises.is_empty() {
-        text.push_str("there are no exercises here\n");
+
+    fn text(&self, width: usize, style: Style) -> String {
+        let name = format!("{:<width$}", self.exercise);
+        let needs = match &self.needs[..] {
+            [] => "needs no GPU".to_owned(),
+            [need] if need == "gpu" => "needs a GPU".to_owned(),
+            needs => format!("needs no GPU; on one, it needs {}", needs.join(", ")),
+        };
+        let mut text = format!(
+            "{:02} {}  {}\n   {}\n   {}; {needs}\n",
+            self.number,
+            style.bold(&name),
+            self.title,
+            self.summary,
+            self.reached(style)
+        );
+        for program in &self.programs {
+            text.push_str(&format!("   `--program {}`: {}\n", program.name, program.summary));
+        }
+        text
     }
-    print::out(&text);
-    Ok(Exit::Passed)
 }

@@ -7,14 +7,17 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use simulator::bounds;
+use simulator::Schedule;
+use simulator::bounds::{self, Share};
 use trace::draw::duration;
 use trace::fidelity::report::verdict;
 use trace::fidelity::{Ends, Measured, Operations, Overhead, Predicted, Row, Sum, Visit, median};
-use trace::timeline::Origin;
+use trace::metrics::Bounds;
+use trace::timeline::{Method, Origin};
 use trace::{Fidelity, Record, run};
 
 use crate::attempt::{self, Attempt, Order, Watched};
@@ -31,7 +34,9 @@ use crate::measure::{self, Budget, Outcome, PASSES, Runnable};
 use crate::print::{self, Style};
 use crate::process::{self, Ending, Limits};
 use crate::report::Role;
+use crate::scratch::Scratch;
 use crate::shelf::{Shelf, short_name};
+use crate::stage::Indicator;
 use crate::workspace::Workspace;
 
 /// Processes that each program is timed in, in turn with the others: [`PASSES`] passes each.
@@ -106,17 +111,30 @@ pub(super) fn measure(arguments: &cli::Measure) -> Result<Exit> {
 
 /// Today's visit to this machine, before anything is measured.
 fn visit(gpu: &Gpu) -> Visit {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
     Visit {
         date: host::today(),
         driver: host::driver_release(),
         cuda: gpu.driver,
         host: host::processor(),
         cores: host::cores(),
-        command: format!("checker {}", arguments.join(" ")),
+        command: command(std::env::args().skip(1)),
         programs: Vec::new(),
         overhead: None,
     }
+}
+
+/// The command as the repository keeps it: of a path its last part, not where it lay on that machine.
+fn command(arguments: impl Iterator<Item = String>) -> String {
+    arguments.fold("checker".to_owned(), |command, argument| {
+        let (option, value) = match argument.split_once('=') {
+            Some((option, value)) => (format!("{option}="), value),
+            None => (String::new(), argument.as_str()),
+        };
+        let path = Path::new(value);
+        let name = path.file_name().filter(|_| path.is_absolute());
+        let value = name.map_or(value.into(), |name| name.to_string_lossy());
+        format!("{command} {option}{value}")
+    })
 }
 
 struct Session {
@@ -140,6 +158,10 @@ struct Program {
 }
 
 impl Program {
+    fn is_puzzle(&self) -> bool {
+        matches!(self.role, Role::Puzzle(_))
+    }
+
     /// Whether its outputs are looked at. The shipped file may be wrong: that may be what it is about.
     fn demand(&self, passes: u32) -> Demand {
         match self.role {
@@ -158,7 +180,11 @@ impl Session {
 
     fn build(&self, targets: &[Target], optimisation: Optimisation) -> Result<Build> {
         let own = Path::new("/"); // whatever does not compile, it is not a student's
-        match self.source.build(targets, optimisation, own, Style::Plain)? {
+        let indicator = Indicator::start();
+        match self
+            .source
+            .build(targets, optimisation, own, Style::Plain, &|stage| indicator.tell(stage))?
+        {
             Built::Ready(build) => Ok(build),
             Built::Refused(refusal) => bail!("{}\n\n{}", refusal.summary, refusal.rendered),
         }
@@ -187,10 +213,13 @@ impl Session {
 
         let targets: Vec<Target> = programs.iter().map(|it| it.target.clone()).collect();
         let build = self.build(&targets, Optimisation::Dev)?;
-        let mut predicted = BTreeMap::new();
+        let (mut predicted, mut asked) = (BTreeMap::new(), BTreeMap::new());
         for program in &programs {
             match self.predict(exercise, program, &build) {
-                Ok(operations) => _ = predicted.insert(program.name.clone(), operations),
+                Ok(record) => {
+                    predicted.insert(program.name.clone(), Operations::of(&record.timeline));
+                    asked.insert(program.name.clone(), record.program);
+                }
                 Err(error) => self.trouble(&format!("{} {}", place.id, program.name), &error),
             }
         }
@@ -198,7 +227,7 @@ impl Session {
         if self.visit.is_none() {
             return Ok(());
         }
-        self.measure(exercise, &programs, &build, &targets)?;
+        self.measure(exercise, &programs, &asked, &build, &targets)?;
         self.order(&place.id, &predicted);
         Ok(())
     }
@@ -217,12 +246,7 @@ impl Session {
     }
 
     /// Runs a program on the simulated device.
-    fn predict(
-        &mut self,
-        exercise: &Exercise,
-        program: &Program,
-        build: &Build,
-    ) -> Result<Operations> {
+    fn predict(&mut self, exercise: &Exercise, program: &Program, build: &Build) -> Result<Record> {
         let limit_s = exercise.manifest.time_limit_s;
         let attempt = attempt::run(&Order {
             executable: build.executable(&program.target.name)?,
@@ -231,7 +255,8 @@ impl Session {
             driver: build.driver.as_deref(),
             device: Watched::Simulated {
                 profile: self.simulated.file.as_deref(),
-                schedule: None,
+                schedule: Schedule::Exact,
+                watch: None,
                 machine: Machine::InProcess,
             },
             mode: run::MODE_SOLVE,
@@ -241,10 +266,10 @@ impl Session {
         let trial = record.trials.last().context("the record holds no trial")?;
         let (bounds, ends) = match trial.bounds {
             Some(bounds) => (bounds, Ends::Task),
-            None => (
-                bounds::bounds_of_program(&record.program, &self.simulated.profile)?,
-                Ends::Program,
-            ),
+            None => {
+                let profile = Arc::new(self.simulated.profile.clone());
+                (bounds::bounds_of_program(&record.program, &profile), Ends::Program)
+            }
         };
         let (exercise, name) = (&exercise.place.id, &program.name);
         let same = |it: &Predicted| it.exercise == *exercise && it.program == *name;
@@ -261,7 +286,7 @@ impl Session {
             Some(at) => self.kept.programs[at] = predicted,
             None => self.kept.programs.push(predicted),
         }
-        Ok(Operations::of(&record.timeline))
+        Ok(record.clone())
     }
 
     /// Runs the programs on the GPU: in turn, so that whatever slows the machine down slows them alike.
@@ -269,6 +294,7 @@ impl Session {
         &mut self,
         exercise: &Exercise,
         programs: &[Program],
+        asked: &BTreeMap<String, trace::Program>,
         drawn: &Build,
         targets: &[Target],
     ) -> Result<()> {
@@ -294,10 +320,24 @@ impl Session {
             .map(|program| Measured {
                 exercise: id.clone(),
                 program: program.name.clone(),
-                bounds: bounds.filter(|_| !matches!(program.role, Role::Puzzle(_))),
+                bounds: bounds.filter(|_| !program.is_puzzle()),
                 ..Measured::default()
             })
             .collect();
+        for (program, measured) in programs.iter().zip(&mut all).filter(|(it, _)| it.is_puzzle()) {
+            let Some(asked) = asked.get(&program.name) else { continue };
+            let of_this = |it: &&Predicted| it.exercise == *id && it.program == program.name;
+            if self.kept.programs.iter().find(of_this).is_some_and(|it| it.ends == Ends::Task) {
+                continue;
+            }
+            match self.shares(asked, &budget) {
+                Ok(found) => measured.bounds = Some(found),
+                Err(error) => {
+                    self.trouble(&format!("{id} {}, each engine alone", program.name), &error);
+                }
+            }
+            crate::interrupt::check()?;
+        }
         for _ in 0..PROCESSES {
             for (program, measured) in programs.iter().zip(&mut all) {
                 if measured.failure.is_some() {
@@ -351,6 +391,27 @@ impl Session {
             visit.programs.extend(all);
         }
         Ok(())
+    }
+
+    /// What each engine's share of a program takes alone on the GPU: the program is played with that share
+    /// only.
+    fn shares(&self, program: &trace::Program, budget: &Budget) -> Result<Bounds> {
+        let build = self.build(&[player()], Optimisation::Release)?;
+        let player = build.executable(&player().name)?;
+        let scratch = Scratch::new()?;
+        let file = scratch.path().join("program.json");
+        let copy_engines = self.simulated.profile.chip.copy_engines.value;
+        bounds::ends_of_program(program, copy_engines, |keeps| {
+            let mut left = program.clone();
+            left.steps.retain(|step| keeps(&step.call));
+            let text = serde_json::to_vec(&left).context("a program has no form in JSON")?;
+            std::fs::write(&file, text).context("cannot write the program")?;
+            let recorded = Runnable { executable: player, recorded: Some(&file) };
+            let attempt = measure::trace(recorded, PASSES, budget)?;
+            let record = sound(&attempt, budget.limit_s, Demand::Region)?;
+            all_seen(&left, record)?;
+            Ok(record.timeline.clone())
+        })
     }
 
     /// Measures what the library between program and driver costs.
@@ -418,6 +479,20 @@ fn sound(attempt: &Attempt, limit_s: f64, demand: Demand) -> Result<&Record> {
         (Finding::Clear, Some(record)) => Ok(record),
         (finding, _) => bail!("{}", words(finding)),
     }
+}
+
+/// That the timeline of a part of a program has all its operations.
+fn all_seen(part: &trace::Program, record: &Record) -> Result<()> {
+    if let [note, ..] = &record.notes[..] {
+        bail!("a part of the program, alone: {note}");
+    }
+    let asked = part.steps.iter().any(|step| Share::of(&step.call).is_some());
+    let untraced =
+        matches!(record.timeline.origin, Origin::Measured { method: Method::Untraced, .. });
+    if asked && (untraced || record.timeline.spans.is_empty()) {
+        bail!("nothing was seen of a part of the program, alone");
+    }
+    Ok(())
 }
 
 /// Keeps what a traced run shows.
@@ -500,4 +575,17 @@ fn cells(row: &Row<'_>) -> [String; 7] {
         }),
         verdict(row).to_owned(),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::command;
+
+    #[test]
+    fn the_kept_command_does_not_tell_where_things_lay() {
+        let typed =
+            ["dev", "measure", "events", "--prebuilt", "/srv/a/b", "--output=/srv/m", "c/d"];
+        let kept = command(typed.map(str::to_owned).into_iter());
+        assert_eq!(kept, "checker dev measure events --prebuilt b --output=m c/d");
+    }
 }

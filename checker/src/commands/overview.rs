@@ -6,8 +6,9 @@ use serde::Serialize;
 use crate::cli::Look;
 use crate::exercise::{self, Place, State};
 use crate::exit::Exit;
+use crate::prediction::Question;
 use crate::print::{self, Style};
-use crate::progress::{Freshness, Progress};
+use crate::progress::Progress;
 use crate::workspace::Workspace;
 
 #[derive(Serialize)]
@@ -28,14 +29,10 @@ pub(super) fn overview(look: Look) -> Result<Exit> {
     let workspace = Workspace::find()?;
     let progress = Progress::read(&workspace);
     let places = exercise::all(&workspace)?;
-    let is_passed = |place: &Place| {
-        progress.pass(place).is_some_and(|pass| pass.freshness == Freshness::Current)
-    };
-    let passed = places.iter().filter(|place| is_passed(place)).count();
-    let open: Vec<_> = places.iter().filter(|place| !is_passed(place)).collect();
-    let begun = open.iter().filter(|place| place.state() == State::Changed).count();
-    // What is under way comes first; saved last, if there are several.
-    let next = exercise::saved_last(open.iter().copied()).or_else(|| open.first().copied());
+    let passed = places.iter().filter(|place| progress.is_passed(place)).count();
+    let is_begun = |place: &&Place| !progress.is_passed(place) && place.state() == State::Changed;
+    let begun = places.iter().filter(is_begun).count();
+    let next = progress.next(&places);
     if look.json {
         let next = next.map(|place| place.id.clone());
         print::json(&Object { format: FORMAT, exercises: places.len(), passed, begun, next })?;
@@ -48,7 +45,7 @@ pub(super) fn overview(look: Look) -> Result<Exit> {
         1 => format!("{passed} of 1 exercise passed\n"),
         all => {
             let marks: String =
-                places.iter().map(|p| if is_passed(p) { '#' } else { '.' }).collect();
+                places.iter().map(|p| if progress.is_passed(p) { '#' } else { '.' }).collect();
             format!("{passed} of {all} exercises passed  [{marks}]\n")
         }
     };
@@ -57,9 +54,18 @@ pub(super) fn overview(look: Look) -> Result<Exit> {
             text.push_str(WELCOME);
         }
         let exercise = next.clone().open(&workspace)?;
+        let question = Question::read(&exercise)?;
+        let asks = question.is_some_and(|question| question.kept(&progress, &next.id).is_none());
+        let asks = match asks {
+            true => format!(
+                "      what do you expect? `cargo run -- predict {}` asks its puzzle\n",
+                next.id
+            ),
+            false => String::new(),
+        };
         let file = workspace.relative(&next.file()).display().to_string();
         text.push_str(&format!(
-            "\nnext: {}: {}\n      edit `{file}`, then `cargo run -- run {}`\n",
+            "\nnext: {}: {}\n{asks}      edit `{file}`, then `cargo run -- run {}`\n      or let `cargo run -- watch` run it whenever you save\n",
             style.bold(&exercise.manifest.title),
             exercise.manifest.summary,
             next.id

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use simulator::Schedule;
 use trace::Program;
 
 use crate::attempt::{self, Order, Watched};
@@ -19,6 +20,7 @@ use crate::grade::{Finding, judge};
 use crate::print::{self, Style};
 use crate::process::Limits;
 use crate::report::Role;
+use crate::stage::Indicator;
 use crate::workspace::Workspace;
 
 /// Records the exercises that are named, or all.
@@ -35,32 +37,54 @@ pub(super) fn record(wanted: &[String]) -> Result<Exit> {
     }
     for exercise in &exercises {
         for (role, file) in [(Role::Baseline, BASELINE), (Role::Solution, REFERENCE)] {
-            let program = program(&workspace, exercise, &role)
+            let text = text(&workspace, exercise, &role)
                 .with_context(|| format!("cannot record {role} of `{}`", exercise.place.id))?;
             let path = exercise.place.folder.join(file);
-            write(&path, &lines(&program)?)?;
+            write(&path, &text)?;
             print::out(&format!("wrote {}\n", workspace.relative(&path).display()));
         }
     }
     Ok(Exit::Passed)
 }
 
-fn program(workspace: &Workspace, exercise: &Exercise, role: &Role) -> Result<Program> {
+/// What is kept of a role's program, as it stands in its file.
+pub(super) fn text(workspace: &Workspace, exercise: &Exercise, role: &Role) -> Result<String> {
+    lines(&program(workspace, exercise, role, Schedule::Exact)?)
+}
+
+/// What a role's program asks for, in some legal order of operations; an error where it fails a gate.
+pub(super) fn program(
+    workspace: &Workspace,
+    exercise: &Exercise,
+    role: &Role,
+    schedule: Schedule,
+) -> Result<Program> {
     let target = target(exercise, role)?;
     let source = Source::Cargo(workspace.clone());
     let targets = [target];
-    let build =
-        match source.build(&targets, Optimisation::Dev, workspace.root(), Style::of_stderr())? {
-            Built::Ready(build) => build,
-            Built::Refused(refusal) => bail!("{}\n\n{}", refusal.summary, refusal.rendered),
-        };
+    let indicator = Indicator::start();
+    let build = match source.build(
+        &targets,
+        Optimisation::Dev,
+        workspace.root(),
+        Style::of_stderr(),
+        &|stage| indicator.tell(stage),
+    )? {
+        Built::Ready(build) => build,
+        Built::Refused(refusal) => bail!("{}\n\n{}", refusal.summary, refusal.rendered),
+    };
     let limit_s = exercise.manifest.time_limit_s;
     let attempt = attempt::run(&Order {
         executable: build.executable(&targets[0].name)?,
         recorded: None,
         folder: &exercise.place.folder,
         driver: build.driver.as_deref(),
-        device: Watched::Simulated { profile: None, schedule: None, machine: Machine::InProcess },
+        device: Watched::Simulated {
+            profile: None,
+            schedule,
+            watch: None,
+            machine: Machine::InProcess,
+        },
         mode: trace::run::MODE_SOLVE,
         limits: Limits { wall: Duration::from_secs_f64(limit_s), output_bytes: 64 * 1024 },
     })?;

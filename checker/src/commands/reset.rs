@@ -1,19 +1,37 @@
 //! `checker reset EX` and `checker undo`: the file as it was shipped, and the way back.
 
-use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use crate::cli::Look;
 use crate::exercise::{self, Place, State};
 use crate::exit::{Exit, Usage};
 use crate::kept;
 use crate::print;
 use crate::workspace::Workspace;
 
+#[derive(Serialize)]
+struct Object {
+    format: u32,
+    exercise: String,
+    /// The student's file.
+    file: PathBuf,
+    /// Where what it held before is kept; null where nothing has changed.
+    kept: Option<PathBuf>,
+}
+
+/// Version of the object.
+const FORMAT: u32 = 1;
+
 /// Makes the student's file the shipped one again. The old one is kept.
-pub(super) fn reset(wanted: &str) -> Result<Exit> {
+pub(super) fn reset(wanted: &str, look: Look) -> Result<Exit> {
     let workspace = Workspace::find()?;
     let place = exercise::find(&workspace, wanted)?.place;
     let id = &place.id;
     match place.state() {
+        State::Untouched if look.json => return object(&workspace, &place, None),
         State::Untouched => {
             print::out(&format!("`{}` is as it was shipped\n", shown(&workspace, &place)));
             return Ok(Exit::Passed);
@@ -28,6 +46,9 @@ pub(super) fn reset(wanted: &str) -> Result<Exit> {
     let text = std::fs::read_to_string(&shipped)
         .with_context(|| format!("cannot read `{}`", workspace.relative(&shipped).display()))?;
     let kept = kept::exchange(&place, &text)?;
+    if look.json {
+        return object(&workspace, &place, Some(&kept));
+    }
     print::out(&format!(
         "`{}` is as it was shipped; yours is kept as `{}`\n\nhint: `checker undo {id}` brings it back\n",
         shown(&workspace, &place),
@@ -37,7 +58,7 @@ pub(super) fn reset(wanted: &str) -> Result<Exit> {
 }
 
 /// Takes back the last reset: of the exercise that is named, else the last of all.
-pub(super) fn undo(wanted: Option<&str>) -> Result<Exit> {
+pub(super) fn undo(wanted: Option<&str>, look: Look) -> Result<Exit> {
     let workspace = Workspace::find()?;
     let places = match wanted {
         Some(wanted) => vec![exercise::find(&workspace, wanted)?.place],
@@ -48,6 +69,9 @@ pub(super) fn undo(wanted: Option<&str>) -> Result<Exit> {
         return Err(Usage("there is nothing to take back: no file was reset".to_owned()).into());
     };
     let path = kept::restore(place, &kept)?;
+    if look.json {
+        return object(&workspace, place, Some(&path));
+    }
     print::out(&format!(
         "`{}` is what it was before; what it was now is kept as `{}`\n",
         shown(&workspace, place),
@@ -58,4 +82,11 @@ pub(super) fn undo(wanted: Option<&str>) -> Result<Exit> {
 
 fn shown(workspace: &Workspace, place: &Place) -> String {
     workspace.relative(&place.file()).display().to_string()
+}
+
+fn object(workspace: &Workspace, place: &Place, kept: Option<&Path>) -> Result<Exit> {
+    let relative = |path: &Path| workspace.relative(path).to_owned();
+    let (exercise, file) = (place.id.clone(), relative(&place.file()));
+    print::json(&Object { format: FORMAT, exercise, file, kept: kept.map(relative) })?;
+    Ok(Exit::Passed)
 }

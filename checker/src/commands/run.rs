@@ -1,10 +1,13 @@
 //! `checker run`: one exercise, from its source to a verdict.
 
+mod memory;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use simulator::{Profile, Schedule, advice};
+use trace::record::Output;
 use trace::{Hazard, Metrics, Program, Timeline, causes, draw, hazards};
 
 use crate::attempt::{self, Attempt, Order, Watched};
@@ -13,20 +16,52 @@ use crate::compile::{Build, Built, Optimisation, PLAYER, Refusal, Source, Target
 use crate::device::{self, Device, Simulated};
 use crate::exercise::{self, Exercise, Place};
 use crate::exit::{self, Exit, Usage};
-use crate::grade::gate::Demand;
+use crate::grade::gate::{self, Demand};
 use crate::grade::{Finding, Gate, Standard, Verdict, judge, score};
 use crate::measure::{self, Budget, Measurement, Outcome, Programs, Runnable};
 use crate::print::{self, Style};
 use crate::process::Limits;
-use crate::progress;
-use crate::report::{Chart, Exhibit, Report, Role, Where, cause, hazard, json, snippet, terminal};
+use crate::report::{
+    Chart, Exhibit, Report, Role, Where, cause, hazard, json, names, snippet, terminal,
+};
+use crate::stage::{Indicator, Stage, Tell};
+use crate::witness::{self, Wanted};
 use crate::workspace::Workspace;
 
 /// Runs an exercise and reports.
 pub(super) fn run(arguments: &cli::Run) -> Result<Exit> {
+    let style = if arguments.look.plain { Style::Plain } else { Style::of_stdout() };
+    let compiler =
+        if arguments.look.json || arguments.look.plain { Style::Plain } else { Style::of_stderr() };
+    let indicator = Indicator::start();
+    let ran = perform(arguments, compiler, &|stage| indicator.tell(stage));
+    drop(indicator);
+    let Ran { report, exhibit } = ran?;
+    if arguments.look.json {
+        print::json(&json::object(&report, &exhibit, arguments.feedback))?;
+    } else {
+        print::err(&exhibit.compiler);
+        print::out(&terminal::text(&report, &exhibit, print::columns(), style));
+    }
+    Ok(exit_of(&report))
+}
+
+/// What a run comes to, and what is shown beside it.
+pub(super) struct Ran {
+    pub(super) report: Report,
+    pub(super) exhibit: Exhibit,
+}
+
+/// The exit that a report stands for.
+fn exit_of(report: &Report) -> Exit {
+    report.exit.unwrap_or_else(|| report.verdict.map_or(Exit::Passed, Exit::from))
+}
+
+/// Runs an exercise. With `--json` an error is a report too; only an interruption is not.
+pub(super) fn perform(arguments: &cli::Run, compiler: Style, tell: Tell<'_>) -> Result<Ran> {
     let (report, exhibit) = (Report::default(), Exhibit::default());
-    let mut run = Run { arguments, report, exhibit, profile: None };
-    if let Err(error) = run.run() {
+    let mut run = Run { arguments, report, exhibit, profile: None, compiler, tell };
+    if let Err(error) = run.run().and_then(|task| run.remember(&task)) {
         if error.is::<crate::interrupt::Interrupted>() || !arguments.look.json {
             return Err(error);
         }
@@ -34,17 +69,19 @@ pub(super) fn run(arguments: &cli::Run) -> Result<Exit> {
         run.report.gate = None;
         run.report.score = None;
         run.report.message = print::chain(&error);
-        print::json(&json::object(&run.report))?;
-        return Ok(exit::of_error(&error));
+        run.report.exit = Some(exit::of_error(&error));
     }
-    let Run { report, exhibit, .. } = &run;
-    if arguments.look.json {
-        print::json(&json::object(report))?;
-    } else {
-        let style = if arguments.look.plain { Style::Plain } else { Style::of_stdout() };
-        print::out(&terminal::text(report, exhibit, print::columns(), style));
-    }
-    Ok(report.verdict.map_or(Exit::Passed, Exit::from))
+    let Run { report, exhibit, .. } = run;
+    Ok(Ran { report, exhibit })
+}
+
+/// Runs an exercise and keeps nothing of it: what it comes to is for an author.
+pub(super) fn examine(arguments: &cli::Run) -> Result<Report> {
+    let (report, exhibit) = (Report::default(), Exhibit::default());
+    let (compiler, tell): (_, Tell<'_>) = (Style::Plain, &|_| {});
+    let mut run = Run { arguments, report, exhibit, profile: None, compiler, tell };
+    run.run()?;
+    Ok(run.report)
 }
 
 struct Run<'a> {
@@ -53,6 +90,9 @@ struct Run<'a> {
     exhibit: Exhibit,
     /// That of the simulated device, where it runs on one.
     profile: Option<Profile>,
+    /// How the compiler's words look.
+    compiler: Style,
+    tell: Tell<'a>,
 }
 
 /// An exercise with everything that is needed to run one of its programs.
@@ -67,7 +107,7 @@ struct Task {
 }
 
 impl Run<'_> {
-    fn run(&mut self) -> Result<()> {
+    fn run(&mut self) -> Result<Task> {
         let arguments = self.arguments;
         self.report.exercise = arguments.exercise.clone();
         let workspace = match &arguments.prebuilt {
@@ -99,7 +139,16 @@ impl Run<'_> {
         if arguments.device == cli::DeviceChoice::Gpu {
             self.report.device = Some(Where::Gpu { name: None });
         }
-        let device = device::choose(arguments.device, arguments.profile.as_deref())?;
+        let choice = match (arguments.schedule, arguments.device) {
+            // Whoever names a schedule means the device that has several.
+            (Some(_), cli::DeviceChoice::Auto) => cli::DeviceChoice::Sim,
+            (Some(_), cli::DeviceChoice::Gpu) => {
+                let message = "`--schedule` is for the simulated device, not for `--device gpu`";
+                return Err(Usage(message.into()).into());
+            }
+            (_, choice) => choice,
+        };
+        let device = device::choose(choice, arguments.profile.as_deref())?;
         self.report.device = Some(match &device {
             Device::Simulated(simulated) => Where::Simulated {
                 profile: simulated.profile.name.clone(),
@@ -125,13 +174,14 @@ impl Run<'_> {
             Device::Simulated(simulated) => self.simulated(&task, &simulated),
             Device::Gpu(_) => self.gpu(&task),
         }?;
-        if task.role == Role::Student && arguments.prebuilt.is_none() {
-            self.keep(&task.exercise.place)?;
-        }
         let passes = self.report.verdict != Some(Verdict::Failed);
         let whole = passes || task.role != Role::Student;
         let step = if whole { cli::Feedback::Advice } else { cli::Feedback::Symptom };
-        self.exhibit.feedback = Some(arguments.feedback.unwrap_or(step));
+        // While there is a race, a wait that costs time is one to be put right and not to be dropped.
+        self.exhibit.feedback = arguments.feedback.or(self.race().is_none().then_some(step));
+        if let (Some(_), Some(own)) = (self.exhibit.feedback, self.exhibit.charts.first_mut()) {
+            own.causes.clone_from(&self.report.advised.causes);
+        }
         self.exhibit.next = match (&task.role, self.report.verdict) {
             (Role::Student, Some(Verdict::Passed)) => {
                 Some(task.exercise.manifest.next.passed.clone())
@@ -139,34 +189,27 @@ impl Run<'_> {
             (Role::Student, Some(Verdict::Failed)) => Some(self.after_a_fail(&task)),
             _ => None,
         };
-        self.write_svg(&task)
+        self.write_svg(&task)?;
+        Ok(task)
+    }
+
+    /// The first hazard that makes data wrong.
+    fn race(&self) -> Option<&Hazard> {
+        self.report.hazards.iter().find(|hazard| hazard.severity == hazards::Severity::Error)
     }
 
     /// What to do next. Where there is a race, nothing else is worth looking at before it.
     fn after_a_fail(&self, task: &Task) -> String {
-        let is_race = |hazard: &&Hazard| hazard.severity == hazards::Severity::Error;
-        match self.report.hazards.iter().find(is_race) {
+        match self.race() {
             Some(hazard) => {
                 let code = hazard.code;
                 format!(
-                    "put the two lines of {code} in order; `cargo run -- explain {code}` tells more"
+                    "make one of the two in {code} wait for the other, as its help says; \
+                     `cargo run -- explain {code}` tells more"
                 )
             }
             None => task.exercise.manifest.next.failed.clone(),
         }
-    }
-
-    /// Keeps what the student has reached, and what stands in the way.
-    fn keep(&self, place: &Place) -> Result<()> {
-        progress::update(&Workspace::find()?, |progress| {
-            if let (Some(Verdict::Passed), Some(score)) = (self.report.verdict, self.report.score) {
-                progress.passed(place, score);
-            }
-            let hazard = self.report.hazards.first().map(|hazard| hazard.code.as_str());
-            let cause = self.report.advised.causes.first().map(|cause| cause.code.as_str());
-            let code = hazard.or(cause);
-            progress.found(&place.id, code);
-        })
     }
 
     /// One run on the simulated device, which is exact.
@@ -175,19 +218,40 @@ impl Run<'_> {
         let target = target(&task.exercise, &task.role)?;
         let name = target.name.clone();
         let Some(build) = self.build(task, &[target], Optimisation::Dev)? else { return Ok(()) };
-        let attempt = attempt::run(&Order {
-            executable: build.executable(&name)?,
-            recorded: None,
-            folder: &task.exercise.place.folder,
-            driver: build.driver.as_deref(),
-            device: Watched::Simulated {
-                profile: device.file.as_deref(),
-                schedule: self.arguments.schedule,
-                machine: self.arguments.machine,
-            },
-            mode: trace::run::MODE_SOLVE,
-            limits: task.limits,
-        })?;
+        let executable = build.executable(&name)?;
+        let attempt = |schedule, watch| {
+            attempt::run(&Order {
+                executable,
+                recorded: None,
+                folder: &task.exercise.place.folder,
+                driver: build.driver.as_deref(),
+                device: Watched::Simulated {
+                    profile: device.file.as_deref(),
+                    schedule,
+                    watch,
+                    machine: self.arguments.machine,
+                },
+                mode: trace::run::MODE_SOLVE,
+                limits: task.limits,
+            })
+        };
+        let schedule = match self.arguments.schedule {
+            Some(Wanted::Seed(seed)) => Schedule::Perturbed(seed),
+            Some(Wanted::Witness(_)) | None => Schedule::Exact,
+        };
+        let plain = attempt(schedule, None)?;
+        let attempt = match self.arguments.schedule {
+            Some(Wanted::Witness(number)) => {
+                let (attempt, found) = witness::play(number, plain, attempt)?;
+                match found {
+                    Some(witness) => self.report.witness = Some(witness),
+                    None => self.report.notes.push(NOTHING_TO_SEE.to_owned()),
+                }
+                attempt
+            }
+            _ => plain,
+        };
+        (self.tell)(Stage::Judging);
         let demand = task.role.demand();
         let finding = judge(&attempt, task.limit_s, demand);
         self.observe(task, &attempt)?;
@@ -200,7 +264,6 @@ impl Run<'_> {
             return Ok(());
         }
 
-        let schedule = self.arguments.schedule.map_or(Schedule::Exact, Schedule::Perturbed);
         let replay = |file: &str| -> Result<(Program, Timeline)> {
             let program = recorded(&task.exercise.place, file)?;
             let timeline = simulator::replay(&program, &device.profile, schedule);
@@ -215,16 +278,20 @@ impl Run<'_> {
                 title: "the reference".to_owned(),
                 program: program.clone(),
                 timeline: timeline.clone(),
+                hazards: Vec::new(),
+                causes: Vec::new(),
             });
         }
-        self.report.metric_value = self.report.overlap_efficiency();
+        let metric = task.exercise.manifest.metric;
+        let (bounds, makespan_ns) = (self.report.bounds, self.report.makespan_ns);
+        self.report.metric_value = bounds.zip(makespan_ns).and_then(|(it, ns)| metric.of(it, ns));
         if !self.settle(task, finding) {
             return Ok(());
         }
 
         let bounds = self.report.bounds.context(NO_BOUNDS)?;
         let value = |timeline: &Timeline| {
-            bounds.overlap_efficiency(timeline.extent().ns()).context(NO_BOUNDS)
+            metric.of(bounds, timeline.extent().ns()).with_context(|| metric.lacks())
         };
         let standard = Standard::new(value(&replay(BASELINE)?.1)?, value(&reference?.1)?);
         let profile = &device.profile.name;
@@ -281,7 +348,7 @@ impl Run<'_> {
                 baseline: build.executable(&baseline.name)?,
                 reference: reference.as_ref().map(|it| it.runnable(&build)).transpose()?,
             };
-            match measure::measure(programs, &timing)? {
+            match measure::measure(programs, exercise.manifest.metric, &timing, self.tell)? {
                 Outcome::Stopped(finding, attempt) => {
                     self.observe(task, &attempt)?;
                     self.settle(task, finding);
@@ -318,6 +385,8 @@ impl Run<'_> {
                     title: "the reference".to_owned(),
                     program: record.program,
                     timeline: record.timeline,
+                    hazards: Vec::new(),
+                    causes: Vec::new(),
                 });
             }
         }
@@ -329,7 +398,7 @@ impl Run<'_> {
         let Measurement { bounds, summary, rounds } = *measurement;
         self.report.bounds = Some(bounds);
         self.report.makespan_ns = Some(summary.makespan_ns);
-        self.report.metric_value = bounds.overlap_efficiency(summary.makespan_ns);
+        self.report.metric_value = task.exercise.manifest.metric.of(bounds, summary.makespan_ns);
         self.report.standard = summary.standard;
         self.report.measured = summary.measured;
         self.report.notes.push(format!(
@@ -369,22 +438,19 @@ impl Run<'_> {
         targets: &[Target],
         optimisation: Optimisation,
     ) -> Result<Option<Build>> {
-        let look = self.arguments.look;
-        let style = if look.json || look.plain { Style::Plain } else { Style::of_stderr() };
-        match task.source.build(targets, optimisation, &task.own, style)? {
+        match task.source.build(targets, optimisation, &task.own, self.compiler, self.tell)? {
             Built::Ready(build) => {
-                if !look.json {
-                    print::err(&build.warnings);
-                }
+                self.exhibit.compiler.push_str(&build.warnings);
+                (self.tell)(Stage::Running);
                 Ok(Some(build))
             }
-            Built::Refused(Refusal { rendered, summary }) => {
-                let message = if look.json {
+            Built::Refused(Refusal { rendered, summary, .. }) => {
+                let message = if self.arguments.look.json {
                     format!("{summary}\n\n{}", rendered.trim_end())
                 } else {
-                    print::err(&rendered);
                     summary
                 };
+                self.exhibit.compiler.push_str(&rendered);
                 self.settle(task, Finding::Failed { gate: Gate::Builds, message });
                 Ok(None)
             }
@@ -400,8 +466,26 @@ impl Run<'_> {
                 self.report.notes.push(note.clone());
             }
         }
+        // Gates say it of graded work.
+        if let (Role::Puzzle(_), Some(trial)) = (&task.role, record.trials.last()) {
+            self.report.notes.extend(match trial.output {
+                Output::Unchecked => None,
+                Output::Correct => Some(RIGHT_OUTPUT.to_owned()),
+                Output::Wrong { .. } => gate::wrong_output(trial),
+            });
+        }
         self.report.hidden_fraction = Metrics::of(&record.timeline).hidden_fraction;
         self.report.hazards = hazards::find(&record.program);
+        if self.arguments.prebuilt.is_none() {
+            let program = match &task.role {
+                Role::Student => String::new(),
+                Role::Solution => " --solution".to_owned(),
+                Role::Baseline => " --baseline".to_owned(),
+                Role::Puzzle(name) => format!(" --program {name}"),
+            };
+            let id = &task.exercise.place.id;
+            self.exhibit.play = Some(format!("cargo run -- run {id}{program}"));
+        }
         let profile = match &self.profile {
             Some(profile) => profile.clone(),
             None => device::built_in()?,
@@ -411,10 +495,13 @@ impl Run<'_> {
         self.report.advised_on = Some(profile.name);
         let calls = hazard::calls(&self.report.hazards).chain(cause::calls(&self.report.advised));
         self.exhibit.sources = snippet::sources(calls, &task.own);
+        self.exhibit.names = names::streams(&record.program, &self.exhibit.sources);
         self.exhibit.charts = vec![Chart {
             title: task.role.to_string(),
             program: record.program.clone(),
             timeline: record.timeline.clone(),
+            hazards: self.report.hazards.clone(),
+            causes: Vec::new(),
         }];
         if let Some(path) = &self.arguments.trace {
             let text = serde_json::to_string(record)?;
@@ -555,5 +642,9 @@ const NO_REFERENCE: &str = "there is neither a solution here to measure beside y
                             of one, so there is no score\n\nhint: `--device sim` grades without one";
 
 const PLAYED: &str = "there is no solution here, so the reference was played from its record";
+
+const NOTHING_TO_SEE: &str = "there is no hazard, and so no order in which the data goes wrong";
+
+const RIGHT_OUTPUT: &str = "the output is right";
 
 const NOT_GRADED: &str = "a program of the puzzle: drawn, not graded";

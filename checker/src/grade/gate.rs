@@ -119,13 +119,14 @@ pub(crate) fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding 
     Finding::Clear
 }
 
-fn wrong_output(trial: &Trial) -> Option<String> {
+/// What is wrong with the outputs of a region; none where they are right.
+pub(crate) fn wrong_output(trial: &Trial) -> Option<String> {
     match &trial.output {
         Output::Correct => None,
         Output::Unchecked => Some("nobody checked the outputs of the measured region".to_owned()),
-        Output::Wrong { block, element, expected, found, wrong, of } => Some(format!(
-            "the output is wrong: element {element} of block {block} is {found}, expected \
-             {expected} ({wrong} of {of} elements are wrong)"
+        Output::Wrong { element, expected, found, wrong, of, .. } => Some(format!(
+            "the output is wrong in {wrong} of {of} elements; the first, element {element}, is {found} \
+             instead of {expected}"
         )),
     }
 }
@@ -140,7 +141,7 @@ fn hazard(program: &Program) -> Option<String> {
         1 => "; and 1 more".to_owned(),
         more => format!("; and {more} more"),
     };
-    Some(format!("{}: {}{more}", first.code, first.message()))
+    Some(format!("{}: {} ({}){more}", first.code, first.headline(), first.places()))
 }
 
 fn missing_work(trial: &Trial) -> Option<String> {

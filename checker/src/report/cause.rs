@@ -1,6 +1,8 @@
 //! Causes of lost overlap, told in steps: what is to be seen, where it comes from, what to do and what
 //! that gains.
 
+use std::borrow::Cow;
+
 use simulator::advice::{Advice, Advised};
 use trace::Cause;
 use trace::causes::Severity;
@@ -78,17 +80,18 @@ fn symptom(cause: &Cause) -> Notice<'_> {
         places: Vec::new(),
         notes: Vec::new(),
         help: Vec::new(),
+        fix: None,
     }
 }
 
 fn full(cause: &Cause) -> Notice<'_> {
     let (own, other) = cause.labels();
-    let mut places = vec![(&cause.at, own)];
+    let mut places = vec![(Cow::Borrowed(&cause.at), own)];
     if let (Some(call), Some(label)) = (&cause.other, other)
         && call.site != cause.at.site
         && call.site.is_some()
     {
-        places.push((call, label));
+        places.push((Cow::Borrowed(call), label));
     }
     Notice {
         weight: weight(cause),
@@ -97,6 +100,7 @@ fn full(cause: &Cause) -> Notice<'_> {
         places,
         notes: vec![cause.note()],
         help: vec![cause.help()],
+        fix: None,
     }
 }
 

@@ -1,21 +1,36 @@
-//! A hazard: what is wrong, both lines, and what to do.
+//! A hazard: what is wrong, the lines that it is about, and what to do.
+
+use std::borrow::Cow;
 
 use trace::Hazard;
-use trace::hazards::{CallAt, Severity};
+use trace::hazards::{CallAt, Names, Severity, Told};
 
 use crate::print::Style;
+use crate::report::fix::fix;
 use crate::report::snippet::{Notice, Sources, Weight};
+use crate::witness::{self, Outcome, Wanted, Witness};
 
 /// Hazards that are shown; more than these have the same few causes.
 const MOST: usize = 6;
 
-/// All of `hazards`, one below the other, each with an empty line before it.
-pub(crate) fn text(hazards: &[Hazard], sources: &Sources, style: Style) -> String {
+/// All of `hazards`, one below the other, each with an empty line before it. Streams have the `names`
+/// that they have in the `sources`. `play` is the command that shows what one does, but for its number.
+pub(crate) fn text(
+    hazards: &[Hazard],
+    names: &Names,
+    sources: &Sources,
+    play: Option<&str>,
+    style: Style,
+) -> String {
     let mut text = String::new();
-    for hazard in hazards.iter().take(MOST) {
+    for (number, hazard) in (1..).zip(hazards).take(MOST) {
         text.push('\n');
-        text.push_str(&notice(hazard).text(sources, style));
+        text.push_str(&notice(hazard, names, sources).text(sources, style));
         text.push('\n');
+        if let Some(play) = play.filter(|_| witness::schedules(hazard).is_some()) {
+            let schedule = Wanted::Witness(number);
+            text.push_str(&format!("see it go wrong: `{play} --schedule {schedule}`\n"));
+        }
     }
     if hazards.len() > MOST {
         text.push_str(&format!("\nand {} more hazards\n", hazards.len() - MOST));
@@ -25,12 +40,24 @@ pub(crate) fn text(hazards: &[Hazard], sources: &Sources, style: Style) -> Strin
 
 /// The calls that `hazards` are about.
 pub(crate) fn calls(hazards: &[Hazard]) -> impl Iterator<Item = &CallAt> {
-    hazards.iter().flat_map(|hazard| [&hazard.first.call, &hazard.second.call])
+    hazards.iter().flat_map(|hazard| {
+        let near = hazard.near.iter().flat_map(|near| near.slip.calls());
+        near.chain([&hazard.first.call, &hazard.second.call])
+    })
 }
 
-fn notice(hazard: &Hazard) -> Notice<'_> {
-    let (first, second) = hazard.labels();
-    let mut notes: Vec<String> = hazard.note().into_iter().collect();
+/// What became of the data of a hazard in another order.
+pub(crate) fn witness(witness: &Witness, style: Style) -> String {
+    let Witness { hazard, order, outcome, message } = witness;
+    let title = style.bold(&format!("witness of hazard {hazard}"));
+    match outcome {
+        Outcome::NotPlayed(_) => format!("\n{title}: {message}\n"),
+        _ => format!("\n{title}: played so that {order}\n  {message}\n"),
+    }
+}
+
+fn notice(hazard: &Hazard, names: &Names, sources: &Sources) -> Notice<'static> {
+    let Told { headline, places, mut notes, help } = hazard.tell(names);
     if hazard.count > 1 {
         notes.push(format!("this happens {} times at these two places", hazard.count));
     }
@@ -40,9 +67,10 @@ fn notice(hazard: &Hazard) -> Notice<'_> {
             Severity::Warning => Weight::Warning,
         },
         code: hazard.code.as_str(),
-        headline: hazard.headline(),
-        places: vec![(&hazard.second.call, second), (&hazard.first.call, first)],
+        headline,
+        places: places.into_iter().map(|(call, label)| (Cow::Owned(call), label)).collect(),
         notes,
-        help: vec![hazard.help()],
+        help: vec![help],
+        fix: fix(hazard, names, sources),
     }
 }

@@ -5,12 +5,17 @@
 
 use serde::Serialize;
 use simulator::advice::Advice;
-use trace::hazards::{CallAt, Code, Severity};
+use trace::hazards::{CallAt, Code, Names, Severity};
 use trace::{Cause, Hazard, causes};
 
+use crate::cli::Feedback;
 use crate::exercise::Metric;
 use crate::grade::{Gate, Verdict, score};
-use crate::report::{Report, Role, Where};
+use crate::prediction::Beside;
+use crate::report::fix::{Edit, Fix, fix};
+use crate::report::snippet::Sources;
+use crate::report::{Exhibit, Report, Role, Where};
+use crate::witness::{Wanted, Witness};
 
 /// Version of the object.
 const FORMAT: u32 = 1;
@@ -25,7 +30,8 @@ pub(crate) struct Object<'a> {
     device: Option<&'static str>,
     /// The profile's name, or the GPU's.
     device_name: Option<&'a str>,
-    schedule: Option<u64>,
+    /// A seed, or which witness.
+    schedule: Option<Wanted>,
     /// `in-process` for numbers that the student's own process took part in making, which a GPU's
     /// are: they are shown beside a grade and never replace it.
     trust: Option<&'static str>,
@@ -43,15 +49,26 @@ pub(crate) struct Object<'a> {
     baseline_value: Option<f64>,
     reference_value: Option<f64>,
     overlap_efficiency: Option<f64>,
+    /// Null where the task has no work for the host.
+    host_freedom: Option<f64>,
     makespan_ns: Option<u64>,
     floor_ns: Option<u64>,
     serial_ns: Option<u64>,
+    /// The task's own work on the host, which is in the two before; null where there is none.
+    host_work_ns: Option<u64>,
     hidden_fraction: Option<f64>,
     hazards: Vec<HazardObject>,
+    /// What became of the data of one of them, where its witness was played.
+    witness: Option<&'a Witness>,
+    /// How much is said about causes, where somebody asked for less than all: a program that reads
+    /// this can leave out by itself what it does not want to show.
+    feedback: Option<Feedback>,
     /// Why lanes were empty: all causes, what gains most first.
     causes: Vec<CauseObject>,
     /// What to do about it, in this order.
     advice: Vec<AdviceObject>,
+    /// What somebody expected of the puzzle's program, and what happens.
+    prediction: Option<&'a Beside>,
     message: &'a str,
     notes: &'a [String],
 }
@@ -61,11 +78,37 @@ pub(crate) struct HazardObject {
     code: Code,
     name: &'static str,
     severity: Severity,
+    /// Where the second use is.
+    #[serde(flatten)]
+    line: Line,
+    /// Of no hazard is known what it costs; causes and advice have it.
+    nanoseconds: Option<u64>,
     first: Line,
     second: Line,
+    /// What comes close to ordering the two: what is wrong with it, and where.
+    near: Option<NearObject>,
     /// How many times there is this code at these two lines.
     count: u32,
     message: String,
+    help: String,
+    /// The help as edits of the source, where one is sure; in the order of the file.
+    fix: Option<Vec<EditObject>>,
+}
+
+/// Bytes of a file, and what takes their place.
+#[derive(Debug, Serialize)]
+struct EditObject {
+    file: String,
+    from: usize,
+    to: usize,
+    text: String,
+}
+
+#[derive(Debug, Serialize)]
+struct NearObject {
+    slip: &'static str,
+    #[serde(flatten)]
+    line: Line,
 }
 
 #[derive(Debug, Serialize)]
@@ -76,14 +119,14 @@ struct CauseObject {
     #[serde(flatten)]
     line: Line,
     /// What it cost.
-    nanoseconds: u64,
+    nanoseconds: Option<u64>,
     /// `replayed` where the program was simulated without it, `attributed` where lanes were empty.
-    basis: causes::Basis,
+    basis: Option<causes::Basis>,
     /// How long its calls held the host.
-    held_ns: u64,
-    count: u32,
+    held_ns: Option<u64>,
+    count: Option<u32>,
     message: String,
-    help: String,
+    help: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -110,18 +153,19 @@ fn line(call: &CallAt) -> Line {
     }
 }
 
-fn cause(cause: &Cause) -> CauseObject {
+fn cause(cause: &Cause, feedback: Feedback) -> CauseObject {
+    let whole = feedback != Feedback::Symptom;
     CauseObject {
         code: cause.code,
         name: cause.code.name(),
         severity: cause.severity,
-        line: line(&cause.at),
-        nanoseconds: cause.cost_ns,
-        basis: cause.basis,
-        held_ns: cause.held_ns,
-        count: cause.count,
-        message: cause.message(),
-        help: cause.help(),
+        line: if whole { line(&cause.at) } else { Line::default() },
+        nanoseconds: whole.then_some(cause.cost_ns),
+        basis: whole.then_some(cause.basis),
+        held_ns: whole.then_some(cause.held_ns),
+        count: whole.then_some(cause.count),
+        message: if whole { cause.message() } else { cause.code.symptom().to_owned() },
+        help: whole.then(|| cause.help()),
     }
 }
 
@@ -141,27 +185,50 @@ fn advice(report: &Report, advice: &Advice) -> AdviceObject {
 }
 
 /// A line of the student's source; null where a call comes from none.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Line {
     file: Option<String>,
     line: Option<u32>,
 }
 
-/// The object that stands for a hazard.
-pub(crate) fn hazard(hazard: &Hazard) -> HazardObject {
+/// The object that stands for a hazard in a program whose source is at hand.
+pub(crate) fn hazard(hazard: &Hazard, names: &Names, sources: &Sources) -> HazardObject {
+    let edits = |Fix { file, edits }: Fix| {
+        let edit = |edit: Edit| EditObject {
+            file: file.clone(),
+            from: edit.bytes.start,
+            to: edit.bytes.end,
+            text: edit.text,
+        };
+        edits.into_iter().map(edit).collect()
+    };
     HazardObject {
         code: hazard.code,
         name: hazard.code.name(),
         severity: hazard.severity,
+        line: line(&hazard.second.call),
+        nanoseconds: None,
         first: line(&hazard.first.call),
         second: line(&hazard.second.call),
+        near: hazard.near.as_ref().map(|near| NearObject {
+            slip: near.slip.name(),
+            line: near.slip.calls().first().map(|call| line(call)).unwrap_or_default(),
+        }),
         count: hazard.count,
         message: hazard.message(),
+        help: hazard.help(),
+        fix: fix(hazard, names, sources).map(edits),
     }
 }
 
-/// The object that stands for `report`.
-pub(crate) fn object(report: &Report) -> Object<'_> {
+/// The object that stands for `report`, with no more about causes than `feedback` allows; none for all.
+pub(crate) fn object<'a>(
+    report: &'a Report,
+    exhibit: &Exhibit,
+    feedback: Option<Feedback>,
+) -> Object<'a> {
+    let Exhibit { names, sources, .. } = exhibit;
+    let allowed = feedback.unwrap_or(Feedback::Advice);
     let device = report.device.as_ref();
     Object {
         format: FORMAT,
@@ -200,13 +267,21 @@ pub(crate) fn object(report: &Report) -> Object<'_> {
         baseline_value: report.standard.map(|standard| standard.baseline()),
         reference_value: report.standard.map(|standard| standard.reference()),
         overlap_efficiency: report.overlap_efficiency(),
+        host_freedom: report.host_freedom(),
         makespan_ns: report.makespan_ns,
         floor_ns: report.bounds.map(|bounds| bounds.floor_ns),
         serial_ns: report.bounds.map(|bounds| bounds.serial_ns),
+        host_work_ns: report.bounds.map(|bounds| bounds.host_ns).filter(|&ns| ns > 0),
         hidden_fraction: report.hidden_fraction,
-        hazards: report.hazards.iter().map(hazard).collect(),
-        causes: report.advised.causes.iter().map(cause).collect(),
-        advice: report.advised.advice.iter().map(|it| advice(report, it)).collect(),
+        hazards: report.hazards.iter().map(|it| hazard(it, names, sources)).collect(),
+        witness: report.witness.as_ref(),
+        feedback,
+        causes: report.advised.causes.iter().map(|it| cause(it, allowed)).collect(),
+        advice: match allowed {
+            Feedback::Symptom | Feedback::Cause => Vec::new(),
+            Feedback::Advice => report.advised.advice.iter().map(|it| advice(report, it)).collect(),
+        },
+        prediction: report.prediction.as_ref(),
         message: &report.message,
         notes: &report.notes,
     }

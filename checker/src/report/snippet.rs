@@ -1,14 +1,17 @@
 //! What is to be said about lines of the source, as rustc would show it: what it is, the lines
 //! underlined, and what to do.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Component, Path};
 
-use annotate_snippets::{AnnotationKind, Element, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Element, Group, Level, Patch, Renderer, Snippet};
 use trace::hazards::CallAt;
 
 use crate::print::Style;
+use crate::report::fix::Fix;
+use crate::report::names::is_word;
 
 /// Source files, by the path that a place in the source names.
 pub(crate) type Sources = BTreeMap<String, String>;
@@ -27,9 +30,11 @@ pub(super) struct Notice<'a> {
     pub(super) code: &'static str,
     pub(super) headline: String,
     /// Lines, and what to write below each: the one that it is about first.
-    pub(super) places: Vec<(&'a CallAt, String)>,
+    pub(super) places: Vec<(Cow<'a, CallAt>, String)>,
     pub(super) notes: Vec<String>,
     pub(super) help: Vec<String>,
+    /// The last of the help, as a change of the source.
+    pub(super) fix: Option<Fix>,
 }
 
 impl Notice<'_> {
@@ -52,17 +57,40 @@ impl Notice<'_> {
         }
         group = group.elements(shown);
         group = group.elements(self.notes.iter().map(|note| Level::NOTE.message(note)));
-        group = group.elements(self.help.iter().map(|help| Level::HELP.message(help)));
+        let change = self.fix.as_ref().and_then(|fix| change(fix, self.help.last()?, sources));
+        let help = &self.help[..self.help.len() - usize::from(change.is_some())];
+        group = group.elements(help.iter().map(|help| Level::HELP.message(help)));
         let renderer = match style {
             Style::Plain => Renderer::plain(),
             Style::Colour => Renderer::styled(),
         };
-        renderer.render(&[group])
+        let groups: Vec<Group<'_>> = [Some(group), change].into_iter().flatten().collect();
+        renderer.render(&groups)
     }
 }
 
+/// A change of the source, below what is said about it.
+fn change<'a>(fix: &'a Fix, help: &'a str, sources: &'a Sources) -> Option<Group<'a>> {
+    let source = sources.get(&fix.file)?;
+    // Each by itself: of several at once only the outcome would be shown, and not what went. A line that
+    // goes has the number that it had, one that comes the number that it gets.
+    let changes = fix.edits.iter().enumerate().map(|(index, edit)| {
+        let (mut text, mut at) = (source.clone(), edit.bytes.clone());
+        if at.is_empty() {
+            for before in fix.edits[..index].iter().rev() {
+                text.replace_range(before.bytes.clone(), &before.text);
+                let moved = |at: usize| at - before.bytes.len() + before.text.len();
+                at = moved(at.start)..moved(at.end);
+            }
+        }
+        let patch = Patch::new(at, edit.text.as_str());
+        Snippet::source(text).path(fix.file.as_str()).patch(patch)
+    });
+    Some(Level::HELP.secondary_title(help).elements(changes))
+}
+
 /// The lines, where their files are known; nothing where one is not.
-fn snippets<'a>(places: &'a [(&CallAt, String)], sources: &'a Sources) -> Vec<Element<'a>> {
+fn snippets<'a>(places: &'a [(Cow<'_, CallAt>, String)], sources: &'a Sources) -> Vec<Element<'a>> {
     let mut files: BTreeMap<&str, Snippet<'a, _>> = BTreeMap::new();
     let mut order: Vec<&str> = Vec::new();
     for (index, (call, label)) in places.iter().enumerate() {
@@ -108,8 +136,7 @@ fn span(call: &CallAt, source: &str) -> Option<Range<usize>> {
     let column = column.filter(|&at| at < text.len() && text.is_char_boundary(at));
     let (from, to) = match column {
         Some(at) => {
-            let word = |c: char| c.is_alphanumeric() || c == '_';
-            let length = text[at..].find(|c| !word(c)).unwrap_or(text.len() - at);
+            let length = text[at..].find(|c| !is_word(c)).unwrap_or(text.len() - at);
             (at, at + length.max(1))
         }
         None => (indent, text.len()),

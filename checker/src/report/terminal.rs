@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use trace::draw::{self, Lanes, Layout, Panel, duration};
+use trace::draw::{self, Findings, Lanes, Layout, Panel, duration};
 
-use crate::cli::Feedback;
 use crate::grade::Verdict;
 use crate::grade::score::{MARGIN, REACH, RULE, shown};
 use crate::print::Style;
@@ -35,13 +34,19 @@ pub(crate) fn text(report: &Report, exhibit: &Exhibit, columns: usize, style: St
             _ = writeln!(text, "{name:<NAME$}{value}");
         }
     }
-    text.push_str(&hazard::text(&report.hazards, &exhibit.sources, style));
+    // Whoever has asked for a witness knows how.
+    let play = exhibit.play.as_deref().filter(|_| report.witness.is_none());
+    text.push_str(&hazard::text(&report.hazards, &exhibit.names, &exhibit.sources, play, style));
+    if let Some(witness) = &report.witness {
+        text.push_str(&hazard::witness(witness, style));
+    }
     let elsewhere = match &report.device {
         Some(Where::Gpu { .. }) => report.advised_on.as_deref(),
         _ => None,
     };
-    let feedback = exhibit.feedback.unwrap_or(Feedback::Advice);
-    text.push_str(&cause::text(&report.advised, feedback, elsewhere, &exhibit.sources, style));
+    if let Some(feedback) = exhibit.feedback {
+        text.push_str(&cause::text(&report.advised, feedback, elsewhere, &exhibit.sources, style));
+    }
     for note in &report.notes {
         _ = writeln!(text, "\nnote: {note}");
     }
@@ -68,12 +73,16 @@ pub(crate) fn layout(charts: &[Chart]) -> Layout {
             program: Some(&chart.program),
         })
         .collect();
-    let by_stream = Layout::new(&panels, Lanes::Streams);
+    let findings: Vec<Findings<'_>> = charts
+        .iter()
+        .map(|chart| Findings { hazards: &chart.hazards, causes: &chart.causes })
+        .collect();
+    let by_stream = Layout::with_findings(&panels, Lanes::Streams, &findings);
     let host = 1;
     if by_stream.charts.iter().all(|chart| chart.lanes.len() <= MOST_STREAMS + host) {
         return by_stream;
     }
-    Layout::new(&panels, Lanes::Engines)
+    Layout::with_findings(&panels, Lanes::Engines, &findings)
 }
 
 fn headline(report: &Report) -> String {
@@ -82,8 +91,8 @@ fn headline(report: &Report) -> String {
     parts.extend(report.role.as_ref().map(ToString::to_string));
     parts.extend(report.device.as_ref().map(|device| match device {
         Where::Simulated { profile, schedule: None } => format!("simulated {profile}"),
-        Where::Simulated { profile, schedule: Some(seed) } => {
-            format!("simulated {profile}, schedule {seed}")
+        Where::Simulated { profile, schedule: Some(schedule) } => {
+            format!("simulated {profile}, schedule {schedule}")
         }
         Where::Gpu { name } => name.clone().unwrap_or_else(|| "GPU".to_owned()),
     }));
@@ -95,6 +104,9 @@ fn numbers(report: &Report) -> Vec<(&'static str, String)> {
     if let Some(makespan_ns) = report.makespan_ns {
         lines.push(("makespan", duration(makespan_ns)));
     }
+    if let Some(prediction) = &report.prediction {
+        lines.push(("your prediction", prediction.to_string()));
+    }
     if let Some(bounds) = report.bounds {
         lines.push(("floor", format!("{}, no schedule is shorter", duration(bounds.floor_ns))));
         lines.push(("serial", format!("{}, everything in turn", duration(bounds.serial_ns))));
@@ -105,6 +117,10 @@ fn numbers(report: &Report) -> Vec<(&'static str, String)> {
     if let (Some(value), Some(_)) = (report.overlap_efficiency(), report.bounds) {
         let formula = "(serial - makespan) / (serial - floor)";
         lines.push(("overlap efficiency", format!("{value:.3} = {formula}")));
+    }
+    if let (Some(value), Some(bounds)) = (report.host_freedom(), report.bounds) {
+        lines.push(("host work", format!("{}, the host's own", duration(bounds.host_ns))));
+        lines.push(("host freedom", format!("{value:.3} = host work / makespan")));
     }
     if let (Some(score), Some(value), Some(standard)) =
         (report.score.filter(|_| report.gate.is_none()), report.metric_value, report.standard)

@@ -108,8 +108,8 @@ fn a_wrong_output_says_which_element_and_how_many() {
     assert_eq!((code, verdict), (1, json!(["failed", "output", 0.0])));
     assert_eq!(
         message,
-        "the output is wrong: element 77 of block 1 is 57005, expected 12 (1024 of 65536 elements \
-         are wrong)"
+        "the output is wrong in 1024 of 65536 elements; the first, element 77, is 57005 instead \
+         of 12"
     );
 }
 
@@ -120,8 +120,7 @@ fn a_hazard_fails_although_the_output_is_right() {
     assert_eq!(
         message,
         "SWIM-H01: kernel 0 in stream 2 reads memory that the copy to the device in stream 1 writes, \
-         and nothing orders the two (src/lib.rs:4 and src/lib.rs:5); record an event in stream 1 after \
-         line 4, and let stream 2 wait for it before line 5"
+         and nothing orders the two (src/lib.rs:4 and src/lib.rs:5)"
     );
 }
 

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use serde_json::json;
 
-use crate::tree::{scratch, shared_library, tree};
+use crate::tree::{Tree, manifest, scratch, shared_library, tree, write};
 
 /// A stand-in for the system's `libcuda.so.1`, whose `cuInit` does what the variable says.
 const LIBRARY: &str = r##"
@@ -39,13 +39,19 @@ unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, _: c_int, _: c_int) -> c
 }
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuDriverGetVersion(version: *mut c_int) -> c_int {
-    unsafe { *version = 13010 };
+    unsafe { *version = if std::env::var("STAND_IN").as_deref() == Ok("old") { 11080 } else { 13010 } };
+    0
+}
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, _: c_int) -> c_int {
+    assert_eq!(attribute, 40);
+    unsafe { *value = if std::env::var("STAND_IN").as_deref() == Ok("narrow") { 1 } else { 3 } };
     0
 }
 "##;
 
 /// The folder of the stand-in.
-fn library() -> &'static PathBuf {
+pub(crate) fn library() -> &'static PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
         let folder = scratch().join("stand-in");
@@ -66,6 +72,7 @@ fn without_a_gpu_asking_for_one_is_an_error_with_a_way_out() {
         ("empty", "the driver finds no device"),
         ("fails", "`cuInit` fails with CUresult 999"),
         ("crashes", "the driver crashed with signal 6"),
+        ("old", "the driver of Stand-in is for CUDA 11.8, and the oldest that works is for 12.0"),
     ] {
         let text = tree().snapshot(&mut with_gpu(&["run", "swift", "--device", "gpu"], behaviour));
         assert_eq!(
@@ -153,8 +160,38 @@ fn a_program_of_the_puzzle_is_timed_on_a_gpu_and_not_graded() {
 #[test]
 fn the_doctor_names_the_gpu() {
     let text = tree().snapshot(&mut with_gpu(&["doctor"], "works"));
-    assert!(text.contains("ok      gpu: Stand-in, driver for CUDA 13.1\n"), "{text}");
+    assert!(text.contains("ok      gpu: Stand-in, driver for CUDA 13.1"), "{text}");
+    assert!(
+        text.contains("ok      copy engines: 3: copies in both directions run at once"),
+        "{text}"
+    );
     assert!(text.contains("swift: runs, simulated and on the GPU\n"), "{text}");
+}
+
+#[test]
+fn a_driver_that_is_too_old_is_no_gpu_for_anyone() {
+    let text = tree().snapshot(&mut with_gpu(&["doctor"], "old"));
+    assert!(text.contains("absent  gpu: the driver of Stand-in is for CUDA 11.8"), "{text}");
+    assert!(text.contains("hint: install a driver of release 525 or later"), "{text}");
+    assert!(text.contains("swift: runs, simulated\n"), "{text}");
+    let (code, object) = crate::tree::json(&mut with_gpu(&["run", "swift", "--json"], "old"));
+    assert_eq!((code, object["device"].as_str()), (0, Some("sim")));
+}
+
+#[test]
+fn the_doctor_says_which_lesson_a_gpu_cannot_show() {
+    let tree = Tree::sound(scratch().join("narrow"), scratch().join("sound-target"));
+    let needs = "pass_score = 80\nneeds = [\"a copy engine for each direction\"]";
+    let manifest = manifest("swift", true).replace("pass_score = 80", needs);
+    write(&tree.root().join("exercises/01_swift/exercise.toml"), &manifest);
+    let mut command = tree.checker(&["doctor"]);
+    let text = tree.snapshot(command.env("LD_LIBRARY_PATH", library()).env("STAND_IN", "narrow"));
+    for line in [
+        "absent  copy engines: 1: copies in both directions take turns\n        hint: ",
+        "swift: runs, simulated; on this GPU its lesson does not show: it needs a copy engine for each direction\n",
+    ] {
+        assert!(text.contains(line), "{line}{text}");
+    }
 }
 
 #[test]

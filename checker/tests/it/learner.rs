@@ -4,6 +4,7 @@ use std::path::Path;
 
 use insta::assert_snapshot;
 
+use crate::terminal::Terminal;
 use crate::tree::{Tree, scratch, write};
 
 /// A tree of one exercise that nobody has touched, in a folder of its own: these tests change it.
@@ -37,6 +38,7 @@ fn the_first_call_welcomes_and_names_one_thing_to_do() {
 
     next: The swift one: shows what swift comes to
           edit `exercises/01_swift/src/lib.rs`, then `cargo run -- run swift`
+          or let `cargo run -- watch` run it whenever you save
 
     `cargo run -- list` names all exercises, `cargo run -- --help` all commands
     ");
@@ -74,6 +76,21 @@ fn solution_and_baseline_are_not_the_students_passes() {
         tree.run(&["run", "swift", role, "--device", "sim"]);
     }
     assert!(!tree.root().join("progress.txt").exists());
+}
+
+#[test]
+fn a_pass_on_another_device_or_schedule_is_shown_and_not_kept() {
+    let tree = fresh("unusual");
+    for unusual in [["--profile", "one_engine"], ["--schedule", "7"]] {
+        let text = tree.run(&[&["run", "swift"][..], &unusual].concat());
+        assert!(text.contains("\npassed: ") && text.contains("note: a pass counts on"), "{text}");
+        assert!(!read(&tree, "progress.txt").contains("passed"), "{unusual:?}");
+    }
+    tree.run(&["run", "swift", "--profile", "h200"]);
+    assert!(
+        read(&tree, "progress.txt").contains("passed swift 100.0 "),
+        "the usual one by its name"
+    );
 }
 
 #[test]
@@ -243,5 +260,106 @@ fn an_exercise_without_hints_says_so() {
     exit code: 2
     ----- stderr -----
     error: `swift` has no hints
+    ");
+}
+
+const PUZZLE: &str = r#"
+format = 1
+id = "rank"
+form = "ranking"
+ask = "Which is done first?"
+
+[[item]]
+text = "the slow one"
+program = "slow"
+
+[[item]]
+text = "the drawn one"
+program = "drawn"
+"#;
+
+/// A tree whose exercise has a puzzle of two programs.
+fn puzzled(name: &str) -> Tree {
+    let tree = fresh(name);
+    let folder = tree.root().join("exercises/01_swift");
+    write(&folder.join("puzzle.toml"), PUZZLE);
+    let manifest = read(&tree, "exercises/01_swift/exercise.toml");
+    let slow = "[[programs]]\nname = \"slow\"\nexample = \"swift_baseline\"\nsummary = \"slow\"\n";
+    write(&folder.join("exercise.toml"), &format!("{manifest}\n{slow}"));
+    tree
+}
+
+#[test]
+fn a_prediction_is_kept_and_shown_beside_what_happens() {
+    let tree = puzzled("predict");
+    let asked = tree.run(&[]);
+    assert!(asked.contains("what do you expect? `cargo run -- predict swift` asks"), "{asked}");
+    assert_snapshot!(tree.run(&["predict", "swift", "--answer", "a b"]), @"
+    exit code: 0
+    ----- stdout -----
+    swift · what you expected, and what happened
+
+    expected  happened
+       2         1       1.40 ms  the drawn one
+       1         2       3.00 ms  the slow one
+
+    0 of 2 have the place that you expected
+
+    next: `cargo run -- run swift --program slow` draws one of them; the chapter says why
+    ");
+    let kept = read(&tree, "progress.txt");
+    for fact in
+        ["predicted swift rank 1,2\n", "took swift slow 3000000 ", "took swift drawn 1400000 "]
+    {
+        assert!(kept.contains(fact), "{fact}{kept}");
+    }
+    // Whoever asks again sees the same, and what is known now changes nothing.
+    assert_eq!(tree.run(&["predict"]), tree.run(&["predict", "swift"]));
+    assert_snapshot!(tree.run(&["predict", "--answer", "b a"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: `swift` has your prediction already: it was made before you knew
+    ");
+    let report = tree.run(&["run", "swift", "--program", "slow", "--device", "sim"]);
+    assert!(report.contains("your prediction    place 1 of 2, and it is 2\n"), "{report}");
+    assert!(!tree.run(&[]).contains("predict"));
+}
+
+#[test]
+fn until_there_is_a_prediction_nothing_is_given_away() {
+    let tree = puzzled("unpredicted");
+    let (code, object) = tree.json(&["predict", "swift"]);
+    assert_eq!((code, &object["answered"]), (0, &false.into()));
+    assert!(object["items"].as_array().is_some_and(|items| items.len() == 2), "{object:#}");
+    assert!(!object.to_string().contains("00000"), "a time: {object:#}");
+    assert!(!tree.root().join("progress.txt").exists());
+    let report = tree.run(&["run", "swift", "--program", "slow", "--device", "sim"]);
+    assert!(report.contains("note: `cargo run -- predict swift` asks what you expect"), "{report}");
+    let (_, object) = tree.json(&["predict", "swift", "--answer", "b a"]);
+    assert_eq!(object["items"][1]["place"], 1, "{object:#}");
+    assert_eq!(object["items"][1]["predicted_place"], 1, "{object:#}");
+}
+
+#[test]
+fn an_answer_that_is_none_is_asked_for_again_at_a_terminal() {
+    let tree = puzzled("asked");
+    let mut command = tree.checker(&["predict", "swift"]);
+    let output = command.stdin(std::process::Stdio::null()).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let mut terminal = Terminal::start(tree.checker(&["predict", "swift"]), 24, 100);
+    terminal.shows("such as `b a=c d`: ");
+    terminal.press("a\r");
+    terminal.shows("`b` is missing; every letter has a place: ");
+    terminal.press("b a\r");
+    terminal.shows("2 of 2 have the place that you expected");
+    assert_eq!(terminal.ended().code(), Some(0));
+}
+
+#[test]
+fn an_exercise_without_a_puzzle_says_so() {
+    assert_snapshot!(fresh("no-puzzle").run(&["predict", "swift"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: `swift` has no puzzle to predict
     ");
 }

@@ -12,13 +12,21 @@
 //! | `gpu` | a machine with a GPU, or with one that is broken |
 //! | `learner` | what a student keeps: progress, and files that were reset |
 //! | `prebuilt` | programs that were built elsewhere |
+//! | `readme` | what README shows is what happens |
 //! | `real` | the real exercises, in a copy of the workspace |
+//! | `student` | a student's workspace, and what is new for it |
+//! | [`terminal`] | a terminal of our own, and what it shows |
+//! | `watch` | saves and verdicts |
+//! | `racy` | races as students write them: the report, and what comes of following it |
 //! | `traces` | traces of other tools, and of ours |
+//! | `synchronisations` | what happens without each of them, and on other schedules |
 //! | `authors` | the commands for authors |
+//! | `chapters` | chapters that were started, and chapters that are broken |
 //! | `measured` | predicted against measured, and the files in which it is kept |
 
 mod authors;
 mod calibrate;
+mod chapters;
 mod device_process;
 mod gates;
 mod gpu;
@@ -26,11 +34,20 @@ mod learner;
 mod measured;
 mod prebuilt;
 mod processes;
+mod racy;
+mod readme;
 mod real;
 mod reports;
+mod student;
+mod synchronisations;
 mod traces;
 mod tree;
 mod usage;
+mod watch;
+
+// The library's own tests use it too, and students have those.
+#[path = "../../src/commands/watch/pseudo.rs"]
+mod terminal;
 
 #[path = "../../trace/tests/kineto/mod.rs"]
 #[expect(dead_code, reason = "the tests of `trace` use all of it")]

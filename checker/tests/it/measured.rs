@@ -124,8 +124,8 @@ fn a_visit_to_a_gpu_keeps_what_each_program_did_and_goes_on_after_one_that_fails
     assert_eq!(shipped.makespans_ns, [1_050_000; 9]);
     assert_eq!((solution.failure.as_deref(), solution.traced_ns.len()), (None, 3));
     assert!(solution.order.is_some(), "{solution:?}");
-    // The stand-in's records hold no task; the programs hand over what a solution would.
-    assert_eq!(seen(visit, "swift", "drawn").bounds, None);
+    // It has no task: what it asks for is played alone, share by share.
+    assert!(seen(visit, "swift", "drawn").bounds.is_some());
 
     let text = measure(&["panics", "swift"]);
     assert!(text.starts_with("exit code: 4"), "{text}");

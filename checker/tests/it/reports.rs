@@ -2,6 +2,7 @@
 
 use insta::assert_snapshot;
 
+use crate::terminal::Terminal;
 use crate::tree::{json, tree};
 
 #[test]
@@ -76,11 +77,13 @@ fn a_hazard_is_shown_with_both_lines_underlined() {
     5 |     _ = compute;
       |         ^^^^^^^ kernel 0 in stream 2 reads here
       |
+      = note: streams run side by side: which call came first orders nothing between them
       = help: record an event in stream 1 after line 4, and let stream 2 wait for it before line 5
+    see it go wrong: `cargo run -- run racy --schedule witness`
 
-    failed: gate `hazard`: SWIM-H01: kernel 0 in stream 2 reads memory that the copy to the device in stream 1 writes, and nothing orders the two (src/lib.rs:4 and src/lib.rs:5); record an event in stream 1 after line 4, and let stream 2 wait for it before line 5
+    failed: gate `hazard`: SWIM-H01: kernel 0 in stream 2 reads memory that the copy to the device in stream 1 writes, and nothing orders the two (src/lib.rs:4 and src/lib.rs:5)
 
-    next: put the two lines of SWIM-H01 in order; `cargo run -- explain SWIM-H01` tells more
+    next: make one of the two in SWIM-H01 wait for the other, as its help says; `cargo run -- explain SWIM-H01` tells more
     ");
 }
 
@@ -93,8 +96,10 @@ fn a_hazard_whose_lines_are_not_there_is_shown_by_its_places() {
      |
      = note: src/lib.rs:5: kernel 0 in stream 2 reads here
      = note: src/lib.rs:4: the copy to the device in stream 1 writes here
+     = note: streams run side by side: which call came first orders nothing between them
      = note: the module load at step 5 was seen to wait for the device, but no documentation promises that it does
      = help: record an event in stream 1 after line 4, and let stream 2 wait for it before line 5
+    see it go wrong: `cargo run -- run leaning --schedule witness`
 
     passed: score 100.0, and 80 is enough
 
@@ -111,12 +116,18 @@ fn the_object_has_every_hazard() {
       {
         "code": "SWIM-H01",
         "count": 1,
+        "file": "src/lib.rs",
         "first": {
           "file": "src/lib.rs",
           "line": 4
         },
+        "fix": null,
+        "help": "record an event in stream 1 after line 4, and let stream 2 wait for it before line 5",
+        "line": 5,
         "message": "kernel 0 in stream 2 reads memory that the copy to the device in stream 1 writes, and nothing orders the two (src/lib.rs:4 and src/lib.rs:5); record an event in stream 1 after line 4, and let stream 2 wait for it before line 5",
         "name": "read-after-write",
+        "nanoseconds": null,
+        "near": null,
         "second": {
           "file": "src/lib.rs",
           "line": 5
@@ -151,13 +162,18 @@ fn the_object_has_every_key() {
       "baseline_value": 0.0,
       "reference_value": 1.0,
       "overlap_efficiency": 0.975,
+      "host_freedom": null,
       "makespan_ns": 1050000,
       "floor_ns": 1000000,
       "serial_ns": 3000000,
+      "host_work_ns": null,
       "hidden_fraction": 0.5,
       "hazards": [],
+      "witness": null,
+      "feedback": null,
       "causes": [],
       "advice": [],
+      "prediction": null,
       "message": "score 100.0, and 80 is enough",
       "notes": []
     }
@@ -348,4 +364,66 @@ fn the_object_has_every_cause_and_all_the_advice() {
     assert_eq!(cause["basis"], "replayed", "{object:#}");
     let ns = |key: &str| advice[key].as_u64().expect("a time");
     assert_eq!(ns("nanoseconds"), ns("makespan_before_ns") - ns("makespan_after_ns"));
+}
+
+#[test]
+fn the_object_says_no_more_than_was_asked_for() {
+    let held = |feedback: &[&str]| {
+        let arguments = [&["run", "held", "--device", "sim"], feedback].concat();
+        tree().json(&arguments).1
+    };
+    let whole = held(&[]);
+    assert_eq!(whole["feedback"], serde_json::Value::Null);
+    for key in ["causes", "advice"] {
+        assert_eq!(held(&["--feedback", "advice"])[key], whole[key]);
+    }
+    let cause = held(&["--feedback", "cause"]);
+    assert_eq!(cause["feedback"], "cause");
+    assert_eq!(cause["causes"], whole["causes"]);
+    assert_eq!(cause["advice"], serde_json::json!([]));
+    let symptom = held(&["--feedback", "symptom"]);
+    assert_eq!(symptom["advice"], serde_json::json!([]));
+    let object = serde_json::to_string_pretty(&symptom["causes"]).expect("plain data");
+    assert_snapshot!(object, @r#"
+    [
+      {
+        "basis": null,
+        "code": "SWIM-C01",
+        "count": null,
+        "file": null,
+        "held_ns": null,
+        "help": null,
+        "line": null,
+        "message": "the host is held by copies while lanes with work to come are empty",
+        "name": "pageable-copy",
+        "nanoseconds": null,
+        "severity": "warning"
+      }
+    ]
+    "#);
+}
+
+/// The miniature programs hand over the same record on any schedule, with nothing that was looked at.
+#[test]
+fn a_witness_that_cannot_be_played_says_so_and_changes_nothing() {
+    let tree = tree();
+    let plain = tree.run(&["run", "racy", "--device", "sim", "--plain"]);
+    let text = tree.run(&["run", "racy", "--schedule", "witness", "--plain"]);
+    let from = text.find("witness of hazard 1").expect("it is named");
+    assert_snapshot!(&text[from..].lines().next().unwrap_or_default(), @"witness of hazard 1: the simulated device did not see what the two do to the memory in this order");
+    let verdict = |text: &str| text[text.rfind("failed: gate").expect("a verdict")..].to_owned();
+    assert_eq!(verdict(&text), verdict(&plain));
+
+    let text = tree.run(&["run", "swift", "--schedule", "witness", "--plain"]);
+    let note = "note: there is no hazard, and so no order in which the data goes wrong";
+    assert!(text.contains(note) && text.contains("passed: "), "{text}");
+}
+
+#[test]
+fn a_run_that_takes_long_says_what_it_is_at_and_leaves_only_its_report() {
+    let arguments = ["run", "loops", "--device", "sim", "--time-limit", "4"];
+    let mut terminal = Terminal::start(tree().checker(&arguments), 24, 80);
+    terminal.shows("running · ");
+    assert_eq!(terminal.ended().code(), Some(1));
+    terminal.until("the report alone", |it| it.contains("gate `time`") && !it.contains("running"));
 }

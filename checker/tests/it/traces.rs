@@ -163,3 +163,14 @@ fn a_gzip_that_unpacks_beyond_the_limit_is_refused_until_it_is_raised() {
     );
     assert!(run(&["bomb.json.gz"]).starts_with("exit code: 0\n"));
 }
+
+/// `checker trace book/pytorch/traces/three_lanes.json.gz --plain > book/figures/three_lanes.trace.txt`
+#[test]
+fn the_page_on_traces_shows_what_is_printed() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_checker"));
+    command.args(["trace", "book/pytorch/traces/three_lanes.json.gz", "--plain"]);
+    let output = command.current_dir(&root).output().expect("it starts");
+    let shown = std::fs::read_to_string(root.join("book/figures/three_lanes.trace.txt"));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), shown.expect("the page's text"));
+}

@@ -16,7 +16,7 @@ use trace::timeline::{HostMemory, HostSpan, Interval, Origin, Span, SpanKind};
 use trace::{Program, Record, Timeline, record};
 
 /// The two ends of every miniature task.
-pub(crate) const BOUNDS: Bounds = Bounds { serial_ns: 3_000_000, floor_ns: 1_000_000 };
+pub(crate) const BOUNDS: Bounds = Bounds { serial_ns: 3_000_000, floor_ns: 1_000_000, host_ns: 0 };
 
 /// Name and student's file of each exercise. `lab` is the miniature one below.
 const EXERCISES: &[(&str, &str)] = &[
@@ -161,11 +161,12 @@ pub fn hand_over(record: &str) {
 }
 "#;
 
-/// Plays any program as fast as the solution.
+/// Plays any program as fast as the solution: a kept reference, or a share of another program.
 const REPLAY: &str = r#"
 fn main() {
     let program = std::env::var("SWIM_PROGRAM").unwrap();
-    assert!(program.ends_with("30_unsolved/recorded/reference.json"), "{program}");
+    let is_reference = program.ends_with("30_unsolved/recorded/reference.json");
+    assert!(is_reference || program.ends_with("/program.json"), "{program}");
     lab::hand_over("swift")
 }
 "#;
@@ -231,6 +232,13 @@ impl Tree {
         tree
     }
 
+    /// A tree of the first two exercises, of which the second does not pass.
+    pub(crate) fn pair(root: PathBuf, target: PathBuf) -> Self {
+        let tree = Self { root, target };
+        tree.write(&EXERCISES[..2]);
+        tree
+    }
+
     /// A tree that somebody else writes.
     pub(crate) fn at(root: PathBuf, target: PathBuf) -> Self {
         Self { root, target }
@@ -238,6 +246,10 @@ impl Tree {
 
     pub(crate) fn root(&self) -> &Path {
         &self.root
+    }
+
+    pub(crate) fn target(&self) -> &Path {
+        &self.target
     }
 
     /// The checker with `arguments`, started in the tree.
@@ -335,8 +347,10 @@ impl Tree {
         self.file("exercises/lab/src/lib.rs", LAB);
         self.file("exercises/lab/src/bin/replay.rs", REPLAY);
         self.file("exercises/lab/src/bin/overhead.rs", OVERHEAD);
-        // In a bundle, and never run here: the real one is measured with in `calibrate`.
-        self.file("exercises/lab/examples/calibrate.rs", "fn main() {}\n");
+        // In a bundle, and never run here.
+        for name in ["calibrate", "tracking_hole"] {
+            self.file(&format!("exercises/lab/examples/{name}.rs"), "fn main() {}\n");
+        }
         self.file(
             "exercises/lab/build.rs",
             &format!(
@@ -620,9 +634,9 @@ fn held() -> Record {
     let profile = toml::from_str(simulator::Profile::H200).expect("the built-in profile");
     let timeline = simulator::replay(&program, &profile, simulator::Schedule::Exact);
     let makespan_ns = timeline.extent().ns();
-    let bounds = Some(Bounds { serial_ns: makespan_ns, floor_ns: makespan_ns / 4 });
+    let bounds = Some(Bounds { serial_ns: makespan_ns, floor_ns: makespan_ns / 4, host_ns: 0 });
     let trials = vec![Trial { bounds, ..trial(makespan_ns) }];
-    Record { version: record::VERSION, program, timeline, trials, notes: Vec::new() }
+    Record { version: record::VERSION, program, timeline, trials, watched: None, notes: Vec::new() }
 }
 
 fn trial(makespan_ns: u64) -> Trial {
@@ -658,5 +672,12 @@ fn record_of(trial: Trial) -> Record {
     ];
     timeline.host = vec![HostSpan { step: 1, start_ns: 0, end_ns: ns, blocked_ns: ns / 2 }];
     let version = record::VERSION;
-    Record { version, program: program(ns), timeline, trials: vec![trial], notes: Vec::new() }
+    Record {
+        version,
+        program: program(ns),
+        timeline,
+        trials: vec![trial],
+        watched: None,
+        notes: Vec::new(),
+    }
 }

@@ -162,6 +162,7 @@ fn the_overview_says_where_you_are_and_what_is_next() {
 
     next: The only one: shows what only comes to
           edit `exercises/01_only/src/lib.rs`, then `cargo run -- run only`
+          or let `cargo run -- watch` run it whenever you save
 
     `cargo run -- list` names all exercises, `cargo run -- --help` all commands
     ");
@@ -215,7 +216,26 @@ fn the_doctor_says_what_there_is_and_what_runs() {
         .iter()
         .map(|check| check["name"].as_str().expect("a name"))
         .collect();
-    assert_eq!(states, ["system", "rust", "workspace", "driver", "gpu", "cupti"]);
+    let known = [
+        "system",
+        "container",
+        "rust",
+        "workspace",
+        "driver",
+        "gpu",
+        "copy engines",
+        "cupti",
+        "memory lock",
+    ];
+    // Some are there only inside of a container, or with a GPU.
+    let expected: Vec<_> = known.iter().filter(|name| states.contains(name)).collect();
+    assert_eq!(states.iter().collect::<Vec<_>>(), expected);
+    for name in ["system", "rust", "workspace", "driver", "gpu", "cupti", "memory lock"] {
+        assert!(states.contains(&name), "{name}");
+    }
+    for check in object["checks"].as_array().expect("a list") {
+        assert!(check["state"] == "ok" || check["hint"].is_string(), "a next step: {check:#}");
+    }
     assert_eq!(object["exercises"][0]["simulated"], true);
 }
 
@@ -225,7 +245,7 @@ fn the_doctor_names_a_driver_library_that_is_none() {
     let text = tree().snapshot(command.env("SWIM_DRIVER", "/dev/null"));
     assert!(text.starts_with("exit code: 4\n"), "{text}");
     assert!(text.contains("broken  driver: /dev/null cannot be used: /dev/null: "), "{text}");
-    assert!(text.contains("swift: needs driver\n"), "{text}");
+    assert!(text.contains("swift: needs driver, not run\n"), "{text}");
 }
 
 #[test]
@@ -241,4 +261,86 @@ fn a_code_is_explained_and_an_unknown_one_brings_a_suggestion() {
     }
     let list = tree().run(&["explain"]);
     assert!(list.contains("SWIM-H01  read-after-write\n") && list.contains("SWIM-C16"), "{list}");
+}
+
+#[test]
+fn a_mistyped_command_brings_a_suggestion() {
+    assert_snapshot!(tree().run(&["wacth"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: unrecognized subcommand 'wacth'
+
+      tip: a similar subcommand exists: 'watch'
+
+    Usage: checker [OPTIONS]
+           checker <COMMAND>
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn every_command_that_prints_facts_prints_them_as_one_object_too() {
+    _ = std::fs::remove_dir_all(scratch().join("objects"));
+    let root = small("objects", &manifest("only", false));
+    let object = |arguments: &[&str]| {
+        let arguments = [arguments, &["--json"]].concat();
+        crate::tree::json(tree().checker(&arguments).current_dir(&root))
+    };
+    let (_, codes) = object(&["explain"]);
+    assert_eq!(codes["codes"][0]["code"], "SWIM-H01");
+    let (_, page) = object(&["explain", "c01"]);
+    assert!(page["codes"][0]["text"].as_str().is_some_and(|it| it.contains("## How to fix it")));
+    let (_, reset) = object(&["reset", "only"]);
+    assert_eq!(reset["kept"], "exercises/01_only/.kept/1.rs");
+    let (_, again) = object(&["reset", "only"]);
+    assert!(again["kept"].is_null());
+    let (_, undone) = object(&["undo"]);
+    assert_eq!(undone["kept"], "exercises/01_only/.kept/2.rs");
+    for arguments in [&[][..], &["list"], &["doctor"]] {
+        assert!(object(arguments).1["format"].is_u64(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn shells_complete_commands_and_the_names_of_exercises() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let text = tree().run(&["completions", shell]);
+        assert!(text.contains("watch") && text.contains("one_engine"), "{shell}: {text}");
+        // In the others clap completes no arguments that stand alone.
+        let names = ["bash", "zsh", "fish"].contains(&shell);
+        assert_eq!(text.contains("sluggish"), names, "{shell}: {text}");
+    }
+    let fish = tree().run(&["completions", "fish"]);
+    let condition = "__fish_checker_using_subcommand";
+    assert!(fish.contains(&format!("\nfunction {condition}\n")), "clap defines it: {fish}");
+    assert!(
+        fish.contains(&format!("\ncomplete -c checker -n \"{condition} run\" -a \"swift ")),
+        "{fish}"
+    );
+    let script = tree().checker(&["completions", "bash"]).output().expect("it starts").stdout;
+    let path = scratch().join("completions.bash");
+    std::fs::write(&path, script).expect("a file");
+    // What the shell itself would offer after `checker run s`.
+    let line = format!(
+        "source {}; COMP_WORDS=(checker run slu); COMP_CWORD=2; _checker checker slu run; echo \"${{COMPREPLY[@]}}\"",
+        path.display()
+    );
+    let output = std::process::Command::new("bash").args(["-c", &line]).output().expect("bash");
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "sluggish", "{output:?}");
+}
+
+#[test]
+fn a_schedule_is_a_seed_or_a_witness_that_there_is() {
+    let tree = tree();
+    for (schedule, word) in [
+        ("soon", "it is a seed, `witness` or `witness:N`"),
+        ("witness:0", "it is a seed, `witness` or `witness:N`"),
+        ("witness:2", "`--schedule witness:2`, but there is 1 hazard"),
+    ] {
+        let text = tree.run(&["run", "racy", "--device", "sim", "--schedule", schedule]);
+        assert!(text.starts_with("exit code: 2\n") && text.contains(word), "{text}");
+    }
+    let text = tree.run(&["run", "racy", "--device", "gpu", "--schedule", "7"]);
+    assert!(text.starts_with("exit code: 2\n") && text.contains("`--schedule` is for"), "{text}");
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use trace::draw::Row;
+use trace::hazards::Names;
 use trace::metrics::idle::{Doing, Gaps};
 use trace::metrics::path::Sum;
 use trace::metrics::{Copies, Held};
@@ -11,6 +12,7 @@ use super::facts::Run;
 use super::input::Source;
 use super::text::NOT_SHOWN;
 use crate::report::json::{HazardObject, hazard};
+use crate::report::snippet::Sources;
 
 /// Version of the object.
 const FORMAT: u32 = 1;
@@ -66,7 +68,7 @@ pub(super) fn object<'a>(source: &Source, runs: &'a [Run<'a>]) -> Object<'a> {
         hazards: run
             .hazards
             .as_ref()
-            .map(|found: &Vec<hazards::Hazard>| found.iter().map(hazard).collect()),
+            .map(|found: &Vec<hazards::Hazard>| found.iter().map(hazard_alone).collect()),
     });
     Object {
         format: FORMAT,
@@ -77,4 +79,9 @@ pub(super) fn object<'a>(source: &Source, runs: &'a [Run<'a>]) -> Object<'a> {
         notes: source.notes(),
         not_shown: NOT_SHOWN,
     }
+}
+
+/// A hazard in a program whose source is not at hand.
+fn hazard_alone(found: &hazards::Hazard) -> HazardObject {
+    hazard(found, &Names::default(), &Sources::new())
 }

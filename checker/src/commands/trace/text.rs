@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use trace::draw::duration;
+use trace::hazards::Names;
 use trace::metrics::idle::Cause;
 use trace::metrics::path::Part;
 use trace::metrics::{Copies, Usage};
@@ -37,7 +38,8 @@ pub(super) fn text(source: &Source, runs: &[Run<'_>], timeline: &str, style: Sty
             _ = writeln!(text, "{}", format!("{name:<NAME$}{value}").trim_end());
         }
         if let Some(hazards) = &run.hazards {
-            text.push_str(&hazard::text(hazards, &Sources::new(), style));
+            let names = Names::default();
+            text.push_str(&hazard::text(hazards, &names, &Sources::new(), None, style));
             if hazards.is_empty() {
                 text.push_str("\nno hazards: every two uses of the same memory are in order\n");
             }

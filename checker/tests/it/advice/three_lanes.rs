@@ -7,7 +7,7 @@
 //! **Your task:** let all three swim at once. Run `cargo run -- run three_lanes` and look at the
 //! timeline: which lane is empty when, and what is the host doing just then?
 //!
-//! Edit between the `region` marks only. Lines may be added, and lines may be moved.
+//! Edit between the `region` marks only. Lines may be added, moved and taken out.
 
 use lab::{Lanes, Result};
 

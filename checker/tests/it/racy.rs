@@ -1,0 +1,225 @@
+//! Racy programs as students write them, for `chunked_pipeline`: what is reported, and that to follow
+//! it puts them right.
+//!
+//! Each has one mistake. The files in `racy/` are the student's; the snapshots are all that is shown.
+//! They are also what readers are tried with who have never read the book: shown one file and its
+//! report, do they change the right line?
+
+use serde_json::Value;
+
+use crate::real::{Real, real};
+use crate::tree::write;
+
+/// A file, the code, the lines of the two uses, what is said to be wrong with the synchronisation that
+/// comes close and its line, and whether the change is shown as one.
+struct Racy {
+    name: &'static str,
+    source: &'static str,
+    code: &'static str,
+    lines: [u64; 2],
+    near: Option<(&'static str, u64)>,
+    change: Change,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// As an edit of the source.
+    Shown,
+    /// In words, since the line is not so plain that an edit would be sure to be right. This is it.
+    InWords { from: &'static str, to: &'static str },
+}
+
+macro_rules! racy {
+    ($name:literal, $code:literal, $lines:expr, $near:expr, $change:expr) => {
+        Racy {
+            name: $name,
+            source: include_str!(concat!("racy/", $name, ".rs")),
+            code: $code,
+            lines: $lines,
+            near: $near,
+            change: $change,
+        }
+    };
+}
+
+const RACY: [Racy; 12] = [
+    racy!("no_wait", "SWIM-H01", [14, 15], None, Change::Shown),
+    racy!(
+        "recorded_too_early",
+        "SWIM-H01",
+        [15, 17],
+        Some(("recorded-too-early", 14)),
+        Change::Shown
+    ),
+    racy!("another_waits", "SWIM-H01", [17, 20], Some(("another-waits", 19)), Change::Shown),
+    racy!("waits_too_late", "SWIM-H01", [14, 16], Some(("waits-too-late", 17)), Change::Shown),
+    racy!(
+        "event_of_an_earlier_turn",
+        "SWIM-H01",
+        [16, 22],
+        Some(("waits-for-another-event", 21)),
+        Change::InWords { from: "[index.saturating_sub(1)]", to: "[index]" }
+    ),
+    racy!(
+        "recorded_once",
+        "SWIM-H01",
+        [16, 21],
+        Some(("not-recorded-again", 18)),
+        Change::InWords { from: "if index == 0 {", to: "{" }
+    ),
+    racy!(
+        "by_turns",
+        "SWIM-H01",
+        [14, 18],
+        Some(("by-turns", 0)),
+        Change::InWords { from: "index % 2", to: "index % 3" }
+    ),
+    racy!(
+        "synchronises_another",
+        "SWIM-H01",
+        [18, 22],
+        Some(("host-waits-for-another", 20)),
+        Change::Shown
+    ),
+    racy!("shared_staging", "SWIM-H02", [18, 15], None, Change::Shown),
+    racy!("overwritten_input", "SWIM-H02", [14, 16], Some(("nobody-waits", 15)), Change::Shown),
+    racy!("early_read", "SWIM-H01", [21, 22], None, Change::Shown),
+    racy!("late_synchronise", "SWIM-H02", [12, 15], Some(("waits-too-late", 16)), Change::Shown),
+];
+
+/// Runs `source` as the student's file of `chunked_pipeline`.
+fn with<T>(real: &Real, source: &str, run: impl FnOnce() -> T) -> T {
+    with_file(real, "chunked_pipeline", source, run)
+}
+
+fn with_file<T>(real: &Real, exercise: &str, source: &str, run: impl FnOnce() -> T) -> T {
+    let file = real.folder(exercise).join("src/lib.rs");
+    let shipped = std::fs::read_to_string(&file).expect("a file");
+    write(&file, source);
+    let outcome = run();
+    write(&file, &shipped);
+    outcome
+}
+
+/// The source with the edits of the first hazard's `fix` made.
+fn fixed(source: &str, hazard: &Value) -> Option<String> {
+    let edits = hazard["fix"].as_array()?;
+    let mut text = source.to_owned();
+    for edit in edits.iter().rev() {
+        assert_eq!(edit["file"], "src/lib.rs", "{edit:#}");
+        let at = |key: &str| edit[key].as_u64().expect("a place") as usize;
+        text.replace_range(at("from")..at("to"), edit["text"].as_str().expect("text"));
+    }
+    Some(text)
+}
+
+#[test]
+fn each_racy_program_is_reported_with_its_lines_and_what_comes_close() {
+    let real = real();
+    for racy in &RACY {
+        let Racy { name, source, code, lines, near, .. } = racy;
+        let (object, text) = with(&real, source, || {
+            let (_, object) = real.json(&["run", "chunked_pipeline"]);
+            (object, real.report(&["run", "chunked_pipeline", "--device", "sim"]))
+        });
+        let hazards = object["hazards"].as_array().expect("a list");
+        let [hazard] = &hazards[..] else { panic!("{name}: {object:#}") };
+        let line = |of: &Value| of["line"].as_u64().unwrap_or_default();
+        assert_eq!(hazard["code"], *code, "{name}: {hazard:#}");
+        assert_eq!([line(&hazard["first"]), line(&hazard["second"])], *lines, "{name}: {hazard:#}");
+        let slip = &hazard["near"];
+        let found = slip["slip"].as_str().map(|it| (it, line(slip)));
+        assert_eq!(found, *near, "{name}: {hazard:#}");
+        // What costs time is for later: a wait that is in the way may be one to be put right.
+        let causes = object["causes"].as_array().expect("a list");
+        assert_eq!(causes.is_empty(), !HAVE_CAUSES.contains(name), "{name}: {causes:#?}");
+        assert!(!text.contains("SWIM-C"), "{name}: {text}");
+        insta::assert_snapshot!(*name, text);
+    }
+}
+
+/// Those that lose time too.
+const HAVE_CAUSES: [&str; 6] = [
+    "another_waits",
+    "event_of_an_earlier_turn",
+    "by_turns",
+    "synchronises_another",
+    "shared_staging",
+    "late_synchronise",
+];
+
+#[test]
+fn the_change_that_is_shown_puts_each_program_right() {
+    let real = real();
+    for Racy { name, source, change, .. } in &RACY {
+        let (_, before) = with(&real, source, || real.json(&["run", "chunked_pipeline"]));
+        let shown = fixed(source, &before["hazards"][0]);
+        let changed = match (change, shown) {
+            (Change::Shown, Some(changed)) => changed,
+            (Change::InWords { from, to }, None) => {
+                assert_eq!(source.matches(from).count(), 1, "{name}");
+                source.replace(from, to)
+            }
+            (_, shown) => panic!("{name}: {shown:?}: {:#}", before["hazards"]),
+        };
+        let (_, after) = with(&real, &changed, || real.json(&["run", "chunked_pipeline"]));
+        assert_eq!(after["hazards"], serde_json::json!([]), "{name}:\n{changed}\n{after:#}");
+        assert_eq!(after["gate"], Value::Null, "{name}:\n{changed}\n{after:#}");
+    }
+}
+
+/// `events` says which lines are to be edited, so each change that is shown for it stays there: one
+/// after the other they lead from the file as shipped to one that is right.
+#[test]
+fn the_changes_that_are_shown_stay_inside_the_regions_that_are_marked() {
+    let real = real();
+    let file = real.folder("events").join("src/lib.rs");
+    let shipped = std::fs::read_to_string(&file).expect("a file");
+    let mut source = shipped.clone();
+    for _ in 0..8 {
+        let (_, object) = with_file(&real, "events", &source, || real.json(&["run", "events"]));
+        let Some(hazard) = object["hazards"].as_array().expect("a list").first() else {
+            assert_eq!(object["gate"], Value::Null, "{source}\n{object:#}");
+            assert_ne!(source, shipped);
+            return;
+        };
+        source = fixed(&source, hazard).unwrap_or_else(|| panic!("{source}\n{hazard:#}"));
+        assert_eq!(outside(&source), outside(&shipped), "{source}");
+    }
+    panic!("there is no end to it:\n{source}");
+}
+
+/// The lines that are not in a region, and the marks.
+fn outside(source: &str) -> Vec<&str> {
+    let mut is_inside = false;
+    let lines = source.lines().filter(|line| {
+        let is_mark = line.trim_start().starts_with("// endregion");
+        is_inside &= !is_mark;
+        let is_kept = !is_inside;
+        is_inside |= line.trim_start().starts_with("// region:");
+        is_kept
+    });
+    lines.collect()
+}
+
+#[test]
+fn the_witness_of_each_shows_a_wrong_value() {
+    let real = real();
+    for Racy { name, source, .. } in &RACY {
+        let arguments = ["run", "chunked_pipeline", "--schedule", "witness"];
+        let (object, text) = with(&real, source, || {
+            (real.json(&arguments).1, real.report(&[&arguments[..], &["--device", "sim"]].concat()))
+        });
+        let witness = &object["witness"];
+        let wrong = &witness["outcome"]["wrong"];
+        assert_eq!(witness["hazard"], 1, "{name}: {object:#}");
+        assert!(wrong["wrong"].as_u64() > Some(0), "{name}: {witness:#}");
+        assert_ne!(wrong["found"], wrong["expected"], "{name}: {witness:#}");
+        assert_eq!(object["schedule"], "witness", "{name}");
+        // The data that is wrong on the way is wrong in the end, unless the host keeps it to itself.
+        let gate = if *name == "early_read" { "hazard" } else { "output" };
+        assert_eq!(object["gate"], gate, "{name}: {object:#}");
+        let message = witness["message"].as_str().expect("a message");
+        assert!(text.contains(message) && !text.contains("see it go wrong"), "{name}: {text}");
+    }
+}

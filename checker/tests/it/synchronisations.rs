@@ -1,0 +1,442 @@
+//! The synchronisations of all exercises there are, left out one at a time at the driver: each is
+//! missed, or an oracle that knows nothing of the search shows that nothing is left without an order.
+//! And what is found in a program does not depend on how long anything took.
+//!
+//! New exercises are taken up by themselves; each has a table of its own to look at.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use trace::hazards::{self, Hazard};
+use trace::record::{DeviceState, Output, Trial};
+use trace::run;
+
+use crate::tree::scratch;
+
+#[path = "../../trace/tests/it/hazards/oracle.rs"]
+#[expect(dead_code, reason = "the tests of `trace` use all of it")]
+mod oracle;
+
+use oracle::{Frees, Oracle};
+
+/// One program of an exercise.
+struct Program {
+    exercise: String,
+    name: String,
+    executable: PathBuf,
+    /// Its sources: what the lines of its record lie under.
+    folder: PathBuf,
+    /// Whether its outputs are checked.
+    is_graded: bool,
+}
+
+/// All programs that are meant to be right: solutions, baselines, and the puzzles' that are.
+fn programs() -> &'static [Program] {
+    static PROGRAMS: OnceLock<Vec<Program>> = OnceLock::new();
+    PROGRAMS.get_or_init(build)
+}
+
+/// Names the one exercise to look at, for its author, who waits for the table of no other.
+const ONLY: &str = "SWIM_ONLY";
+
+fn build() -> Vec<Program> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root.canonicalize().expect("the workspace");
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(root.join("exercises"))
+        .expect("a folder")
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|folder| folder.join("exercise.toml").is_file())
+        .collect();
+    folders.sort();
+    let mut wanted = Vec::new();
+    let mut packages = Vec::new();
+    for folder in folders {
+        let number_and_name = folder.file_name().and_then(|name| name.to_str()).expect("a name");
+        let (_, id) = number_and_name.split_once('_').expect("a number and a name");
+        if std::env::var(ONLY).is_ok_and(|only| only != id) {
+            continue;
+        }
+        let manifest = std::fs::read_to_string(folder.join("exercise.toml")).expect("a file");
+        let manifest: toml::Value = toml::from_str(&manifest).expect("TOML");
+        let solution = root.join("solutions").join(number_and_name);
+        packages.push(id.to_owned());
+        let mut add = |name: &str, target: String, folder: &Path, is_graded| {
+            wanted.push((id.to_owned(), name.to_owned(), target, folder.to_owned(), is_graded));
+        };
+        if solution.is_dir() {
+            packages.push(format!("{id}-solution"));
+            add("solution", format!("{id}-solution"), &solution, true);
+        }
+        add("baseline", format!("{id}_baseline"), &folder, true);
+        for puzzle in manifest.get("programs").and_then(toml::Value::as_array).into_iter().flatten()
+        {
+            let word = |key: &str| puzzle[key].as_str().expect("a word").to_owned();
+            add(&word("name"), word("example"), &folder, false);
+        }
+    }
+    let built = executables(&root, &packages);
+    let programs = wanted.into_iter().map(|(exercise, name, target, folder, is_graded)| {
+        let executable = built.get(&target).unwrap_or_else(|| panic!("no program `{target}`"));
+        Program { exercise, name, executable: executable.clone(), folder, is_graded }
+    });
+    programs.collect()
+}
+
+/// Builds the programs of some packages of this workspace: where each is, by its name.
+fn executables(root: &Path, packages: &[String]) -> BTreeMap<String, PathBuf> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--offline", "--quiet", "--bins", "--examples"]);
+    cargo.args(["--message-format", "json-render-diagnostics"]).current_dir(root);
+    for package in packages {
+        cargo.args(["--package", package]);
+    }
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_") && !["CARGO_HOME", "CARGO_TARGET_DIR"].contains(&&*text) {
+            cargo.env_remove(&name);
+        }
+    }
+    let output = cargo.stderr(Stdio::inherit()).output().expect("cargo starts");
+    assert!(output.status.success(), "the exercises do not compile");
+    let mut executables = BTreeMap::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let message: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        if let (Some(name), Some(path)) =
+            (message["target"]["name"].as_str(), message["executable"].as_str())
+        {
+            executables.insert(name.to_owned(), PathBuf::from(path));
+        }
+    }
+    executables
+}
+
+/// A record, as far as it is needed here: most of it is the timeline.
+#[derive(Deserialize)]
+struct Record {
+    program: trace::Program,
+    timeline: Ends,
+    trials: Vec<Trial>,
+    #[serde(default)]
+    notes: Vec<String>,
+}
+
+/// When the operations of a timeline ended.
+#[derive(Deserialize)]
+struct Ends {
+    spans: Vec<End>,
+}
+
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+struct End {
+    end_ns: u64,
+}
+
+/// What a run came to.
+struct Outcome {
+    record: Option<Record>,
+    /// The gate that it fails beside that of hazards, as far as one run says.
+    gate: Option<&'static str>,
+    hazards: Vec<Hazard>,
+}
+
+/// Runs a program on the simulated device, with one setting more.
+fn outcome(program: &Program, setting: Option<(&str, u64)>) -> Outcome {
+    /// Far more than any of them takes: a program that has lost a wait may wait for ever.
+    const LIMIT: Duration = Duration::from_secs(60);
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    let folder = scratch().join("synchronisations");
+    std::fs::create_dir_all(&folder).expect("a scratch folder");
+    let path = folder.join(format!("{}.json", RUNS.fetch_add(1, Ordering::Relaxed)));
+    let mut command = Command::new(&program.executable);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("SWIM_") {
+            command.env_remove(&name);
+        }
+    }
+    command.env(run::RECORD, &path).env_remove("CUDA_DEVICE_MAX_CONNECTIONS");
+    if let Some((name, value)) = setting {
+        command.env(name, value.to_string());
+    }
+    command.current_dir(&program.folder).stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let start = Instant::now();
+    let mut child = command.spawn().expect("the program starts");
+    let status = loop {
+        match child.try_wait().expect("it is ours") {
+            Some(status) => break Some(status),
+            None if start.elapsed() > LIMIT => {
+                child.kill().expect("it is ours");
+                child.wait().expect("it is ours");
+                break None;
+            }
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
+    };
+    let text = std::fs::read(&path).ok();
+    _ = std::fs::remove_file(&path);
+    let record: Option<Record> =
+        text.map(|text| serde_json::from_slice(&text).expect("the driver writes records"));
+    let trial = record.as_ref().and_then(|record| record.trials.last());
+    let gate = match (status, trial) {
+        (None, _) => Some("time"),
+        (Some(status), _) if !status.success() => Some("output"),
+        (_, None) => Some("output"),
+        (_, Some(trial)) if matches!(trial.output, Output::Wrong { .. }) => Some("output"),
+        (_, Some(trial)) if program.is_graded && trial.output != Output::Correct => Some("output"),
+        (_, Some(trial)) if !trial.missing_work.is_empty() => Some("work"),
+        (_, Some(trial)) if trial.device == DeviceState::Busy => Some("idle"),
+        _ => None,
+    };
+    let hazards = record.as_ref().map_or(Vec::new(), |record| hazards::find(&record.program));
+    Outcome { record, gate, hazards }
+}
+
+/// What each of `0..count` gives, worked out side by side.
+fn each<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut done: Vec<(usize, T)> = std::thread::scope(|scope| {
+        let worker = || {
+            let mut own = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= count {
+                    return own;
+                }
+                own.push((index, work(index)));
+            }
+        };
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().flat_map(|it| it.join().expect("it does not panic")).collect()
+    });
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, value)| value).collect()
+}
+
+/// What leaving out one synchronisation led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Missed {
+    /// Somebody notices: by a code, or by a gate.
+    By(&'static str),
+    /// Nothing is left without an order, and no schedule gives other data.
+    Needless,
+}
+
+/// One synchronisation: which, where, what stands there, and what became of the program without it.
+struct Row {
+    call: String,
+    place: String,
+    text: String,
+    missed: Missed,
+}
+
+/// Leaves out each synchronisation in turn; of more than [`ALL`], which are turns of a loop, the first, the last,
+/// and some of those between.
+fn rows(program: &Program) -> Rows {
+    // How many there are shows when the first is left out that is not there.
+    let mut rows: Vec<Row> = Vec::new();
+    while rows.len() < ALL {
+        const AT_ONCE: usize = 32;
+        let first = rows.len();
+        let next = each(AT_ONCE, |index| row(program, first + index));
+        let there = next.iter().take_while(|row| row.is_some()).count();
+        assert!(next[there..].iter().all(Option::is_none), "one is there behind the last");
+        rows.extend(next.into_iter().flatten());
+        if there < AT_ONCE {
+            return Rows { there: rows.len(), left_out: rows };
+        }
+    }
+    let mut end = ALL;
+    while row(program, end).is_some() {
+        end *= 2;
+    }
+    let mut begin = end / 2;
+    while begin < end {
+        let middle = begin + (end - begin) / 2;
+        if row(program, middle).is_some() { begin = middle + 1 } else { end = middle }
+    }
+    let last = end.saturating_sub(LAST).max(ALL);
+    let chosen: Vec<usize> = (ALL..last).step_by(EVERY).chain(last..end).collect();
+    let more = each(chosen.len(), |place| row(program, chosen[place]).expect("it is there"));
+    rows.extend(more);
+    Rows { there: end, left_out: rows }
+}
+
+/// So many of a program's synchronisations are all left out, one at a time.
+const ALL: usize = 256;
+/// Of those behind them every so many; prime to what the turn of a loop asks for.
+const EVERY: usize = 13;
+/// And so many at the end.
+const LAST: usize = 32;
+
+/// A program's synchronisations.
+struct Rows {
+    there: usize,
+    left_out: Vec<Row>,
+}
+
+/// None where there is no such synchronisation: the program ran as it is, and says of none that it was
+/// left out. What a run came to that says nothing at all is not known.
+fn row(program: &Program, index: usize) -> Option<Row> {
+    let without = outcome(program, Some((run::LEAVE_OUT, index as u64)));
+    let Program { exercise, name, .. } = program;
+    let Some(record) = &without.record else {
+        panic!("{name} of {exercise} leaves no record without synchronisation {index}");
+    };
+    let (call, place) = match (left_out(&record.notes), without.gate) {
+        (Some(found), _) => found,
+        (None, None) => return None,
+        // It ended with an error before the region's end, where the note is made.
+        (None, Some(gate)) => {
+            let text = "(the program ends with an error)".to_owned();
+            return Some(Row {
+                call: String::new(),
+                place: String::new(),
+                text,
+                missed: Missed::By(gate),
+            });
+        }
+    };
+    let missed = match (without.hazards.first(), without.gate) {
+        (Some(hazard), _) => Missed::By(hazard.code.as_str()),
+        (None, Some(gate)) => Missed::By(gate),
+        (None, None) => {
+            // Nothing is missed; then there must be nothing to miss.
+            let left = Oracle::new(&record.program, Frees::Return).pairs();
+            assert!(left.is_empty(), "{name} of {exercise}, without {call} at {place}: {left:?}");
+            Missed::Needless
+        }
+    };
+    Some(Row { text: source(program, &place), call, place, missed })
+}
+
+/// The call that a run was made without, and its place.
+fn left_out(notes: &[String]) -> Option<(String, String)> {
+    notes.iter().find_map(|note| {
+        let (call, place) = note.strip_prefix("left out: ")?.rsplit_once(" (")?;
+        Some((call.to_owned(), place.trim_end_matches(')').to_owned()))
+    })
+}
+
+/// What stands at a place in the source.
+fn source(program: &Program, place: &str) -> String {
+    let line = || {
+        let (file, line) = place.rsplit_once(':')?;
+        let text = std::fs::read_to_string(program.folder.join(file)).ok()?;
+        text.lines().nth(line.parse::<usize>().ok()?.checked_sub(1)?).map(|it| it.trim().to_owned())
+    };
+    line().unwrap_or_default()
+}
+
+impl Row {
+    /// Whether the one who wrote the line asked for this: other calls are cudarc's own, or the lab's.
+    fn is_asked_for(&self) -> bool {
+        let words = ["synchronize", "wait", "join", "record", "query", "is_complete"];
+        words.iter().any(|word| self.text.contains(word))
+    }
+}
+
+/// The rows of a program in a few lines: those of one line of the source are counted together.
+fn told(program: &Program, Rows { there, left_out: rows }: &Rows) -> String {
+    let needless = rows.iter().filter(|row| row.missed == Missed::Needless).count();
+    let tried = match rows.len() {
+        all if all == *there => String::new(),
+        some => format!(", {some} left out"),
+    };
+    let mut text = format!(
+        "{}: {there} synchronisations{tried}, {} caught, {needless} needless\n",
+        program.name,
+        rows.len() - needless
+    );
+    let mut lines: Vec<(String, usize)> = Vec::new();
+    for Row { missed, call, text, .. } in rows {
+        let missed = match missed {
+            Missed::By(what) => what,
+            Missed::Needless => "needless",
+        };
+        let line = format!("{missed:<9} {call:<20} {text}");
+        match lines.iter_mut().find(|(known, _)| *known == line) {
+            Some((_, count)) => *count += 1,
+            None => lines.push((line, 1)),
+        }
+    }
+    for (line, count) in lines {
+        text += &format!("  {count:>4}  {line}\n");
+    }
+    text
+}
+
+#[test]
+fn each_synchronisation_that_is_left_out_is_missed_or_was_needless() {
+    let mut tables: BTreeMap<&str, String> = BTreeMap::new();
+    for program in programs() {
+        let Program { exercise, name, .. } = program;
+        let table = tables.entry(exercise).or_default();
+        let whole = outcome(program, None);
+        let codes: Vec<&str> = whole.hazards.iter().map(|hazard| hazard.code.as_str()).collect();
+        if !codes.is_empty() && !program.is_graded {
+            *table += &format!("{name}: not correct, {}\n", codes.join(", "));
+            continue;
+        }
+        assert_eq!((codes, whole.gate), (vec![], None), "{name} of {exercise}");
+        let rows = rows(program);
+        // In a loop it is enough that one turn needs the line: the last ones may record for nobody.
+        let needed: BTreeSet<&str> = rows
+            .left_out
+            .iter()
+            .filter(|row| row.missed != Missed::Needless)
+            .map(|row| row.place.as_str())
+            .collect();
+        let wasted = rows
+            .left_out
+            .iter()
+            .filter(|row| row.is_asked_for() && !needed.contains(row.place.as_str()));
+        if name == "solution" {
+            let wasted: Vec<String> =
+                wasted.map(|row| format!("{}: {}", row.place, row.text)).collect();
+            assert!(wasted.is_empty(), "the solution of {exercise} waits in vain: {wasted:#?}");
+        }
+        *table += &told(program, &rows);
+    }
+    for (exercise, table) in tables {
+        insta::assert_snapshot!(format!("synchronisations_of_{exercise}"), table);
+    }
+}
+
+/// Code and lines of each hazard, in order.
+fn lines(hazards: &[Hazard]) -> Vec<String> {
+    let told =
+        |it: &Hazard| format!("{} {} {}", it.code, it.first.call.place(), it.second.call.place());
+    hazards.iter().map(told).collect()
+}
+
+#[test]
+fn a_hundred_schedules_of_a_program_give_one_verdict() {
+    for program in programs() {
+        // The programs of the puzzles are many, and of the same few shapes.
+        let schedules = if program.is_graded { 100 } else { 10 };
+        let who = format!("{} of {}", program.name, program.exercise);
+        let exact = outcome(program, None);
+        let verdicts = each(schedules, |seed| {
+            let perturbed = outcome(program, Some((run::SCHEDULE, 1 + seed as u64)));
+            // Not the makespan: that of a program that waits for its host is always the same.
+            let ends = perturbed.record.map(|record| record.timeline.spans);
+            (lines(&perturbed.hazards), perturbed.gate, ends)
+        });
+        let different: BTreeSet<_> = verdicts.iter().map(|(_, _, ends)| ends).collect();
+        assert!(different.len() > schedules / 2, "{who}: the schedules are hardly different");
+        for (seed, (found, gate, _)) in verdicts.into_iter().enumerate() {
+            let seed = seed + 1;
+            assert_eq!(found, lines(&exact.hazards), "{who}, seed {seed}");
+            if exact.hazards.is_empty() {
+                assert_eq!(gate, exact.gate, "{who}, seed {seed}");
+            }
+        }
+    }
+}

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
+use crate::problem::Problems;
 use crate::step::{self, Step};
 use crate::{proof, records, regenerate, serve, site, wasm};
 
@@ -29,7 +30,11 @@ enum Command {
         port: u16,
     },
     /// Build the book and check everything that can be checked
-    Proof,
+    Proof {
+        /// Name the problems of this chapter alone, by its file without `.md`
+        #[arg(value_name = "CHAPTER")]
+        chapter: Option<String>,
+    },
     /// Run the programs behind the simulated figures again
     Figures,
     /// Run as a preprocessor of stock mdBook: the book comes and goes as JSON
@@ -71,11 +76,7 @@ fn run(command: Command) -> Result<ExitCode> {
             print(&format!("{}", site.folder.join("index.html").display()));
         }
         Command::Serve { port } => serve::serve(&root, port)?,
-        Command::Proof => {
-            let pages = proof::proof(&root, None)?;
-            warn_of_wasm();
-            print(&format!("{pages} pages, nothing to complain about"));
-        }
+        Command::Proof { chapter } => return prove(&root, chapter.as_deref()),
         Command::Figures => {
             for fresh in regenerate::regenerate(&root)? {
                 let path = records::file(&root, &fresh.name);
@@ -86,7 +87,7 @@ fn run(command: Command) -> Result<ExitCode> {
         }
         Command::Preprocess { name, question } => {
             let step = Step::named(&name).with_context(|| {
-                format!("there is no preprocessor `{name}`: figure, puzzle, quiz or play")
+                format!("there is no preprocessor `{name}`: figure, puzzle, quiz, play or tables")
             })?;
             if let Some(Question::Supports { renderer }) = question {
                 let code = if renderer == "html" { ExitCode::SUCCESS } else { ExitCode::FAILURE };
@@ -97,6 +98,24 @@ fn run(command: Command) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Proofs the book, and prints a line for each problem.
+fn prove(root: &Path, chapter: Option<&str>) -> Result<ExitCode> {
+    let mut problems = match proof::proof(root, None) {
+        Ok(pages) => {
+            print(&format!("{pages} pages, nothing to complain about"));
+            Vec::new()
+        }
+        Err(error) => error.downcast::<Problems>()?.0,
+    };
+    warn_of_wasm();
+    if let Some(chapter) = chapter {
+        problems.retain(|problem| problem.concerns(chapter));
+        problems.extend(proof::unlisted(root, chapter)?);
+    }
+    problems.iter().for_each(|problem| print(&problem.to_string()));
+    Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Says why playgrounds do nothing, if they do nothing. The book is whole without them.

@@ -1,6 +1,6 @@
 //! The program that builds, proofs and serves the book; the text is in `chapters`.
 //!
-//! It is not a fork of mdBook: it runs `mdbook-driver` with four preprocessors of its own in the same
+//! It is not a fork of mdBook: it runs `mdbook-driver` with five preprocessors of its own in the same
 //! process, and stock `mdbook build` gives the same pages through the commands in `book.toml`. It knows
 //! nothing of CUDA: what a figure shows comes from recorded runs.
 //!
@@ -14,10 +14,10 @@
 //! | [`puzzle`] | `puzzle` and `predict` blocks: programs side by side, and what the reader expects |
 //! | [`quiz`] | `quiz` blocks: strict TOML to forms |
 //! | [`play`] | playgrounds: programs with controls |
+//! | [`tables`] | tables made from files: codes, what a GPU did, minutes |
 //! | [`wasm`] | the simulator as it runs in a page |
 //! | [`records`] | the recorded runs under `figures`, and what follows from them |
 //! | [`regenerate`] | runs the programs behind the simulated records again |
-//! | [`perfetto`] | a record in the format that Perfetto and Chrome open |
 //! | [`page`] | one chapter, and the blocks in it |
 //! | [`listing`] | a part of a source file; which lines of two differ |
 //! | [`markup`] | text as HTML that can stand inside Markdown |
@@ -29,7 +29,6 @@ pub mod listing;
 mod log;
 pub mod markup;
 pub mod page;
-pub mod perfetto;
 pub mod play;
 pub mod problem;
 pub mod proof;
@@ -40,4 +39,5 @@ pub mod regenerate;
 pub mod serve;
 pub mod site;
 pub mod step;
+pub mod tables;
 pub mod wasm;

@@ -44,6 +44,15 @@ pub struct Directive {
     pub line: usize,
 }
 
+/// A page as `SUMMARY.md` lists it.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// What it is called there.
+    pub title: String,
+    /// Its file's name, without the ending.
+    pub name: String,
+}
+
 impl<'a> Page<'a> {
     /// A page without problems yet.
     pub fn new(root: &'a Path, file: PathBuf, records: &'a Records) -> Self {
@@ -68,6 +77,19 @@ impl<'a> Page<'a> {
     /// A file that a block names, relative to the folder of the chapter as in mdBook's own includes.
     pub fn beside(&self, path: &str) -> PathBuf {
         self.file.parent().unwrap_or(self.root).join(path)
+    }
+
+    /// All pages of the book, in its order.
+    pub fn contents(&mut self, line: usize) -> Option<Vec<Listed>> {
+        let summary = std::fs::read_to_string(self.beside("SUMMARY.md"))
+            .map_err(|error| format!("cannot read `SUMMARY.md`: {error}"));
+        let summary = self.note(line, summary)?;
+        let pages = summary.split('[').filter_map(|link| {
+            let (title, rest) = link.split_once("](")?;
+            let (name, _) = rest.split_once(".md)")?;
+            Some(Listed { title: title.to_owned(), name: name.to_owned() })
+        });
+        Some(pages.collect())
     }
 
     /// The TOML of a fence. Keys that are unknown, missing or of the wrong type are noted with their

@@ -21,6 +21,15 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// Whether it is one of the chapter whose page is `NAME.md`: in its text, its quiz or its records.
+    pub fn concerns(&self, name: &str) -> bool {
+        let own = Path::new(&self.file).file_stem().is_some_and(|stem| stem == name);
+        own || self.message.contains(&format!("`{name}."))
+            || self.message.contains(&format!("`{name}`"))
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, message } = self;

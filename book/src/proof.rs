@@ -22,7 +22,7 @@ use anyhow::{Context, Result};
 use mdbook_driver::MDBook;
 
 use crate::problem::{Problem, Problems};
-use crate::records::Records;
+use crate::records::{self, Records};
 use crate::site;
 
 /// A chapter as it was written.
@@ -62,8 +62,23 @@ pub fn proof(root: &Path, folder: Option<&Path>) -> Result<usize> {
         Err(error) if problems.is_empty() => return Err(error),
         Err(_) => 0,
     };
+    // Said once, where it is to be mended, and not wherever a page shows such a record.
+    for (line, message) in records.absent() {
+        problems.retain(|problem| problem.message != message);
+        problems.push(Problem::new(root, &root.join(records::MANIFEST), line, message));
+    }
     Problems(problems).into_result()?;
     Ok(pages)
+}
+
+/// That the table of contents lacks the page `NAME.md`, if it does.
+pub fn unlisted(root: &Path, name: &str) -> Result<Option<Problem>> {
+    let listed = chapters(root)?
+        .iter()
+        .any(|chapter| chapter.page == Path::new(name).with_extension("html"));
+    let summary = root.join("chapters/SUMMARY.md");
+    let problem = || Problem::new(root, &summary, None, format!("it names no page `{name}.md`"));
+    Ok((!listed).then(problem))
 }
 
 fn chapters(root: &Path) -> Result<Vec<Chapter>> {

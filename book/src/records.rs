@@ -100,6 +100,8 @@ pub struct Recorded {
 #[derive(Debug, Default)]
 pub struct Records {
     runs: BTreeMap<String, Recorded>,
+    /// Records whose program has not been run yet, and where the manifest names them.
+    absent: BTreeMap<String, usize>,
     /// What is kept of each GPU.
     kept: BTreeMap<String, Fidelity>,
 }
@@ -110,6 +112,10 @@ impl Records {
         let mut records = Self { kept: kept::read(root)?, ..Self::default() };
         for (entry, line) in entries(root)? {
             let name = entry.name.clone();
+            if entry.run.is_some() && !file(root, &name).exists() {
+                records.absent.insert(name, line);
+                continue;
+            }
             let recorded = records.open(root, entry).map_err(|error| {
                 Problems(vec![Problem::new(root, &root.join(MANIFEST), line, format!("{error:#}"))])
             })?;
@@ -170,7 +176,16 @@ impl Records {
 
     /// The record of a name.
     pub fn get(&self, name: &str) -> Result<&Recorded, String> {
-        self.runs.get(name).ok_or_else(|| format!("there is no record `{name}` in `{MANIFEST}`"))
+        self.runs.get(name).ok_or_else(|| match self.absent.contains_key(name) {
+            true => not_run(name),
+            false => format!("there is no record `{name}` in `{MANIFEST}`"),
+        })
+    }
+
+    /// Records whose program has not been run yet: where the manifest names each, and what is said
+    /// wherever one is asked for.
+    pub fn absent(&self) -> impl Iterator<Item = (usize, String)> {
+        self.absent.iter().map(|(name, line)| (*line, not_run(name)))
     }
 
     /// All of them, by name.
@@ -189,6 +204,10 @@ impl Records {
         };
         number.map(|number| number.to_string())
     }
+}
+
+fn not_run(name: &str) -> String {
+    format!("the program of record `{name}` has not been run yet: `cargo run -p book -- figures`")
 }
 
 /// Names and arguments of the records that runs on the simulated device give.

@@ -1,12 +1,15 @@
 //! One build of the whole book.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use mdbook_driver::MDBook;
+use trace::export;
+use trace::observed::Observed;
 
 use crate::log;
-use crate::perfetto;
 use crate::records::Records;
 use crate::step::STEPS;
 
@@ -21,30 +24,38 @@ pub struct Site {
 
 /// Builds the book in `root`, into the folder that `book.toml` names or into `folder`.
 pub fn build(root: &Path, folder: Option<&Path>) -> Result<Site> {
+    let records = Arc::new(Records::read(root)?);
     let (built, warnings) = log::capture(|| -> Result<PathBuf> {
         let mut book = MDBook::load(root).context("cannot load the book")?;
         if let Some(folder) = folder {
             book.config.build.build_dir = folder.to_owned();
         }
         for step in STEPS {
-            book.with_preprocessor(step);
+            book.with_preprocessor(step.with(&records));
         }
         book.build()?;
         Ok(book.build_dir_for("html"))
     });
     let folder = built?;
-    traces(root, &folder)?;
+    traces(&records, &folder)?;
     Ok(Site { folder, warnings })
 }
 
 /// Puts the records beside the pages, for Perfetto.
-fn traces(root: &Path, folder: &Path) -> Result<()> {
-    let records = Records::read(root)?;
+fn traces(records: &Records, folder: &Path) -> Result<()> {
     let folder = folder.join("traces");
     std::fs::create_dir_all(&folder).context("cannot make the folder of traces")?;
     for recorded in records.iter() {
         let path = folder.join(format!("{}.json", recorded.name));
-        std::fs::write(&path, perfetto::export(&recorded.record))
+        let record = &recorded.record;
+        let lines: Vec<String> = record.program.sites.iter().map(ToString::to_string).collect();
+        let observed = Observed::of_program(record.timeline.clone(), &record.program, &lines);
+        std::fs::File::create(&path)
+            .and_then(|file| {
+                let mut file = std::io::BufWriter::new(file);
+                export::chrome(&[export::Device { index: 0, observed: &observed }], &mut file)?;
+                file.flush()
+            })
             .with_context(|| format!("cannot write `{}`", path.display()))?;
     }
     Ok(())

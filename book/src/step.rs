@@ -1,6 +1,7 @@
 //! The preprocessors as mdBook sees them: in this process, and started by stock mdBook.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use mdbook_preprocessor::book::{Book, BookItem};
@@ -9,26 +10,34 @@ use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
 use crate::page::Page;
 use crate::problem::{Problem, Problems};
 use crate::records::Records;
-use crate::{figure, play, puzzle, quiz};
+use crate::{figure, play, puzzle, quiz, tables};
 
 /// Turns the blocks of one kind into HTML.
 pub struct Step {
     name: &'static str,
     expand: fn(&mut Page<'_>, &str) -> String,
+    /// What the build that it belongs to has read.
+    records: Option<Arc<Records>>,
 }
 
 /// All of them. The names are those in `book.toml`.
-pub const STEPS: [Step; 4] = [
-    Step { name: "figure", expand: figure::expand },
-    Step { name: "puzzle", expand: puzzle::expand },
-    Step { name: "quiz", expand: quiz::expand },
-    Step { name: "play", expand: play::expand },
+pub const STEPS: [Step; 5] = [
+    Step { name: "figure", expand: figure::expand, records: None },
+    Step { name: "puzzle", expand: puzzle::expand, records: None },
+    Step { name: "quiz", expand: quiz::expand, records: None },
+    Step { name: "play", expand: play::expand, records: None },
+    Step { name: "tables", expand: tables::expand, records: None },
 ];
 
 impl Step {
     /// The step of a name.
     pub fn named(name: &str) -> Option<Self> {
         STEPS.into_iter().find(|step| step.name == name)
+    }
+
+    /// With records that are read already.
+    pub fn with(self, records: &Arc<Records>) -> Self {
+        Self { records: Some(Arc::clone(records)), ..self }
     }
 
     /// What is wrong in the blocks of one chapter.
@@ -47,7 +56,10 @@ impl Preprocessor for Step {
     fn run(&self, context: &PreprocessorContext, mut book: Book) -> Result<Book> {
         let root = &context.root;
         let source = root.join(&context.config.book.src);
-        let records = Records::read(root)?;
+        let records = match &self.records {
+            Some(records) => Arc::clone(records),
+            None => Arc::new(Records::read(root)?),
+        };
         let mut problems = Vec::new();
         book.for_each_mut(|item| {
             let BookItem::Chapter(chapter) = item else { return };

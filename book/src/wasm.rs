@@ -1,12 +1,10 @@
 //! The playground's wasm: built by cargo when a page asks for it, and packed to stand in that page.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail, ensure};
-use flate2::{Compression, write::GzEncoder};
 
 /// What the playground is built for.
 const TARGET: &str = "wasm32-unknown-unknown";
@@ -30,23 +28,45 @@ static BUILT: OnceLock<Result<(Vec<u8>, String), String>> = OnceLock::new();
 
 fn outcome() -> &'static Result<(Vec<u8>, String), String> {
     BUILT.get_or_init(|| {
-        let built = build(TARGET).and_then(|wasm| {
-            let text = base64(&gzip(&wasm)?);
+        let built = build(TARGET).and_then(|path| {
+            let wasm = std::fs::read(&path)
+                .with_context(|| format!("cannot read `{}`", path.display()))?;
+            let text = base64(&packed(&path, &wasm)?);
             Ok((wasm, text))
         });
         built.map_err(|error| format!("playgrounds keep their figures: {error:#}"))
     })
 }
 
-/// As a server would send it.
+/// In the form that every browser unpacks, and as small as that form can be: built once, read often.
 pub fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(bytes)?;
-    Ok(encoder.finish()?)
+    let mut packed = Vec::new();
+    zopfli::compress(zopfli::Options::default(), zopfli::Format::Gzip, bytes, &mut packed)?;
+    Ok(packed)
+}
+
+/// The wasm in `path`, packed. Packing takes longer than all the rest of a build of the book, so what came of it
+/// stays beside the wasm for as long as that is the older of the two.
+fn packed(path: &Path, wasm: &[u8]) -> Result<Vec<u8>> {
+    let kept = path.with_extension("wasm.gz");
+    let made = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified());
+    if let (Ok(built), Ok(packed)) = (made(path), made(&kept))
+        && built < packed
+        && let Ok(bytes) = std::fs::read(&kept)
+    {
+        return Ok(bytes);
+    }
+    let bytes = gzip(wasm)?;
+    // Whoever reads it meanwhile has the old one or the new one whole.
+    let new = kept.with_extension(format!("{}.new", std::process::id()));
+    std::fs::write(&new, &bytes)
+        .and_then(|()| std::fs::rename(&new, &kept))
+        .with_context(|| format!("cannot write `{}`", kept.display()))?;
+    Ok(bytes)
 }
 
 /// Builds the package `page` for `target`, which is installed where rustup can do that.
-pub fn build(target: &str) -> Result<Vec<u8>> {
+fn build(target: &str) -> Result<PathBuf> {
     if !installed(target) {
         let added = Command::new("rustup").args(["target", "add", target]).output();
         let added = added.is_ok_and(|output| output.status.success());
@@ -77,8 +97,7 @@ pub fn build(target: &str) -> Result<Vec<u8>> {
     if !output.status.success() {
         bail!("cargo says:\n{}", String::from_utf8_lossy(&output.stderr));
     }
-    let path = artifact(&output.stdout).context("cargo names no wasm")?;
-    std::fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))
+    artifact(&output.stdout).context("cargo names no wasm")
 }
 
 fn installed(target: &str) -> bool {

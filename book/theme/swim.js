@@ -230,7 +230,7 @@
         const made = keys().filter((key) => key.startsWith(`swim/${predictions}`));
         row.querySelector(".predicted").textContent = made.length;
         row.querySelector(".answered").textContent = `${answers.length} of ${count}`;
-        row.querySelector(".right").textContent = answers.filter((answer) => answer.first).length;
+        row.querySelector(".at-first").textContent = answers.filter((answer) => answer.first).length;
       }
     }
     section.querySelector(".export").addEventListener("click", () => {
@@ -477,6 +477,8 @@
   all(".quiz").forEach(quiz);
   all(".progress").forEach(progress);
   playgrounds();
+  // What is wider than the page is scrolled, and has to be for whoever has no mouse.
+  for (const code of all("pre > code")) if (code.scrollWidth > code.clientWidth) code.tabIndex = 0;
   addEventListener("beforeprint", unfold);
   addEventListener("afterprint", refold);
 })();

@@ -29,8 +29,15 @@ pub fn check(root: &Path, chapter: &Chapter, records: &Records) -> Vec<Problem> 
     for step in STEPS {
         problems.extend(step.check(root, file, text, records));
     }
+    for quiz in directives(text, "quiz") {
+        let path = file.parent().unwrap_or(file).join(&quiz.argument);
+        // That it cannot be read is a problem already.
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        places(&text, &mut |line, message| problems.push(Problem::new(root, &path, line, message)));
+    }
     let mut complain =
         |line, message: String| problems.push(Problem::new(root, file, line, message));
+    places(text, &mut complain);
     includes(file, text, &mut complain);
     drawings(text, &mut complain);
     if !fences(text, "puzzle").is_empty() {
@@ -38,6 +45,21 @@ pub fn check(root: &Path, chapter: &Chapter, records: &Records) -> Vec<Problem> 
     }
     reveals(text, &mut complain);
     problems
+}
+
+/// What stands before the words that say what an author has yet to write, in every file of a chapter
+/// that `checker dev new` started.
+const PLACE: &str = "WRITE: ";
+
+/// Places that are still to be filled.
+fn places(text: &str, complain: &mut impl FnMut(usize, String)) {
+    for (number, line) in (1..).zip(text.lines()) {
+        if let Some((_, what)) = line.split_once(PLACE) {
+            // A quotation mark ends it in a quiz, a number or a tag in a page.
+            let what = what.split(['"', '<', '{']).next().unwrap_or(what);
+            complain(number, format!("still to be written: {}", what.trim_end()));
+        }
+    }
 }
 
 /// Listings and other files that are included: mdBook leaves a missing one out.

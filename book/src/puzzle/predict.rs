@@ -10,18 +10,25 @@
 //! record = "three_lanes.blocking"
 //! ```
 //!
+//! The puzzle that an exercise begins with is asked in the terminal too, so it lies in the exercise's folder, and the
+//! block says where:
+//!
+//! ```toml
+//! from = "../../exercises/04_three_lanes/puzzle.toml"
+//! ```
+//!
 //! The answer comes in the `<details class="reveal">` that follows the block. The script keeps that one
 //! shut until the reader has committed to something; without a script the reader opens it.
 
+use std::path::Path;
+
 use serde::Deserialize;
 use trace::draw::{self, Lanes, Layout, Panel};
+use trace::metrics::places;
 
 use crate::markup::{identifier, inline};
 use crate::page::{Fence, Page};
 use crate::records::metric::{Number, number};
-
-/// Makespans closer than this count as a tie: a difference that repeated runs on a GPU would not show.
-const TIE: f64 = 0.03;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -35,6 +42,51 @@ struct Predict {
     record: Option<String>,
     /// For a mark: the instant that is asked for, as a metric.
     metric: Option<String>,
+}
+
+/// A block that leaves everything to a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct From {
+    from: String,
+}
+
+/// `puzzle.toml` of an exercise. The checker reads it too, and more of it.
+#[derive(Deserialize)]
+struct Puzzle {
+    id: String,
+    form: Form,
+    ask: String,
+    item: Vec<PuzzleItem>,
+}
+
+#[derive(Deserialize)]
+struct PuzzleItem {
+    text: String,
+    /// One of the exercise's programs: its record is called `EXERCISE.PROGRAM`.
+    program: Option<String>,
+    #[serde(default)]
+    right: bool,
+    why: Option<String>,
+}
+
+impl Predict {
+    /// What a file asks.
+    fn read(path: &Path) -> Result<Self, String> {
+        let folder = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+        let exercise = folder.split_once('_').map_or(&*folder, |(_, name)| name).to_owned();
+        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let puzzle: Puzzle = toml::from_str(&text).map_err(|error| error.to_string())?;
+        let item = |PuzzleItem { text, program, right, why }| Item {
+            text,
+            record: program.map(|program| format!("{exercise}.{program}")),
+            right,
+            why,
+        };
+        let Puzzle { id, form, ask, item: items } = puzzle;
+        let item = items.into_iter().map(item).collect();
+        Ok(Self { id, form, ask, item, record: None, metric: None })
+    }
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -63,7 +115,13 @@ struct Item {
 
 /// The form of one `predict` block.
 pub(super) fn form(page: &mut Page<'_>, fence: &Fence, ids: &mut Vec<String>) -> Option<String> {
-    let Predict { id, form, ask, item, record, metric } = page.parse(fence)?;
+    let Predict { id, form, ask, item, record, metric } = match toml::from_str(&fence.body) {
+        Ok(From { from }) => {
+            let read = Predict::read(&page.beside(&from));
+            page.note(fence.line, read.map_err(|why| format!("cannot read `{from}`: {why}")))?
+        }
+        Err(_) => page.parse(fence)?,
+    };
     if ids.contains(&id) {
         page.complain(fence.line, format!("there are two predictions `{id}`"));
     }
@@ -111,7 +169,7 @@ fn ranking(page: &mut Page<'_>, fence: &Fence, name: &str, items: &[Item]) -> Op
         let record = record.and_then(|record| page.records.get(record));
         times.push(number(&page.note(fence.line, record)?.record, "makespan").ok()?);
     }
-    let places = places(&times);
+    let places = places(&times.iter().map(|time| time.value()).collect::<Vec<_>>());
     let count = items.len();
     let rows = items.iter().zip(times).zip(places).enumerate().map(|(index, ((item, time), place))| {
         let text = inline(&item.text);
@@ -125,12 +183,6 @@ fn ranking(page: &mut Page<'_>, fence: &Fence, name: &str, items: &[Item]) -> Op
         )
     });
     Some(rows.collect())
-}
-
-/// The place of each: one more than the number of those that are faster by more than a tie.
-fn places(times: &[Number]) -> Vec<usize> {
-    let faster = |a: &Number, b: &Number| a.value() < b.value() * (1.0 - TIE);
-    times.iter().map(|time| 1 + times.iter().filter(|other| faster(other, time)).count()).collect()
 }
 
 fn choice(page: &mut Page<'_>, fence: &Fence, name: &str, items: &[Item]) -> Option<String> {
@@ -197,15 +249,4 @@ fn empty_timeline(
         (axis / 200).max(1),
         draw::duration(instant),
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_that_are_close_share_a_place() {
-        let times = [62.4e6, 68.1e6, 62.5e6, 62.41e6].map(|ns| Number::Time(ns as u64));
-        assert_eq!(places(&times), [1, 4, 1, 1]);
-    }
 }

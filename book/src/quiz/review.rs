@@ -5,7 +5,7 @@
 //! were answered longest ago, in the order of the book where that says nothing.
 
 use crate::markup::{escape, identifier, inline};
-use crate::page::{Directive, Page};
+use crate::page::{Directive, Listed, Page};
 use crate::quiz::parse::Question;
 use crate::quiz::render;
 
@@ -25,13 +25,8 @@ pub struct Quiz {
 /// The quizzes in the folder that `at` names, in the order of their chapters in the book.
 pub fn quizzes(page: &mut Page<'_>, at: &Directive) -> Vec<Quiz> {
     let folder = page.beside(&at.argument);
-    let summary = page.beside("SUMMARY.md");
-    let summary = std::fs::read_to_string(&summary)
-        .map_err(|error| format!("cannot read `SUMMARY.md`: {error}"));
-    let summary = page.note(at.line, summary).unwrap_or_default();
     let mut quizzes = Vec::new();
-    for link in summary.split("](").skip(1) {
-        let Some((chapter, _)) = link.split_once(".md)") else { continue };
+    for Listed { name: chapter, .. } in page.contents(at.line).unwrap_or_default() {
         let path = folder.join(format!("{chapter}.toml"));
         if !path.exists() {
             continue;
@@ -41,8 +36,8 @@ pub fn quizzes(page: &mut Page<'_>, at: &Directive) -> Vec<Quiz> {
         let text = std::fs::read_to_string(page.beside(&format!("{chapter}.md")));
         let text = text.unwrap_or_default();
         let title = text.lines().find_map(|line| line.strip_prefix("# "));
-        let title = title.unwrap_or(chapter).to_owned();
-        quizzes.push(Quiz { name: chapter.to_owned(), title, questions });
+        let title = title.unwrap_or(&chapter).to_owned();
+        quizzes.push(Quiz { name: chapter, title, questions });
     }
     if quizzes.is_empty() {
         page.complain(at.line, format!("no chapter has a quiz in `{}`", at.argument));
@@ -59,7 +54,7 @@ pub fn progress(quizzes: &[Quiz]) -> String {
             format!(
                 "<tr data-quiz=\"quiz-{id}\" data-count=\"{count}\" data-predictions=\"{id}-\">\
                  <th scope=\"row\"><a href=\"{}.html\">{}</a></th>\
-                 <td class=\"predicted\">–</td><td class=\"answered\">– of {count}</td><td class=\"right\">–</td></tr>",
+                 <td class=\"predicted\">–</td><td class=\"answered\">– of {count}</td><td class=\"at-first\">–</td></tr>",
                 escape(name),
                 inline(title)
             )

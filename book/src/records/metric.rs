@@ -1,6 +1,7 @@
 //! The numbers that a page may name.
 
 use std::fmt;
+use std::sync::Arc;
 
 use simulator::Profile;
 use simulator::bounds::bounds_of_program;
@@ -8,7 +9,8 @@ use trace::Record;
 use trace::draw::duration;
 use trace::metrics::{Bounds, Metrics};
 use trace::program::{Call, Direction};
-use trace::timeline::SpanKind;
+use trace::record::Output;
+use trace::timeline::{Interval, SpanKind};
 
 /// A number with its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,9 +50,10 @@ impl Number {
 }
 
 /// The names, for messages.
-const NAMES: &str = "makespan, kernels, up, down, hidden, exposed, overlap, all_lanes, idle, blocked, \
-                     efficiency, after_launches, after_downloads, after_uploads, queued_after_launches, \
-                     first_upload, first_download";
+const NAMES: &str = "makespan, kernels, kernel, up, down, hidden, exposed, overlap, all_lanes, idle, blocked, \
+                     efficiency, freedom, host_work, after_launches, after_downloads, after_uploads, \
+                     queued_after_launches, launches_before_held, first_upload, first_download, \
+                     first_upload_call, last_upload_call, last_download_call, fill, drain, wrong";
 
 /// A number of one run.
 pub fn number(record: &Record, metric: &str) -> Result<Number, String> {
@@ -59,6 +62,7 @@ pub fn number(record: &Record, metric: &str) -> Result<Number, String> {
     Ok(match metric {
         "makespan" => Number::Time(metrics.makespan_ns),
         "kernels" => Number::Time(metrics.kernel.busy_ns),
+        "kernel" => Number::Time(one_kernel(record).ok_or_else(|| missing("kernels"))?),
         "up" => Number::Time(metrics.host_to_device.busy_ns),
         "down" => Number::Time(metrics.device_to_host.busy_ns),
         "hidden" => Number::Share(metrics.hidden_fraction.ok_or_else(|| missing("copies"))?),
@@ -72,8 +76,18 @@ pub fn number(record: &Record, metric: &str) -> Result<Number, String> {
             let efficiency = bounds.overlap_efficiency(metrics.makespan_ns);
             Number::Ratio(efficiency.ok_or_else(|| missing("overlap to gain"))?)
         }
+        "freedom" => {
+            let freedom = task(record)?.host_freedom(metrics.makespan_ns);
+            Number::Share(freedom.ok_or_else(|| missing("task with work for the host"))?)
+        }
+        "host_work" => Number::Time(host_work(record)),
         "first_upload" => Number::Time(first(record, SpanKind::HostToDevice)?),
         "first_download" => Number::Time(first(record, SpanKind::DeviceToHost)?),
+        "first_upload_call" => Number::Time(calls(record, Direction::HostToDevice)?.0),
+        "last_upload_call" => Number::Time(calls(record, Direction::HostToDevice)?.1),
+        "last_download_call" => Number::Time(calls(record, Direction::DeviceToHost)?.1),
+        "fill" => Number::Time(ends(record)?.0),
+        "drain" => Number::Time(ends(record)?.1),
         "after_launches" => Number::Time(host_leaves(record, Loop::Launches)?),
         "after_downloads" => Number::Time(host_leaves(record, Loop::Downloads)?),
         "after_uploads" => Number::Time(host_leaves(record, Loop::Uploads)?),
@@ -84,8 +98,48 @@ pub fn number(record: &Record, metric: &str) -> Result<Number, String> {
                 queued.filter(|span| span.kind == SpanKind::Kernel && span.end_ns > left).count(),
             )
         }
+        "launches_before_held" => Number::Count(launches_before_held(record)),
+        "wrong" => Number::Share(wrong(record).ok_or_else(|| missing("outputs that are checked"))?),
         _ => return Err(format!("there is no metric `{metric}`; there are: {NAMES}")),
     })
+}
+
+/// The share of the outputs' elements that are not what the task expects.
+fn wrong(record: &Record) -> Option<f64> {
+    record.trials.iter().find_map(|trial| match trial.output {
+        Output::Unchecked => None,
+        Output::Correct => Some(0.0),
+        Output::Wrong { wrong, of, .. } => Some(wrong as f64 / of as f64),
+    })
+}
+
+/// How long a kernel takes: the middle one, by length.
+fn one_kernel(record: &Record) -> Option<u64> {
+    let kernels = record.timeline.spans.iter().filter(|span| span.kind == SpanKind::Kernel);
+    let mut lengths: Vec<u64> = kernels.map(|span| span.end_ns - span.start_ns).collect();
+    lengths.sort_unstable();
+    lengths.get(lengths.len() / 2).copied()
+}
+
+/// How many launches came back at once before the first that was held; all of them where none was.
+fn launches_before_held(record: &Record) -> usize {
+    let is_launch = |step: u32| {
+        let step = record.program.steps.get(step as usize);
+        matches!(step.map(|step| &step.call), Some(Call::Launch(_)))
+    };
+    let launches = record.timeline.host.iter().filter(|call| is_launch(call.step));
+    launches.take_while(|call| call.blocked_ns == 0).count()
+}
+
+/// The work that the host declares in the region.
+fn host_work(record: &Record) -> u64 {
+    let extent = record.timeline.extent();
+    let works = |step: u32| {
+        let step = record.program.steps.get(step as usize);
+        matches!(step.map(|step| &step.call), Some(Call::HostWork { .. }))
+    };
+    let inside = record.timeline.host.iter().filter(|call| works(call.step));
+    inside.map(|call| Interval::new(call.start_ns, call.end_ns).clip(extent).ns()).sum()
 }
 
 /// When the first operation of a kind starts, counted from the start of the region.
@@ -95,6 +149,28 @@ fn first(record: &Record, kind: SpanKind) -> Result<u64, String> {
     let inside = starts.map(|span| span.start_ns).filter(|start| *start >= extent.start_ns);
     let first = inside.min().ok_or("this run has no such copy")?;
     Ok(first - extent.start_ns)
+}
+
+/// The time before the first kernel starts, and after the last one ends.
+fn ends(record: &Record) -> Result<(u64, u64), String> {
+    let extent = record.timeline.extent();
+    let kernels = || record.timeline.spans.iter().filter(|span| span.kind == SpanKind::Kernel);
+    let first = kernels().map(|span| span.start_ns).min().ok_or("this run has no kernel")?;
+    let last = kernels().map(|span| span.end_ns).max().ok_or("this run has no kernel")?;
+    Ok((first.saturating_sub(extent.start_ns), extent.end_ns.saturating_sub(last)))
+}
+
+/// How long the host was in the first call of the region that asks for a copy in a direction, and in the
+/// last.
+fn calls(record: &Record, direction: Direction) -> Result<(u64, u64), String> {
+    let begin = record.timeline.extent().start_ns;
+    let call = |step: u32| record.program.steps.get(step as usize).map(|step| &step.call);
+    let asks = |step| call(step).and_then(Call::direction) == Some(direction);
+    let host = record.timeline.host.iter();
+    let mut calls = host.filter(|host| host.start_ns >= begin && asks(host.step));
+    let first = calls.next().ok_or("this run has no such copy, or its calls are not known")?;
+    let last = calls.next_back().unwrap_or(first);
+    Ok((first.end_ns - first.start_ns, last.end_ns - last.start_ns))
 }
 
 /// A loop of a program, by the calls that it makes.
@@ -130,5 +206,5 @@ fn task(record: &Record) -> Result<Bounds, String> {
         return Ok(bounds);
     }
     let profile: Profile = toml::from_str(Profile::H200).map_err(|error| error.to_string())?;
-    bounds_of_program(&record.program, &profile).map_err(|error| error.to_string())
+    Ok(bounds_of_program(&record.program, &Arc::new(profile)))
 }

@@ -55,7 +55,7 @@ fn an_empty_line_in_a_drawing() {
 #[test]
 fn a_key_that_the_html_configuration_does_not_have() {
     let tiny = Tiny::new("# A\n").with_config("input-404", "colour = 1\ninput-404");
-    assert_snapshot!(tiny.proof(), @"book/book.toml:26: mdBook would drop all of [output.html]: unknown field `colour`, expected one of `theme`, `default-theme`, `preferred-dark-theme`, `smart-punctuation`, `definition-lists`, `admonitions`, `mathjax-support`, `additional-css`, `additional-js`, `fold`, `playground`, `playpen`, `code`, `print`, `no-section-label`, `search`, `git-repository-url`, `git-repository-icon`, `input-404`, `site-url`, `cname`, `edit-url-template`, `live-reload-endpoint`, `redirect`, `hash-files`, `sidebar-header-nav`");
+    assert_snapshot!(tiny.proof(), @"book/book.toml:30: mdBook would drop all of [output.html]: unknown field `colour`, expected one of `theme`, `default-theme`, `preferred-dark-theme`, `smart-punctuation`, `definition-lists`, `admonitions`, `mathjax-support`, `additional-css`, `additional-js`, `fold`, `playground`, `playpen`, `code`, `print`, `no-section-label`, `search`, `git-repository-url`, `git-repository-icon`, `input-404`, `site-url`, `cname`, `edit-url-template`, `live-reload-endpoint`, `redirect`, `hash-files`, `sidebar-header-nav`");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_figure_with_an_unknown_key() {
 fn a_number_that_no_record_has() {
     let tiny = Tiny::new("# A\n\nIt took {{#value fast span}} and {{#value quick makespan}}.\n");
     assert_snapshot!(tiny.with_records().proof(), @"
-book/chapters/page.md:3: there is no metric `span`; there are: makespan, kernels, up, down, hidden, exposed, overlap, all_lanes, idle, blocked, efficiency, after_launches, after_downloads, after_uploads, queued_after_launches, first_upload, first_download
+book/chapters/page.md:3: there is no metric `span`; there are: makespan, kernels, kernel, up, down, hidden, exposed, overlap, all_lanes, idle, blocked, efficiency, freedom, host_work, after_launches, after_downloads, after_uploads, queued_after_launches, launches_before_held, first_upload, first_download, first_upload_call, last_upload_call, last_download_call, fill, drain, wrong
 book/chapters/page.md:3: there is no record `quick` in `figures/records.toml`
 ");
 }
@@ -129,7 +129,7 @@ book/chapters/page.md:3: there is no record `quick` in `figures/records.toml`
 #[test]
 fn a_record_without_its_file() {
     let manifest = "[[record]]\nname = \"a\"\ntitle = \"a\"\nrun = [\"a\"]\n";
-    assert_snapshot!(Tiny::new("# A\n").with("figures/records.toml", manifest).proof(), @"book/figures/records.toml:1: cannot read record `a`: No such file or directory (os error 2)");
+    assert_snapshot!(Tiny::new("# A\n").with("figures/records.toml", manifest).proof(), @"book/figures/records.toml:1: the program of record `a` has not been run yet: `cargo run -p book -- figures`");
 }
 
 #[test]
@@ -185,7 +185,59 @@ fn a_prediction_by_mark_that_names_no_time() {
     assert_snapshot!(tiny.proof(), @"book/chapters/page.md:3: `hidden` is not a time");
 }
 
+/// A page as `checker dev new` starts it.
+#[test]
+fn a_page_that_was_started_has_all_its_parts_and_places_to_fill() {
+    let model = |name: &str| {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../checker/model");
+        let text = std::fs::read_to_string(path.join(name)).expect("the model");
+        text.replace("chapter_name", "page")
+    };
+    let tiny = Tiny::new(&model("page.md"))
+        .with("../exercises/00_page/puzzle.toml", &model("puzzle.toml"))
+        .with("../exercises/00_page/examples/page_first.rs", &model("first.rs"))
+        .with("../exercises/00_page/examples/page_second.rs", &model("second.rs"))
+        .with("quizzes/page.toml", &model("quiz.toml"))
+        .with("figures/records.toml", &model("records.toml"));
+    let said = tiny.proof();
+    let (written, others): (Vec<&str>, Vec<&str>) =
+        said.lines().partition(|line| line.contains(": still to be written: "));
+    assert!(written.len() > 20, "{said}");
+    assert_snapshot!(others.join("\n"), @"
+    book/figures/records.toml:2: the program of record `page.first` has not been run yet: `cargo run -p book -- figures`
+    book/figures/records.toml:7: the program of record `page.second` has not been run yet: `cargo run -p book -- figures`
+    book/figures/records.toml:12: the program of record `page.solution` has not been run yet: `cargo run -p book -- figures`
+    ");
+    let all = [model("page.md"), model("quiz.toml")].concat();
+    assert_eq!(written.len(), all.lines().filter(|line| line.contains("WRITE: ")).count());
+}
+
 #[test]
 fn a_quiz_that_is_not_there() {
     assert_snapshot!(Tiny::new("# A\n\n{{#quiz ../quizzes/q.toml}}\n").proof(), @"book/chapters/page.md:3: cannot read quiz `../quizzes/q.toml`: No such file or directory (os error 2)");
+}
+
+#[test]
+fn a_row_that_no_gpu_was_asked() {
+    let kept =
+        r#"{"device":"g","driver":"d","date":"2026-11-21","rows":{"a crash":{"failed":"signal"}}}"#;
+    let block = |row: &str| format!("```rows\nfrom = \"../kept.json\"\nrows = [\"{row}\"]\n```\n");
+    let tiny = Tiny::new(&format!("# A\n\n{}\n{}", block("another"), block("a crash")));
+    assert_snapshot!(tiny.with("kept.json", kept).proof(), @"
+book/chapters/page.md:3: `../kept.json` has no row `another`
+book/chapters/page.md:8: `a crash` has no clear answer
+");
+}
+
+#[test]
+fn a_code_without_a_page() {
+    assert_snapshot!(Tiny::new("# A\n\n{{#codes ../explain}}\n").proof(), @"book/chapters/page.md:3: cannot read the page of `SWIM-H01`: No such file or directory (os error 2)");
+}
+
+#[test]
+fn minutes_of_a_chapter_that_is_not_there() {
+    let minutes =
+        "# a\n[[trial]]\nchapter = \"gone\"\ndate = \"2026-11-21\"\nreader = \"r\"\npage = 1\n";
+    let tiny = Tiny::new("# A\n\n{{#minutes ../minutes.toml}}\n").with("minutes.toml", minutes);
+    assert_snapshot!(tiny.proof(), @"book/minutes.toml:2: there is no chapter `gone`");
 }

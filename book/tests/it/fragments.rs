@@ -44,6 +44,33 @@ fn a_ranking_knows_its_places_from_the_records() {
 }
 
 #[test]
+fn the_puzzle_of_an_exercise_is_asked_as_one_that_stands_in_the_chapter() {
+    let page = |block: &str| {
+        format!(
+            "# A\n\n```predict\n{block}```\n\n<details class=\"reveal\">\n<summary>It was</summary>\n\n\
+             **fast**\n\n</details>\n"
+        )
+    };
+    let puzzle = |key: &str, of: &str| {
+        format!(
+            "id = \"rank\"\nform = \"ranking\"\nask = \"Which is first?\"\n\
+             [[item]]\ntext = \"slow\"\n{key} = \"{of}slow\"\n\
+             [[item]]\ntext = \"fast\"\n{key} = \"{of}fast\"\n"
+        )
+    };
+    let here = Tiny::new(&page(&puzzle("record", "race.")));
+    let there = Tiny::new(&page("from = \"../../exercises/01_race/puzzle.toml\"\n")).with(
+        "../exercises/01_race/puzzle.toml",
+        &format!("format = 1\n{}", puzzle("program", "")),
+    );
+    let [here, there] = [here, there].map(|it| it.with_records_called("race.slow", "race.fast"));
+    assert_eq!(there.page(), here.page());
+    let missing = Tiny::new(&page("from = \"puzzle.toml\"\n")).with_records();
+    let said = missing.proof();
+    assert!(said.contains("page.md:3: cannot read `puzzle.toml`: No such file"), "{said}");
+}
+
+#[test]
 fn a_quiz_can_be_read_without_a_script() {
     let quiz = r#"
 [[questions]]
@@ -116,4 +143,50 @@ fn a_mark_belongs_on_the_lanes_of_its_record() {
         "max=\"6000000\" value=\"0\" step=\"30000\" data-value=\"3000000\" data-text=\"3.00 ms\""
     ));
     assert!(!page.contains("tabindex=\"0\" role=\"img\""), "bars on an empty timeline");
+}
+
+#[test]
+fn every_code_stands_in_the_index_with_its_first_sentence_and_its_chapter() {
+    let tiny = Tiny::new("# A\n\n{{#codes ../explain}}\n");
+    let codes = trace::hazards::Code::ALL.iter().map(|code| code.as_str());
+    let codes = codes.chain(trace::causes::Code::ALL.iter().map(|code| code.as_str()));
+    let tiny = codes.clone().fold(tiny, |tiny, code| {
+        let text = format!(
+            "# {code} some-name\n\n## What happens\nIt takes 0.2 ms, for\n`{code}`. More.\n\n\
+             ## How to fix it\nSo.\n\n## Chapter\nPage; Not yet: a title.\n"
+        );
+        tiny.with(&format!("explain/{code}.md"), &text)
+    });
+    let page = tiny.page();
+    assert_eq!(page.matches("<tr id=\"swim-").count(), codes.count());
+    let (_, row) = page.split_once("<tr id=\"swim-c07\">").expect("a row");
+    assert_snapshot!(row.split_once("</tr>").expect("its end").0, @r#"<th scope="row"><code>SWIM-C07</code> some-name</th><td>It takes 0.2 ms, for <code>SWIM-C07</code>.</td><td><a href="page.html">Page</a>; Not yet: a title (not written yet)</td>"#);
+}
+
+#[test]
+fn what_a_gpu_did_is_read_from_what_is_kept_of_it() {
+    let kept = r#"{"device":"NVIDIA H200","driver":"580.159.04, CUDA 13.0","date":"2026-11-21","rows":{
+"a copy <up>":["host free","streams overlap"],"a copy down":["host blocked"],"a crash":{"failed":"signal"}}}"#;
+    let block = "```rows\nfrom = \"../kept.json\"\nrows = [\"a copy <up>\"]\n```\n";
+    let tiny = Tiny::new(&format!("# A\n\n{block}")).with("kept.json", kept);
+    assert_snapshot!(tiny.page());
+}
+
+#[test]
+fn minutes_are_those_of_readers_and_a_chapter_without_any_says_so() {
+    let trial = |page: u32| {
+        format!(
+            "[[trial]]\nchapter = \"page\"\ndate = \"2026-11-21\"\nreader = \"r\"\npage = {page}\n"
+        )
+    };
+    let quiz = "[[questions]]\nid = \"q\"\ntype = \"Numeric\"\nprompt.prompt = \"How many?\"\n\
+                prompt.unit = \"parts\"\nanswer.value = \"1\"\nanswer.tolerance = 0.1\ncontext = \"So.\"\n";
+    let tiny = Tiny::new("# A\n\n{{#minutes ../minutes.toml}}\n")
+        .with("quizzes/page.toml", quiz)
+        .with("minutes.toml", &[30, 50, 40].map(trial).concat());
+    let page = tiny.page();
+    assert!(
+        page.contains("<td>40 minutes (30 to 50, 3 readers)</td><td>not tried yet</td>"),
+        "{page}"
+    );
 }

@@ -69,11 +69,10 @@ fn the_page_says_what_the_native_simulator_says() {
 }
 
 #[test]
-fn the_wasm_is_at_most_48_kb_gzipped() {
+fn the_wasm_is_at_most_40_kb_gzipped() {
     let Ok(wasm) = wasm::plain() else { return missing(Need::Wasm).unwrap_or_default() };
     let bytes = wasm::gzip(wasm).expect("it packs").len();
-    // The goal is 40 kB; what came to the simulator and to the drawings since has to be left out first.
-    assert!(bytes <= 48_000, "{bytes} bytes");
+    assert!(bytes <= 40_000, "{bytes} bytes");
 }
 
 #[test]
@@ -92,7 +91,9 @@ fn the_sheet_of_three_lanes_takes_what_the_programs_of_the_chapter_take() {
         assert_eq!(number(record, "makespan"), Ok(Number::Time(makespan)), "{name}");
         let efficiency =
             played.bounds.overlap_efficiency(makespan).expect("there is overlap to gain");
-        assert_eq!(number(record, "efficiency"), Ok(Number::Ratio(efficiency)), "{name}");
+        // The sheet takes the ends of the scale from a host that goes on, the record from its own.
+        let Ok(Number::Ratio(recorded)) = number(record, "efficiency") else { panic!("{name}") };
+        assert!((recorded - efficiency).abs() < 0.001, "{name}: {recorded}, {efficiency}");
     }
 }
 

@@ -52,6 +52,22 @@ fn the_blocking_program_does_things_in_the_order_that_its_quiz_says() {
     assert!((first_upload - start) * 3 > record.timeline.extent().ns());
 }
 
+/// What the chapter on chunks says of its programs: T(n) = sum / n + (n - 1) / n of the slowest stage, so
+/// that an n-th of the gain is left. As long as what an operation costs by itself does not show.
+#[test]
+fn an_nth_of_what_cutting_gains_is_left_in_n_chunks() {
+    let records = Records::read(&root()).expect("the records");
+    for (program, chunks, price) in
+        [("in_1", 1.0, 0.01), ("in_2", 2.0, 0.02), ("in_16", 16.0, 0.03)]
+    {
+        let record =
+            &records.get(&format!("chunked_pipeline.{program}")).expect("it is there").record;
+        let efficiency = metric::number(record, "efficiency").expect("it has one").value();
+        let rule = 1.0 - 1.0 / chunks;
+        assert!((rule - price..=rule + 0.01).contains(&efficiency), "{program}: {efficiency}");
+    }
+}
+
 #[test]
 fn no_chapter_types_a_time() {
     let mut typed = Vec::new();

@@ -30,6 +30,10 @@ before = ["links"]
 command = "book preprocess play"
 before = ["links"]
 
+[preprocessor.tables]
+command = "book preprocess tables"
+before = ["links"]
+
 [output.html]
 input-404 = ""
 "#;
@@ -58,12 +62,17 @@ impl Tiny {
 
     /// The same with two short recorded runs, `slow` and `fast`.
     pub(crate) fn with_records(self) -> Self {
-        let manifest: String = ["slow", "fast"]
+        self.with_records_called("slow", "fast")
+    }
+
+    /// The same under other names.
+    pub(crate) fn with_records_called(self, slow: &str, fast: &str) -> Self {
+        let manifest: String = [slow, fast]
             .map(|n| format!("[[record]]\nname = \"{n}\"\ntitle = \"{n}\"\nrun = [\"{n}\"]\n\n"))
             .concat();
         self.with("figures/records.toml", &manifest)
-            .with("figures/slow.record.json", &record(6_000_000))
-            .with("figures/fast.record.json", &record(4_000_000))
+            .with(&format!("figures/{slow}.record.json"), &record(6_000_000))
+            .with(&format!("figures/{fast}.record.json"), &record(4_000_000))
     }
 
     /// The configuration with `from` replaced by `to`.

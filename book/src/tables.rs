@@ -1,0 +1,33 @@
+//! Tables that are made from files which hold more than a page wants: `{{#codes ../../checker/src/explain}}`,
+//! `{{#minutes ../minutes.toml}}`, and `rows` blocks. What they show is said in one place, and cannot
+//! differ on a page.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`codes`] | all codes of a report, as `checker explain` has them |
+//! | [`minutes`] | how long readers took for a chapter |
+//! | [`rows`] | what a GPU did when it was asked |
+
+pub mod codes;
+pub mod minutes;
+pub mod rows;
+
+use crate::markup::in_markdown;
+use crate::page::{Directive, Page, directives, fences, replace};
+
+/// Replaces the tables of a chapter.
+pub fn expand(page: &mut Page<'_>, text: &str) -> String {
+    let mut parts = Vec::new();
+    type Table = fn(&mut Page<'_>, &Directive) -> Option<String>;
+    for (name, table) in [("codes", codes::table as Table), ("minutes", minutes::table)] {
+        for directive in directives(text, name) {
+            let html = table(page, &directive).unwrap_or_default();
+            parts.push((directive.range, in_markdown(&html, 1)));
+        }
+    }
+    for fence in fences(text, "rows") {
+        let html = rows::table(page, &fence).unwrap_or_default();
+        parts.push((fence.range, in_markdown(&html, fence.body.lines().count() + 1)));
+    }
+    replace(text, parts)
+}

@@ -12,13 +12,13 @@ pub(crate) mod spread;
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use gate::{Finding, judge};
 pub(crate) use score::Standard;
 
 /// What a run comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[must_use]
 pub(crate) enum Verdict {
@@ -31,7 +31,6 @@ pub(crate) enum Verdict {
     /// Trouble that is not the student's.
     Error,
     /// A submission lacks files or holds forbidden ones.
-    #[expect(dead_code, reason = "only submissions are rejected; the word and its code are fixed")]
     Rejected,
 }
 
@@ -48,7 +47,7 @@ impl fmt::Display for Verdict {
 }
 
 /// What has to hold before any points are given, in the order in which it is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Gate {
     /// The file compiles.

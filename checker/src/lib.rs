@@ -27,6 +27,7 @@
 //! | `shelf` | the files in which predicted and measured numbers are kept |
 //! | `host` | when and where a measurement is made |
 //! | `grade` | gates, score, verdict: functions of what was seen |
+//! | `class` | many students' files, graded like one |
 //! | `explain` | the long form of every code |
 //! | `report` | the same report for a terminal and as JSON |
 //! | `print` | the only way to standard output and standard error |
@@ -39,6 +40,7 @@
 mod attempt;
 mod author;
 mod calibrate;
+mod class;
 mod cli;
 mod commands;
 mod compile;

@@ -6,3 +6,5 @@
 
 #[expect(dead_code, reason = "rows are not written yet")]
 pub(crate) mod record;
+#[cfg(test)]
+mod schema;

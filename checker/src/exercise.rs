@@ -77,6 +77,7 @@ fn default_output_limit_kib() -> u32 {
 
 /// What an exercise is graded by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Metric {
     /// Where the makespan lies between the serial time and the floor.

@@ -19,6 +19,7 @@ pub(crate) use score::Standard;
 
 /// What a run comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[must_use]
 pub(crate) enum Verdict {
@@ -48,6 +49,7 @@ impl fmt::Display for Verdict {
 
 /// What has to hold before any points are given, in the order in which it is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Gate {
     /// The file compiles.

@@ -15,6 +15,7 @@ pub(crate) const FORMAT: u32 = 1;
 
 /// One student's exercise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Row {
     pub(crate) format: u32,
@@ -74,6 +75,7 @@ pub(crate) const TEXT_BYTES: usize = 64 * 1024;
 
 /// Why there is no ordinary verdict, or which kind of failure it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Reason {
     /// The file does not compile.
@@ -104,6 +106,7 @@ pub(crate) enum Reason {
 
 /// A hazard, a cause or a piece of advice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Finding {
     /// `SWIM-H01`.
@@ -125,6 +128,7 @@ pub(crate) struct Finding {
 
 /// A submission that came late.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Late {
     /// Whole hours after the deadline, rounded up.
@@ -135,6 +139,7 @@ pub(crate) struct Late {
 
 /// A person's decision in place of the score.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Replaced {
     pub(crate) points: f64,
@@ -144,6 +149,7 @@ pub(crate) struct Replaced {
 
 /// What was graded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Submitted {
     /// Where it lay in the student's folder.
@@ -157,6 +163,7 @@ pub(crate) struct Submitted {
 
 /// What a row was graded with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct With {
     /// The checker's version.
@@ -173,6 +180,7 @@ pub(crate) struct With {
 
 /// The sandbox that a run had, by property.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Layers {
     pub(crate) level: Level,
@@ -184,6 +192,7 @@ pub(crate) struct Layers {
 
 /// How much a sandbox holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Level {
     /// Nothing: somebody accepted that.

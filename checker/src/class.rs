@@ -2,9 +2,22 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
+//! | [`kit`] | what every submission is compiled against |
+//! | [`compile`] | from a student's file to a program, by `rustc` alone |
+//! | [`symbols`] | what a student's library defines, as the linker sees it |
+//! | [`one`] | one student's exercise, from the file to what is kept of it |
+//! | [`worker`] | a process that grades one file after another |
+//! | [`grading`] | a class's files, graded by several workers at once |
+//! | [`store`] | the folder that a class's grades are in |
 //! | [`record`] | what is kept of one student's exercise, which every report is made from |
 
-#[expect(dead_code, reason = "rows are not written yet")]
+pub(crate) mod compile;
+pub(crate) mod grading;
+pub(crate) mod kit;
+pub(crate) mod one;
 pub(crate) mod record;
 #[cfg(test)]
 mod schema;
+pub(crate) mod store;
+pub(crate) mod symbols;
+pub(crate) mod worker;

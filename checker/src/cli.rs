@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Serialize;
 
+use crate::class::store::Shard;
 use crate::commands::trace::{Window, quantity};
 use crate::witness::Wanted;
 
@@ -66,6 +67,8 @@ pub(crate) enum Command {
     Doctor(Look),
     /// Measure the GPU of this machine, as a profile of a simulated device
     Calibrate(Calibrate),
+    /// Grade a class: a folder of what students handed in
+    Grade(Box<Grade>),
     /// Make a workspace for students: the exercises without solutions, and the book
     New {
         /// A folder that is new or empty
@@ -96,6 +99,9 @@ pub(crate) enum Command {
         /// The library
         library: PathBuf,
     },
+    /// Grades files, one after another, for `grade`
+    #[command(hide = true)]
+    GradeWorker,
     /// Hosts the simulated device for a program in another process
     #[command(hide = true)]
     DeviceProcess {
@@ -216,6 +222,39 @@ impl Run {
 
 /// Seconds that the runs on a GPU may take together.
 const TIME_CAP_S: f64 = 60.0;
+
+#[derive(Debug, Args)]
+pub(crate) struct Grade {
+    /// What students handed in: a folder for each
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Where grades go
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Grade this exercise alone; may be given several times; default: all
+    #[arg(long = "exercise", value_name = "EX")]
+    pub(crate) exercises: Vec<String>,
+    /// How many files are graded at a time; default: as many as there are cores
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<usize>,
+    /// Go on with an earlier run: what was graded is not graded again
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Grade a part of the class, such as `0/20`; `merge` puts the parts together
+    #[arg(long, value_name = "I/N")]
+    pub(crate) shard: Option<Shard>,
+    /// Profile of the simulated device; default: `h200`
+    #[arg(long, value_name = "P")]
+    pub(crate) profile: Option<String>,
+    /// Seconds of time-outs after which a student's other exercises are left to a person
+    #[arg(long, value_name = "SECONDS", default_value_t = BUDGET_S)]
+    pub(crate) budget: f64,
+    #[command(flatten)]
+    pub(crate) look: Look,
+}
+
+/// Two compilations that come to no end and a few programs: a class of hundreds still ends in a night.
+const BUDGET_S: f64 = 180.0;
 
 #[derive(Debug, Args)]
 pub(crate) struct Predict {

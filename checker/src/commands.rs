@@ -7,6 +7,7 @@ mod check;
 mod completions;
 mod doctor;
 mod explain;
+mod grade;
 mod hint;
 mod list;
 mod measure;
@@ -15,7 +16,7 @@ mod predict;
 mod probe;
 mod record;
 mod reset;
-mod run;
+pub(crate) mod run;
 mod student;
 pub(crate) mod trace;
 mod watch;
@@ -32,6 +33,8 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Exit> {
         Some(Command::List(look)) => list::list(look),
         Some(Command::Explain { code, look }) => explain::explain(code.as_deref(), look),
         Some(Command::Run(arguments)) => run::run(&arguments),
+        Some(Command::Grade(arguments)) => grade::grade(&arguments),
+        Some(Command::GradeWorker) => grade::worker(),
         Some(Command::Predict(arguments)) => predict::predict(&arguments),
         Some(Command::Watch(arguments)) => watch::watch(&arguments),
         Some(Command::Hint { exercise, look }) => hint::hint(exercise.as_deref(), look),

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Deserialize;
 
+use crate::class::compile::Apart;
 use crate::exercise::Place;
 use crate::interrupt::{self, Superseded};
 use crate::print::Style;
@@ -67,6 +68,8 @@ pub(crate) enum Source {
     Cargo(Workspace),
     /// Lying in a folder that `checker dev bundle` made.
     Prebuilt(PathBuf),
+    /// A student's file that lies apart from the workspace.
+    Apart(Apart),
 }
 
 /// Executables, and what they load.
@@ -75,7 +78,10 @@ pub(crate) struct Build {
     /// The driver library; none where no program that was built depends on it.
     pub(crate) driver: Option<PathBuf>,
     /// Executables by the name of their target.
-    executables: BTreeMap<String, PathBuf>,
+    pub(crate) executables: BTreeMap<String, PathBuf>,
+    /// Libraries that programs are compiled against, by the name of their target: `rlib`s, and the
+    /// shared ones of procedural macros.
+    pub(crate) libraries: Vec<(String, PathBuf)>,
     /// What the compiler warned of in the student's package, as it renders it.
     pub(crate) warnings: String,
     /// The same, one by one.
@@ -108,9 +114,22 @@ pub(crate) struct Complaint {
     pub(crate) message: String,
 }
 
+/// Why there is no program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ground {
+    /// The compiler found errors.
+    Errors,
+    /// It took more than it may, or came to no end.
+    Limit,
+    /// What it made holds what no exercise needs.
+    Forbidden,
+}
+
 /// The compiler's objections.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
+    /// Of what kind they are.
+    pub(crate) ground: Ground,
     /// In its own words.
     pub(crate) rendered: String,
     /// On one line.
@@ -142,6 +161,7 @@ impl Source {
                 cargo(workspace, &arguments, optimisation, own, style, tell)
             }
             Self::Prebuilt(folder) => prebuilt(folder, targets, optimisation).map(Built::Ready),
+            Self::Apart(apart) => apart.build(tell),
         }
     }
 }
@@ -158,6 +178,7 @@ impl Source {
                 let name = format!("{}-solution", place.id);
                 folder.join(Optimisation::Dev.folder()).join(name).is_file()
             }
+            Self::Apart(_) => false,
         }
     }
 }
@@ -170,6 +191,7 @@ impl Source {
             Self::Prebuilt(folder) => {
                 folder.join(Optimisation::Release.folder()).join(PLAYER).is_file()
             }
+            Self::Apart(_) => false,
         }
     }
 }
@@ -218,13 +240,14 @@ struct MessageTarget {
     src_path: PathBuf,
 }
 
+/// One of the compiler's messages, as `--error-format=json` has it.
 #[derive(Deserialize)]
-struct Diagnostic {
+pub(crate) struct Diagnostic {
     level: String,
     message: String,
     code: Option<Code>,
     spans: Vec<DiagnosticSpan>,
-    rendered: Option<String>,
+    pub(crate) rendered: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -241,12 +264,12 @@ struct DiagnosticSpan {
 }
 
 impl Diagnostic {
-    fn is_error(&self) -> bool {
+    pub(crate) fn is_error(&self) -> bool {
         self.level.starts_with("error")
     }
 
     /// `aborting due to 2 previous errors` and the like, which say nothing new.
-    fn is_epilogue(&self) -> bool {
+    pub(crate) fn is_epilogue(&self) -> bool {
         self.spans.is_empty()
             && (self.message.starts_with("aborting due to")
                 || self.message.contains("warnings emitted")
@@ -266,7 +289,7 @@ impl Diagnostic {
         self.spans.iter().find(|span| span.is_primary)
     }
 
-    fn complaint(&self) -> Complaint {
+    pub(crate) fn complaint(&self) -> Complaint {
         Complaint {
             place: self.primary().map(|span| (span.file_name.clone(), span.line_start)),
             message: self.message.lines().next().unwrap_or_default().to_owned(),
@@ -348,8 +371,14 @@ fn collect(stdout: impl Read, own: &Path) -> Result<Messages> {
         let Ok(message) = serde_json::from_str(&line) else { continue };
         match message {
             Message::Artifact { target, filenames, executable } => {
-                let driver = filenames.into_iter().find(|path| path.ends_with(DRIVER_FILE));
-                build.driver = build.driver.or(driver);
+                let driver = filenames.iter().find(|path| path.ends_with(DRIVER_FILE));
+                build.driver = build.driver.or(driver.cloned());
+                let library = |path: &PathBuf| {
+                    path.extension().is_some_and(|it| it == "rlib" || it == "so")
+                        && !path.ends_with(DRIVER_FILE)
+                };
+                let libraries = filenames.into_iter().filter(library);
+                build.libraries.extend(libraries.map(|path| (target.name.clone(), path)));
                 if let Some(executable) = executable {
                     build.executables.insert(target.name, executable);
                 }
@@ -386,7 +415,8 @@ fn follow(stderr: impl Read, tell: Tell<'_>) -> String {
     said
 }
 
-fn refusal(errors: &[Diagnostic]) -> Option<Refusal> {
+/// The compiler's objections, of all its messages that are errors.
+pub(crate) fn refusal(errors: &[Diagnostic]) -> Option<Refusal> {
     let first = errors.first()?;
     let rendered = errors.iter().filter_map(|e| e.rendered.as_deref()).collect();
     let more = match errors.len() - 1 {
@@ -395,7 +425,12 @@ fn refusal(errors: &[Diagnostic]) -> Option<Refusal> {
         more => format!(", and {more} more errors"),
     };
     let complaints = errors.iter().map(Diagnostic::complaint).collect();
-    Some(Refusal { rendered, summary: format!("{}{more}", first.on_one_line()), complaints })
+    Some(Refusal {
+        ground: Ground::Errors,
+        rendered,
+        summary: format!("{}{more}", first.on_one_line()),
+        complaints,
+    })
 }
 
 /// Cargo, without what an outer `cargo run` left in the environment: it describes the checker's own

@@ -46,6 +46,13 @@ pub(crate) struct Gpu {
     pub(crate) copy_engines: Option<u32>,
 }
 
+impl Simulated {
+    /// The device of a profile that is called so, or of the one that is taken where none is named.
+    pub(crate) fn named(profile: Option<&str>) -> Result<Self> {
+        simulated(profile)
+    }
+}
+
 /// The device that `choice` comes to on this machine.
 pub(crate) fn choose(choice: DeviceChoice, profile: Option<&str>) -> Result<Device> {
     let simulated = || simulated(profile).map(|device| Device::Simulated(Box::new(device)));

@@ -133,6 +133,15 @@ impl Style {
     }
 }
 
+/// Puts `line` in the place of the one before it on standard error; an empty one ends that. Nothing where
+/// standard error is no terminal.
+pub(crate) fn progress(line: &str) {
+    if io::stderr().is_terminal() && !is_dumb() {
+        let line: String = line.chars().take(columns_of_stderr()).collect();
+        err(&format!("\r\x1b[2K{line}"));
+    }
+}
+
 /// Whether the terminal cannot move its cursor.
 pub(crate) fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|value| value == "dumb")

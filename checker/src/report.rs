@@ -26,11 +26,13 @@ use trace::metrics::Bounds;
 use trace::{Cause, Hazard, Program, Timeline};
 
 use crate::cli::Feedback;
+use crate::compile::Ground;
 use crate::exercise::Metric;
 use crate::exit::Exit;
 use crate::grade::score::Measured;
 use crate::grade::{Gate, Standard, Verdict};
 use crate::prediction::Beside;
+use crate::process::Ending;
 use crate::witness::{Wanted, Witness};
 
 /// What a run comes to. Whatever is not known is none.
@@ -128,6 +130,10 @@ pub(crate) enum Where {
 pub(crate) struct Exhibit {
     /// What the compiler said about the student's file.
     pub(crate) compiler: String,
+    /// Why there is no program, if so.
+    pub(crate) ground: Option<Ground>,
+    /// How the program ended.
+    pub(crate) ending: Option<Ending>,
     /// What the program printed.
     pub(crate) output: String,
     /// The student's timeline first, then the reference's.

@@ -11,6 +11,7 @@ use trace::record::Output;
 use trace::{Hazard, Metrics, Program, Timeline, causes, draw, hazards};
 
 use crate::attempt::{self, Attempt, Order, Watched};
+use crate::class::compile::Apart;
 use crate::cli;
 use crate::compile::{Build, Built, Optimisation, PLAYER, Refusal, Source, Target, TargetKind};
 use crate::device::{self, Device, Simulated};
@@ -47,9 +48,9 @@ pub(super) fn run(arguments: &cli::Run) -> Result<Exit> {
 }
 
 /// What a run comes to, and what is shown beside it.
-pub(super) struct Ran {
-    pub(super) report: Report,
-    pub(super) exhibit: Exhibit,
+pub(crate) struct Ran {
+    pub(crate) report: Report,
+    pub(crate) exhibit: Exhibit,
 }
 
 /// The exit that a report stands for.
@@ -84,6 +85,24 @@ pub(super) fn examine(arguments: &cli::Run) -> Result<Report> {
     Ok(run.report)
 }
 
+/// Runs a student's file that lies apart from its exercise, on the simulated device in a process of its
+/// own. What comes of it is for the instructor: everything is said.
+pub(crate) fn apart(exercise: &Exercise, apart: &Apart, device: &Simulated) -> Result<Ran> {
+    let arguments = cli::Run {
+        machine: cli::Machine::Process,
+        feedback: Some(cli::Feedback::Advice),
+        ..cli::Run::of(&exercise.place.id)
+    };
+    let (report, exhibit) = (Report::default(), Exhibit::default());
+    let (compiler, tell): (_, Tell<'_>) = (Style::Plain, &|_| {});
+    let mut run = Run { arguments: &arguments, report, exhibit, profile: None, compiler, tell };
+    let source = Source::Apart(apart.clone());
+    let task = run.task(exercise.clone(), Role::Student, source, apart.folder())?;
+    run.carry_out(&task, &Device::Simulated(Box::new(device.clone())))?;
+    let Run { report, exhibit, .. } = run;
+    Ok(Ran { report, exhibit })
+}
+
 struct Run<'a> {
     arguments: &'a cli::Run,
     report: Report,
@@ -102,6 +121,8 @@ struct Task {
     source: Source,
     /// Where the code is that the role's author wrote: errors elsewhere are not theirs.
     own: PathBuf,
+    /// Where its programs are started.
+    folder: PathBuf,
     limits: Limits,
     limit_s: f64,
 }
@@ -118,24 +139,53 @@ impl Run<'_> {
             Some(wanted) => exercise::find(&workspace, wanted)?,
             None => exercise::current(&workspace)?,
         };
-        self.report.exercise = Some(exercise.place.id.clone());
         let role = match &arguments.program {
             Some(name) => Role::Puzzle(exercise.puzzle(name)?.name.clone()),
             None if arguments.solution => Role::Solution,
             None if arguments.baseline => Role::Baseline,
             None => Role::Student,
         };
+        let own = match role {
+            Role::Solution => workspace.root().join("solutions").join(exercise.place.name()),
+            _ => exercise.place.folder.clone(),
+        };
+        let source = match &arguments.prebuilt {
+            Some(_) => Source::Prebuilt(workspace.root().to_owned()),
+            None => Source::Cargo(workspace),
+        };
+        let task = self.task(exercise, role, source, &own)?;
+        let device = self.device()?;
+        if task.role == Role::Solution && !task.source.has_solution(&task.exercise.place) {
+            let message = format!("there is no solution of `{}` here", task.exercise.place.id);
+            return Err(Usage(message).into());
+        }
+        self.carry_out(&task, &device)?;
+        Ok(task)
+    }
+
+    /// What is to be done, with the limits that it has.
+    fn task(&mut self, exercise: Exercise, role: Role, source: Source, own: &Path) -> Result<Task> {
+        self.report.exercise = Some(exercise.place.id.clone());
         self.report.role = Some(role.clone());
         if !matches!(role, Role::Puzzle(_)) {
             self.report.metric = Some(exercise.manifest.metric);
             self.report.pass_score = Some(exercise.manifest.pass_score);
         }
-        let limit_s = arguments.time_limit.unwrap_or(exercise.manifest.time_limit_s);
+        let limit_s = self.arguments.time_limit.unwrap_or(exercise.manifest.time_limit_s);
         let wall = Duration::try_from_secs_f64(limit_s)
             .map_err(|_| Usage(format!("`--time-limit {limit_s}` is no number of seconds")))?;
         let limits =
             Limits { wall, output_bytes: exercise.manifest.output_limit_kib as usize * 1024 };
+        let folder = match source {
+            Source::Apart(_) => own.to_owned(),
+            Source::Cargo(_) | Source::Prebuilt(_) => exercise.place.folder.clone(),
+        };
+        Ok(Task { exercise, role, source, own: own.to_owned(), folder, limits, limit_s })
+    }
 
+    /// The device that the arguments ask for.
+    fn device(&mut self) -> Result<Device> {
+        let arguments = self.arguments;
         if arguments.device == cli::DeviceChoice::Gpu {
             self.report.device = Some(Where::Gpu { name: None });
         }
@@ -148,31 +198,22 @@ impl Run<'_> {
             }
             (_, choice) => choice,
         };
-        let device = device::choose(choice, arguments.profile.as_deref())?;
-        self.report.device = Some(match &device {
+        device::choose(choice, arguments.profile.as_deref())
+    }
+
+    /// Runs the task on `device`, and says what comes of it.
+    fn carry_out(&mut self, task: &Task, device: &Device) -> Result<()> {
+        let arguments = self.arguments;
+        self.report.device = Some(match device {
             Device::Simulated(simulated) => Where::Simulated {
                 profile: simulated.profile.name.clone(),
                 schedule: arguments.schedule,
             },
             Device::Gpu(gpu) => Where::Gpu { name: Some(gpu.name.clone()) },
         });
-
-        let own = match role {
-            Role::Solution => workspace.root().join("solutions").join(exercise.place.name()),
-            _ => exercise.place.folder.clone(),
-        };
-        let source = match &arguments.prebuilt {
-            Some(_) => Source::Prebuilt(workspace.root().to_owned()),
-            None => Source::Cargo(workspace),
-        };
-        if role == Role::Solution && !source.has_solution(&exercise.place) {
-            let message = format!("there is no solution of `{}` here", exercise.place.id);
-            return Err(Usage(message).into());
-        }
-        let task = Task { exercise, role, source, own, limits, limit_s };
         match device {
-            Device::Simulated(simulated) => self.simulated(&task, &simulated),
-            Device::Gpu(_) => self.gpu(&task),
+            Device::Simulated(simulated) => self.simulated(task, simulated),
+            Device::Gpu(_) => self.gpu(task),
         }?;
         let passes = self.report.verdict != Some(Verdict::Failed);
         let whole = passes || task.role != Role::Student;
@@ -186,11 +227,10 @@ impl Run<'_> {
             (Role::Student, Some(Verdict::Passed)) => {
                 Some(task.exercise.manifest.next.passed.clone())
             }
-            (Role::Student, Some(Verdict::Failed)) => Some(self.after_a_fail(&task)),
+            (Role::Student, Some(Verdict::Failed)) => Some(self.after_a_fail(task)),
             _ => None,
         };
-        self.write_svg(&task)?;
-        Ok(task)
+        self.write_svg(task)
     }
 
     /// The first hazard that makes data wrong.
@@ -223,7 +263,7 @@ impl Run<'_> {
             attempt::run(&Order {
                 executable,
                 recorded: None,
-                folder: &task.exercise.place.folder,
+                folder: &task.folder,
                 driver: build.driver.as_deref(),
                 device: Watched::Simulated {
                     profile: device.file.as_deref(),
@@ -325,7 +365,7 @@ impl Run<'_> {
         let Some(build) = self.build(task, &timed, Optimisation::Release)? else { return Ok(()) };
         let budget = |build: &Build| Budget {
             driver: build.driver.clone(),
-            folder: exercise.place.folder.clone(),
+            folder: task.folder.clone(),
             limits: task.limits,
             limit_s: task.limit_s,
             cap: Duration::try_from_secs_f64(self.arguments.time_cap).unwrap_or(Duration::MAX),
@@ -444,7 +484,8 @@ impl Run<'_> {
                 (self.tell)(Stage::Running);
                 Ok(Some(build))
             }
-            Built::Refused(Refusal { rendered, summary, .. }) => {
+            Built::Refused(Refusal { ground, rendered, summary, .. }) => {
+                self.exhibit.ground = Some(ground);
                 let message = if self.arguments.look.json {
                     format!("{summary}\n\n{}", rendered.trim_end())
                 } else {
@@ -460,6 +501,7 @@ impl Run<'_> {
     /// Keeps what a run showed, whether or not it was any good.
     fn observe(&mut self, task: &Task, attempt: &Attempt) -> Result<()> {
         self.exhibit.output = attempt.output.text();
+        self.exhibit.ending = Some(attempt.ending);
         let Some(record) = attempt.record() else { return Ok(()) };
         for note in &record.notes {
             if !self.report.notes.contains(note) {
@@ -617,9 +659,9 @@ pub(super) fn target(exercise: &Exercise, role: &Role) -> Result<Target> {
 }
 
 /// The recorded program of the baseline, in an exercise's folder.
-pub(super) const BASELINE: &str = "recorded/baseline.json";
+pub(crate) const BASELINE: &str = "recorded/baseline.json";
 /// That of the reference.
-pub(super) const REFERENCE: &str = "recorded/reference.json";
+pub(crate) const REFERENCE: &str = "recorded/reference.json";
 
 fn recorded(place: &Place, file: &str) -> Result<Program> {
     attempt::read_program(&place.folder.join(file)).with_context(|| {

@@ -1,0 +1,179 @@
+//! From a student's file to a program, by `rustc` alone.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::class::kit::Kit;
+use crate::class::symbols;
+use crate::compile::{self, Build, Built, Diagnostic, Ground, Refusal};
+use crate::process::{self, Ending, Limits};
+use crate::stage::{Stage, Tell};
+
+/// A student's file in a folder of its own, and what it is compiled against.
+#[derive(Clone, Debug)]
+pub(crate) struct Apart {
+    kit: Arc<Kit>,
+    /// Holds `src/lib.rs`, which is the student's, and `src/main.rs`, which is not.
+    folder: PathBuf,
+    /// The exercise's name, which is its crate's.
+    name: String,
+}
+
+/// What one run of the compiler may take: five hundred times what it needs for a solution.
+pub(crate) const WALL: Duration = Duration::from_secs(60);
+
+/// What is read of the compiler's messages: many screens of them, and no more than a report can hold.
+const OUTPUT_BYTES: usize = 4 << 20;
+
+impl Apart {
+    /// Puts the student's file where it is compiled.
+    pub(crate) fn lay_out(
+        kit: Arc<Kit>,
+        folder: &Path,
+        name: &str,
+        file: &[u8],
+        main: &[u8],
+    ) -> Result<Self> {
+        let sources = folder.join("src");
+        for made in [&sources, &folder.join(OUT), &folder.join(TEMPORARY)] {
+            std::fs::create_dir_all(made).context("cannot make a folder to compile in")?;
+        }
+        std::fs::write(sources.join("lib.rs"), file).context("cannot write the student's file")?;
+        std::fs::write(sources.join("main.rs"), main)
+            .context("cannot write the program's start")?;
+        Ok(Self { kit, folder: folder.to_owned(), name: name.to_owned() })
+    }
+
+    /// Where the student's file is compiled and its program started.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Compiles it, if it can be.
+    pub(crate) fn build(&self, tell: Tell<'_>) -> Result<Built> {
+        tell(Stage::Building(String::new()));
+        let library = format!("{OUT}/lib{}.rlib", self.name);
+        let mut of_student = self.rustc("lib", "src/lib.rs", &library);
+        for (name, path) in &self.kit.dependencies {
+            of_student.arg("--extern").arg(format!("{name}={}", path.display()));
+        }
+        let said = self.run(of_student)?;
+        let mut build = Build { driver: Some(self.kit.driver.clone()), ..Build::default() };
+        let mut errors = Vec::new();
+        for message in said.messages {
+            if message.is_error() {
+                errors.push(message);
+            } else {
+                build.warnings.push_str(message.rendered.as_deref().unwrap_or_default());
+                build.warned.push(message.complaint());
+            }
+        }
+        if let Some(stopped) = said.stopped {
+            return Ok(Built::Refused(stopped));
+        }
+        if let Some(refusal) = compile::refusal(&errors) {
+            return Ok(Built::Refused(refusal));
+        }
+        let library = self.folder.join(library);
+        let bytes = match std::fs::read(&library) {
+            Ok(bytes) => bytes,
+            // It said nothing and left nothing.
+            Err(_) => return Ok(Built::Refused(limit("the compiler left no library".to_owned()))),
+        };
+        let symbols = symbols::find(&bytes)?;
+        if let Some(refusal) = symbols.refusal() {
+            return Ok(Built::Refused(refusal));
+        }
+
+        let program = format!("{OUT}/{}", self.name);
+        let mut of_program = self.rustc("bin", "src/main.rs", &program);
+        of_program.arg("--extern").arg(format!("{}={}", self.name, library.display()));
+        for (name, path) in &self.kit.dependencies {
+            of_program.arg("--extern").arg(format!("{name}={}", path.display()));
+        }
+        let said = self.run(of_program)?;
+        if let Some(stopped) = said.stopped {
+            return Ok(Built::Refused(stopped));
+        }
+        let errors: Vec<_> = said.messages.into_iter().filter(Diagnostic::is_error).collect();
+        if let Some(refusal) = compile::refusal(&errors) {
+            return Ok(Built::Refused(refusal));
+        }
+        let program = self.folder.join(program);
+        if !program.is_file() {
+            return Ok(Built::Refused(limit("the compiler left no program".to_owned())));
+        }
+        build.executables.insert(self.name.clone(), program);
+        Ok(Built::Ready(build))
+    }
+
+    /// The compiler, told all but what the crate is compiled against.
+    fn rustc(&self, kind: &str, source: &str, output: &str) -> Command {
+        let mut command = Command::new(&self.kit.rustc);
+        command
+            .current_dir(&self.folder)
+            .args(["--edition", "2024", "--crate-name", &self.name, "--crate-type", kind, source])
+            .args(["-o", output, "--error-format=json"])
+            // As cargo compiles a student's own crate.
+            .args(["-C", "opt-level=0", "-C", "debuginfo=line-tables-only"])
+            .args(["-C", "debug-assertions=on"])
+            .arg("-L")
+            .arg(format!("dependency={}", self.kit.libraries().display()))
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("TMPDIR", self.folder.join(TEMPORARY))
+            .env("CARGO_MANIFEST_DIR", &self.folder)
+            .env("CARGO_PKG_NAME", &self.name)
+            .env("CARGO_CRATE_NAME", &self.name);
+        command
+    }
+
+    fn run(&self, command: Command) -> Result<Said> {
+        let limits = Limits { wall: WALL, output_bytes: OUTPUT_BYTES };
+        let finished = process::run(command, limits, None)?;
+        let mut messages = Vec::new();
+        for line in finished.output.text().lines() {
+            if let Ok(message) = serde_json::from_str::<Diagnostic>(line)
+                && !message.is_epilogue()
+            {
+                messages.push(message);
+            }
+        }
+        let stopped = match finished.ending {
+            Ending::Exited(0) => None,
+            // The errors say why.
+            Ending::Exited(_) if messages.iter().any(Diagnostic::is_error) => None,
+            Ending::Exited(status) => {
+                Some(limit(format!("the compiler gave up with status {status}")))
+            }
+            Ending::Signalled(signal) => {
+                Some(limit(format!("the compiler crashed with signal {signal}")))
+            }
+            Ending::OutOfTime => {
+                Some(limit(format!("compiling took more than {} s", WALL.as_secs())))
+            }
+            Ending::Deserted => bail!("the compiler has no companion"),
+        };
+        Ok(Said { messages, stopped })
+    }
+}
+
+/// Where the compiler writes, in the folder.
+const OUT: &str = "out";
+/// Where it keeps what it needs for a while.
+const TEMPORARY: &str = "tmp";
+
+/// What the compiler said.
+struct Said {
+    messages: Vec<Diagnostic>,
+    /// What stopped it, other than an error in what it compiled.
+    stopped: Option<Refusal>,
+}
+
+fn limit(summary: String) -> Refusal {
+    Refusal { ground: Ground::Limit, rendered: String::new(), summary, complaints: Vec::new() }
+}

@@ -1,0 +1,292 @@
+//! A class's files, graded by several workers at once.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+
+use crate::class::one::{Bench, Outcome};
+use crate::class::record::{Reason, Row, Submitted};
+use crate::class::store::{self, Store};
+use crate::class::worker::{Job, Setting, Worker, file_of};
+use crate::grade::Verdict;
+use crate::interrupt;
+use crate::scratch::Scratch;
+use crate::workspace::Workspace;
+
+/// What a student handed in for one exercise.
+#[derive(Clone, Debug)]
+pub(crate) enum Handed {
+    /// A file that can be graded.
+    File { bytes: Vec<u8>, submitted: Submitted, flags: Vec<String> },
+    /// The file as it was handed out.
+    Untouched { submitted: Submitted },
+    /// Nothing, as this says.
+    Missing { message: String },
+    /// Something that cannot be graded, as this says.
+    Invalid { message: String },
+}
+
+/// A student and what came in, in the order of the benches.
+#[derive(Clone, Debug)]
+pub(crate) struct Student {
+    pub(crate) id: String,
+    pub(crate) handed: Vec<Handed>,
+}
+
+/// How a class is graded.
+pub(crate) struct Plan<'a> {
+    pub(crate) workspace: &'a Workspace,
+    pub(crate) setting: &'a Setting,
+    pub(crate) benches: &'a [Bench],
+    pub(crate) store: &'a Store,
+    /// Workers at a time.
+    pub(crate) jobs: usize,
+    /// Seconds of time-outs after which a student's other exercises are left to a person.
+    pub(crate) budget_s: f64,
+    /// Is told how many exercises are done, of how many.
+    pub(crate) progress: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+/// What came of it.
+pub(crate) struct Graded {
+    /// By student and exercise.
+    pub(crate) rows: Vec<Row>,
+    /// How many files were compiled and run.
+    pub(crate) run: usize,
+}
+
+/// A file that ran out of time beside others, to be tried again alone.
+struct Late {
+    index: (usize, usize),
+    key: String,
+    outcome: Outcome,
+}
+
+/// Grades every student's exercises.
+pub(crate) fn grade(plan: &Plan<'_>, students: &[Student]) -> Result<Graded> {
+    let files = Scratch::new()?;
+    let total = students.iter().map(|student| student.handed.len()).sum();
+    let queue: Mutex<VecDeque<usize>> = Mutex::new((0..students.len()).collect());
+    let (done, run) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let rows = Mutex::new(BTreeMap::new());
+    let late = Mutex::new(Vec::new());
+    let hand = |worker: &mut Hand<'_>| -> Result<()> {
+        loop {
+            interrupt::check()?;
+            let next = lock(&queue).pop_front();
+            let Some(number) = next else { return Ok(()) };
+            let student = &students[number];
+            let mut spent_s = 0.0;
+            for (index, handed) in student.handed.iter().enumerate() {
+                let bench = &plan.benches[index];
+                let found = worker.exercise(plan, bench, handed, spent_s, &run)?;
+                if let Some(Attempted { key, outcome }) = found.late {
+                    spent_s += bench.limit_s(outcome.row.reason);
+                    lock(&late).push(Late { index: (number, index), key, outcome });
+                }
+                lock(&rows).insert((number, index), found.row);
+                (plan.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+            }
+        }
+    };
+    std::thread::scope(|scope| -> Result<()> {
+        let hands: Vec<_> = (0..plan.jobs.max(1))
+            .map(|_| scope.spawn(|| hand(&mut Hand { worker: None, files: files.path() })))
+            .collect();
+        let mut ended = Ok(());
+        for hand in hands {
+            let one = hand.join().unwrap_or_else(|_| Err(anyhow::anyhow!("a hand is gone")));
+            ended = ended.and(one);
+        }
+        ended
+    })?;
+
+    let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut late = late.into_inner().unwrap_or_else(PoisonError::into_inner);
+    late.sort_by_key(|late| late.index);
+    let mut tried: BTreeMap<String, Outcome> = BTreeMap::new();
+    let mut alone = Hand { worker: None, files: files.path() };
+    for Late { index, key, outcome } in late {
+        interrupt::check()?;
+        let handed = &students[index.0].handed[index.1];
+        let outcome = match tried.get(&key) {
+            Some(outcome) => outcome.clone(),
+            None => {
+                let again = alone.run(plan, &plan.benches[index.1], handed, &run)?;
+                let best =
+                    again.ok().filter(|it| it.row.score >= outcome.row.score).unwrap_or(outcome);
+                plan.store.keep(&key, &best)?;
+                tried.insert(key, best.clone());
+                best
+            }
+        };
+        rows.insert(index, finished(plan, outcome, handed)?);
+    }
+    let mut all = Vec::new();
+    for ((number, _), mut row) in rows {
+        row.student.clone_from(&students[number].id);
+        all.push(row);
+    }
+    Ok(Graded { rows: store::merge(all)?, run: run.into_inner() })
+}
+
+/// What a thread grades with: a worker, once there is something for it to do.
+struct Hand<'a> {
+    worker: Option<Worker>,
+    /// Where students' files are put for workers.
+    files: &'a Path,
+}
+
+/// A row, and what is to be tried again for it.
+struct Found {
+    row: Row,
+    late: Option<Attempted>,
+}
+
+struct Attempted {
+    key: String,
+    outcome: Outcome,
+}
+
+/// How often a file is tried whose grading came to grief.
+const TRIES: usize = 2;
+
+impl Hand<'_> {
+    /// The row of an exercise, from what is kept or from a run.
+    fn exercise(
+        &mut self,
+        plan: &Plan<'_>,
+        bench: &Bench,
+        handed: &Handed,
+        spent_s: f64,
+        run: &AtomicUsize,
+    ) -> Result<Found> {
+        let only = |row| Ok(Found { row, late: None });
+        let submitted = match handed {
+            Handed::File { submitted, .. } => submitted,
+            Handed::Untouched { submitted } => {
+                let mut row =
+                    bench.not_run(Verdict::Failed, Reason::Untouched, UNTOUCHED.to_owned());
+                (row.score, row.points) = (Some(0.0), Some(0.0));
+                row.file = Some(submitted.clone());
+                return only(row);
+            }
+            Handed::Missing { message } => {
+                return only(bench.not_run(Verdict::Rejected, Reason::Missing, message.clone()));
+            }
+            Handed::Invalid { message } => {
+                let reason = Reason::InvalidSubmission;
+                return only(bench.not_run(Verdict::Rejected, reason, message.clone()));
+            }
+        };
+        let key = bench.key(&submitted.sha256)?;
+        if let Some(outcome) = plan.store.outcome(&key) {
+            return only(finished(plan, outcome, handed)?);
+        }
+        if spent_s >= plan.budget_s {
+            let message = format!(
+                "not graded: this student's exercises before it ran out of time for {spent_s} s together, \
+                 and {} s is the budget",
+                plan.budget_s
+            );
+            let mut row = bench.not_run(Verdict::Inconclusive, Reason::OverBudget, message);
+            row.file = Some(submitted.clone());
+            return only(row);
+        }
+        match self.run(plan, bench, handed, run)? {
+            Err(why) => {
+                let mut row = bench.not_run(Verdict::Error, Reason::Infrastructure, why);
+                row.file = Some(submitted.clone());
+                only(row)
+            }
+            Ok(outcome) => {
+                let row = finished(plan, outcome.clone(), handed)?;
+                match outcome.row.reason {
+                    Some(Reason::Timeout | Reason::CompileLimit) => {
+                        Ok(Found { row, late: Some(Attempted { key, outcome }) })
+                    }
+                    _ => {
+                        if outcome.row.verdict != Verdict::Error {
+                            plan.store.keep(&key, &outcome)?;
+                        }
+                        only(row)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Has a file graded; or why that cannot be done, which is not the file's fault.
+    fn run(
+        &mut self,
+        plan: &Plan<'_>,
+        bench: &Bench,
+        handed: &Handed,
+        run: &AtomicUsize,
+    ) -> Result<Result<Outcome, String>> {
+        let Handed::File { bytes, submitted, .. } = handed else {
+            return Ok(Err("there is no file".to_owned()));
+        };
+        let file = file_of(self.files, &submitted.sha256);
+        std::fs::write(&file, bytes).context("cannot write a student's file")?;
+        let outcome = file.with_extension(format!("{}.json", bench.exercise_id()));
+        let job = Job { exercise: bench.exercise_id().to_owned(), file, outcome: outcome.clone() };
+        let mut why = String::new();
+        for _ in 0..TRIES {
+            interrupt::check()?;
+            let worker = match &mut self.worker {
+                Some(worker) => worker,
+                none => none.insert(Worker::start(plan.workspace, plan.setting)?),
+            };
+            run.fetch_add(1, Ordering::Relaxed);
+            match worker.grade(&job) {
+                Ok(Ok(())) => {
+                    let bytes = std::fs::read(&outcome).context("cannot read an outcome")?;
+                    let outcome: Outcome =
+                        serde_json::from_slice(&bytes).context("cannot read an outcome")?;
+                    if outcome.row.verdict != Verdict::Error {
+                        return Ok(Ok(outcome));
+                    }
+                    why = outcome.row.message;
+                }
+                Ok(Err(message)) => why = message,
+                Err(error) => {
+                    why = format!("{error:#}");
+                    self.worker = None;
+                }
+            }
+        }
+        Ok(Err(why))
+    }
+}
+
+/// The row that an outcome is for this file; the drawing is put where pages look for it.
+fn finished(plan: &Plan<'_>, outcome: Outcome, handed: &Handed) -> Result<Row> {
+    let Outcome { mut row, drawing } = outcome;
+    if let Handed::File { submitted, flags, .. } = handed {
+        row.file = Some(submitted.clone());
+        row.flags.extend(flags.iter().cloned());
+    }
+    if let (Some(drawing), Some(name)) = (drawing, drawing_of(&row)) {
+        let path = plan.store.drawings().join(name);
+        if !path.is_file() {
+            store::write(&path, drawing.as_bytes())?;
+        }
+    }
+    Ok(row)
+}
+
+/// The file of a row's drawing, in the folder of drawings.
+pub(crate) fn drawing_of(row: &Row) -> Option<String> {
+    let sha256 = &row.file.as_ref()?.sha256;
+    Some(format!("{}-{}.svg", row.exercise, &sha256[..16]))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+const UNTOUCHED: &str = "the file is as it was handed out";

@@ -1,0 +1,221 @@
+//! One student's exercise, from the file to what is kept of it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::class::compile::{self, Apart};
+use crate::class::kit::{self, Kit};
+use crate::class::record::{FORMAT, Finding, Layers, Reason, Row, TEXT_BYTES, With};
+use crate::cli::Feedback;
+use crate::commands::run::{self, Ran};
+use crate::compile::Ground;
+use crate::device::Simulated;
+use crate::exercise::Exercise;
+use crate::grade::{Gate, Verdict, score};
+use crate::process::Ending;
+use crate::report::{json, terminal};
+
+/// What came of a file, whoever handed it in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Outcome {
+    /// With no student in it.
+    pub(crate) row: Row,
+    /// The timeline above the reference's, as SVG.
+    pub(crate) drawing: Option<String>,
+}
+
+/// What every file of one exercise is graded with.
+#[derive(Clone, Debug)]
+pub(crate) struct Bench {
+    exercise: Exercise,
+    /// The program's start, the instructor's copy.
+    main: Vec<u8>,
+    kit: Arc<Kit>,
+    device: Simulated,
+    with: With,
+}
+
+impl Bench {
+    /// Gets everything ready that is the same for all.
+    pub(crate) fn new(
+        exercise: Exercise,
+        kit: Arc<Kit>,
+        device: Simulated,
+        sandbox: Layers,
+    ) -> Result<Self> {
+        let path = exercise.place.folder.join("src/main.rs");
+        let main =
+            std::fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        let with = With {
+            checker: env!("CARGO_PKG_VERSION").to_owned(),
+            rustc: kit.version.clone(),
+            profile: device.profile.name.clone(),
+            exercise_sha256: kit::sha256_of_exercise(&exercise)?,
+            sandbox,
+        };
+        Ok(Self { exercise, main, kit, device, with })
+    }
+
+    /// The exercise's name.
+    pub(crate) fn exercise_id(&self) -> &str {
+        &self.exercise.place.id
+    }
+
+    /// Seconds that a file took which failed for this reason: its limit, whatever the machine.
+    pub(crate) fn limit_s(&self, reason: Option<Reason>) -> f64 {
+        match reason {
+            Some(Reason::CompileLimit) => compile::WALL.as_secs_f64(),
+            Some(Reason::Timeout) => self.exercise.manifest.time_limit_s,
+            _ => 0.0,
+        }
+    }
+
+    /// The name under which the outcome of a file is kept: another one for everything that could make
+    /// it another outcome.
+    pub(crate) fn key(&self, sha256: &str) -> Result<String> {
+        let id = &self.exercise.place.id;
+        let all = (FORMAT, id, sha256, &self.with, &self.kit.sha256, &self.device.profile);
+        Ok(kit::sha256(serde_json::to_string(&all)?.as_bytes()))
+    }
+
+    /// Grades a file in `folder`, which is empty and nobody else's.
+    pub(crate) fn grade(&self, file: &[u8], folder: &Path) -> Result<Outcome> {
+        let id = &self.exercise.place.id;
+        let apart = Apart::lay_out(Arc::clone(&self.kit), folder, id, file, &self.main)?;
+        let ran = run::apart(&self.exercise, &apart, &self.device)?;
+        let drawing = match &ran.exhibit.charts[..] {
+            [] => None,
+            charts => Some(trace::draw::svg(&terminal::layout(charts), id)),
+        };
+        Ok(Outcome { row: self.row(&ran)?, drawing })
+    }
+
+    /// The outcome of a file that was not run, for this reason.
+    pub(crate) fn not_run(&self, verdict: Verdict, reason: Reason, message: String) -> Row {
+        let score = (verdict == Verdict::Rejected).then_some(0.0);
+        Row {
+            format: FORMAT,
+            student: String::new(),
+            exercise: self.exercise.place.id.clone(),
+            verdict,
+            gate: None,
+            reason: Some(reason),
+            score,
+            points: score,
+            late: None,
+            replaced: None,
+            pass_score: self.exercise.manifest.pass_score,
+            score_rule: score::RULE,
+            metric: self.exercise.manifest.metric,
+            metric_value: None,
+            baseline_value: None,
+            reference_value: None,
+            makespan_ns: None,
+            floor_ns: None,
+            serial_ns: None,
+            host_work_ns: None,
+            hidden_fraction: None,
+            hazards: Vec::new(),
+            causes: Vec::new(),
+            advice: Vec::new(),
+            message,
+            notes: Vec::new(),
+            flags: Vec::new(),
+            compiler: String::new(),
+            output: String::new(),
+            file: None,
+            with: self.with.clone(),
+        }
+    }
+
+    fn row(&self, ran: &Ran) -> Result<Row> {
+        let Ran { report, exhibit } = ran;
+        let reason = reason(ran);
+        let (verdict, gate) = match reason {
+            Some(Reason::ForbiddenCode) => (Verdict::Rejected, None),
+            _ => (report.verdict.unwrap_or(Verdict::Error), report.gate),
+        };
+        let object = serde_json::to_value(json::object(report, exhibit, Some(Feedback::Advice)))?;
+        let standard = report.standard;
+        Ok(Row {
+            gate,
+            score: report.score,
+            points: report.score,
+            reason,
+            metric_value: report.metric_value,
+            baseline_value: standard.map(|it| it.baseline()),
+            reference_value: standard.map(|it| it.reference()),
+            makespan_ns: report.makespan_ns,
+            floor_ns: report.bounds.map(|it| it.floor_ns),
+            serial_ns: report.bounds.map(|it| it.serial_ns),
+            host_work_ns: report.bounds.map(|it| it.host_ns).filter(|&ns| ns > 0),
+            hidden_fraction: report.hidden_fraction,
+            hazards: findings(&object["hazards"]),
+            causes: findings(&object["causes"]),
+            advice: findings(&object["advice"]),
+            notes: report.notes.clone(),
+            compiler: cut(&exhibit.compiler),
+            output: cut(&exhibit.output),
+            ..self.not_run(verdict, Reason::Infrastructure, report.message.clone())
+        })
+    }
+}
+
+/// What verdict and gate do not say.
+fn reason(ran: &Ran) -> Option<Reason> {
+    let Ran { report, exhibit } = ran;
+    match (exhibit.ground, report.verdict, report.gate) {
+        (Some(Ground::Errors), ..) => Some(Reason::CompileError),
+        (Some(Ground::Limit), ..) => Some(Reason::CompileLimit),
+        (Some(Ground::Forbidden), ..) => Some(Reason::ForbiddenCode),
+        (None, Some(Verdict::Error), _) => Some(Reason::Infrastructure),
+        (None, _, Some(Gate::Time)) => Some(Reason::Timeout),
+        (None, _, Some(Gate::Output)) => match exhibit.ending {
+            Some(Ending::Signalled(_) | Ending::Exited(PANICKED)) => Some(Reason::RuntimeError),
+            // No region came to its end, and so nothing was looked at.
+            _ if report.makespan_ns.is_none() => Some(Reason::NoResult),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The exit status of a panic.
+const PANICKED: i32 = 101;
+
+/// Hazards, causes and advice look alike in the report's object; what one has not is null there.
+fn findings(list: &Value) -> Vec<Finding> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let number = |value: &Value| value.as_u64();
+    let line = |value: &Value| number(value).and_then(|it| u32::try_from(it).ok());
+    let finding = |value: &Value| Finding {
+        code: text(&value["code"]).unwrap_or_default(),
+        name: text(&value["name"]).unwrap_or_default(),
+        severity: text(&value["severity"]).unwrap_or_default(),
+        file: text(&value["file"]),
+        line: line(&value["line"]),
+        other_line: line(&value["first"]["line"]),
+        nanoseconds: number(&value["nanoseconds"]),
+        count: line(&value["count"]),
+        message: text(&value["message"]).unwrap_or_default(),
+        help: text(&value["help"]),
+    };
+    list.as_array().map(|list| list.iter().map(finding).collect()).unwrap_or_default()
+}
+
+/// The beginning of a long text, with a word that there was more.
+fn cut(text: &str) -> String {
+    const MORE: &str = "\n[… cut off …]\n";
+    if text.len() <= TEXT_BYTES {
+        return text.to_owned();
+    }
+    let mut end = TEXT_BYTES - MORE.len();
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}{MORE}", &text[..end])
+}

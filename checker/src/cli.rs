@@ -69,6 +69,15 @@ pub(crate) enum Command {
     Calibrate(Calibrate),
     /// Grade a class: a folder of what students handed in
     Grade(Box<Grade>),
+    /// Put parts of a class that were graded apart into one
+    Merge {
+        /// Folders that `grade --out` wrote
+        #[arg(value_name = "DIR", required = true)]
+        folders: Vec<PathBuf>,
+        /// Where the whole goes; may be one of them
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
     /// Make a workspace for students: the exercises without solutions, and the book
     New {
         /// A folder that is new or empty

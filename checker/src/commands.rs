@@ -34,6 +34,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Exit> {
         Some(Command::Explain { code, look }) => explain::explain(code.as_deref(), look),
         Some(Command::Run(arguments)) => run::run(&arguments),
         Some(Command::Grade(arguments)) => grade::grade(&arguments),
+        Some(Command::Merge { folders, out }) => grade::merge(&folders, &out),
         Some(Command::GradeWorker) => grade::worker(),
         Some(Command::Predict(arguments)) => predict::predict(&arguments),
         Some(Command::Watch(arguments)) => watch::watch(&arguments),

@@ -96,7 +96,7 @@ impl Store {
 
     /// Where the drawings are.
     pub(crate) fn drawings(&self) -> PathBuf {
-        self.root.join("drawings")
+        self.root.join(DRAWINGS)
     }
 
     /// Where the outcome of this key is, or will be.
@@ -114,6 +114,21 @@ impl Store {
     /// Keeps the outcome of this key.
     pub(crate) fn keep(&self, key: &str, outcome: &Outcome) -> Result<()> {
         write(&self.outcome_path(key), &serde_json::to_vec(outcome)?)
+    }
+
+    /// Takes over the drawings of another folder.
+    pub(crate) fn take_drawings(&self, from: &Path) -> Result<()> {
+        let Ok(entries) = std::fs::read_dir(from.join(DRAWINGS)) else { return Ok(()) };
+        for entry in entries {
+            let path = entry.context("cannot list drawings")?.path();
+            let to = self.drawings().join(path.file_name().unwrap_or_default());
+            if !to.is_file() {
+                let bytes = std::fs::read(&path)
+                    .with_context(|| format!("cannot read `{}`", path.display()))?;
+                write(&to, &bytes)?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes the rows of the whole class, or of a part of it.
@@ -137,6 +152,7 @@ impl Store {
 }
 
 const GRADES: &str = "grades.jsonl";
+const DRAWINGS: &str = "drawings";
 const SHARDS: &str = "shards";
 
 /// Reads the rows that a run left in `root`: of the whole class, or of every part of it.

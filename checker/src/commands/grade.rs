@@ -10,7 +10,7 @@ use crate::class::grading::{self, Handed, Plan, Student};
 use crate::class::kit::{self, Kit};
 use crate::class::one::Bench;
 use crate::class::record::{Layers, Level, Row, Submitted};
-use crate::class::store::{Earlier, Store};
+use crate::class::store::{self, Earlier, Store};
 use crate::class::worker::{self, Setting};
 use crate::cli;
 use crate::device::Simulated;
@@ -76,6 +76,22 @@ pub(super) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     Ok(exit(&graded.rows))
 }
 
+/// Puts parts of a class into one.
+pub(super) fn merge(folders: &[PathBuf], out: &Path) -> Result<Exit> {
+    let mut rows = Vec::new();
+    for folder in folders {
+        rows.extend(store::read_rows(folder)?);
+    }
+    let rows = store::merge(rows)?;
+    let store = Store::open(out, Earlier::Resumed)?;
+    for folder in folders {
+        store.take_drawings(folder)?;
+    }
+    let written = store.write_rows(&rows, None)?;
+    print::err(&format!("{} exercises; `{}`\n", rows.len(), written.display()));
+    Ok(exit(&rows))
+}
+
 /// What the rows come to for whoever started the command: that somebody failed is no trouble.
 fn exit(rows: &[Row]) -> Exit {
     let has = |verdict| rows.iter().any(|row| row.verdict == verdict);
@@ -125,6 +141,9 @@ fn handed(folder: &Path, exercise: &Exercise) -> Result<Handed> {
         sha256: kit::sha256(&bytes),
         ignored: Vec::new(),
     };
+    if std::str::from_utf8(&bytes).is_err() {
+        return Ok(Handed::Invalid { message: "the file is not UTF-8".to_owned() });
+    }
     if shipped.is_ok_and(|shipped| shipped == bytes) {
         return Ok(Handed::Untouched { submitted });
     }

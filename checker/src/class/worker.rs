@@ -5,6 +5,7 @@
 //! it and no more.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
@@ -97,13 +98,18 @@ impl Worker {
     /// Starts one.
     pub(crate) fn start(workspace: &Workspace, setting: &Setting) -> Result<Self> {
         let this = std::env::current_exe().context("cannot find this program")?;
-        let mut child = Command::new(this)
-            .arg("grade-worker")
-            .env(crate::workspace::VARIABLE, workspace.root())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("cannot start a worker")?;
+        let mut command = Command::new(this);
+        command.arg("grade-worker").env(crate::workspace::VARIABLE, workspace.root());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        // SAFETY: between fork and exec only a system call on integers is made.
+        unsafe {
+            command.pre_exec(|| {
+                // A checker that is killed leaves no worker behind.
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                Ok(())
+            });
+        }
+        let mut child = command.spawn().context("cannot start a worker")?;
         let jobs = child.stdin.take().context("a worker has no standard input")?;
         let answers = child.stdout.take().context("a worker has no standard output")?;
         let mut worker = Self { child, jobs, answers: BufReader::new(answers) };

@@ -21,12 +21,14 @@
 //! | `traces` | traces of other tools, and of ours |
 //! | `synchronisations` | what happens without each of them, and on other schedules |
 //! | `authors` | the commands for authors |
+//! | `class` | a folder of what students handed in |
 //! | `chapters` | chapters that were started, and chapters that are broken |
 //! | `measured` | predicted against measured, and the files in which it is kept |
 
 mod authors;
 mod calibrate;
 mod chapters;
+mod class;
 mod device_process;
 mod gates;
 mod gpu;

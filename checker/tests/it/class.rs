@@ -1,0 +1,190 @@
+//! A class: the same verdicts as one by one, and the same bytes however it was graded.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::real::{self, Real};
+use crate::tree::{scratch, write};
+
+/// A new empty folder.
+fn empty(name: &str) -> PathBuf {
+    let folder = scratch().join("class").join(name);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).expect("it goes");
+    }
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn chapter(real: &Real, exercise: &str) -> String {
+    let entries = std::fs::read_dir(real.root().join("exercises")).expect("a folder");
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    names.into_iter().find(|name| name.ends_with(&format!("_{exercise}"))).expect("an exercise")
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn solution(real: &Real, exercise: &str) -> String {
+    read(&real.root().join("solutions").join(chapter(real, exercise)).join("src/lib.rs"))
+}
+
+fn shipped(real: &Real, exercise: &str) -> String {
+    read(&real.root().join("exercises").join(chapter(real, exercise)).join(".shipped/lib.rs"))
+}
+
+/// What `student` hands in for `exercise`, in `class`.
+fn hand_in(class: &Path, student: &str, exercise: &str, text: &str) {
+    write(&class.join(student).join(format!("{exercise}.rs")), text);
+}
+
+fn grade(real: &Real, class: &Path, out: &Path, more: &[&str]) -> Command {
+    let (class, out) = (class.to_str().expect("UTF-8"), out.to_str().expect("UTF-8"));
+    real.checker(&[&["grade", class, "--out", out], more].concat())
+}
+
+fn rows(out: &Path) -> Vec<Value> {
+    let text = read(&out.join("grades.jsonl"));
+    text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
+}
+
+fn succeeds(command: &mut Command) {
+    let output = command.output().expect("the checker starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+}
+
+/// Two exercises, one of which has a solution in two copies, and files that fail in different ways.
+fn small_class(real: &Real, name: &str) -> PathBuf {
+    let class = empty(name);
+    for student in ["ada", "bo", "cy", "dee"] {
+        let first = match student {
+            "dee" => shipped(real, "first_launch"),
+            _ => solution(real, "first_launch"),
+        };
+        hand_in(&class, student, "first_launch", &first);
+        let second = match student {
+            "ada" => solution(real, "two_streams"),
+            "bo" => shipped(real, "two_streams") + "\n// mine\n",
+            "cy" => shipped(real, "two_streams") + "\nfn f() -> u32 { \"no\" }\n",
+            _ => continue,
+        };
+        hand_in(&class, student, "two_streams", &second);
+    }
+    class
+}
+
+const TWO: [&str; 4] = ["--exercise", "first_launch", "--exercise", "two_streams"];
+
+#[test]
+fn each_row_says_what_a_run_alone_says() {
+    let real = real::real();
+    let class = empty("alone");
+    let exercises = ["first_launch", "two_streams", "three_lanes", "prefetch"];
+    for exercise in exercises {
+        hand_in(&class, "solved", exercise, &solution(&real, exercise));
+    }
+    let out = empty("alone-out");
+    let arguments: Vec<&str> = exercises.iter().flat_map(|it| ["--exercise", it]).collect();
+    succeeds(&mut grade(&real, &class, &out, &arguments));
+    for row in rows(&out) {
+        let exercise = row["exercise"].as_str().expect("a name");
+        let (_, alone) = real.json(&["run", exercise, "--solution"]);
+        for key in [
+            "verdict",
+            "gate",
+            "score",
+            "pass_score",
+            "metric",
+            "metric_value",
+            "baseline_value",
+            "reference_value",
+            "makespan_ns",
+            "floor_ns",
+            "serial_ns",
+            "host_work_ns",
+            "hidden_fraction",
+            "score_rule",
+        ] {
+            assert_eq!(row[key], alone[key], "{exercise}: {key}");
+        }
+        assert_eq!(row["score"], 100.0, "{exercise}");
+    }
+}
+
+#[test]
+fn verdicts_name_what_was_wrong_and_what_was_not_there() {
+    let real = real::real();
+    let class = small_class(&real, "verdicts");
+    let out = empty("verdicts-out");
+    succeeds(&mut grade(&real, &class, &out, &TWO));
+    let lines: Vec<String> = rows(&out)
+        .iter()
+        .map(|row| {
+            let word = |key: &str| row[key].as_str().unwrap_or("-").to_owned();
+            let score = &row["score"];
+            format!(
+                "{} {}: {} {} {} {score}: {}",
+                word("student"),
+                word("exercise"),
+                word("verdict"),
+                word("gate"),
+                word("reason"),
+                word("message")
+            )
+        })
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn the_same_class_gives_the_same_bytes_with_any_number_of_workers_in_parts_and_after_a_kill() {
+    let real = real::real();
+    let class = small_class(&real, "same");
+    let whole = empty("same-whole");
+    succeeds(&mut grade(&real, &class, &whole, &[&TWO[..], &["--jobs", "1"]].concat()));
+    let expected = read(&whole.join("grades.jsonl"));
+
+    let two = empty("same-two");
+    succeeds(&mut grade(&real, &class, &two, &[&TWO[..], &["--jobs", "2"]].concat()));
+    assert_eq!(read(&two.join("grades.jsonl")), expected, "with two workers");
+
+    let parts = empty("same-parts");
+    for shard in ["1/3", "0/3", "2/3"] {
+        let more = ["--shard", shard, "--resume"];
+        succeeds(&mut grade(&real, &class, &parts, &[&TWO[..], &more].concat()));
+    }
+    let (from, to) = (parts.to_str().expect("UTF-8"), parts.to_str().expect("UTF-8"));
+    succeeds(&mut real.checker(&["merge", from, "--out", to]));
+    assert_eq!(read(&parts.join("grades.jsonl")), expected, "in parts");
+
+    let killed = empty("same-killed");
+    let mut running = grade(&real, &class, &killed, &[&TWO[..], &["--jobs", "1"]].concat())
+        .spawn()
+        .expect("the checker starts");
+    while std::fs::read_dir(killed.join("cache")).map_or(0, Iterator::count) == 0 {
+        assert!(running.try_wait().expect("it can be asked").is_none(), "it kept nothing");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    running.kill().expect("it runs");
+    running.wait().expect("it ends");
+    assert!(!killed.join("grades.jsonl").exists(), "it was killed too late to tell");
+    succeeds(&mut grade(&real, &class, &killed, &[&TWO[..], &["--resume"]].concat()));
+    assert_eq!(read(&killed.join("grades.jsonl")), expected, "after a kill");
+}
+
+#[test]
+fn grades_are_not_written_over_unless_they_are_taken_up() {
+    let real = real::real();
+    let class = small_class(&real, "over");
+    let out = empty("over-out");
+    succeeds(&mut grade(&real, &class, &out, &TWO));
+    let output = grade(&real, &class, &out, &TWO).output().expect("the checker starts");
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("`--resume` goes on with them"), "{said}");
+}

@@ -12,18 +12,29 @@
 //! | [`record`] | what is kept of one student's exercise, which every report is made from |
 //! | [`name`] | names that came from outside: how they are shown, what files are called after them |
 //! | [`submission`] | what students handed in, and which file of it is graded |
+//! | [`roster`] | who is in the class |
+//! | [`late`] | what comes after the deadline |
+//! | [`replacements`] | points that a person gives in place of a score |
+//! | [`table`] | tables that an instructor writes, read strictly |
 
 pub(crate) mod compile;
 pub(crate) mod grading;
 pub(crate) mod kit;
 #[cfg_attr(not(test), expect(dead_code, reason = "the command that grades is not there yet"))]
+pub(crate) mod late;
+#[cfg_attr(not(test), expect(dead_code, reason = "the command that grades is not there yet"))]
 pub(crate) mod name;
 pub(crate) mod one;
 pub(crate) mod record;
+#[cfg_attr(not(test), expect(dead_code, reason = "the command that grades is not there yet"))]
+pub(crate) mod replacements;
+#[cfg_attr(not(test), expect(dead_code, reason = "the command that grades is not there yet"))]
+pub(crate) mod roster;
 #[cfg(test)]
 mod schema;
 pub(crate) mod store;
 #[expect(dead_code, reason = "the command that grades a class is not there yet")]
 pub(crate) mod submission;
 pub(crate) mod symbols;
+mod table;
 pub(crate) mod worker;

@@ -1,6 +1,6 @@
 //! One run of one program: what it is told, and what it leaves behind.
 
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,7 +13,8 @@ use trace::{Program, Record, program, record, run, version};
 
 use crate::cli::Machine;
 use crate::device;
-use crate::process::{self, Ending, Limits, Output};
+use crate::process::{self, Ending, Finished, Limits, Output};
+use crate::sandbox::{self, Confined, Ended, Exceeded, Sandbox};
 use crate::scratch::Scratch;
 
 /// What one run is told.
@@ -33,6 +34,9 @@ pub(crate) struct Order<'a> {
     pub(crate) mode: &'static str,
     /// What it may use.
     pub(crate) limits: Limits,
+    /// The sandbox that it runs in, and which of those that run at the same time it is; none for a
+    /// program that may do whatever its user may.
+    pub(crate) sandbox: Option<(&'a Sandbox, u16)>,
 }
 
 /// A device and how it is watched.
@@ -65,6 +69,8 @@ pub(crate) enum Watched<'a> {
 pub(crate) struct Attempt {
     /// How the program ended.
     pub(crate) ending: Ending,
+    /// The limit that was the reason, where a sandbox says so.
+    pub(crate) exceeded: Option<Exceeded>,
     /// What it printed.
     pub(crate) output: Output,
     /// The driver's record: none where the student's code was never reached, an error where it cannot be
@@ -96,11 +102,38 @@ pub(crate) fn run(order: &Order<'_>) -> Result<Attempt> {
         _ => None,
     };
     let companion = device.as_ref().map(|device| device.child.id());
-    let finished = process::run(command, order.limits, companion)?;
-    if let (Ending::Deserted, Some(device)) = (finished.ending, &device) {
+    let ended = match order.sandbox {
+        Some((sandbox, slot)) => {
+            let device =
+                device.as_ref().context("only a device process is out of a sandbox's reach")?;
+            let confined = confined(&command, order, device, slot);
+            sandbox.run(&confined, companion)?
+        }
+        None => {
+            let Finished { ending, output } = process::run(command, order.limits, companion)?;
+            Ended { ending, exceeded: None, output }
+        }
+    };
+    if let (Ending::Deserted, Some(device)) = (ended.ending, &device) {
         bail!("the device process came to an end before the program: {}", device.last_words());
     }
-    Ok(Attempt { ending: finished.ending, output: finished.output, record: read_record(&path) })
+    let Ended { ending, exceeded, output } = ended;
+    Ok(Attempt { ending, exceeded, output, record: read_record(&path) })
+}
+
+/// The program of `command` with what it needs, and no more: the driver library, and the memory that it
+/// shares with the device. The device writes the record.
+fn confined(command: &Command, order: &Order<'_>, device: &DeviceProcess, slot: u16) -> Confined {
+    let limits = sandbox::Limits::of_program(order.limits.wall, order.limits.output_bytes);
+    let mut confined = Confined::of(command, sandbox::Role::Program, limits);
+    let mut readable = vec![order.driver, order.recorded];
+    if let Watched::Simulated { profile, .. } = order.device {
+        readable.push(profile);
+    }
+    confined.readable.extend(readable.into_iter().flatten().map(Into::into));
+    confined.descriptors.push(device.memory.as_raw_fd());
+    confined.slot = slot;
+    confined
 }
 
 /// Puts `order` into the environment, where nothing that the user set may linger: a run is what it is
@@ -202,7 +235,8 @@ impl DeviceProcess {
         settings(&mut command, order, record);
         command.arg("device-process").arg(driver).arg("--fd").arg(memory.as_raw_fd().to_string());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(output);
-        inherit(&mut command, memory.as_raw_fd());
+        process::inherit(&mut command, memory.as_raw_fd());
+        end_with_the_checker(&mut command);
         let child = command.spawn().context("cannot start the device process")?;
         Ok(Self { child, memory, said })
     }
@@ -210,7 +244,7 @@ impl DeviceProcess {
     /// Lets the program of `command` talk to the device.
     fn connect(&self, command: &mut Command) {
         command.env(run::MACHINE, self.memory.as_raw_fd().to_string());
-        inherit(command, self.memory.as_raw_fd());
+        process::inherit(command, self.memory.as_raw_fd());
         // The device writes the record. The program is told that there is one, and not where.
         command.env(run::RECORD, "/dev/null");
     }
@@ -231,16 +265,12 @@ impl Drop for DeviceProcess {
     }
 }
 
-/// Lets the program of `command` have `fd`, which must stay open until it has been started.
-fn inherit(command: &mut Command, fd: RawFd) {
-    // SAFETY: between fork and exec only system calls on integers are made.
+fn end_with_the_checker(command: &mut Command) {
+    // SAFETY: between fork and exec only a system call on integers is made.
     unsafe {
-        command.pre_exec(move || {
+        command.pre_exec(|| {
             // If the checker itself is killed, nobody would end the child.
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-            if libc::fcntl(fd, libc::F_SETFD, 0) < 0 {
-                return Err(std::io::Error::last_os_error());
-            }
             Ok(())
         });
     }

@@ -142,7 +142,7 @@ impl Bench {
             Ending::Exited(0) => {}
             Ending::Exited(_) => bail!("{said}"),
             Ending::Signalled(signal) => bail!("it crashed with signal {signal}: {said}"),
-            Ending::OutOfTime | Ending::Deserted => {
+            Ending::OutOfTime | Ending::Deserted | Ending::OutOfOutput => {
                 bail!("it did not end within {} s: {said}", LIMITS.wall.as_secs())
             }
         }

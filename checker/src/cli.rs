@@ -120,6 +120,19 @@ pub(crate) enum Command {
         #[arg(long)]
         fd: i32,
     },
+    /// Carries out one command in a sandbox
+    #[command(hide = true)]
+    Supervise {
+        /// The inherited file descriptor that the order comes through
+        #[arg(long)]
+        fd: i32,
+    },
+    /// Tries to get out of the sandbox that it is in
+    #[command(hide = true)]
+    Canary {
+        /// What to try
+        song: String,
+    },
 }
 
 /// How facts are shown.
@@ -198,6 +211,9 @@ pub(crate) struct Run {
     /// Where the simulated device lives
     #[arg(long, value_enum, default_value_t, hide = true)]
     pub(crate) machine: Machine,
+    /// Run the program in the sandbox that grading uses; the device has to be in another process
+    #[arg(long, hide = true)]
+    pub(crate) confined: bool,
     /// Seconds that one run may take, instead of the exercise's own limit
     #[arg(long, value_name = "SECONDS", hide = true)]
     pub(crate) time_limit: Option<f64>,
@@ -223,6 +239,7 @@ impl Run {
             svg: None,
             look: Look { json: false, plain: false },
             machine: Machine::default(),
+            confined: false,
             time_limit: None,
             time_cap: TIME_CAP_S,
         }
@@ -423,6 +440,8 @@ pub(crate) enum Dev {
     },
     /// Run every program on the simulated device and on the GPU, and keep what was predicted and measured
     Measure(Measure),
+    /// Run any command in the sandbox that grading uses, and say what became of it, as JSON
+    Confine(Confine),
     /// Build everything that a machine without Rust needs to run the exercises
     Bundle {
         /// A new folder
@@ -441,6 +460,50 @@ pub(crate) struct Check {
     pub(crate) only: Option<Half>,
     #[command(flatten)]
     pub(crate) look: Look,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Confine {
+    /// The program, by its path, and what it is told
+    #[arg(value_name = "COMMAND", trailing_var_arg = true, required = true)]
+    pub(crate) command: Vec<String>,
+    /// A file or folder that it may read
+    #[arg(long = "read", value_name = "PATH")]
+    pub(crate) readable: Vec<PathBuf>,
+    /// A folder that it may write in; it starts in the first
+    #[arg(long = "write", value_name = "DIR")]
+    pub(crate) writable: Vec<PathBuf>,
+    /// A variable of its environment, which is empty otherwise
+    #[arg(long = "env", value_name = "NAME=VALUE")]
+    pub(crate) variables: Vec<String>,
+    /// As the compiler runs, which may make processes
+    #[arg(long)]
+    pub(crate) compiler: bool,
+    /// Seconds that it may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    pub(crate) time_limit: f64,
+    /// Memory that it may use
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = quantity::size)]
+    pub(crate) memory: u64,
+    /// Whether there is a sandbox at all
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) sandbox: SandboxChoice,
+    /// Run without a sandbox, whatever it does
+    #[arg(long)]
+    pub(crate) accept_risk: bool,
+    /// Refuse to run unless every property holds
+    #[arg(long)]
+    pub(crate) require_sandbox: bool,
+}
+
+/// Whether there is a sandbox.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SandboxChoice {
+    /// Every layer that this machine has
+    #[default]
+    Auto,
+    /// None: whatever is submitted runs as you
+    Off,
 }
 
 /// One of the two halves of a chapter.

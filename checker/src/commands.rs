@@ -5,6 +5,7 @@ mod calibrate;
 mod chapter;
 mod check;
 mod completions;
+mod confine;
 mod doctor;
 mod explain;
 mod grade;
@@ -51,9 +52,12 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Exit> {
         Some(Command::Dev(Dev::Check(arguments))) => check::check(&arguments),
         Some(Command::Dev(Dev::New { name, title })) => chapter::new(&name, title.as_deref()),
         Some(Command::Dev(Dev::Measure(arguments))) => measure::measure(&arguments),
+        Some(Command::Dev(Dev::Confine(arguments))) => confine::confine(&arguments),
         Some(Command::Dev(Dev::Bundle { folder })) => bundle::bundle(&folder),
         Some(Command::ProbeGpu) => probe::gpu(),
         Some(Command::ProbeDriver { library }) => probe::library(&library),
         Some(Command::DeviceProcess { library, fd }) => probe::serve(&library, fd),
+        Some(Command::Supervise { fd }) => probe::supervise(fd),
+        Some(Command::Canary { song }) => probe::canary(&song),
     }
 }

@@ -177,7 +177,7 @@ fn answer<T: serde::de::DeserializeOwned>(mut command: Command) -> Result<T> {
         Ending::Signalled(signal) => {
             return Err(anyhow!("the driver crashed with signal {signal}"));
         }
-        Ending::OutOfTime | Ending::Deserted => {
+        Ending::OutOfTime | Ending::Deserted | Ending::OutOfOutput => {
             return Err(anyhow!("the driver did not answer within {PROBE_LIMIT:?}"));
         }
     }

@@ -2,8 +2,8 @@
 //! and grades the overlap achieved.
 //!
 //! It is not a simulator and knows no CUDA: what a program did comes from the record that the driver
-//! writes (`trace::Record`), what the reference would have done from the simulator. It is not a
-//! sandbox either: a program runs with the rights of whoever started the checker.
+//! writes (`trace::Record`), what the reference would have done from the simulator. A program
+//! that `run` starts has the rights of whoever started the checker; one that is graded runs in a sandbox.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -17,6 +17,7 @@
 //! | `hints` | what an exercise's author says to one who is stuck |
 //! | `compile` | cargo, or binaries that were built elsewhere |
 //! | `process` | one child process: its limits, its output, its end |
+//! | `sandbox` | what stands between somebody else's code and this machine |
 //! | `stage` | what a run is at, for whoever waits for it |
 //! | `interrupt` | signals, and runs that nobody waits for any more |
 //! | `attempt` | one run of one program: what it is told, what it leaves behind |
@@ -60,6 +61,7 @@ mod print;
 mod process;
 mod progress;
 mod report;
+mod sandbox;
 mod scratch;
 mod shelf;
 mod stage;

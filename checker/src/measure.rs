@@ -201,6 +201,7 @@ fn run_once(
         device: Watched::Gpu { trace, warmups: WARMUPS, trials },
         mode: run::MODE_SOLVE,
         limits: budget.limits,
+        sandbox: None,
     })
 }
 
@@ -229,6 +230,7 @@ pub(crate) fn calibrate(baseline: &Path, budget: &Budget) -> Result<Bounds> {
         device: Watched::Gpu { trace: run::TRACE_OFF, warmups: WARMUPS, trials: CALIBRATIONS },
         mode: run::MODE_CALIBRATE,
         limits: budget.limits,
+        sandbox: None,
     })?;
     match (judge(&attempt, budget.limit_s, Demand::Region), attempt.record()) {
         (Finding::Clear, Some(record)) => {

@@ -7,6 +7,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, PipeReader, Read};
+use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -47,14 +48,50 @@ pub(crate) enum Ending {
     OutOfTime,
     /// Its companion came to an end before it, and it was killed.
     Deserted,
+    /// It printed without end and was killed.
+    OutOfOutput,
 }
 
 /// Runs `command` to its end within `limits`. Its companion is another child of the checker, without
 /// which it cannot go on.
-pub(crate) fn run(
+pub(crate) fn run(command: Command, limits: Limits, companion: Option<u32>) -> Result<Finished> {
+    let orphans = AdoptOrphans::start();
+    let finished = run_alone(command, limits, companion, None, Flood::Drained, Some(&orphans));
+    drop(orphans);
+    finished
+}
+
+/// The same for a child that looks after what it leaves behind itself, so that several may run at once.
+/// `handed` is closed as soon as the child has it; one that prints without end is killed.
+pub(crate) fn supervised(
+    command: Command,
+    limits: Limits,
+    companion: Option<u32>,
+    handed: Option<OwnedFd>,
+) -> Result<Finished> {
+    run_alone(command, limits, companion, handed, Flood::Ended, None)
+}
+
+/// What becomes of a child that prints without end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flood {
+    /// It is read until its time is up.
+    Drained,
+    /// It is killed.
+    Ended,
+}
+
+/// Output after which a child is taken to print without end: far more than anyone reads, and a second's
+/// worth of writing.
+const FLOOD_BYTES: u64 = 64 << 20;
+
+fn run_alone(
     mut command: Command,
     limits: Limits,
     companion: Option<u32>,
+    handed: Option<OwnedFd>,
+    flood: Flood,
+    orphans: Option<&AdoptOrphans>,
 ) -> Result<Finished> {
     let program = command.get_program().display().to_string();
     let (reader, writer) = io::pipe().context("cannot make a pipe")?;
@@ -63,19 +100,23 @@ pub(crate) fn run(
     // SAFETY: between fork and exec only system calls are made, on integers.
     unsafe { command.pre_exec(isolate) };
 
-    let orphans = AdoptOrphans::start();
     let mut child = command.spawn().with_context(|| format!("cannot start `{program}`"))?;
     drop(command); // it holds the pipe's other end, and without that the output never ends
+    drop(handed);
     let group = -pid(&child);
     let guard = interrupt::guard(group, Superseded::Yields);
 
-    let capture = Capture::start(reader, limits.output_bytes);
-    let first = first_to_end(child.id(), companion, limits.wall);
+    let (sender, receiver) = mpsc::channel();
+    let flooded = (flood == Flood::Ended).then(|| sender.clone());
+    let capture = Capture::start(reader, limits.output_bytes, flooded);
+    let first = first_to_end(child.id(), companion, limits.wall, &sender, &receiver);
     // SAFETY: no memory is involved. The child has not been waited for, so its number, which is the
     // group's, cannot have gone to anyone else.
     unsafe { libc::kill(group, libc::SIGKILL) };
     let status = child.wait().with_context(|| format!("cannot wait for `{program}`"))?;
-    orphans.end();
+    if let Some(orphans) = orphans {
+        orphans.end();
+    }
     let output = capture.finish();
     drop(guard);
     interrupt::check()?;
@@ -84,11 +125,13 @@ pub(crate) fn run(
         First::Child => ending(status),
         First::Companion => Ending::Deserted,
         First::Limit => Ending::OutOfTime,
+        First::Flood => Ending::OutOfOutput,
     };
     Ok(Finished { ending, output })
 }
 
-fn ending(status: ExitStatus) -> Ending {
+/// What an exit status says.
+pub(crate) fn ending(status: ExitStatus) -> Ending {
     match (status.code(), status.signal()) {
         (Some(code), _) => Ending::Exited(code),
         (None, signal) => Ending::Signalled(signal.unwrap_or(0)),
@@ -123,11 +166,18 @@ enum First {
     Child,
     Companion,
     Limit,
+    /// It printed too much.
+    Flood,
 }
 
 /// Waits until one of the processes has exited, at most for `limit`. Both stay to be waited for.
-fn first_to_end(child: u32, companion: Option<u32>, limit: Duration) -> First {
-    let (sender, receiver) = mpsc::channel();
+fn first_to_end(
+    child: u32,
+    companion: Option<u32>,
+    limit: Duration,
+    sender: &mpsc::Sender<First>,
+    receiver: &mpsc::Receiver<First>,
+) -> First {
     let watched = [(Some(child), First::Child), (companion, First::Companion)];
     for (pid, first) in watched {
         let Some(pid) = pid else { continue };
@@ -199,8 +249,21 @@ impl Drop for AdoptOrphans {
     }
 }
 
+/// Lets the program of `command` have `fd`, which must stay open until it has been started.
+pub(crate) fn inherit(command: &mut Command, fd: RawFd) {
+    // SAFETY: between fork and exec only system calls on integers are made.
+    unsafe {
+        command.pre_exec(move || {
+            if libc::fcntl(fd, libc::F_SETFD, 0) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(())
+        });
+    }
+}
+
 /// The children of this process. Not every kernel keeps `/proc/self/task/*/children`.
-fn children() -> Vec<libc::pid_t> {
+pub(crate) fn children() -> Vec<libc::pid_t> {
     let own = std::process::id().to_string();
     let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
     processes
@@ -278,19 +341,31 @@ struct Capture {
 const DRAIN: Duration = Duration::from_secs(1);
 
 impl Capture {
-    fn start(mut reader: PipeReader, bytes: usize) -> Self {
+    /// `flooded` is told once when there is more than anyone will read.
+    fn start(
+        mut reader: PipeReader,
+        bytes: usize,
+        mut flooded: Option<mpsc::Sender<First>>,
+    ) -> Self {
         let kept = Arc::new(Mutex::new(Kept::default()));
         let shared = Arc::clone(&kept);
         let head_bytes = bytes.saturating_sub(TAIL_BYTES);
         let (sender, done) = mpsc::channel();
         std::thread::spawn(move || {
             let mut buffer = [0; 64 * 1024];
+            let mut total: u64 = 0;
             loop {
                 match reader.read(&mut buffer) {
                     Ok(0) => break,
                     Ok(count) => {
                         let mut kept = shared.lock().unwrap_or_else(PoisonError::into_inner);
                         kept.push(&buffer[..count], head_bytes);
+                        total += count as u64;
+                        if total > FLOOD_BYTES
+                            && let Some(flooded) = flooded.take()
+                        {
+                            _ = flooded.send(First::Flood); // it may have ended by now
+                        }
                     }
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(_) => break,

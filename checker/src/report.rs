@@ -33,6 +33,7 @@ use crate::grade::score::Measured;
 use crate::grade::{Gate, Standard, Verdict};
 use crate::prediction::Beside;
 use crate::process::Ending;
+use crate::sandbox::Exceeded;
 use crate::witness::{Wanted, Witness};
 
 /// What a run comes to. Whatever is not known is none.
@@ -134,6 +135,8 @@ pub(crate) struct Exhibit {
     pub(crate) ground: Option<Ground>,
     /// How the program ended.
     pub(crate) ending: Option<Ending>,
+    /// The limit that ended it, where there was one.
+    pub(crate) exceeded: Option<Exceeded>,
     /// What the program printed.
     pub(crate) output: String,
     /// The student's timeline first, then the reference's.

@@ -156,6 +156,7 @@ impl Apart {
             Ending::OutOfTime => {
                 Some(limit(format!("compiling took more than {} s", WALL.as_secs())))
             }
+            Ending::OutOfOutput => Some(limit("the compiler printed without end".to_owned())),
             Ending::Deserted => bail!("the compiler has no companion"),
         };
         Ok(Said { messages, stopped })

@@ -18,6 +18,7 @@ use crate::exercise::Exercise;
 use crate::grade::{Gate, Verdict, score};
 use crate::process::Ending;
 use crate::report::{json, terminal};
+use crate::sandbox::Exceeded;
 
 /// What came of a file, whoever handed it in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -173,6 +174,9 @@ fn reason(ran: &Ran) -> Option<Reason> {
         (Some(Ground::Limit), ..) => Some(Reason::CompileLimit),
         (Some(Ground::Forbidden), ..) => Some(Reason::ForbiddenCode),
         (None, Some(Verdict::Error), _) => Some(Reason::Infrastructure),
+        (None, _, Some(_)) if exhibit.exceeded.is_some_and(|it| it != Exceeded::Time) => {
+            Some(Reason::Limit)
+        }
         (None, _, Some(Gate::Time)) => Some(Reason::Timeout),
         (None, _, Some(Gate::Output)) => match exhibit.ending {
             Some(Ending::Signalled(_) | Ending::Exited(PANICKED)) => Some(Reason::RuntimeError),

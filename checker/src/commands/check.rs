@@ -399,6 +399,7 @@ impl Examination<'_> {
             svg: None,
             look: cli::Look { json: true, plain: true },
             machine: cli::Machine::InProcess,
+            confined: false,
             time_limit: None,
             time_cap: 0.0,
         });

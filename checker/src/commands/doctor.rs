@@ -6,6 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+use crate::class::record::{Layers, Level};
 use crate::cli::Look;
 use crate::compile;
 use crate::device::{self, Gpu, OldDriver, cuda};
@@ -14,6 +15,7 @@ use crate::exit::Exit;
 use crate::host::driver_release;
 use crate::interrupt;
 use crate::print::{self, Style};
+use crate::sandbox::{Required, Sandbox};
 use crate::workspace::Workspace;
 
 #[derive(Serialize)]
@@ -75,6 +77,7 @@ pub(super) fn doctor(look: Look) -> Result<Exit> {
     checks.extend(gpu.as_ref().ok().map(copy_engines));
     checks.push(cupti(gpu.is_ok()));
     checks.push(memory_lock(gpu.is_ok()));
+    checks.push(sandbox());
 
     let broken = checks.iter().find(|check| check.state == State::Broken);
     let mut exercises = Vec::new();
@@ -375,6 +378,35 @@ fn memory_lock_of(bytes: libc::rlim_t) -> Check {
 
 const MORE_LOCKED: &str = "if pinned memory cannot be allocated on a GPU, `ulimit -l unlimited` first, or `--ulimit \
                            memlock=-1` of a container";
+
+/// What would stand between a student's program and this machine when a class is graded.
+fn sandbox() -> Check {
+    let name = "sandbox";
+    let sandbox = match Sandbox::probe(Required::Nothing) {
+        Ok(sandbox) => sandbox,
+        Err(error) => {
+            return Check {
+                name,
+                state: State::Absent,
+                says: print::chain(&error),
+                hint: Some(NO_SANDBOX),
+            };
+        }
+    };
+    let Layers { level, guards, missing } = sandbox.layers();
+    let (state, word) = match level {
+        Level::Full => (State::Ok, "full"),
+        Level::Partial => (State::Ok, "partial"),
+        Level::None => (State::Absent, "none that holds"),
+    };
+    let missing = missing.iter().map(|it| format!("not {it}"));
+    let absent = sandbox.absent().iter().map(|(layer, why)| format!("no {}: {why}", layer.name()));
+    let parts: Vec<_> = guards.iter().cloned().chain(missing).chain(absent).collect();
+    let says = format!("{word}; {}", parts.join("; "));
+    Check { name, state, says, hint: sandbox.remedy() }
+}
+
+const NO_SANDBOX: &str = "only `checker grade` needs one; yours is the code that `run` runs";
 
 /// Where CUPTI is looked for: the loader's path, toolkits, and the packages of pip.
 fn cupti_folders() -> Vec<PathBuf> {

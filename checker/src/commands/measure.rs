@@ -261,6 +261,7 @@ impl Session {
             },
             mode: run::MODE_SOLVE,
             limits: limits(exercise),
+            sandbox: None,
         })?;
         let record = sound(&attempt, limit_s, program.demand(1))?;
         let trial = record.trials.last().context("the record holds no trial")?;

@@ -87,6 +87,7 @@ pub(super) fn program(
         },
         mode: trace::run::MODE_SOLVE,
         limits: Limits { wall: Duration::from_secs_f64(limit_s), output_bytes: 64 * 1024 },
+        sandbox: None,
     })?;
     match judge(&attempt, limit_s, Demand::Task { trials: 1 }) {
         Finding::Clear => {}

@@ -25,6 +25,7 @@ use crate::process::Limits;
 use crate::report::{
     Chart, Exhibit, Report, Role, Where, cause, hazard, json, names, snippet, terminal,
 };
+use crate::sandbox::{Required, Sandbox};
 use crate::stage::{Indicator, Stage, Tell};
 use crate::witness::{self, Wanted};
 use crate::workspace::Workspace;
@@ -259,6 +260,10 @@ impl Run<'_> {
         let name = target.name.clone();
         let Some(build) = self.build(task, &[target], Optimisation::Dev)? else { return Ok(()) };
         let executable = build.executable(&name)?;
+        let sandbox = match self.arguments.confined {
+            true => Some(Sandbox::probe(Required::Floor)?),
+            false => None,
+        };
         let attempt = |schedule, watch| {
             attempt::run(&Order {
                 executable,
@@ -273,6 +278,7 @@ impl Run<'_> {
                 },
                 mode: trace::run::MODE_SOLVE,
                 limits: task.limits,
+                sandbox: sandbox.as_ref().map(|sandbox| (sandbox, 0)),
             })
         };
         let schedule = match self.arguments.schedule {
@@ -502,6 +508,7 @@ impl Run<'_> {
     fn observe(&mut self, task: &Task, attempt: &Attempt) -> Result<()> {
         self.exhibit.output = attempt.output.text();
         self.exhibit.ending = Some(attempt.ending);
+        self.exhibit.exceeded = attempt.exceeded;
         let Some(record) = attempt.record() else { return Ok(()) };
         for note in &record.notes {
             if !self.report.notes.contains(note) {

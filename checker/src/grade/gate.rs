@@ -61,6 +61,12 @@ pub(crate) fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding 
                 format!("the program ran for more than {limit_s} s and was stopped {when}"),
             );
         }
+        Ending::OutOfOutput => {
+            return failed(
+                Gate::Output,
+                format!("the program printed without end and was stopped {when}"),
+            );
+        }
         // Once there is a record the student's code has had its turn, and may have chosen this status.
         Ending::Exited(NOT_YOURS) if matches!(attempt.record, Ok(None)) => {
             return Finding::Trouble { message: last_words(attempt) };

@@ -15,6 +15,7 @@
 //! | [`roster`] | who is in the class |
 //! | [`late`] | what comes after the deadline |
 //! | [`replacements`] | points that a person gives in place of a score |
+//! | [`similar`] | files of a class that resemble each other |
 //! | [`table`] | tables that an instructor writes, read strictly |
 
 pub(crate) mod compile;
@@ -32,6 +33,8 @@ pub(crate) mod replacements;
 pub(crate) mod roster;
 #[cfg(test)]
 mod schema;
+#[cfg_attr(not(test), expect(dead_code, reason = "the command that grades is not there yet"))]
+pub(crate) mod similar;
 pub(crate) mod store;
 #[expect(dead_code, reason = "the command that grades a class is not there yet")]
 pub(crate) mod submission;

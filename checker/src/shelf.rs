@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use serde::Deserialize;
 use trace::Fidelity;
 use trace::fidelity::{self, Visit};
 
@@ -56,9 +57,21 @@ impl Shelf {
         Ok(paths)
     }
 
-    /// Whether the book shows how this program ran on this GPU.
+    /// Whether the book's list of figures has one of how this program ran on this GPU, be it there already
+    /// or not.
     pub(crate) fn shows(&self, exercise: &str, program: &str) -> bool {
-        self.figures.join(self.record(exercise, program)).is_file()
+        #[derive(Deserialize)]
+        struct List {
+            record: Vec<Listed>,
+        }
+        #[derive(Deserialize)]
+        struct Listed {
+            name: String,
+        }
+        let wanted = format!("{exercise}.{program}.{}", self.name);
+        let text = std::fs::read_to_string(self.figures.join("records.toml"));
+        let list = text.ok().and_then(|text| toml::from_str::<List>(&text).ok());
+        list.is_some_and(|list| list.record.iter().any(|listed| listed.name == wanted))
     }
 
     /// Writes the record of a program that the book shows; its path.
@@ -154,6 +167,17 @@ mod tests {
     }
 
     use crate::host::today;
+
+    #[test]
+    fn a_figure_that_is_listed_is_recorded_though_it_never_was_before() {
+        let scratch = crate::scratch::Scratch::new().expect("a folder");
+        let list = "[[record]]\nname = \"a.b.h200\"\ntitle = \"b\"\nmeasured = \"h200\"\n";
+        put(scratch.path(), "records.toml", list).expect("it is written");
+        let (measured, figures) = (PathBuf::new(), scratch.path().to_owned());
+        let shelf = Shelf { measured, figures, output: None, name: "h200".to_owned() };
+        assert!(shelf.shows("a", "b"));
+        assert!(!shelf.shows("a", "c"));
+    }
 
     #[test]
     fn files_are_called_after_what_tells_a_gpu_from_others() {

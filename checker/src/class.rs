@@ -17,9 +17,12 @@
 //! | [`late`] | what comes after the deadline |
 //! | [`replacements`] | points that a person gives in place of a score |
 //! | [`similar`] | files of a class that resemble each other |
+//! | [`erase`] | taking a student's data out |
 //! | [`table`] | tables that an instructor writes, read strictly |
 
 pub(crate) mod compile;
+#[cfg_attr(not(test), expect(dead_code, reason = "the command that grades is not there yet"))]
+pub(crate) mod erase;
 #[cfg_attr(not(test), expect(dead_code, reason = "nobody asks for a report yet"))]
 pub(crate) mod export;
 pub(crate) mod grading;

@@ -193,6 +193,8 @@ mod tests {
         let holdings =
             [holding("rows/ada", &["ada"]), holding("rows/ada/shared.json", &["ada", "bob"])];
         assert!(only_of(&holdings, "ada").is_empty());
+        let holdings = [holding("group", &["ada", "bob"]), holding("group/ada.json", &["ada"])];
+        assert!(only_of(&holdings, "ada").is_empty());
     }
 
     #[test]

@@ -18,9 +18,10 @@ const RUN: usize = 8;
 /// Of as many runs in a row one is kept.
 const WINDOW: usize = 4;
 
-/// Kept runs that a file needs for a share of them to mean anything: some five lines that neither
-/// the shipped file nor a solution has.
-const FEWEST: usize = 8;
+/// Kept runs that a file needs for a share of them to mean anything. Two runs of five are kept, so
+/// this is three or four lines that neither the shipped file nor a solution has: one line two people
+/// come to write the same.
+const FEWEST: usize = 16;
 
 /// More files than this with the same run, and it is a way in which the exercise is done. Whoever
 /// copies in larger groups still has the runs that fewer changed.
@@ -447,7 +448,8 @@ pub fn pipeline(job: &Job) -> Result<()> {
             };
             let one = with("if job.len() > 3 { println!(\"many\"); }\n");
             let two = with("let total: usize = all.iter().map(|x| x.bytes()).sum();\n");
-            let pairs = found(&[&one, &two, &baseline], &[&shipped, &solution]);
+            let three = format!("// alone\n{two}");
+            let pairs = found(&[&one, &two, &three, &baseline], &[&shipped, &solution]);
             assert_eq!(pairs, [], "{name}");
         }
     }

@@ -14,6 +14,7 @@
 //! | `prebuilt` | programs that were built elsewhere |
 //! | `readme` | what README shows is what happens |
 //! | `real` | the real exercises, in a copy of the workspace |
+//! | `sandbox` | what somebody else's code can do, with each layer of the sandbox and without |
 //! | `student` | a student's workspace, and what is new for it |
 //! | [`terminal`] | a terminal of our own, and what it shows |
 //! | `watch` | saves and verdicts |
@@ -40,6 +41,7 @@ mod racy;
 mod readme;
 mod real;
 mod reports;
+mod sandbox;
 mod student;
 mod synchronisations;
 mod traces;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::tree::tree;
 
 /// Processes whose command line holds `mark`.
-fn running(mark: &str) -> usize {
+pub(crate) fn running(mark: &str) -> usize {
     std::fs::read_dir("/proc")
         .expect("Linux")
         .flatten()

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::tree::{Tree, json, scratch, write};
 
-const EXERCISES: [&str; 9] = [
+pub(crate) const EXERCISES: [&str; 9] = [
     "first_launch",
     "two_streams",
     "pinned_memory",

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use simulator::Schedule;
-use simulator::machine::Watch;
+use simulator::machine::{Demand, Watch};
 use trace::version::Header;
 use trace::{Program, Record, program, record, run, version};
 
@@ -52,6 +52,8 @@ pub(crate) enum Watched<'a> {
         watch: Option<Watch>,
         /// Where the device lives.
         machine: Machine,
+        /// What the measured region has to be; none where it may be anything.
+        demand: Option<&'a Demand>,
     },
     /// A GPU.
     Gpu {
@@ -154,6 +156,7 @@ fn settings(command: &mut Command, order: &Order<'_>, record: &Path) {
         run::PROGRAM,
         run::LEAVE_OUT,
         run::WATCH,
+        run::DEMAND,
         // Work queues decide what overlaps: the default is what everybody is graded with.
         "CUDA_DEVICE_MAX_CONNECTIONS",
     ] {
@@ -167,7 +170,7 @@ fn settings(command: &mut Command, order: &Order<'_>, record: &Path) {
         command.env(run::PROGRAM, recorded);
     }
     match order.device {
-        Watched::Simulated { profile, schedule, watch, machine } => {
+        Watched::Simulated { profile, schedule, watch, machine, demand } => {
             command.env(run::DEVICE, run::DEVICE_SIMULATED);
             if let Some(profile) = profile {
                 command.env(run::PROFILE, profile);
@@ -177,6 +180,10 @@ fn settings(command: &mut Command, order: &Order<'_>, record: &Path) {
             }
             if let Some(watch) = watch {
                 command.env(run::WATCH, watch.to_string());
+            }
+            if let Some(demand) = demand {
+                command.env(run::DEMAND, demand.to_string());
+                command.env(run::SEED, demand.seed.to_string());
             }
             if machine == Machine::InProcess {
                 command.env(run::MACHINE, run::MACHINE_IN_PROCESS);

@@ -214,6 +214,9 @@ pub(crate) struct Run {
     /// Run the program in the sandbox that grading uses; the device has to be in another process
     #[arg(long, hide = true)]
     pub(crate) confined: bool,
+    /// Seed of the task's inputs on the simulated device, instead of the public one
+    #[arg(long, value_name = "N", hide = true)]
+    pub(crate) seed: Option<u64>,
     /// Seconds that one run may take, instead of the exercise's own limit
     #[arg(long, value_name = "SECONDS", hide = true)]
     pub(crate) time_limit: Option<f64>,
@@ -240,6 +243,7 @@ impl Run {
             look: Look { json: false, plain: false },
             machine: Machine::default(),
             confined: false,
+            seed: None,
             time_limit: None,
             time_cap: TIME_CAP_S,
         }

@@ -46,6 +46,9 @@ pub(crate) struct Manifest {
     pub(crate) title: String,
     /// One line for the list.
     pub(crate) summary: String,
+    /// The task of the measured region, where it is not the exercise's name.
+    #[serde(default)]
+    pub(crate) task: Option<String>,
     /// What is graded.
     pub(crate) metric: Metric,
     /// The score from which on it is passed.

@@ -108,7 +108,7 @@ pub fn number(record: &Record, metric: &str) -> Result<Number, String> {
 fn wrong(record: &Record) -> Option<f64> {
     record.trials.iter().find_map(|trial| match trial.output {
         Output::Unchecked => None,
-        Output::Correct => Some(0.0),
+        Output::Correct | Output::Unfounded { .. } => Some(0.0),
         Output::Wrong { wrong, of, .. } => Some(wrong as f64 / of as f64),
     })
 }

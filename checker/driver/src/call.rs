@@ -256,7 +256,10 @@ impl Simulated {
                     _ => gone(),
                 };
             }
-            lab::Request::Thread(_) | lab::Request::HostWork { .. }
+            lab::Request::Thread(_)
+            | lab::Request::HostWork { .. }
+            | lab::Request::Load { .. }
+            | lab::Request::Keep { .. }
                 if !state.threads.may_call() =>
             {
                 return lab::Reply::Refused { why: threads::FOREIGN.to_owned() };
@@ -266,7 +269,9 @@ impl Simulated {
         state.tell_uses();
         state.threads.follow(&request);
         let site = match request {
-            lab::Request::HostWork { .. } | lab::Request::Thread(_) => state.here(),
+            lab::Request::HostWork { .. } | lab::Request::Load { .. } | lab::Request::Thread(_) => {
+                state.here()
+            }
             _ => None,
         };
         let reply = state.execute(Command::Lab(request), site);

@@ -1,8 +1,8 @@
 //! The lab's kernels and tasks, as the simulator wants to see them.
 
-use kernels::{Argument, Kernel, Mode, Parameter};
+use kernels::{Argument, Kernel, Mode, Parameter, Stage, task};
 use simulator::bounds::{TaskKernel, TaskWork};
-use simulator::machine::{self, KernelAccess, KernelWork, Twin};
+use simulator::machine::{self, KernelAccess, KernelStep, KernelWork, Part, Role, Side, Twin};
 use trace::lab::Speeds;
 use trace::program::AccessKind;
 
@@ -91,6 +91,10 @@ impl machine::Kernel for Known {
         Some(accesses.into_iter().map(access).collect())
     }
 
+    fn rounds(&self, bytes: &[u8]) -> Option<u64> {
+        self.0.rounds(&arguments(self.0, bytes)?).map(u64::from)
+    }
+
     fn twin(&self) -> Option<Twin> {
         let (kernel, twin) = (self.0, self.0.twin()?);
         Some(Box::new(move |bytes, inputs, outputs| {
@@ -123,6 +127,62 @@ impl machine::Task for Set {
 
     fn kernel_units(&self) -> Vec<(String, u64)> {
         self.0.units().into_iter().map(|(kernel, units)| (kernel.to_owned(), units)).collect()
+    }
+
+    fn elements(&self) -> u64 {
+        self.0.elements()
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let part = |part: task::Part| Part {
+            array: part.array,
+            role: match part.role {
+                task::Role::Given => Role::Input,
+                task::Role::Made => Role::Output,
+            },
+            side: match part.side {
+                task::Side::Host => Side::Host,
+                task::Side::Device => Side::Device,
+            },
+            first: part.first,
+            elements: part.elements,
+        };
+        self.0.parts().into_iter().map(part).collect()
+    }
+
+    fn origin(&self, array: u32) -> Option<(u32, Vec<KernelStep>)> {
+        let (from, passes) = self.0.origin(array)?;
+        let small = self.0.small();
+        let step = |pass: task::Pass| KernelStep {
+            kernel: pass.stage.name().to_owned(),
+            rounds: pass.rounds.into(),
+            most_blocks: small.iter().find(|(name, _)| *name == pass.stage.name()).map(|it| it.1),
+        };
+        Some((from, passes.into_iter().map(step).collect()))
+    }
+
+    fn on_host(&self) -> Vec<u32> {
+        self.0.on_host()
+    }
+
+    fn loading_ns(&self, array: u32, elements: u64) -> Option<u64> {
+        self.0.loading_ns(array, elements)
+    }
+
+    fn passed(
+        &self,
+        array: u32,
+        seed: u64,
+        first: u64,
+        steps: &[KernelStep],
+        elements: &mut [u32],
+    ) {
+        let pass = |step: &KernelStep| {
+            let stage = Stage::ALL.into_iter().find(|stage| stage.name() == step.kernel)?;
+            Some(task::Pass { stage, rounds: u32::try_from(step.rounds).ok()? })
+        };
+        let passes: Vec<_> = steps.iter().filter_map(pass).collect();
+        self.0.passed(array, seed, first, &passes, elements);
     }
 
     fn input(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {

@@ -400,6 +400,7 @@ impl Examination<'_> {
             look: cli::Look { json: true, plain: true },
             machine: cli::Machine::InProcess,
             confined: false,
+            seed: None,
             time_limit: None,
             time_cap: 0.0,
         });

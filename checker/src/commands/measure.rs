@@ -258,6 +258,7 @@ impl Session {
                 schedule: Schedule::Exact,
                 watch: None,
                 machine: Machine::InProcess,
+                demand: None,
             },
             mode: run::MODE_SOLVE,
             limits: limits(exercise),

@@ -84,6 +84,7 @@ pub(super) fn program(
             schedule,
             watch: None,
             machine: Machine::InProcess,
+            demand: None,
         },
         mode: trace::run::MODE_SOLVE,
         limits: Limits { wall: Duration::from_secs_f64(limit_s), output_bytes: 64 * 1024 },

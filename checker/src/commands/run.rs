@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use simulator::device::DEFAULT_CONNECTIONS;
+use simulator::machine::{Connections, Demand as Demanded};
 use simulator::{Profile, Schedule, advice};
+use trace::program::Call;
 use trace::record::Output;
 use trace::{Hazard, Metrics, Program, Timeline, causes, draw, hazards};
 
@@ -264,6 +267,7 @@ impl Run<'_> {
             true => Some(Sandbox::probe(Required::Floor)?),
             false => None,
         };
+        let demanded = demanded(task, self.arguments.seed);
         let attempt = |schedule, watch| {
             attempt::run(&Order {
                 executable,
@@ -275,6 +279,7 @@ impl Run<'_> {
                     schedule,
                     watch,
                     machine: self.arguments.machine,
+                    demand: demanded.as_ref(),
                 },
                 mode: trace::run::MODE_SOLVE,
                 limits: task.limits,
@@ -519,8 +524,8 @@ impl Run<'_> {
         if let (Role::Puzzle(_), Some(trial)) = (&task.role, record.trials.last()) {
             self.report.notes.extend(match trial.output {
                 Output::Unchecked => None,
-                Output::Correct => Some(RIGHT_OUTPUT.to_owned()),
-                Output::Wrong { .. } => gate::wrong_output(trial),
+                Output::Correct | Output::Unfounded { .. } => Some(RIGHT_OUTPUT.to_owned()),
+                Output::Wrong { .. } => gate::wrong_output(&record.program, trial),
             });
         }
         self.report.hidden_fraction = Metrics::of(&record.timeline).hidden_fraction;
@@ -620,6 +625,30 @@ impl Role {
             _ => Demand::Task { trials: 1 },
         }
     }
+}
+
+/// What the region of a program has to be on the simulated device; none where it is nobody's business.
+fn demanded(task: &Task, seed: Option<u64>) -> Option<Demanded> {
+    let file = match task.role {
+        Role::Puzzle(_) => return None,
+        Role::Student | Role::Solution => REFERENCE,
+        // It may show what a single work queue costs, or what many are good for.
+        Role::Baseline => BASELINE,
+    };
+    // As the instructor's program has it. Where there is no record of one, there is no score either.
+    let recorded = recorded(&task.exercise.place, file).ok();
+    let first = recorded.map(|program| program.steps.into_iter().next().map(|step| step.call));
+    let manifest = &task.exercise.manifest;
+    Some(Demanded {
+        task: manifest.task.clone().unwrap_or_else(|| task.exercise.place.id.clone()),
+        seed: seed.unwrap_or(trace::run::PUBLIC_SEED),
+        scale: trace::lab::SCALE,
+        connections: match first {
+            Some(Some(Call::Connections { count })) => Connections::Exactly(count),
+            Some(_) => Connections::Exactly(DEFAULT_CONNECTIONS),
+            None => Connections::Any,
+        },
+    })
 }
 
 /// What a student is measured beside: the solution, or its record, which a program of the lab's plays.

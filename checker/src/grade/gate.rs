@@ -1,7 +1,7 @@
 //! Gates: whether a run did the task at all, asked in a fixed order.
 
 use trace::hazards::Severity;
-use trace::record::{DeviceState, Output, Trial};
+use trace::record::{DeviceState, Origin, Output, Trial};
 use trace::{Program, hazards};
 
 use crate::attempt::Attempt;
@@ -107,7 +107,10 @@ pub(crate) fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding 
         );
     }
     // Gate by gate rather than trial by trial: the first gate that fails in any trial is named.
-    if let Some(message) = trials.iter().find_map(wrong_output) {
+    let wrong = attempt.record().and_then(|record| {
+        record.trials.iter().find_map(|trial| wrong_output(&record.program, trial))
+    });
+    if let Some(message) = wrong {
         return failed(Gate::Output, message);
     }
     if let Some(message) = attempt.record().and_then(|record| hazard(&record.program)) {
@@ -126,7 +129,7 @@ pub(crate) fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding 
 }
 
 /// What is wrong with the outputs of a region; none where they are right.
-pub(crate) fn wrong_output(trial: &Trial) -> Option<String> {
+pub(crate) fn wrong_output(program: &Program, trial: &Trial) -> Option<String> {
     match &trial.output {
         Output::Correct => None,
         Output::Unchecked => Some("nobody checked the outputs of the measured region".to_owned()),
@@ -134,6 +137,38 @@ pub(crate) fn wrong_output(trial: &Trial) -> Option<String> {
             "the output is wrong in {wrong} of {of} elements; the first, element {element}, is {found} \
              instead of {expected}"
         )),
+        Output::Unfounded { element, origin, step, unfounded, of, .. } => {
+            let step = step.and_then(|step| program.steps.get(step as usize));
+            let site = step.and_then(|step| program.site(step));
+            let at = site.map_or(String::new(), |site| format!(" at {site}"));
+            Some(format!(
+                "the output is right, but {unfounded} of {of} elements did not come about as the task wants \
+                 them to; the first, element {element}, {}",
+                came_about(*origin, &at)
+            ))
+        }
+    }
+}
+
+/// How a value came about that should have come about otherwise. `at` says where in the source, after a
+/// space, or is empty.
+fn came_about(origin: Origin, at: &str) -> String {
+    match origin {
+        Origin::Host => "was not put where it is by the device".to_owned(),
+        Origin::Upload => {
+            format!(
+                "goes back to a copy{at} of something that is not the task's input, or was not loaded"
+            )
+        }
+        Origin::Kernel => {
+            format!(
+                "went through a kernel{at} whose turn it was not, or through too many rounds of it"
+            )
+        }
+        Origin::Grid => format!("went through a kernel{at} in a grid of more blocks than it has"),
+        Origin::Unfinished => "did not go through all kernels".to_owned(),
+        Origin::Elsewhere => "was made from another element".to_owned(),
+        Origin::Untold => "was moved in more pieces than can be followed".to_owned(),
     }
 }
 

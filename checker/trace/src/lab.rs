@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::program::{AccessKind, ChannelEnd};
 
+/// Simulated runs move one byte for this many, at this fraction of the bandwidth: the times are those
+/// of the whole, and a run costs milliseconds.
+pub const SCALE: u32 = 32;
+
 /// What the lab asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Request {
@@ -34,6 +38,23 @@ pub enum Request {
     HostWork {
         /// How long it takes, in ns.
         ns: u64,
+    },
+    /// The host reads and decodes a part of its input, which is work of its own: it is in memory when that is
+    /// done, and takes as long as the task says.
+    Load {
+        /// What is loaded, and where to.
+        place: Buffer,
+        /// How long it takes where no task says so, in ns.
+        ns: u64,
+    },
+    /// The host has copied what a copy down had brought to other memory of its own.
+    Keep {
+        /// Where it was.
+        source: u64,
+        /// Where it is now.
+        target: u64,
+        /// How much.
+        bytes: u64,
     },
     /// The host takes page-locked memory at hand, by an accessor of the lab's. On the simulated device
     /// it is noticed anyway when the memory is used.
@@ -180,7 +201,7 @@ pub enum Pass {
 }
 
 /// A part of a task's data, and where it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Buffer {
     /// Which of the task's arrays, as the task numbers them.
     pub array: u32,

@@ -92,6 +92,42 @@ pub enum Output {
         /// How many there are, over all outputs.
         of: u64,
     },
+    /// All are as expected, but some did not come about as the task wants them to.
+    Unfounded {
+        /// Which output, as the workload numbers its blocks.
+        block: u32,
+        /// Index of the first such element.
+        element: u64,
+        /// What it is instead.
+        origin: Origin,
+        /// Index of the call in [`Program::steps`] by which it came about, where that says more.
+        step: Option<u32>,
+        /// How many there are of its kind or another, over all outputs.
+        unfounded: u64,
+        /// How many there are, over all outputs.
+        of: u64,
+    },
+}
+
+/// Where a value comes from that does not come from where it should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// Neither a copy nor a kernel of this region put it where it is.
+    Host,
+    /// A copy took something to the device that is not the task's input, or was not loaded yet.
+    Upload,
+    /// A kernel was launched that is not the one whose turn it was, or for more rounds than it has.
+    Kernel,
+    /// A kernel was launched as a grid of more blocks than it has in this task.
+    Grid,
+    /// The task's kernels have not all been launched on it.
+    Unfinished,
+    /// It is another element's.
+    Elsewhere,
+    /// Memory was used in more pieces than anyone keeps account of.
+    Untold,
 }
 
 /// Whether the device was still at work.

@@ -46,8 +46,15 @@ pub const LEAVE_OUT: &str = "SWIM_LEAVE_OUT";
 /// Path of a recorded [`Program`](crate::Program), for the lab's program that plays one.
 pub const PROGRAM: &str = "SWIM_PROGRAM";
 
-/// Seed of the workload's inputs. Default: a public constant.
+/// Seed of the workload's inputs. Default: [`PUBLIC_SEED`].
 pub const SEED: &str = "SWIM_SEED";
+/// The seed where nobody gives another: public, so that anyone gets the same run.
+pub const PUBLIC_SEED: u64 = 0x5717_2026;
+
+/// What the measured region of a run on the simulated device has to be:
+/// `TASK,SEED,SCALE,CONNECTIONS`, where connections are a number or `any`. Another region is refused.
+/// Default: it may be anything.
+pub const DEMAND: &str = "SWIM_DEMAND";
 
 /// How a run on a GPU obtains its timeline: [`TRACE_OFF`] (the default), [`TRACE_CUPTI`] or
 /// [`TRACE_EVENTS`].

@@ -45,7 +45,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, DriverError};
-use trace::lab::{Device, Pass, Region, Speeds};
+use trace::lab::{Device, Pass, Region, SCALE, Speeds};
 use trace::record::Trial;
 
 pub use clock::{Instant, host_work};
@@ -81,10 +81,6 @@ impl From<DriverError> for Error {
 
 /// A result with the lab's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// Simulated runs move one byte for this many, at this fraction of the bandwidth: the times are those
-/// of the whole, and a run costs milliseconds.
-const SCALE: u32 = 32;
 
 /// A device, ready for an exercise or a puzzle program.
 #[derive(Clone)]

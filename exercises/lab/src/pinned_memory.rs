@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
-use kernels::task::pinned_memory::{INPUT, OUTPUT, SPEC};
+use kernels::task::pinned_memory::{self as task, INPUT, OUTPUT, SPEC};
 use kernels::{Stage, Task};
 use trace::lab::{Buffer, Region};
 
@@ -12,13 +12,6 @@ use crate::exercise::Exercise;
 use crate::map::Map;
 use crate::pipeline::device_address;
 use crate::{HostBlock, HostMemory, Lab, Result};
-
-/// Parts of the batch: enough for the first copy, beside which no kernel can run, to hardly show.
-const PARTS: usize = 16;
-/// Samples in a part, each with a label of 64 bytes and a loss of 4.
-const SAMPLES: usize = 1024;
-/// Words of the labels of a part: 64 KiB, which a driver takes over at once, whatever memory they are in.
-const LABELS: usize = 16 * SAMPLES;
 
 /// The batch, not yet in memory.
 pub struct Batch {
@@ -35,22 +28,22 @@ impl Batch {
 
     /// How many parts it has.
     pub fn parts(&self) -> usize {
-        PARTS
+        task::PARTS as usize
     }
 
     /// Ordinary host memory for the labels of a part: 64 KiB.
     pub fn labels(&self) -> HostBlock {
-        HostBlock::pageable(self.lab.elements(LABELS))
+        HostBlock::pageable(self.lab.elements(task::LABELS as usize))
     }
 
     /// Ordinary host memory for the images of a part: on an H200 16 MB.
     pub fn images(&self) -> HostBlock {
-        HostBlock::pageable(self.elements() - self.lab.elements(LABELS))
+        HostBlock::pageable(self.elements() - self.lab.elements(task::LABELS as usize))
     }
 
     /// Ordinary host memory for the losses of a part: 4 KiB.
     pub fn losses(&self) -> HostBlock {
-        HostBlock::pageable(self.lab.elements(SAMPLES))
+        HostBlock::pageable(self.lab.elements(task::SAMPLES as usize))
     }
 
     /// A part of the batch with this host memory, and device memory for the rest of the way.
@@ -64,7 +57,7 @@ impl Batch {
 
     /// Elements of a part.
     fn elements(&self) -> usize {
-        self.task.elements() as usize / PARTS
+        self.task.elements() as usize / self.parts()
     }
 
     /// The measured region. The device is idle when it begins, and must be idle again when `body`
@@ -147,7 +140,7 @@ impl Exercise for Batch {
 
     fn calibrate(&self) -> Result<()> {
         let mut parts = Vec::new();
-        for _ in 0..PARTS {
+        for _ in 0..self.parts() {
             let block = |words: usize| self.lab.host_block(HostMemory::Pinned, words);
             let (mut labels, mut images) =
                 (block(self.labels().len())?, block(self.images().len())?);

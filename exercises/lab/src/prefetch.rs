@@ -4,23 +4,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
-use kernels::task::prefetch::{INPUT, OUTPUT, SPEC};
+use kernels::task::prefetch::{self as task, INPUT, OUTPUT, SPEC};
 use kernels::{Stage, Task};
-use trace::lab::{Buffer, Region};
+use trace::lab::{Buffer, Region, Request};
 
 use crate::exercise::Exercise;
 use crate::map::Map;
-use crate::{HostBlock, HostMemory, Lab, Result, host_work};
+use crate::{HostBlock, HostMemory, Lab, Result, driver};
 
-/// Batches: so many that the first load, beside which nothing can run, hardly shows.
-const BATCHES: usize = 64;
+/// Batches of the exercise.
+const BATCHES: usize = task::BATCHES as usize;
 /// Batches of the puzzle: few enough to be told apart in a figure.
 const FEW_BATCHES: usize = 8;
 /// Slots of the exercise: one for the batch that is trained on, one for the batch that is loaded.
 const SLOTS: usize = 2;
-/// Of so many words of a batch one comes back as a loss. What comes back fills whole pages, so that it is
-/// noticed when somebody reads it early.
-const WORDS_PER_LOSS: usize = 16;
+/// Words of a batch for each of its losses.
+const WORDS_PER_LOSS: usize = task::WORDS_PER_LOSS as usize;
 
 /// The feed, not yet in memory.
 pub struct Feed {
@@ -65,7 +64,7 @@ impl Feed {
             let first = (number * elements) as u64;
             let mut stored = vec![0; elements / WORDS_PER_LOSS];
             self.task.input(INPUT, self.lab.seed, first, &mut stored);
-            Batch { number, stored, time }
+            Batch { number, elements, stored, time }
         };
         Ok(Epoch {
             feed: self,
@@ -88,6 +87,8 @@ pub struct Epoch<'a> {
 pub struct Batch {
     /// Its place in the epoch, from 0.
     pub number: usize,
+    /// How many words it has.
+    elements: usize,
     /// Its first words, as many as losses are made of.
     stored: Vec<u32>,
     /// How long it takes to read and decode it.
@@ -112,9 +113,17 @@ impl Slot {
     pub fn load(&mut self, batch: &Batch) -> Result<()> {
         // Of a batch only what losses are made of is looked at, so only that is written here: writing all of
         // it takes a GPU's host about as long again, and the declared work stands for that and the decoding.
-        self.images.words_mut()?[..batch.stored.len()].copy_from_slice(&batch.stored);
+        let images = self.images.words_mut()?;
+        images[..batch.stored.len()].copy_from_slice(&batch.stored);
         self.loaded = Some(batch.number);
-        host_work(batch.time)
+        let place = Buffer {
+            array: INPUT,
+            first: (batch.number * batch.elements) as u64,
+            address: images.as_ptr() as u64,
+            bytes: batch.elements.min(images.len()) as u64 * 4,
+        };
+        let ns = u64::try_from(batch.time.as_nanos()).unwrap_or(u64::MAX);
+        driver::ask(&Request::Load { place, ns }).map(drop)
     }
 
     /// Queues the kernel that trains on what is on the device, and leaves the losses there.
@@ -152,7 +161,11 @@ impl Losses {
     /// was none.
     pub fn keep(&mut self, slot: &Slot) -> Result<()> {
         if let Some(number) = slot.trained {
-            self.of_batch[number].copy_from_slice(slot.losses.words()?);
+            let kept = &mut self.of_batch[number];
+            let losses = slot.losses.words()?;
+            kept.copy_from_slice(losses);
+            let (source, target) = (losses.as_ptr() as u64, kept.as_ptr() as u64);
+            driver::ask(&Request::Keep { source, target, bytes: kept.len() as u64 * 4 })?;
         }
         Ok(())
     }

@@ -39,6 +39,8 @@ const NAP: Duration = Duration::from_millis(100);
 pub(super) struct Mailbox {
     header: Mapping,
     me: u32,
+    /// The last message: a copy of this side's own, which the other cannot change while it is read.
+    message: Vec<u8>,
 }
 
 /// The other side is gone.
@@ -49,7 +51,7 @@ impl Mailbox {
     pub(super) fn open(memory: &OwnedFd, me: u32) -> Result<(Self, Mapping), String> {
         let header = Mapping::new(memory, 0, HEADER)?;
         let pinned = Mapping::new(memory, HEADER, PINNED_BYTES)?;
-        Ok((Self { header, me }, pinned))
+        Ok((Self { header, me, message: Vec::new() }, pinned))
     }
 
     fn word(&self, index: usize) -> &AtomicU32 {
@@ -102,12 +104,14 @@ impl Mailbox {
 
     /// Writes a message and passes the turn.
     pub(super) fn send<T: Serialize>(&mut self, message: &T) -> Result<(), Gone> {
-        // SAFETY: it is this side's turn, so nobody else touches the message.
-        let room = unsafe {
-            std::slice::from_raw_parts_mut(self.header.start.add(WORDS as usize), MESSAGE as usize)
-        };
-        let length = postcard::to_slice(message, room).map_err(|_| Gone)?.len();
-        self.length().store(length as u32, Ordering::Relaxed);
+        let mut room = std::mem::take(&mut self.message);
+        room.clear();
+        self.message = postcard::to_extend(message, room).map_err(|_| Gone)?;
+        if self.message.len() as u64 > MESSAGE {
+            return Err(Gone);
+        }
+        self.header.write(WORDS, &self.message);
+        self.length().store(self.message.len() as u32, Ordering::Relaxed);
         let other = 1 - self.me;
         if self
             .turn()
@@ -145,10 +149,11 @@ impl Mailbox {
             }
         }
         let length = (self.length().load(Ordering::Relaxed) as usize).min(MESSAGE as usize);
-        // SAFETY: it is this side's turn. The bytes are the other side's: they are parsed, not trusted.
-        let bytes =
-            unsafe { std::slice::from_raw_parts(self.header.start.add(WORDS as usize), length) };
-        postcard::from_bytes(bytes).map_err(|_| Gone)
+        self.message.resize(length, 0);
+        // The bytes are the other side's, which may write them at any time: they are taken over first, once,
+        // and then parsed and not trusted.
+        self.header.read(WORDS, &mut self.message);
+        postcard::from_bytes(&self.message).map_err(|_| Gone)
     }
 }
 

@@ -78,6 +78,9 @@ fn new_machine() -> Result<Machine, String> {
     if let Some(index) = setting(run::LEAVE_OUT)? {
         machine.leave_out(index);
     }
+    if let Some(demand) = setting(run::DEMAND)? {
+        machine.demand(demand)?;
+    }
     if let Some(watch) = setting(run::WATCH)? {
         machine.watch(watch);
     }

@@ -1,12 +1,16 @@
 //! The device process's side: the machine, behind a mailbox.
 
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::Duration;
 
 use simulator::machine::{Guard, Host, NotMapped, Touch};
 
 use super::Mapping;
 use super::mailbox::{Mailbox, SERVER, SIZE, WINDOW};
 use super::remote::{ToClient, ToServer, Upcall};
+
+/// How often a device process that has nothing left to do looks for the one that started it.
+const LOOK_AROUND: Duration = Duration::from_millis(100);
 
 /// Makes the shared memory that both processes map. The descriptor is inherited by children.
 pub(crate) fn make_memory() -> Result<OwnedFd, String> {
@@ -23,7 +27,8 @@ pub(crate) fn serve(memory: &OwnedFd) -> Result<(), String> {
     // SAFETY: takes nothing and cannot fail.
     let parent = unsafe { libc::getppid() };
     // SAFETY: as above.
-    let alive = |_: &Mailbox| unsafe { libc::getppid() } == parent;
+    let is_alive = || unsafe { libc::getppid() } == parent;
+    let alive = |_: &Mailbox| is_alive();
     mailbox.serve(memory)?;
     while let Ok(ToServer::Request(request)) = mailbox.receive(alive) {
         let mut host = RemoteHost {
@@ -43,6 +48,12 @@ pub(crate) fn serve(memory: &OwnedFd) -> Result<(), String> {
         if mailbox.send(&ToClient::Reply { reply, turn, guards }).is_err() {
             break;
         }
+    }
+    // What came was no request, or came out of turn. That is the program's own doing: what it has left
+    // behind so far is judged, so this process stays for as long as somebody waits for it.
+    drop(mailbox);
+    while is_alive() {
+        std::thread::sleep(LOOK_AROUND);
     }
     Ok(())
 }

@@ -300,7 +300,8 @@ impl Gpu {
                 lab::Reply::Done
             }
             lab::Request::Clock => lab::Reply::Clock { ns: self.clock.now() },
-            lab::Request::HostWork { ns } => {
+            lab::Request::Keep { .. } => lab::Reply::Done,
+            lab::Request::HostWork { ns } | lab::Request::Load { ns, .. } => {
                 let entered = self.clock.now();
                 let site = self.site();
                 let start = self.clock.now();

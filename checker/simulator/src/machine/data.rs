@@ -7,6 +7,7 @@ use trace::program::AccessKind;
 use super::command::{Address, Failure, code};
 use super::guards::Touch;
 use super::library::{KernelAccess, Twin};
+use super::origins::{Origins, Piece};
 use super::watch::{Watching, poison};
 use super::{Host, NotMapped};
 use crate::device::{At, Effects};
@@ -17,6 +18,8 @@ use crate::device::{At, Effects};
 pub(super) struct Store {
     blocks: BTreeMap<u64, Vec<u8>>,
     freed: Vec<u64>,
+    /// Where the values come from that are in there, and in the host's memory.
+    pub(super) origins: Origins,
 }
 
 impl Store {
@@ -109,6 +112,14 @@ const PIECE: usize = 1 << 20;
 /// it launches.
 pub(super) type Moving = BTreeMap<(u32, u32), Movement>;
 
+/// What a launch does to each element.
+pub(super) struct Map {
+    pub(super) kernel: String,
+    pub(super) rounds: u64,
+    /// Of its grid.
+    pub(super) blocks: u64,
+}
+
 /// What an operation does to the data.
 pub(super) enum Movement {
     Copy {
@@ -116,6 +127,8 @@ pub(super) enum Movement {
         target: Address,
         bytes: u64,
         data: Option<Vec<u8>>,
+        /// Where the data comes from.
+        pieces: Vec<Piece>,
     },
     Memset {
         target: u64,
@@ -128,6 +141,10 @@ pub(super) enum Movement {
         arguments: Vec<u8>,
         accesses: Vec<KernelAccess>,
         results: Vec<Vec<u8>>,
+        /// What it does to each element, if it does.
+        map: Option<Map>,
+        /// Where the results come from.
+        pieces: Vec<Piece>,
     },
     HostFunction {
         function: u64,
@@ -159,19 +176,30 @@ impl Movement {
     }
 
     /// The operation starts: everything that it reads is read now, but for a copy from host to host,
-    /// which is done in one go when it ends.
-    pub(super) fn read(&mut self, store: &Store, host: &mut dyn Host) -> Result<(), Failure> {
+    /// which is done in one go when it ends. `step` is the call that asked for it.
+    pub(super) fn read(
+        &mut self,
+        store: &mut Store,
+        host: &mut dyn Host,
+        step: u32,
+    ) -> Result<(), Failure> {
         match self {
-            Movement::Copy { source, target, bytes, data } => {
+            Movement::Copy { source, target, bytes, data, pieces } => {
                 if data.is_none() && is_on_device(*source, *target) {
                     let mut read = vec![0; *bytes as usize];
                     let done = store.read(*source, &mut read, host);
                     done.map_err(|NotMapped| not_mapped("reads", *source, *bytes))?;
+                    *pieces = store.origins.copied(*source, &read, step);
                     *data = Some(read);
                 }
             }
             Movement::Memset { .. } | Movement::Poison { .. } | Movement::Fault(_) => {}
-            Movement::Kernel { run, arguments, accesses, results } => {
+            Movement::Kernel { run, arguments, accesses, results, map, pieces } => {
+                if let (Some(map), [from, _]) = (map, accesses.as_slice()) {
+                    let known = store.origins.of(Address::Device(from.address), from.bytes);
+                    let Map { kernel, rounds, blocks } = map;
+                    *pieces = store.origins.mapped(&known, kernel, *rounds, *blocks, step);
+                }
                 let Some(run) = run else { return Ok(()) };
                 let slice = |access: &KernelAccess| store.slice(access.address, access.bytes);
                 let of_kind = |kind| accesses.iter().filter(move |a| a.kind == kind && a.bytes > 0);
@@ -190,11 +218,12 @@ impl Movement {
     /// The operation ends: everything that it writes lands now.
     fn write(self, store: &mut Store, host: &mut dyn Host) -> Result<(), Failure> {
         match self {
-            Movement::Copy { target, data: Some(data), .. } => {
+            Movement::Copy { target, data: Some(data), pieces, .. } => {
                 let done = store.write(target, &data, host);
                 done.map_err(|NotMapped| not_mapped("writes", target, data.len() as u64))?;
+                store.origins.land(target, data.len() as u64, &pieces);
             }
-            Movement::Copy { source, target, bytes, data: None } => {
+            Movement::Copy { source, target, bytes, data: None, .. } => {
                 let mut piece = vec![0; PIECE.min(bytes as usize)];
                 let mut done = 0;
                 while done < bytes {
@@ -206,16 +235,25 @@ impl Movement {
                     written.map_err(|NotMapped| not_mapped("writes", target, bytes))?;
                     done += piece.len() as u64;
                 }
+                // What was known of it is known of it in its new place. Whether it is still so, shows when
+                // it is used: nothing is looked for, or the host could bring anything about by itself.
+                let pieces = store.origins.of(source, bytes);
+                store.origins.land(target, bytes, &pieces);
             }
             Movement::Memset { target, pattern, width, count } => {
                 let width = usize::from(width);
                 let pattern = pattern.to_le_bytes();
+                store.origins.land(Address::Device(target), count * width as u64, &[]);
                 let bytes = store.slice_mut(target, count * width as u64);
                 for element in bytes.chunks_exact_mut(width) {
                     element.copy_from_slice(&pattern[..width]);
                 }
             }
-            Movement::Kernel { accesses, results, .. } => {
+            Movement::Kernel { accesses, results, pieces, .. } => {
+                for access in accesses.iter().filter(|a| a.kind == AccessKind::Write) {
+                    store.origins.land(Address::Device(access.address), access.bytes, &pieces);
+                }
+                store.origins.reached(&pieces);
                 let written =
                     accesses.iter().filter(|a| a.kind == AccessKind::Write && a.bytes > 0);
                 for (access, result) in written.zip(results) {
@@ -223,6 +261,7 @@ impl Movement {
                 }
             }
             Movement::Poison { address, bytes } => {
+                store.origins.land(Address::Device(address), bytes, &[]);
                 store.slice_mut(address, bytes).copy_from_slice(&poison(bytes));
             }
             Movement::HostFunction { .. } | Movement::Fault(_) => {}
@@ -271,7 +310,7 @@ impl Effects for World<'_> {
                     self.touched.push(((step, node), touches));
                 }
             }
-            Some(movement) => *self.fault = movement.read(self.store, self.host).err(),
+            Some(movement) => *self.fault = movement.read(self.store, self.host, step).err(),
             None => {}
         }
     }

@@ -10,7 +10,7 @@ use trace::program::{Call, GraphId, GraphNode, StreamId, StreamKind};
 
 use super::command::{Address, Command, Failure, GraphCommand, Reply, code};
 use super::data::Movement;
-use super::{Host, Machine};
+use super::{Host, Machine, STEP_BYTES};
 
 /// A `CUstreamCaptureMode`: how a capture, or a thread, wants to be kept from calls that may be unsafe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -144,6 +144,7 @@ impl Machine {
             if capture.invalid {
                 return Err(Failure::bare(code::STREAM_CAPTURE_INVALIDATED));
             }
+            self.left_behind += STEP_BYTES;
             return self.add_to_capture(stream, command, site).map(Some);
         }
         self.check_beside_captures(stream, command)?;
@@ -468,6 +469,7 @@ impl Machine {
             return Err(self.graphs.refuse(code::STREAM_CAPTURE_IMPLICIT, has_blocking));
         }
         let step = self.program.steps.len() as u32;
+        self.left_behind += STEP_BYTES * self.graphs.commands[graph.0 as usize].len() as u64;
         for (node, command) in (1..).zip(&self.graphs.commands[graph.0 as usize]) {
             if let Some(movement) = self.movement_in_graph(command) {
                 self.moving.insert((step, node), movement);

@@ -17,6 +17,10 @@ use trace::program::{Access, AccessKind, Call, EventId, Extent, Mode, StreamId, 
 use super::command::{Address, Command};
 use super::{Host, Machine, PAGE};
 
+/// Accesses of one call that are kept account of: there is one for each page of a large block. It bounds the
+/// memory that takes.
+const MOST_ACCESSES: usize = 1 << 16;
+
 /// What the student's process may still do to some pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Protection {
@@ -246,13 +250,17 @@ impl Machine {
     }
 
     /// Uses of page-locked memory, as the program names them.
-    fn accesses(&self, touches: &[Touch]) -> Vec<Access> {
+    fn accesses(&mut self, touches: &[Touch]) -> Vec<Access> {
         let mut accesses = Vec::new();
         for touch in touches {
             for range in self.names.pinned_within(touch.offset, touch.bytes) {
                 accesses.push(Access { kind: touch.kind, range });
             }
+            if accesses.len() > MOST_ACCESSES {
+                break;
+            }
         }
+        self.left_behind += size_of_val(accesses.as_slice()) as u64;
         accesses
     }
 
@@ -265,6 +273,34 @@ impl Machine {
     ) {
         let accesses = self.accesses(touches);
         if !accesses.is_empty() {
+            self.make(Call::HostAccess { accesses, extent: Extent::Part }, site, host);
+        }
+    }
+
+    /// The host writes memory, as it says itself: noted where copies in flight use it, unless it has just
+    /// been noticed.
+    pub(super) fn notice_write(
+        &mut self,
+        address: Address,
+        bytes: u64,
+        site: Option<u32>,
+        host: &mut dyn Host,
+    ) {
+        let Address::Pinned(offset) = address else { return };
+        let end = offset.saturating_add(bytes);
+        let before = self.guards.spans.range(..=offset).next_back();
+        let from = before.filter(|(_, span)| span.end > offset).map_or(offset, |(&from, _)| from);
+        let used = self.guards.spans.range(from..end).map(|(&from, span)| Touch {
+            offset: from,
+            bytes: span.end - from,
+            kind: AccessKind::Write,
+        });
+        let accesses = self.accesses(&used.collect::<Vec<_>>());
+        let noticed = match self.program.steps.last().map(|step| &step.call) {
+            Some(Call::HostAccess { accesses, .. }) => accesses.as_slice(),
+            _ => &[],
+        };
+        if !accesses.iter().all(|access| noticed.contains(access)) {
             self.make(Call::HostAccess { accesses, extent: Extent::Part }, site, host);
         }
     }

@@ -36,6 +36,11 @@ pub trait Kernel {
     fn work(&self, arguments: &[u8], scale: u32) -> Option<KernelWork>;
     /// What a launch touches: reads, then writes. None if the arguments are too short.
     fn accesses(&self, arguments: &[u8], scale: u32) -> Option<Vec<KernelAccess>>;
+    /// How many rounds of its map a launch takes every element through, from the one range that it reads to
+    /// the one that it writes; none if it is no such kernel.
+    fn rounds(&self, _arguments: &[u8]) -> Option<u64> {
+        None
+    }
     /// Its twin; none if it is simulated for its time alone.
     fn twin(&self) -> Option<Twin>;
 }
@@ -60,12 +65,88 @@ pub struct KernelAccess {
     pub bytes: u64,
 }
 
+/// A step on the way that the elements of an array take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelStep {
+    /// The kernel that goes over each of them.
+    pub kernel: String,
+    /// How many rounds of it.
+    pub rounds: u64,
+    /// Blocks of its grid at the most, where the task has it leave a part of the device empty.
+    pub most_blocks: Option<u32>,
+}
+
+/// Elements of an array that a region of a task has in memory of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Part {
+    /// The array.
+    pub array: u32,
+    /// Whether they are an output.
+    pub role: Role,
+    /// Where they have to be.
+    pub side: Side,
+    /// First element.
+    pub first: u64,
+    /// How many.
+    pub elements: u64,
+}
+
+/// What elements are to a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// There before it begins.
+    Input,
+    /// There when it ends.
+    Output,
+}
+
+/// One of the two memories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// The host's.
+    Host,
+    /// The device's.
+    Device,
+}
+
 /// A task: what an exercise sets out to do. It owns the inputs and knows the outputs.
 pub trait Task: Send + Sync {
     /// The work that it needs, in nominal bytes and units.
     fn work(&self) -> TaskWork;
     /// The units that it needs of each kernel, by the kernel's name.
     fn kernel_units(&self) -> Vec<(String, u64)>;
+    /// How many elements each array has in memory.
+    fn elements(&self) -> u64 {
+        0
+    }
+    /// What a region has to declare, all of it and nothing else.
+    fn parts(&self) -> Vec<Part> {
+        Vec::new()
+    }
+    /// The array that an array's elements come from, which may be itself, and their way from there. Ways from
+    /// one array are parts of one way. None for a number that no array has.
+    fn origin(&self, _array: u32) -> Option<(u32, Vec<KernelStep>)> {
+        None
+    }
+    /// The given arrays that the host has, or loads.
+    fn on_host(&self) -> Vec<u32> {
+        Vec::new()
+    }
+    /// The time that loading so many elements of an array takes the host; none if it is not loaded by anyone.
+    fn loading_ns(&self, _array: u32, _elements: u64) -> Option<u64> {
+        None
+    }
+    /// Fills 32-bit elements of an input array as they are after some steps, from `first` on.
+    fn passed(
+        &self,
+        array: u32,
+        seed: u64,
+        first: u64,
+        _steps: &[KernelStep],
+        elements: &mut [u32],
+    ) {
+        self.input(array, seed, first, elements);
+    }
     /// Fills 32-bit elements of an input array, from `first` on.
     fn input(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]);
     /// What elements of an output array must be, from `first` on.

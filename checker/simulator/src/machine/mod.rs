@@ -6,11 +6,13 @@
 
 mod command;
 mod data;
+mod demand;
 mod graph;
 mod guards;
 mod left_out;
 mod library;
 mod names;
+mod origins;
 mod pool;
 mod region;
 mod threads;
@@ -26,15 +28,18 @@ use trace::timeline::HostSpan;
 pub use command::{
     Address, Command, DeviceFacts, Failure, GraphCommand, Reply, Request, Turn, code,
 };
+pub use demand::{Connections, Demand};
 pub use guards::{Guard, Protection, Touch};
-pub use library::{Kernel, KernelAccess, KernelWork, Library, Task, Twin};
+pub use library::{
+    Kernel, KernelAccess, KernelStep, KernelWork, Library, Part, Role, Side, Task, Twin,
+};
 pub use names::Names;
 pub use region::{POISON, check_outputs, shortfalls, speeds};
 pub use watch::Watch;
 
 use crate::device::{Answer, At, DEFAULT_CONNECTIONS, Device, MOST_CONNECTIONS, Schedule};
 use crate::profile::Profile;
-use data::{Movement, Moving, Store, World};
+use data::{Map, Movement, Moving, Store, World};
 use left_out::Instead;
 
 /// Page-locked memory that a run can have, in bytes. It is reserved, not used, until it is touched.
@@ -53,6 +58,34 @@ const MOST_REAL_BYTES: u64 = 4 << 30;
 const LARGEST_COPY: u64 = 1 << 47;
 /// `cuMemAlloc` aligns to at least 256 bytes (CUDA C++ Programming Guide, device memory accesses).
 const DEVICE_ALIGNMENT: u64 = 512;
+
+/// What a step takes with all that belongs to it, in bytes: itself, its span on the host, one on the device,
+/// and its data on the way.
+const STEP_BYTES: u64 = 512;
+/// What a run may leave behind, in bytes: a million steps. A loop that asks an event for its state for as long
+/// as a task takes makes 200 000.
+const MOST_LEFT_BEHIND: u64 = STEP_BYTES << 20;
+
+/// What a request leaves behind beside a step, in bytes, about: not whether it is carried out.
+fn left_behind(command: &Command) -> u64 {
+    let bytes = match command {
+        Command::Site(place) => place.file.len() + size_of_val(place),
+        Command::ModuleLoad { entries } => {
+            entries.iter().map(|entry| entry.len() + size_of_val(entry)).sum()
+        }
+        Command::FunctionGet { name, .. } => 2 * name.len(),
+        Command::Launch { arguments, .. } => arguments.len(),
+        // A graph's nodes make no steps, and each launch takes all of them anew.
+        Command::Graph(GraphCommand::Launch { .. }) => 0,
+        Command::Lab(LabRequest::Thread(_)) => 64,
+        _ => 0,
+    };
+    bytes as u64
+}
+
+/// Said where a run that is graded asks for other work queues.
+const OTHER_CONNECTIONS: &str =
+    "`CUDA_DEVICE_MAX_CONNECTIONS` is the exercise's, whatever the program asks for";
 
 /// The student's process has no such memory, or must not touch it so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +128,10 @@ pub struct Machine {
     device_next: u64,
     left_out: Option<left_out::LeftOut>,
     watching: Option<watch::Watching>,
+    demand: Option<Demand>,
+    notes: Vec<String>,
+    /// What requests have left behind beside steps, in bytes, about.
+    left_behind: u64,
     trials: Vec<Trial>,
     open_region: Option<region::Open>,
     threads: threads::Threads,
@@ -124,6 +161,9 @@ impl Machine {
             device_next: DEVICE_BASE,
             left_out: None,
             watching: None,
+            demand: None,
+            notes: Vec::new(),
+            left_behind: 0,
             trials: Vec::new(),
             open_region: None,
             threads: threads::Threads::default(),
@@ -150,7 +190,10 @@ impl Machine {
             timeline,
             trials: self.trials.clone(),
             watched: self.watching.as_ref().map(|it| it.seen(self.device.is_reversed())),
-            notes: self.left_out.as_ref().and_then(|it| it.note()).into_iter().collect(),
+            notes: {
+                let left_out = self.left_out.as_ref().and_then(|it| it.note());
+                left_out.into_iter().chain(self.notes.iter().cloned()).collect()
+            },
         }
     }
 
@@ -159,6 +202,13 @@ impl Machine {
         if !self.threads.may_ask(request) {
             return Reply::Failed(threads::out_of_turn());
         }
+        self.store.origins.settle(request.thread);
+        self.left_behind += left_behind(&request.command);
+        if self.program.steps.len() as u64 * STEP_BYTES + self.left_behind > MOST_LEFT_BEHIND {
+            let why = "the program has asked for more than the simulated device keeps account of";
+            return Reply::Failed(Failure::because(code::OUT_OF_MEMORY, why.to_owned()));
+        }
+        self.settle_connections(&request.command, host);
         let steps = self.program.steps.len();
         let reply = self.try_execute(request, host).unwrap_or_else(Reply::Failed);
         if !self.device.is_alone() {
@@ -215,6 +265,13 @@ impl Machine {
             // The default is not worth a word, and later it would change nothing.
             Command::Connections { count } => {
                 let count = (*count).clamp(1, MOST_CONNECTIONS);
+                if let Some(Demand { connections: Connections::Exactly(exactly), .. }) = self.demand
+                {
+                    if count != exactly && self.notes.is_empty() {
+                        self.notes.push(OTHER_CONNECTIONS.to_owned());
+                    }
+                    return Ok(Reply::Done);
+                }
                 if count != DEFAULT_CONNECTIONS && self.program.steps.is_empty() {
                     self.make(Call::Connections { count }, site, host);
                 }
@@ -316,8 +373,9 @@ impl Machine {
             movement.check_target(host)?;
             if let Movement::Copy { source: Address::Pageable(_), .. } = movement {
                 // The driver has taken the data when the call returns, however late the copy runs.
+                let step = self.program.steps.len() as u32;
                 movement
-                    .read(&self.store, host)
+                    .read(&mut self.store, host, step)
                     .map_err(|fault| Failure { code: code::INVALID_VALUE, ..fault })?;
             }
             self.moving.insert((self.program.steps.len() as u32, 0), movement);
@@ -633,7 +691,7 @@ impl Machine {
                 return Err(Failure::bare(code::INVALID_VALUE));
             }
             &Command::Copy { source, target, bytes, .. } => {
-                Movement::Copy { source, target, bytes, data: None }
+                Movement::Copy { source, target, bytes, data: None, pieces: Vec::new() }
             }
             &Command::Memset { target, pattern, width, count, .. } => {
                 // The wider memsets want an address that is a multiple of their width.
@@ -644,7 +702,8 @@ impl Machine {
             }
             Command::Launch { function, grid, block, shared_bytes, arguments, .. } => {
                 self.check_shape(*function, *grid, *block, *shared_bytes)?;
-                self.kernel_movement(*function, arguments)?
+                let blocks = grid.iter().map(|&blocks| u64::from(blocks)).product();
+                self.kernel_movement(*function, blocks, arguments)?
             }
             &Command::HostFunction { function, data, .. } => {
                 Movement::HostFunction { function, data }
@@ -653,7 +712,12 @@ impl Machine {
         }))
     }
 
-    fn kernel_movement(&self, function: u64, arguments: &[u8]) -> Result<Movement, Failure> {
+    fn kernel_movement(
+        &self,
+        function: u64,
+        blocks: u64,
+        arguments: &[u8],
+    ) -> Result<Movement, Failure> {
         let kernel = self.kernel(function)?;
         let accesses = kernel.accesses(arguments, self.names.scale);
         let accesses = accesses.ok_or(Failure::bare(code::INVALID_VALUE))?;
@@ -661,11 +725,15 @@ impl Machine {
         if let Some(fault) = accesses.iter().find_map(touched) {
             return Ok(Movement::Fault(fault));
         }
+        let name = self.names.functions.facts(function)?;
+        let rounds = kernel.rounds(arguments);
         Ok(Movement::Kernel {
             run: kernel.twin(),
             arguments: arguments.to_vec(),
             accesses,
             results: Vec::new(),
+            map: rounds.map(|rounds| Map { kernel: name.clone(), rounds, blocks }),
+            pieces: Vec::new(),
         })
     }
 }

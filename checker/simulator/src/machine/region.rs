@@ -1,6 +1,8 @@
 //! Measured regions: the machine fills a task's inputs when one begins, and looks at its outputs and
 //! at the work that was done when it ends.
 
+use std::sync::Arc;
+
 use trace::lab::{
     Buffer, Device as Kind, Pass, Region, Reply as LabReply, Request as LabRequest, Speeds,
 };
@@ -24,7 +26,7 @@ const LAST_NS: u64 = 1 << 61;
 
 pub(super) struct Open {
     region: Region,
-    task: Option<Box<dyn Task>>,
+    task: Option<Arc<dyn Task>>,
     first_step: usize,
     start_ns: u64,
 }
@@ -44,6 +46,11 @@ impl Machine {
         match request {
             // The client keeps it: it is the one that walks the stack.
             LabRequest::Source { .. } | LabRequest::Ready => LabReply::Done,
+            LabRequest::Scale { scale }
+                if self.demand.as_ref().is_some_and(|it| it.scale != *scale) =>
+            {
+                LabReply::Refused { why: "the exercise has another scale".to_owned() }
+            }
             LabRequest::Scale { scale } => {
                 if self.names.has_memory() || !(1..=LARGEST_SCALE).contains(scale) {
                     let why = format!(
@@ -63,6 +70,19 @@ impl Machine {
             }
             LabRequest::HostWork { ns } => {
                 self.make(Call::HostWork { ns: *ns }, site, host);
+                LabReply::Done
+            }
+            LabRequest::Load { place, ns } => self.load(place, *ns, site, host),
+            LabRequest::Keep { source, target, bytes } => {
+                let buffer = |address| Buffer { address, bytes: *bytes, ..Buffer::default() };
+                let [source, target] = [*source, *target].map(buffer);
+                let (from, to) = (self.address(&source), self.address(&target));
+                // From one place of the host to another: what is on the device comes by copies alone.
+                let on_host = |address| !matches!(address, Address::Device(_));
+                if on_host(from) && on_host(to) && self.is_there(&target) {
+                    let pieces = self.store.origins.of(from, *bytes);
+                    self.store.origins.land(to, *bytes, &pieces);
+                }
                 LabReply::Done
             }
             LabRequest::RegionBegin(_) | LabRequest::RegionEnd
@@ -88,6 +108,43 @@ impl Machine {
             None if self.names.is_device(at) => Address::Device(at),
             None => Address::Pageable(at),
         }
+    }
+
+    /// The host loads a part of its input, which takes as long as the task of the open region says.
+    fn load(
+        &mut self,
+        place: &Buffer,
+        ns: u64,
+        site: Option<u32>,
+        host: &mut dyn Host,
+    ) -> LabReply {
+        let Buffer { array, first, bytes, .. } = *place;
+        let task = self.open_region.as_ref().and_then(|open| {
+            let task = open.task.clone()?;
+            Some((task.loading_ns(array, bytes / 4)?, task, open.region.seed))
+        });
+        let ns = task.as_ref().map_or(ns, |(ns, ..)| *ns);
+        if self.device.host_ns().saturating_add(ns) > LAST_NS {
+            return LabReply::Refused { why: "no run takes that long".to_owned() };
+        }
+        if let Some((_, task, seed)) = task {
+            let address = self.address(place);
+            let is_there = self.is_there(place)
+                && !matches!(address, Address::Device(_))
+                && first.checked_add(bytes / 4).is_some_and(|end| end <= task.elements());
+            if !is_there {
+                let why = format!("there is no place for {bytes} bytes of array {array} there");
+                return LabReply::Refused { why };
+            }
+            // The host writes there, whether or not its process has let that be noticed.
+            self.notice_write(address, bytes, site, host);
+            self.write_elements(place, host, |elements| {
+                task.input(array, seed, first, elements);
+            });
+            self.store.origins.load(self.threads.running(), address, bytes, array, first);
+        }
+        self.make(Call::HostWork { ns }, site, host);
+        LabReply::Done
     }
 
     /// The one who looks at the outputs reads them when the region has ended.
@@ -134,11 +191,11 @@ impl Machine {
             let why = format!("there are no {bytes} bytes of memory at {address:#x}");
             return LabReply::Refused { why };
         }
-        let task = if region.task.is_empty() {
+        let task: Option<Arc<dyn Task>> = if region.task.is_empty() {
             None
         } else {
             match self.library.task(&region.task, &self.speeds(), self.program.scale) {
-                Some(task) => Some(task),
+                Some(task) => Some(Arc::from(task)),
                 None => {
                     return LabReply::Refused {
                         why: format!("there is no task `{}`", region.task),
@@ -146,6 +203,10 @@ impl Machine {
                 }
             }
         };
+        if let Some(why) = self.not_demanded(region, task.as_deref()) {
+            let why = format!("this region is not the exercise's: {why}");
+            return LabReply::Refused { why };
+        }
         self.make(Call::RegionBegin, site, host);
         self.guard(None, host);
         if let Some(task) = &task {
@@ -153,10 +214,13 @@ impl Machine {
             for buffer in &region.outputs {
                 self.write_elements(buffer, host, |elements| elements.fill(POISON));
             }
+            self.store.origins.begin(Arc::clone(task), region.seed);
             for buffer in &region.inputs {
                 self.write_elements(buffer, host, |elements| {
                     task.input(buffer.array, region.seed, buffer.first, elements);
                 });
+                let address = self.address(buffer);
+                self.store.origins.fill(address, buffer.bytes, buffer.array, buffer.first);
             }
         }
         self.open_region = Some(Open {
@@ -219,7 +283,24 @@ impl Machine {
                     let _ = self.store.read(self.address(buffer), bytes, host);
                 }
             });
+            let place = |buffer: &Buffer| self.address(buffer);
+            if trial.output == Output::Correct
+                && let Some(unfounded) = self.store.origins.check(&region, place)
+            {
+                trial.output = unfounded;
+            }
+            // Where it is wrong, that says enough.
+            if self.demand.is_some() && trial.output == Output::Correct {
+                let scale = u64::from(self.program.scale);
+                let unreached = self.store.origins.unreached().into_iter();
+                trial.missing_work.extend(unreached.map(|(array, found)| Shortfall {
+                    what: format!("elements of array {array} that its kernels made of its input"),
+                    needed: task.elements() * scale,
+                    found: found * scale,
+                }));
+            }
         }
+        self.store.origins.end();
         if region.pass == Pass::Counts {
             self.trials.push(trial.clone());
         }

@@ -58,6 +58,19 @@ impl Task for Fill {
     fn kernel_units(&self) -> Vec<(String, u64)> {
         vec![("spin".to_owned(), 1000)]
     }
+    fn elements(&self) -> u64 {
+        4096
+    }
+    fn origin(&self, array: u32) -> Option<(u32, Vec<KernelStep>)> {
+        let step = KernelStep { kernel: "touch".to_owned(), rounds: 2, most_blocks: Some(2) };
+        (array < 2).then(|| (0, vec![step; array as usize]))
+    }
+    fn on_host(&self) -> Vec<u32> {
+        vec![0]
+    }
+    fn loading_ns(&self, array: u32, elements: u64) -> Option<u64> {
+        (array == 0).then_some(elements)
+    }
     fn input(&self, array: u32, seed: u64, _first: u64, elements: &mut [u32]) {
         elements.fill(array ^ seed as u32);
     }
@@ -98,6 +111,9 @@ impl Kernel for Touch {
         let read = KernelAccess { kind: AccessKind::Read, address, bytes };
         let address = number(arguments, 8)?;
         Some(vec![read, KernelAccess { kind: AccessKind::Write, address, bytes }])
+    }
+    fn rounds(&self, arguments: &[u8]) -> Option<u64> {
+        number(arguments, 16)
     }
     fn twin(&self) -> Option<Twin> {
         Some(Box::new(|_, inputs, outputs| {
@@ -487,7 +503,16 @@ impl Writer {
             first: self.anything(),
         };
         let few = self.dice.below(4) as u32;
-        Command::Lab(match self.dice.below(12) {
+        Command::Lab(match self.dice.below(16) {
+            12 | 13 => {
+                let array = self.dice.below(2) as u32;
+                let first = if self.odd() { self.dice.below(4096) } else { self.anything() };
+                lab::Request::Load { place: Buffer { array, first, ..buffer }, ns: self.bytes() }
+            }
+            14 | 15 => {
+                let (source, target) = (buffer.address, self.anything());
+                lab::Request::Keep { source, target, bytes: self.bytes() }
+            }
             8..=11 => lab::Request::Thread(match self.dice.below(10) {
                 0 => ThreadRequest::Spawn,
                 1 => ThreadRequest::Started { thread: if self.odd() { Err(few) } else { Ok(few) } },

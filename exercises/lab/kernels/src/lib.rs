@@ -149,6 +149,20 @@ impl Kernel {
         }
     }
 
+    /// How many rounds of its map a launch with these arguments takes every element through, from the one
+    /// range that it reads to the one that it writes; `None` for a kernel of another kind.
+    ///
+    /// # Panics
+    ///
+    /// When the arguments do not have the types of [`Kernel::parameters`].
+    #[must_use]
+    pub fn rounds(&self, arguments: &[Argument]) -> Option<u32> {
+        match self.body {
+            Body::Map(_) => Some(map::rounds(arguments)),
+            Body::Matmul => None,
+        }
+    }
+
     /// The function that computes what the kernel computes; `None` where the kernel is simulated for its
     /// time alone, and its outputs keep their old contents.
     #[must_use]

@@ -153,6 +153,10 @@ pub(crate) fn work(arguments: &[Argument]) -> Work {
     }
 }
 
+pub(crate) fn rounds(arguments: &[Argument]) -> u32 {
+    Launch::read(arguments).rounds
+}
+
 pub(crate) fn accesses(arguments: &[Argument]) -> Vec<Access> {
     let launch = Launch::read(arguments);
     let bytes = ELEMENT_BYTES * u64::from(launch.elements);

@@ -55,6 +55,67 @@ pub struct Spec {
     pub host_percent: u64,
     /// The arrays, which are all of one size. They are called by their place in this list.
     pub arrays: &'static [Array],
+    /// Arrays that are nowhere as a whole: what is given in them is loaded piece by piece, and what is made
+    /// in them gives way to the next piece.
+    pub passing: &'static [u32],
+    /// Parts of made arrays that come to the host as well.
+    pub samples: &'static [Sample],
+}
+
+/// A few elements of each piece of an array, which come back to the host.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The array.
+    pub array: u32,
+    /// How many pieces it is cut into.
+    pub pieces: u64,
+    /// First nominal element, counted from the start of the piece.
+    pub first: u64,
+    /// How many of each piece.
+    pub length: Length,
+}
+
+/// How long a sample is.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Length {
+    /// So many nominal elements.
+    Elements(u64),
+    /// One element for so many of the piece.
+    OneIn(u64),
+}
+
+/// Elements of an array that are in memory of their own when the measured region begins, or have to be when it
+/// ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The array.
+    pub array: u32,
+    /// On which side of the link.
+    pub side: Side,
+    /// Given at the beginning, or made by the end.
+    pub role: Role,
+    /// First element, as they are in memory.
+    pub first: u64,
+    /// How many.
+    pub elements: u64,
+}
+
+/// Whether elements are given or made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// They are there before.
+    Given,
+    /// They are there after.
+    Made,
+}
+
+/// What a launch does to every element of what it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// The map.
+    pub stage: Stage,
+    /// How many rounds of it.
+    pub rounds: u32,
 }
 
 /// An array of 32-bit words.
@@ -208,6 +269,76 @@ impl Task {
         self.spec.arrays.iter().filter_map(small).collect()
     }
 
+    /// What a measured region of this task has in memory, array by array.
+    #[must_use]
+    pub fn parts(&self) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for (array, it) in (0..).zip(self.spec.arrays) {
+            let role = if it.contents == Contents::Given { Role::Given } else { Role::Made };
+            if !self.spec.passing.contains(&array) {
+                parts.push(Part { array, side: it.side, role, first: 0, elements: self.elements });
+            }
+        }
+        for sample in self.spec.samples {
+            let piece = self.elements / sample.pieces;
+            let scale = u64::from(self.scale);
+            let elements = match sample.length {
+                Length::Elements(nominal) => nominal / scale,
+                Length::OneIn(share) => piece / share,
+            };
+            parts.extend((0..sample.pieces).map(|index| Part {
+                array: sample.array,
+                side: Side::Host,
+                role: Role::Made,
+                first: index * piece + sample.first / scale,
+                elements,
+            }));
+        }
+        parts
+    }
+
+    /// The array that an array's elements come from, and what each of them goes through on the way; an array
+    /// that is given comes from itself.
+    #[must_use]
+    pub fn origin(&self, array: u32) -> Option<(u32, Vec<Pass>)> {
+        let pass = |&stage: &Stage| Pass { stage, rounds: self.rounds };
+        Some(match self.spec.arrays.get(array as usize)?.contents.made() {
+            Some((from, stages)) => (from, stages.iter().map(pass).collect()),
+            None => (array, Vec::new()),
+        })
+    }
+
+    /// The arrays that the host is given, or loads.
+    #[must_use]
+    pub fn on_host(&self) -> Vec<u32> {
+        let arrays = (0..).zip(self.spec.arrays);
+        let given =
+            arrays.filter(|(_, it)| it.side == Side::Host && it.contents == Contents::Given);
+        given.map(|(array, _)| array).collect()
+    }
+
+    /// What the host's own work takes for loading so many elements of an array, in ns; none for an array that
+    /// nobody loads.
+    #[must_use]
+    pub fn loading_ns(&self, array: u32, elements: u64) -> Option<u64> {
+        let is_given = self.spec.arrays.get(array as usize)?.contents == Contents::Given;
+        let whole = u128::from(self.elements.max(1));
+        let share = (u128::from(self.host_ns) * u128::from(elements)).div_ceil(whole);
+        let is_loaded = is_given && self.spec.passing.contains(&array);
+        is_loaded.then(|| u64::try_from(share).unwrap_or(u64::MAX))
+    }
+
+    /// What elements of a given array are after some passes, from `first` on.
+    pub fn passed(&self, array: u32, seed: u64, first: u64, passes: &[Pass], elements: &mut [u32]) {
+        self.input(array, seed, first, elements);
+        let all = passes.iter().fold(Affine::IDENTITY, |map, pass| {
+            map.then(map_constants(pass.stage).power(pass.rounds))
+        });
+        if all != Affine::IDENTITY {
+            elements.iter_mut().for_each(|element| *element = all.apply(*element));
+        }
+    }
+
     /// Fills elements of a given array, from `first` on.
     pub fn input(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
         let seed = seed.wrapping_add(u64::from(array)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -220,17 +351,8 @@ impl Task {
 
     /// What elements of an array must be at the end, from `first` on.
     pub fn expected(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
-        let array_of = self.spec.arrays.get(array as usize);
-        let Some((from, stages)) = array_of.and_then(|array| array.contents.made()) else {
-            return self.input(array, seed, first, elements);
-        };
-        self.input(from, seed, first, elements);
-        let all = stages.iter().fold(Affine::IDENTITY, |map, &stage| {
-            map.then(map_constants(stage).power(self.rounds))
-        });
-        for element in elements {
-            *element = all.apply(*element);
-        }
+        let (from, passes) = self.origin(array).unwrap_or((array, Vec::new()));
+        self.passed(from, seed, first, &passes, elements);
     }
 }
 
@@ -307,6 +429,54 @@ mod tests {
         task.expected(chunked_pipeline::OUTPUT, 7, 0, &mut whole);
         task.expected(chunked_pipeline::OUTPUT, 7, 300, &mut part);
         assert_eq!(whole[300..400], part);
+    }
+
+    #[test]
+    fn arrays_of_one_origin_are_stations_of_one_way() {
+        // What an element has gone through is kept as a place on that way: see the simulator's `origins`.
+        for spec in TASKS {
+            let task = Task::new(spec, &H200, 32);
+            let ways = (0..spec.arrays.len() as u32).filter_map(|array| task.origin(array));
+            let ways: Vec<_> = ways.collect();
+            for (from, way) in &ways {
+                let mut others = ways.iter().filter(|(other, _)| other == from);
+                assert!(
+                    others.all(|(_, other)| other.starts_with(way) || way.starts_with(other)),
+                    "{}",
+                    spec.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_array_is_in_memory_or_passes() {
+        for spec in TASKS {
+            let task = Task::new(spec, &H200, 32);
+            for (array, it) in (0..).zip(spec.arrays) {
+                let parts = task.parts();
+                let whole = parts.iter().filter(|part| {
+                    part.array == array && part.side == it.side && part.elements == task.elements()
+                });
+                let passes = usize::from(spec.passing.contains(&array));
+                assert_eq!(whole.count() + passes, 1, "{}, {array}", spec.name);
+            }
+            for part in task.parts() {
+                assert!(part.elements > 0, "{}", spec.name);
+                assert!(part.first + part.elements <= task.elements(), "{}", spec.name);
+            }
+        }
+    }
+
+    #[test]
+    fn loading_all_of_an_array_takes_all_of_the_hosts_work() {
+        let task = Task::new(&prefetch::SPEC, &H200, 32);
+        let (all, half) = (task.elements(), task.elements() / 2);
+        assert_eq!(task.loading_ns(prefetch::INPUT, all), Some(task.host_ns()));
+        assert_eq!(task.loading_ns(prefetch::INPUT, half), Some(task.host_ns().div_ceil(2)));
+        assert_eq!(task.loading_ns(prefetch::OUTPUT, all), None);
+        let session = Task::new(&first_launch::SPEC, &H200, 32);
+        assert_eq!(session.loading_ns(first_launch::RESIDENT, all), None);
     }
 
     #[test]

@@ -52,4 +52,6 @@ pub static SPEC: Spec = Spec {
             },
         },
     ],
+    passing: &[],
+    samples: &[],
 };

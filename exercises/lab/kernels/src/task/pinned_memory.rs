@@ -1,6 +1,6 @@
 //! An array goes up and through a map, and stays on the device. A few elements of each part come back.
 
-use super::{Array, Contents, Side, Spec};
+use super::{Array, Contents, Length, Sample, Side, Spec};
 use crate::map::Stage;
 
 /// What goes in.
@@ -8,6 +8,14 @@ pub const INPUT: u32 = 0;
 /// What becomes of it. What comes back is a small part of this, so that the way down takes no time worth
 /// counting.
 pub const OUTPUT: u32 = 1;
+
+/// Parts of the batch: enough for the first copy, beside which no kernel can run, to hardly show.
+pub const PARTS: u64 = 16;
+/// Samples in a part, each with a label of 64 bytes and a loss of 4.
+pub const SAMPLES: u64 = 1024;
+/// Words of the labels of a part, which come first: 64 KiB, which a driver takes over at once, whatever
+/// memory they are in. The losses are what becomes of the words behind them.
+pub const LABELS: u64 = 16 * SAMPLES;
 
 /// The task.
 pub static SPEC: Spec = Spec {
@@ -21,4 +29,11 @@ pub static SPEC: Spec = Spec {
         Array { side: Side::Host, contents: Contents::Given },
         Array { side: Side::Device, contents: Contents::Made { from: INPUT, stages: &[Stage::A] } },
     ],
+    passing: &[],
+    samples: &[Sample {
+        array: OUTPUT,
+        pieces: PARTS,
+        first: LABELS,
+        length: Length::Elements(SAMPLES),
+    }],
 };

@@ -1,6 +1,6 @@
 //! Batches are loaded by the host, go up, and through a map. A part of each comes back.
 
-use super::{Array, Contents, Side, Spec};
+use super::{Array, Contents, Length, Sample, Side, Spec};
 use crate::map::Stage;
 
 /// What is loaded.
@@ -8,6 +8,12 @@ pub const INPUT: u32 = 0;
 /// What becomes of it. What comes back is a part of this, so that the way down takes no time worth
 /// counting.
 pub const OUTPUT: u32 = 1;
+
+/// Batches: so many that the first load, beside which nothing can run, hardly shows.
+pub const BATCHES: u64 = 64;
+/// Of so many words of a batch one comes back as a loss. What comes back fills whole pages, so that it is
+/// noticed when somebody reads it early.
+pub const WORDS_PER_LOSS: u64 = 16;
 
 /// The task.
 pub static SPEC: Spec = Spec {
@@ -21,4 +27,11 @@ pub static SPEC: Spec = Spec {
         Array { side: Side::Host, contents: Contents::Given },
         Array { side: Side::Device, contents: Contents::Made { from: INPUT, stages: &[Stage::A] } },
     ],
+    passing: &[INPUT, OUTPUT],
+    samples: &[Sample {
+        array: OUTPUT,
+        pieces: BATCHES,
+        first: 0,
+        length: Length::OneIn(WORDS_PER_LOSS),
+    }],
 };

@@ -31,4 +31,6 @@ pub static SPEC: Spec = Spec {
             contents: Contents::Made { from: RESIDENT, stages: &[Stage::A] },
         },
     ],
+    passing: &[],
+    samples: &[],
 };

@@ -1,0 +1,533 @@
+//! Where values come from.
+//!
+//! What a student's process computes itself takes no time on the simulated device, so that a right output says
+//! little: what counts is that it came about as the task wants it. While a region with a task is open, each
+//! range of memory that the machine itself wrote to carries where its values come from: which elements of which
+//! given array they were, and how far they have come on the way that the task's kernels take them. Every
+//! operation works element by element, so that neither the cutting into chunks nor the order nor the streams
+//! make a difference.
+//!
+//! Memory of the host can be written by the student's process at any time. What is known of it is a claim,
+//! and bytes that are read from there have to bear it out. Words that nothing is known of are looked for in the
+//! task's input: the host may have moved them, and has nothing from it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use trace::lab::Region;
+use trace::record::{Origin, Output};
+
+use super::command::Address;
+use super::library::{KernelStep, Task};
+
+/// Elements are 32-bit words.
+const WORD: u64 = 4;
+
+/// Ranges that are kept account of, all together: a thousand chunks in each of ten buffers, and ten times as
+/// many for whoever wants to know. It bounds the memory that takes.
+const MOST_CLAIMS: usize = 1 << 17;
+
+/// How often words of unknown origin are looked for in the input: often enough for every chunk of a thousand
+/// to have been moved by the host, seldom enough not to take all the time there is.
+const MOST_SEARCHES: u32 = 4096;
+
+/// Words that are computed at once, to be compared.
+const BATCH: usize = 4096;
+
+/// How far an element has come: whole steps of its way, and rounds of the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Station {
+    steps: usize,
+    rounds: u64,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// From an element of a given array, which has come so far.
+    Given { array: u32, station: Station },
+    /// From somewhere else, by a step of the program.
+    Foreign { origin: Origin, step: u32 },
+}
+
+/// Some words in a row, and where they come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// First byte, counted from the start of whatever they are a part of.
+    offset: u64,
+    bytes: u64,
+    source: Source,
+    /// The element that the first word comes from; 0 where it comes from none.
+    first: u64,
+}
+
+impl Piece {
+    /// The words from `from` to `to`, bytes that are counted as `offset` is; none if there is no whole word.
+    fn within(&self, from: u64, to: u64) -> Option<Self> {
+        let skipped = from.saturating_sub(self.offset).next_multiple_of(WORD);
+        let end = to.min(self.offset + self.bytes).saturating_sub(self.offset) / WORD * WORD;
+        let bytes = end.checked_sub(skipped).filter(|&bytes| bytes > 0)?;
+        let first = match self.source {
+            Source::Given { .. } => self.first + skipped / WORD,
+            Source::Foreign { .. } => 0,
+        };
+        Some(Self { offset: self.offset + skipped, bytes, first, ..*self })
+    }
+
+    /// Whether `next` goes on where this one ends.
+    fn goes_on(&self, next: &Self) -> bool {
+        let first = match self.source {
+            Source::Given { .. } => self.first + self.bytes / WORD,
+            Source::Foreign { .. } => 0,
+        };
+        self.offset + self.bytes == next.offset && self.source == next.source && first == next.first
+    }
+}
+
+/// What is known of one kind of memory: pieces by their address. No two overlap.
+#[derive(Default)]
+struct Claims(BTreeMap<u64, Piece>);
+
+impl Claims {
+    /// What is known of `bytes` at `address`, in order; offsets count from `address`.
+    fn of(&self, address: u64, bytes: u64) -> Vec<Piece> {
+        let end = address.saturating_add(bytes);
+        let before = self.0.range(..=address).next_back().map_or(address, |(&start, _)| start);
+        let pieces = self.0.range(before..end).filter_map(|(_, it)| it.within(address, end));
+        pieces.map(|it| Piece { offset: it.offset - address, ..it }).collect()
+    }
+
+    /// Nothing is known any more of `bytes` at `address`.
+    fn forget(&mut self, address: u64, bytes: u64) {
+        let end = address.saturating_add(bytes);
+        let before = self.0.range(..=address).next_back().map_or(address, |(&start, _)| start);
+        let touched: Vec<u64> = self.0.range(before..end).map(|(&start, _)| start).collect();
+        for start in touched {
+            let Some(old) = self.0.remove(&start) else { continue };
+            let kept = [old.within(0, address), old.within(end, u64::MAX)];
+            for piece in kept.into_iter().flatten() {
+                self.0.insert(piece.offset, piece);
+            }
+        }
+    }
+
+    /// This is at `address` now.
+    fn put(&mut self, address: u64, piece: Piece) {
+        let mut piece = Piece { offset: address.saturating_add(piece.offset), ..piece };
+        if let Some((&start, left)) = self.0.range(..piece.offset).next_back()
+            && left.goes_on(&piece)
+        {
+            piece = Piece { bytes: left.bytes + piece.bytes, ..*left };
+            self.0.remove(&start);
+        }
+        let end = piece.offset + piece.bytes;
+        if let Some(right) = self.0.get(&end).copied()
+            && piece.goes_on(&right)
+        {
+            piece.bytes += right.bytes;
+            self.0.remove(&end);
+        }
+        self.0.insert(piece.offset, piece);
+    }
+}
+
+/// Elements, as spans that do not touch.
+#[derive(Default)]
+struct Elements(BTreeMap<u64, u64>);
+
+impl Elements {
+    fn add(&mut self, first: u64, end: u64) {
+        let (mut first, mut end) = (first, end);
+        let reaching = self.0.range(..=end).rev();
+        let met: Vec<u64> = reaching.take_while(|(_, to)| **to >= first).map(|it| *it.0).collect();
+        for start in met {
+            if let Some(to) = self.0.remove(&start) {
+                (first, end) = (first.min(start), end.max(to));
+            }
+        }
+        self.0.insert(first, end);
+    }
+
+    /// Where the span ends that `element` is in.
+    fn end_of(&self, element: u64) -> Option<u64> {
+        let (_, &end) = self.0.range(..=element).next_back()?;
+        (element < end).then_some(end)
+    }
+
+    fn count(&self) -> u64 {
+        self.0.iter().map(|(first, end)| end - first).sum()
+    }
+}
+
+/// The task of the region that is open.
+struct Goal {
+    task: Arc<dyn Task>,
+    seed: u64,
+    /// For each array that is given, the longest way that is made of it.
+    ways: BTreeMap<u32, Vec<KernelStep>>,
+    /// The arrays that are made, what each is made from, and at which of its stations.
+    made: Vec<(u32, u32, Station)>,
+}
+
+impl Goal {
+    fn new(task: Arc<dyn Task>, seed: u64) -> Self {
+        let (mut ways, mut made) = (BTreeMap::<u32, Vec<KernelStep>>::new(), Vec::new());
+        for (array, (from, way)) in (0..).map_while(|array| Some((array, task.origin(array)?))) {
+            made.push((array, from, Station { steps: way.len(), rounds: 0 }));
+            let known = ways.entry(from).or_default();
+            if known.len() < way.len() {
+                *known = way;
+            }
+        }
+        Self { task, seed, ways, made }
+    }
+
+    /// Where an element is after so many rounds of a kernel.
+    fn advance(
+        &self,
+        array: u32,
+        from: Station,
+        kernel: &str,
+        rounds: u64,
+        blocks: u64,
+    ) -> Result<Station, Origin> {
+        let way = self.ways.get(&array).map_or(&[][..], |way| way);
+        let (mut at, mut left) = (from, rounds);
+        while left > 0 {
+            let next = way.get(at.steps).filter(|next| next.kernel == kernel);
+            let next = next.ok_or(Origin::Kernel)?;
+            if next.most_blocks.is_some_and(|most| blocks > most.into()) {
+                return Err(Origin::Grid);
+            }
+            let taken = left.min(next.rounds.saturating_sub(at.rounds));
+            left -= taken;
+            at.rounds += taken;
+            if at.rounds >= next.rounds {
+                at = Station { steps: at.steps + 1, rounds: 0 };
+            }
+        }
+        Ok(at)
+    }
+
+    /// Whether the bytes are what elements of a given array are, from `first` on, at a station of their way.
+    /// How many of the words are, if not all.
+    fn alike(&self, array: u32, station: Station, first: u64, bytes: &[u8]) -> usize {
+        let way = self.ways.get(&array).map_or(&[][..], |way| way);
+        let mut passed = way[..station.steps.min(way.len())].to_vec();
+        if let Some(next) = way.get(station.steps).filter(|_| station.rounds > 0) {
+            passed.push(KernelStep { rounds: station.rounds, ..next.clone() });
+        }
+        let mut expected = [0; BATCH];
+        let mut alike = 0;
+        for words in bytes.chunks(BATCH * WORD as usize) {
+            let (words, _) = words.as_chunks::<{ WORD as usize }>();
+            let expected = &mut expected[..words.len()];
+            self.task.passed(array, self.seed, first + alike as u64, &passed, expected);
+            let same =
+                |(word, expected): &(&[u8; 4], &u32)| u32::from_le_bytes(**word) == **expected;
+            let count = words.iter().zip(expected.iter()).take_while(same).count();
+            alike += count;
+            if count < words.len() {
+                break;
+            }
+        }
+        alike
+    }
+}
+
+/// Where the values in memory come from, as far as the open region's task goes.
+#[derive(Default)]
+pub(super) struct Origins {
+    goal: Option<Goal>,
+    device: Claims,
+    pinned: Claims,
+    pageable: Claims,
+    /// What host threads are about to have loaded, each by its last request.
+    loading: BTreeMap<u32, (Address, Piece)>,
+    /// Elements that have been loaded, by array.
+    loaded: BTreeMap<u32, Elements>,
+    /// Elements of arrays that are made that some kernel has brought to where they should come.
+    reached: BTreeMap<u32, Elements>,
+    searches: u32,
+    /// There were more pieces than are kept account of: nothing is known any more.
+    untold: bool,
+}
+
+impl Origins {
+    /// A region with a task begins: what was before has no part in it.
+    pub(super) fn begin(&mut self, task: Arc<dyn Task>, seed: u64) {
+        *self = Self { goal: Some(Goal::new(task, seed)), ..Self::default() };
+    }
+
+    /// The region is over.
+    pub(super) fn end(&mut self) {
+        *self = Self::default();
+    }
+
+    fn claims(&mut self, address: Address) -> (&mut Claims, u64) {
+        match address {
+            Address::Device(at) => (&mut self.device, at),
+            Address::Pinned(at) => (&mut self.pinned, at),
+            Address::Pageable(at) => (&mut self.pageable, at),
+        }
+    }
+
+    /// What is known of some memory.
+    pub(super) fn of(&self, address: Address, bytes: u64) -> Vec<Piece> {
+        match address {
+            Address::Device(at) => self.device.of(at, bytes),
+            Address::Pinned(at) => self.pinned.of(at, bytes),
+            Address::Pageable(at) => self.pageable.of(at, bytes),
+        }
+    }
+
+    /// All of this memory has been written, and this is what is in it now.
+    pub(super) fn land(&mut self, address: Address, bytes: u64, pieces: &[Piece]) {
+        let (Address::Device(at) | Address::Pinned(at) | Address::Pageable(at)) = address;
+        // Nothing lies beyond the end of an address space, whatever somebody says.
+        if self.goal.is_none() || self.untold || bytes == 0 || at.checked_add(bytes).is_none() {
+            return;
+        }
+        let (claims, at) = self.claims(address);
+        claims.forget(at, bytes);
+        for piece in pieces.iter().filter_map(|piece| piece.within(0, bytes)) {
+            claims.put(at, piece);
+        }
+        if [&self.device, &self.pinned, &self.pageable].iter().map(|it| it.0.len()).sum::<usize>()
+            > MOST_CLAIMS
+        {
+            let goal = self.goal.take();
+            *self = Self { goal, untold: true, ..Self::default() };
+        }
+    }
+
+    /// The machine has put elements of a given array into memory.
+    pub(super) fn fill(&mut self, address: Address, bytes: u64, array: u32, first: u64) {
+        self.land(address, bytes, &[given(array, first, bytes)]);
+    }
+
+    /// A host thread is about to have loaded this, when it comes back.
+    pub(super) fn load(
+        &mut self,
+        thread: u32,
+        address: Address,
+        bytes: u64,
+        array: u32,
+        first: u64,
+    ) {
+        // Until then there is nothing in there that anyone could rely on.
+        self.land(address, bytes, &[]);
+        self.loading.insert(thread, (address, given(array, first, bytes)));
+    }
+
+    /// A host thread makes a request: what it did before that is done.
+    pub(super) fn settle(&mut self, thread: u32) {
+        if self.loading.is_empty() {
+            return;
+        }
+        if let Some((address, piece)) = self.loading.remove(&thread)
+            && let Source::Given { array, .. } = piece.source
+        {
+            let loaded = self.loaded.entry(array).or_default();
+            loaded.add(piece.first, piece.first + piece.bytes / WORD);
+            self.land(address, piece.bytes, &[piece]);
+        }
+    }
+
+    /// Where the values come from that a copy has just read.
+    pub(super) fn copied(&mut self, source: Address, data: &[u8], step: u32) -> Vec<Piece> {
+        let known = self.of(source, data.len() as u64);
+        if let Address::Device(_) = source {
+            return known; // nobody but the machine writes there
+        }
+        if self.goal.is_none() || self.untold {
+            return Vec::new();
+        }
+        let mut pieces = Vec::new();
+        let mut at = 0;
+        for piece in known {
+            self.look_for(data, at, piece.offset, step, &mut pieces);
+            let end = piece.offset + piece.bytes;
+            if self.bears_out(&piece, data) {
+                pieces.push(piece);
+            } else {
+                self.look_for(data, piece.offset, end, step, &mut pieces);
+            }
+            at = end;
+        }
+        self.look_for(data, at, data.len() as u64, step, &mut pieces);
+        pieces
+    }
+
+    /// Whether the bytes that were read are what is claimed of them.
+    fn bears_out(&self, piece: &Piece, data: &[u8]) -> bool {
+        let Some(goal) = &self.goal else { return false };
+        let Source::Given { array, station } = piece.source else { return true };
+        let bytes = &data[piece.offset as usize..(piece.offset + piece.bytes) as usize];
+        goal.alike(array, station, piece.first, bytes) as u64 == piece.bytes / WORD
+    }
+
+    /// Looks for words of the host's in what the host has been given, from byte `from` to byte `to`.
+    fn look_for(&mut self, data: &[u8], from: u64, to: u64, step: u32, pieces: &mut Vec<Piece>) {
+        let mut at = from.next_multiple_of(WORD);
+        let to = to / WORD * WORD;
+        // Most likely it goes on with the element after the last.
+        let mut guess = pieces.last().and_then(|last| match last.source {
+            Source::Given { array, .. } => Some((array, last.first + last.bytes / WORD)),
+            Source::Foreign { .. } => None,
+        });
+        while at < to {
+            let bytes = &data[at as usize..to as usize];
+            let Some((array, first, words)) = self.find(bytes, guess.take()) else { break };
+            let piece = Piece { offset: at, ..given(array, first, words * WORD) };
+            pieces.push(piece);
+            at += piece.bytes;
+        }
+        if at < to {
+            let source = Source::Foreign { origin: Origin::Upload, step };
+            pieces.push(Piece { offset: at, bytes: to - at, source, first: 0 });
+        }
+    }
+
+    /// The elements that these words begin with, and how many they are.
+    fn find(&mut self, bytes: &[u8], guess: Option<(u32, u64)>) -> Option<(u32, u64, u64)> {
+        let goal = self.goal.as_ref()?;
+        let elements = goal.task.elements();
+        // How many of an array's elements are the words, from this one on.
+        let run = |array: u32, element: u64| {
+            let end = match goal.task.loading_ns(array, 0) {
+                Some(_) => self.loaded.get(&array)?.end_of(element)?,
+                None => elements,
+            };
+            let most = end.checked_sub(element)?.saturating_mul(WORD).min(bytes.len() as u64);
+            let alike = goal.alike(array, Station::default(), element, &bytes[..most as usize]);
+            (alike > 0).then_some((array, element, alike as u64))
+        };
+        if let Some(found) = guess.and_then(|(array, element)| run(array, element)) {
+            return Some(found);
+        }
+        if self.searches >= MOST_SEARCHES {
+            return None;
+        }
+        self.searches += 1;
+        let word = u32::from_le_bytes(*bytes.first_chunk()?);
+        let mut batch = [0; BATCH];
+        let mut best: Option<(u32, u64, u64)> = None;
+        for array in goal.task.on_host() {
+            for first in (0..elements).step_by(BATCH) {
+                let batch = &mut batch[..(elements - first).min(BATCH as u64) as usize];
+                goal.task.passed(array, goal.seed, first, &[], batch);
+                let alike = (first..).zip(&*batch).filter(|(_, element)| **element == word);
+                for (element, _) in alike {
+                    let found = run(array, element);
+                    let is_longer = |it: &(u32, u64, u64)| best.is_none_or(|best| best.2 < it.2);
+                    best = found.filter(is_longer).or(best);
+                }
+            }
+        }
+        best
+    }
+
+    /// What becomes of values that a kernel goes over, element by element.
+    pub(super) fn mapped(
+        &self,
+        pieces: &[Piece],
+        kernel: &str,
+        rounds: u64,
+        blocks: u64,
+        step: u32,
+    ) -> Vec<Piece> {
+        let Some(goal) = &self.goal else { return Vec::new() };
+        let map = |piece: &Piece| {
+            let Source::Given { array, station } = piece.source else { return *piece };
+            match goal.advance(array, station, kernel, rounds, blocks) {
+                Ok(station) => Piece { source: Source::Given { array, station }, ..*piece },
+                Err(origin) => {
+                    Piece { source: Source::Foreign { origin, step }, first: 0, ..*piece }
+                }
+            }
+        };
+        pieces.iter().map(map).collect()
+    }
+
+    /// A kernel has left these values behind.
+    pub(super) fn reached(&mut self, pieces: &[Piece]) {
+        let Self { goal: Some(goal), reached, .. } = self else { return };
+        for piece in pieces {
+            let Source::Given { array, station } = piece.source else { continue };
+            let there = |&&(_, from, end): &&(u32, u32, Station)| {
+                from == array && end == station && station.steps > 0
+            };
+            for (made, ..) in goal.made.iter().filter(there) {
+                let elements = reached.entry(*made).or_default();
+                elements.add(piece.first, piece.first + piece.bytes / WORD);
+            }
+        }
+    }
+
+    /// The arrays of which kernels have not made every element, with what they have made.
+    pub(super) fn unreached(&self) -> Vec<(u32, u64)> {
+        let Some(goal) = &self.goal else { return Vec::new() };
+        let counts = goal
+            .made
+            .iter()
+            .filter(|(.., end)| end.steps > 0)
+            .map(|&(array, ..)| (array, self.reached.get(&array).map_or(0, Elements::count)));
+        counts.filter(|&(_, count)| count < goal.task.elements()).collect()
+    }
+
+    /// What is wrong with where a region's outputs come from; none if nothing is. `place` says where a
+    /// buffer is.
+    pub(super) fn check(
+        &self,
+        region: &Region,
+        place: impl Fn(&trace::lab::Buffer) -> Address,
+    ) -> Option<Output> {
+        let goal = self.goal.as_ref()?;
+        let (mut wrong, mut unfounded, mut of) = (None, 0, 0);
+        for buffer in &region.outputs {
+            let words = buffer.bytes / WORD;
+            of += words;
+            let wanted = goal.made.iter().find(|(array, ..)| *array == buffer.array);
+            let mut at = 0;
+            let mut note = |offset: u64, bytes: u64, origin, step| {
+                unfounded += bytes / WORD;
+                wrong.get_or_insert((buffer.array, buffer.first + offset / WORD, origin, step));
+            };
+            let nobody = if self.untold { Origin::Untold } else { Origin::Host };
+            for piece in self.of(place(buffer), buffer.bytes) {
+                if at < piece.offset {
+                    note(at, piece.offset - at, nobody, None);
+                }
+                at = piece.offset + piece.bytes;
+                let origin = match (piece.source, wanted) {
+                    (Source::Foreign { origin, step }, _) => Some((origin, Some(step))),
+                    (Source::Given { array, station }, Some(&(_, from, end))) => {
+                        let element = buffer.first + piece.offset / WORD;
+                        let is_its_own = piece.offset % WORD == 0 && piece.first == element;
+                        match () {
+                            () if array != from || !is_its_own => Some((Origin::Elsewhere, None)),
+                            () if station != end => Some((Origin::Unfinished, None)),
+                            () => None,
+                        }
+                    }
+                    (_, None) => Some((Origin::Elsewhere, None)),
+                };
+                if let Some((origin, step)) = origin {
+                    note(piece.offset, piece.bytes, origin, step);
+                }
+            }
+            if at < words * WORD {
+                note(at, words * WORD - at, nobody, None);
+            }
+        }
+        let (block, element, origin, step) = wrong?;
+        Some(Output::Unfounded { block, element, origin, step, unfounded, of })
+    }
+}
+
+/// Elements of a given array as they are given.
+fn given(array: u32, first: u64, bytes: u64) -> Piece {
+    let source = Source::Given { array, station: Station::default() };
+    Piece { offset: 0, bytes: bytes / WORD * WORD, source, first }
+}

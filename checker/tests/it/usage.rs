@@ -178,7 +178,7 @@ fn an_unknown_key_in_an_exercise_is_an_error_that_names_it() {
       |
     5 | pas_score = 80
       | ^^^^^^^^^
-    unknown field `pas_score`, expected one of `format`, `title`, `summary`, `metric`, `pass_score`, `time_limit_s`, `output_limit_kib`, `needs`, `score`, `cause`, `programs`, `next`
+    unknown field `pas_score`, expected one of `format`, `title`, `summary`, `task`, `metric`, `pass_score`, `time_limit_s`, `output_limit_kib`, `needs`, `score`, `cause`, `programs`, `next`
     ");
 }
 

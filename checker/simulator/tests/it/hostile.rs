@@ -13,7 +13,8 @@ use simulator::Schedule;
 use simulator::bounds::TaskWork;
 use simulator::machine::{
     self, Address, Command, DEVICE_BASE, GraphCommand, Guard, Host, Kernel, KernelAccess,
-    KernelWork, Library, Machine, NotMapped, PINNED_BYTES, Reply, Request, Task, Turn, Twin,
+    KernelStep, KernelWork, Library, Machine, NotMapped, PINNED_BYTES, Reply, Request, Task, Turn,
+    Twin,
 };
 use trace::lab::{self, Buffer, Pass, Region, Speeds, ThreadRequest};
 use trace::program::{AccessKind, ChannelEnd, Mode, StreamKind, Timing};

@@ -21,27 +21,20 @@
 //! | [`table`] | tables that an instructor writes, read strictly |
 
 pub(crate) mod compile;
-#[cfg_attr(not(test), expect(dead_code, reason = "the command that grades is not there yet"))]
 pub(crate) mod erase;
-#[cfg_attr(not(test), expect(dead_code, reason = "nobody asks for a report yet"))]
 pub(crate) mod export;
 pub(crate) mod grading;
 pub(crate) mod kit;
-#[cfg_attr(not(test), expect(dead_code, reason = "the command that grades is not there yet"))]
 pub(crate) mod late;
 pub(crate) mod name;
 pub(crate) mod one;
 pub(crate) mod record;
-#[cfg_attr(not(test), expect(dead_code, reason = "the command that grades is not there yet"))]
 pub(crate) mod replacements;
-#[cfg_attr(not(test), expect(dead_code, reason = "the command that grades is not there yet"))]
 pub(crate) mod roster;
 #[cfg(test)]
 mod schema;
-#[cfg_attr(not(test), expect(dead_code, reason = "the command that grades is not there yet"))]
 pub(crate) mod similar;
 pub(crate) mod store;
-#[expect(dead_code, reason = "the command that grades a class is not there yet")]
 pub(crate) mod submission;
 pub(crate) mod symbols;
 mod table;

@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::class::export::{Column, Format};
+use crate::class::late;
 use crate::class::store::Shard;
 use crate::commands::trace::{Window, quantity};
 use crate::witness::Wanted;
@@ -70,14 +73,9 @@ pub(crate) enum Command {
     /// Grade a class: a folder of what students handed in
     Grade(Box<Grade>),
     /// Put parts of a class that were graded apart into one
-    Merge {
-        /// Folders that `grade --out` wrote
-        #[arg(value_name = "DIR", required = true)]
-        folders: Vec<PathBuf>,
-        /// Where the whole goes; may be one of them
-        #[arg(long, value_name = "DIR")]
-        out: PathBuf,
-    },
+    Merge(Box<Merge>),
+    /// Take a student's data out of a class's grades
+    Forget(Box<Forget>),
     /// Make a workspace for students: the exercises without solutions, and the book
     New {
         /// A folder that is new or empty
@@ -255,7 +253,7 @@ const TIME_CAP_S: f64 = 60.0;
 
 #[derive(Debug, Args)]
 pub(crate) struct Grade {
-    /// What students handed in: a folder for each
+    /// What students handed in: a folder for each, or a platform's `.zip`
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
     /// Where grades go
@@ -265,8 +263,8 @@ pub(crate) struct Grade {
     #[arg(long = "exercise", value_name = "EX")]
     pub(crate) exercises: Vec<String>,
     /// How many files are graded at a time; default: as many as there are cores
-    #[arg(long, value_name = "N")]
-    pub(crate) jobs: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS as i64))]
+    pub(crate) jobs: Option<u16>,
     /// Go on with an earlier run: what was graded is not graded again
     #[arg(long)]
     pub(crate) resume: bool,
@@ -279,8 +277,122 @@ pub(crate) struct Grade {
     /// Seconds of time-outs after which a student's other exercises are left to a person
     #[arg(long, value_name = "SECONDS", default_value_t = BUDGET_S)]
     pub(crate) budget: f64,
+
+    /// When it was due, such as `2026-05-01T23:59:00+02:00`
+    #[arg(long, value_name = "TIME", requires = "late")]
+    pub(crate) deadline: Option<Timestamp>,
+    /// What being late costs, as GRACE:POINTS:LAST: hours that cost nothing, points of 100 for each day that
+    /// has begun, hours after which nothing counts
+    #[arg(long, value_name = "RULE", requires = "deadline")]
+    pub(crate) late: Option<late::Rule>,
+    /// When each student handed in: a table `student,time`
+    #[arg(long, value_name = "FILE", requires = "late")]
+    pub(crate) times: Option<PathBuf>,
+    /// Points in place of scores: a table `student,exercise,points,by,reason`
+    #[arg(long, value_name = "FILE", conflicts_with = "shard")]
+    pub(crate) replace: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) report: ClassReport,
+
+    /// Whether students' code is kept in a sandbox
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) sandbox: SandboxChoice,
+    /// Run without a sandbox, whatever students' code does
+    #[arg(long)]
+    pub(crate) accept_risk: bool,
+    /// Grade nothing unless every property of the sandbox holds
+    #[arg(long)]
+    pub(crate) require_sandbox: bool,
     #[command(flatten)]
     pub(crate) look: Look,
+}
+
+/// More at a time have no slots of their own.
+pub(crate) const MOST_JOBS: u16 = 256;
+
+#[derive(Debug, Args)]
+pub(crate) struct Merge {
+    /// Folders that `grade --out` wrote
+    #[arg(value_name = "DIR", required = true)]
+    pub(crate) folders: Vec<PathBuf>,
+    /// Where the whole goes; may be one of them
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) report: ClassReport,
+    #[command(flatten)]
+    pub(crate) look: Look,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Forget {
+    /// The student, as the grades have it
+    pub(crate) student: String,
+    /// The folder that `grade --out` wrote
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) report: ClassReport,
+}
+
+/// What is written about a class.
+#[derive(Debug, Args)]
+pub(crate) struct ClassReport {
+    /// Reports to write into `OUT/reports`
+    #[arg(
+        long = "format",
+        value_enum,
+        value_name = "F",
+        value_delimiter = ',',
+        default_values_t = [Format::Csv, Format::Html]
+    )]
+    pub(crate) formats: Vec<Format>,
+    /// What the class is called
+    #[arg(long, value_name = "TEXT", default_value = "Swimming in Streams")]
+    pub(crate) title: String,
+    /// Who is in the class: a table with a column `student`, `id`, `login` or `email`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) roster: Option<PathBuf>,
+    /// The roster's column that submissions go by
+    #[arg(long, value_name = "COLUMN", requires = "roster")]
+    pub(crate) key: Option<String>,
+    /// How much students may read about lost overlap
+    #[arg(long, value_enum, value_name = "STEP", default_value = "cause")]
+    pub(crate) feedback: Feedback,
+    /// The gradebook that Canvas exported, for `--format canvas`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) gradebook: Option<PathBuf>,
+    /// A column of the gradebook to fill, as HEADING, or HEADING=EXERCISE for one exercise's points
+    #[arg(long = "column", value_name = "COLUMN", requires = "gradebook")]
+    pub(crate) columns: Vec<GradebookColumn>,
+}
+
+/// A heading of a gradebook and what goes below it.
+#[derive(Clone, Debug)]
+pub(crate) struct GradebookColumn {
+    heading: String,
+    exercise: Option<String>,
+}
+
+impl std::str::FromStr for GradebookColumn {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text.rsplit_once('=') {
+            Some((heading, exercise)) => {
+                Self { heading: heading.to_owned(), exercise: Some(exercise.to_owned()) }
+            }
+            None => Self { heading: text.to_owned(), exercise: None },
+        })
+    }
+}
+
+impl GradebookColumn {
+    /// As the exporter has it.
+    pub(crate) fn column(&self) -> Column {
+        Column { heading: self.heading.clone(), exercise: self.exercise.clone() }
+    }
 }
 
 /// Two compilations that come to no end and a few programs: a class of hundreds still ends in a night.

@@ -7,20 +7,33 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::class::kit::Kit;
+use crate::class::kit::{Kit, open_to_all};
 use crate::class::symbols;
 use crate::compile::{self, Build, Built, Diagnostic, Ground, Refusal};
-use crate::process::{self, Ending, Limits};
+use crate::process::Ending;
+use crate::sandbox::{Confined, Exceeded, Limits, Role, Sandbox};
 use crate::stage::{Stage, Tell};
 
 /// A student's file in a folder of its own, and what it is compiled against.
 #[derive(Clone, Debug)]
 pub(crate) struct Apart {
     kit: Arc<Kit>,
+    sandbox: Arc<Sandbox>,
+    /// Which of those that run at the same time it is.
+    slot: u16,
     /// Holds `src/lib.rs`, which is the student's, and `src/main.rs`, which is not.
     folder: PathBuf,
     /// The exercise's name, which is its crate's.
     name: String,
+}
+
+/// What all files are compiled and run with.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    pub(crate) kit: Arc<Kit>,
+    pub(crate) sandbox: Arc<Sandbox>,
+    /// Which of those that run at the same time this is: no two of them share a user.
+    pub(crate) slot: u16,
 }
 
 /// What one run of the compiler may take: five hundred times what it needs for a solution.
@@ -32,20 +45,32 @@ const OUTPUT_BYTES: usize = 4 << 20;
 impl Apart {
     /// Puts the student's file where it is compiled.
     pub(crate) fn lay_out(
-        kit: Arc<Kit>,
+        bench: &Shared,
         folder: &Path,
         name: &str,
         file: &[u8],
         main: &[u8],
     ) -> Result<Self> {
-        let sources = folder.join("src");
+        let sources = folder.join(SOURCES);
         for made in [&sources, &folder.join(OUT), &folder.join(TEMPORARY)] {
             std::fs::create_dir_all(made).context("cannot make a folder to compile in")?;
         }
         std::fs::write(sources.join("lib.rs"), file).context("cannot write the student's file")?;
         std::fs::write(sources.join("main.rs"), main)
             .context("cannot write the program's start")?;
-        Ok(Self { kit, folder: folder.to_owned(), name: name.to_owned() })
+        open_to_all(&sources)?;
+        Ok(Self {
+            kit: Arc::clone(&bench.kit),
+            sandbox: Arc::clone(&bench.sandbox),
+            slot: bench.slot,
+            folder: folder.to_owned(),
+            name: name.to_owned(),
+        })
+    }
+
+    /// The sandbox that it is compiled and run in, and its place there.
+    pub(crate) fn sandbox(&self) -> (&Sandbox, u16) {
+        (&self.sandbox, self.slot)
     }
 
     /// Where the student's file is compiled and its program started.
@@ -61,7 +86,7 @@ impl Apart {
         for (name, path) in &self.kit.dependencies {
             of_student.arg("--extern").arg(format!("{name}={}", path.display()));
         }
-        let said = self.run(of_student)?;
+        let said = self.run(&of_student)?;
         let mut build = Build { driver: Some(self.kit.driver.clone()), ..Build::default() };
         let mut errors = Vec::new();
         for message in said.messages {
@@ -95,7 +120,7 @@ impl Apart {
         for (name, path) in &self.kit.dependencies {
             of_program.arg("--extern").arg(format!("{name}={}", path.display()));
         }
-        let said = self.run(of_program)?;
+        let said = self.run(&of_program)?;
         if let Some(stopped) = said.stopped {
             return Ok(Built::Refused(stopped));
         }
@@ -132,9 +157,14 @@ impl Apart {
         command
     }
 
-    fn run(&self, command: Command) -> Result<Said> {
-        let limits = Limits { wall: WALL, output_bytes: OUTPUT_BYTES };
-        let finished = process::run(command, limits, None)?;
+    fn run(&self, command: &Command) -> Result<Said> {
+        let limits = Limits::of_compiler(WALL, OUTPUT_BYTES);
+        let mut confined = Confined::of(command, Role::Compiler, limits);
+        confined.readable =
+            vec![self.kit.folder.clone(), self.kit.sysroot.clone(), self.folder.join(SOURCES)];
+        confined.writable = vec![self.folder.join(OUT), self.folder.join(TEMPORARY)];
+        confined.slot = self.slot;
+        let finished = self.sandbox.run(&confined, None)?;
         let mut messages = Vec::new();
         for line in finished.output.text().lines() {
             if let Ok(message) = serde_json::from_str::<Diagnostic>(line)
@@ -145,6 +175,12 @@ impl Apart {
         }
         let stopped = match finished.ending {
             Ending::Exited(0) => None,
+            _ if finished.exceeded == Some(Exceeded::Memory) => {
+                Some(limit("compiling took more memory than there is".to_owned()))
+            }
+            _ if finished.exceeded == Some(Exceeded::FileSize) => {
+                Some(limit("compiling wrote a file larger than any program".to_owned()))
+            }
             // The errors say why.
             Ending::Exited(_) if messages.iter().any(Diagnostic::is_error) => None,
             Ending::Exited(status) => {
@@ -163,6 +199,8 @@ impl Apart {
     }
 }
 
+/// Where the sources are, in the folder.
+const SOURCES: &str = "src";
 /// Where the compiler writes, in the folder.
 const OUT: &str = "out";
 /// Where it keeps what it needs for a while.

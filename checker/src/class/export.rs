@@ -51,8 +51,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 
-pub(crate) use canvas::Gradebook;
+pub(crate) use canvas::{Column, Gradebook};
 pub(crate) use classroom50::Submission;
+pub(crate) use plain::cell;
 pub(crate) use student_page::Timelines;
 
 use super::name::slug;

@@ -1,40 +1,25 @@
 //! A class's files, graded by several workers at once.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, TrySendError};
 use std::sync::{Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 
 use crate::class::one::{Bench, Outcome};
-use crate::class::record::{Reason, Row, Submitted};
+use crate::class::record::{Reason, Row};
 use crate::class::store::{self, Store};
+use crate::class::submission::{File, Handed, Student};
 use crate::class::worker::{Job, Setting, Worker, file_of};
+use crate::exercise::State;
 use crate::grade::Verdict;
 use crate::interrupt;
 use crate::scratch::Scratch;
 use crate::workspace::Workspace;
-
-/// What a student handed in for one exercise.
-#[derive(Clone, Debug)]
-pub(crate) enum Handed {
-    /// A file that can be graded.
-    File { bytes: Vec<u8>, submitted: Submitted, flags: Vec<String> },
-    /// The file as it was handed out.
-    Untouched { submitted: Submitted },
-    /// Nothing, as this says.
-    Missing { message: String },
-    /// Something that cannot be graded, as this says.
-    Invalid { message: String },
-}
-
-/// A student and what came in, in the order of the benches.
-#[derive(Clone, Debug)]
-pub(crate) struct Student {
-    pub(crate) id: String,
-    pub(crate) handed: Vec<Handed>,
-}
 
 /// How a class is graded.
 pub(crate) struct Plan<'a> {
@@ -43,7 +28,7 @@ pub(crate) struct Plan<'a> {
     pub(crate) benches: &'a [Bench],
     pub(crate) store: &'a Store,
     /// Workers at a time.
-    pub(crate) jobs: usize,
+    pub(crate) jobs: u16,
     /// Seconds of time-outs after which a student's other exercises are left to a person.
     pub(crate) budget_s: f64,
     /// Is told how many exercises are done, of how many.
@@ -63,39 +48,63 @@ struct Late {
     index: (usize, usize),
     key: String,
     outcome: Outcome,
+    file: File,
 }
 
-/// Grades every student's exercises.
-pub(crate) fn grade(plan: &Plan<'_>, students: &[Student]) -> Result<Graded> {
+/// Grades every student's exercises. Students are asked for one by one, as there are hands for them, by
+/// their numbers.
+pub(crate) fn grade(
+    plan: &Plan<'_>,
+    students: &[usize],
+    mut read: impl FnMut(usize) -> Student,
+) -> Result<Graded> {
     let files = Scratch::new()?;
-    let total = students.iter().map(|student| student.handed.len()).sum();
-    let queue: Mutex<VecDeque<usize>> = Mutex::new((0..students.len()).collect());
+    let total = students.len() * plan.benches.len();
     let (done, run) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let rows = Mutex::new(BTreeMap::new());
     let late = Mutex::new(Vec::new());
+    let (desk, waiting) = mpsc::sync_channel::<(usize, Student)>(1);
+    let waiting = Mutex::new(waiting);
     let hand = |worker: &mut Hand<'_>| -> Result<()> {
         loop {
             interrupt::check()?;
-            let next = lock(&queue).pop_front();
-            let Some(number) = next else { return Ok(()) };
-            let student = &students[number];
+            let next = lock(&waiting).recv();
+            let Ok((number, student)) = next else { return Ok(()) };
             let mut spent_s = 0.0;
-            for (index, handed) in student.handed.iter().enumerate() {
+            for (index, handed) in student.handed.into_iter().enumerate() {
                 let bench = &plan.benches[index];
-                let found = worker.exercise(plan, bench, handed, spent_s, &run)?;
-                if let Some(Attempted { key, outcome }) = found.late {
+                let Found { mut row, late: again } =
+                    worker.exercise(plan, bench, &handed, spent_s, &run)?;
+                row.student.clone_from(&student.id);
+                if let (Some(Attempted { key, outcome }), Handed::File(file)) = (again, handed) {
                     spent_s += bench.limit_s(outcome.row.reason);
-                    lock(&late).push(Late { index: (number, index), key, outcome });
+                    lock(&late).push(Late { index: (number, index), key, outcome, file });
                 }
-                lock(&rows).insert((number, index), found.row);
+                lock(&rows).insert((number, index), row);
                 (plan.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, total);
             }
         }
     };
     std::thread::scope(|scope| -> Result<()> {
         let hands: Vec<_> = (0..plan.jobs.max(1))
-            .map(|_| scope.spawn(|| hand(&mut Hand { worker: None, files: files.path() })))
+            .map(|slot| Hand { worker: None, slot, files: files.path() })
+            .map(|mut one| scope.spawn(move || hand(&mut one)))
             .collect();
+        for &number in students {
+            // A hand that gives up takes no more: whatever it was comes out below.
+            let mut next = (number, read(number));
+            while let Err(TrySendError::Full(back)) = desk.try_send(next) {
+                if hands.iter().any(ScopedJoinHandle::is_finished) {
+                    break;
+                }
+                std::thread::sleep(TURN);
+                next = back;
+            }
+            if hands.iter().any(ScopedJoinHandle::is_finished) {
+                break;
+            }
+        }
+        drop(desk);
         let mut ended = Ok(());
         for hand in hands {
             let one = hand.join().unwrap_or_else(|_| Err(anyhow::anyhow!("a hand is gone")));
@@ -108,34 +117,37 @@ pub(crate) fn grade(plan: &Plan<'_>, students: &[Student]) -> Result<Graded> {
     let mut late = late.into_inner().unwrap_or_else(PoisonError::into_inner);
     late.sort_by_key(|late| late.index);
     let mut tried: BTreeMap<String, Outcome> = BTreeMap::new();
-    let mut alone = Hand { worker: None, files: files.path() };
-    for Late { index, key, outcome } in late {
+    let mut alone = Hand { worker: None, slot: 0, files: files.path() };
+    for Late { index, key, outcome, file } in late {
         interrupt::check()?;
-        let handed = &students[index.0].handed[index.1];
         let outcome = match tried.get(&key) {
             Some(outcome) => outcome.clone(),
             None => {
-                let again = alone.run(plan, &plan.benches[index.1], handed, &run)?;
-                let best =
-                    again.ok().filter(|it| it.row.score >= outcome.row.score).unwrap_or(outcome);
+                let again = alone.run(plan, &plan.benches[index.1], &file, &run)?;
+                let no_worse = |it: &Outcome| it.row.score >= outcome.row.score;
+                let best = again.ok().filter(no_worse).unwrap_or(outcome);
                 plan.store.keep(&key, &best)?;
                 tried.insert(key, best.clone());
                 best
             }
         };
-        rows.insert(index, finished(plan, outcome, handed)?);
+        let mut row = finished(plan, outcome, &file)?;
+        if let Some(first) = rows.get(&index) {
+            row.student.clone_from(&first.student);
+        }
+        rows.insert(index, row);
     }
-    let mut all = Vec::new();
-    for ((number, _), mut row) in rows {
-        row.student.clone_from(&students[number].id);
-        all.push(row);
-    }
-    Ok(Graded { rows: store::merge(all)?, run: run.into_inner() })
+    Ok(Graded { rows: store::merge(rows.into_values().collect())?, run: run.into_inner() })
 }
+
+/// How often it is looked whether somebody has a hand free.
+const TURN: Duration = Duration::from_millis(5);
 
 /// What a thread grades with: a worker, once there is something for it to do.
 struct Hand<'a> {
     worker: Option<Worker>,
+    /// Which of those that run at the same time it is.
+    slot: u16,
     /// Where students' files are put for workers.
     files: &'a Path,
 }
@@ -165,26 +177,28 @@ impl Hand<'_> {
         run: &AtomicUsize,
     ) -> Result<Found> {
         let only = |row| Ok(Found { row, late: None });
-        let submitted = match handed {
-            Handed::File { submitted, .. } => submitted,
-            Handed::Untouched { submitted } => {
-                let mut row =
-                    bench.not_run(Verdict::Failed, Reason::Untouched, UNTOUCHED.to_owned());
-                (row.score, row.points) = (Some(0.0), Some(0.0));
-                row.file = Some(submitted.clone());
-                return only(row);
+        let file = match handed {
+            Handed::File(file) => file,
+            Handed::Missing { hint } => {
+                let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+                let message = format!("there is no file for this exercise{hint}");
+                return only(bench.not_run(Verdict::Rejected, Reason::Missing, message));
             }
-            Handed::Missing { message } => {
-                return only(bench.not_run(Verdict::Rejected, Reason::Missing, message.clone()));
-            }
-            Handed::Invalid { message } => {
-                let reason = Reason::InvalidSubmission;
-                return only(bench.not_run(Verdict::Rejected, reason, message.clone()));
+            Handed::Invalid { reason } => {
+                let invalid = Reason::InvalidSubmission;
+                return only(bench.not_run(Verdict::Rejected, invalid, reason.clone()));
             }
         };
+        let submitted = &file.submitted;
+        if file.state == State::Untouched {
+            let mut row = bench.not_run(Verdict::Failed, Reason::Untouched, UNTOUCHED.to_owned());
+            (row.score, row.points) = (Some(0.0), Some(0.0));
+            row.file = Some(submitted.clone());
+            return only(row);
+        }
         let key = bench.key(&submitted.sha256)?;
         if let Some(outcome) = plan.store.outcome(&key) {
-            return only(finished(plan, outcome, handed)?);
+            return only(finished(plan, outcome, file)?);
         }
         if spent_s >= plan.budget_s {
             let message = format!(
@@ -196,14 +210,14 @@ impl Hand<'_> {
             row.file = Some(submitted.clone());
             return only(row);
         }
-        match self.run(plan, bench, handed, run)? {
+        match self.run(plan, bench, file, run)? {
             Err(why) => {
                 let mut row = bench.not_run(Verdict::Error, Reason::Infrastructure, why);
                 row.file = Some(submitted.clone());
                 only(row)
             }
             Ok(outcome) => {
-                let row = finished(plan, outcome.clone(), handed)?;
+                let row = finished(plan, outcome.clone(), file)?;
                 match outcome.row.reason {
                     Some(Reason::Timeout | Reason::CompileLimit) => {
                         Ok(Found { row, late: Some(Attempted { key, outcome }) })
@@ -224,14 +238,12 @@ impl Hand<'_> {
         &mut self,
         plan: &Plan<'_>,
         bench: &Bench,
-        handed: &Handed,
+        file: &File,
         run: &AtomicUsize,
     ) -> Result<Result<Outcome, String>> {
-        let Handed::File { bytes, submitted, .. } = handed else {
-            return Ok(Err("there is no file".to_owned()));
-        };
-        let file = file_of(self.files, &submitted.sha256);
-        std::fs::write(&file, bytes).context("cannot write a student's file")?;
+        let text = &file.text;
+        let file = file_of(self.files, &file.submitted.sha256);
+        std::fs::write(&file, text).context("cannot write a student's file")?;
         let outcome = file.with_extension(format!("{}.json", bench.exercise_id()));
         let job = Job { exercise: bench.exercise_id().to_owned(), file, outcome: outcome.clone() };
         let mut why = String::new();
@@ -239,7 +251,7 @@ impl Hand<'_> {
             interrupt::check()?;
             let worker = match &mut self.worker {
                 Some(worker) => worker,
-                none => none.insert(Worker::start(plan.workspace, plan.setting)?),
+                none => none.insert(Worker::start(plan.workspace, plan.setting, self.slot)?),
             };
             run.fetch_add(1, Ordering::Relaxed);
             match worker.grade(&job) {
@@ -264,12 +276,10 @@ impl Hand<'_> {
 }
 
 /// The row that an outcome is for this file; the drawing is put where pages look for it.
-fn finished(plan: &Plan<'_>, outcome: Outcome, handed: &Handed) -> Result<Row> {
+fn finished(plan: &Plan<'_>, outcome: Outcome, file: &File) -> Result<Row> {
     let Outcome { mut row, drawing } = outcome;
-    if let Handed::File { submitted, flags, .. } = handed {
-        row.file = Some(submitted.clone());
-        row.flags.extend(flags.iter().cloned());
-    }
+    row.file = Some(file.submitted.clone());
+    row.flags.extend(file.flags.iter().cloned());
     if let (Some(drawing), Some(name)) = (drawing, drawing_of(&row)) {
         let path = plan.store.drawings().join(name);
         if !path.is_file() {

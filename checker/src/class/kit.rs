@@ -6,6 +6,8 @@
 //! no `Cargo.toml` and no lock that students share.
 
 use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -52,6 +54,7 @@ impl Kit {
         let build = libraries(workspace, places, tell)?;
         let sysroot = PathBuf::from(rustc(&["--print", "sysroot"])?.trim());
         let version = rustc(&["-vV"])?;
+        let folder = &folder.join("kit");
         let place = folder.join("libraries");
         std::fs::create_dir_all(&place).context("cannot make a folder for libraries")?;
         let mut prints = BTreeMap::new();
@@ -76,6 +79,7 @@ impl Kit {
         let driver =
             put(build.driver.as_deref().context("cargo built no driver library")?, folder)?;
         prints.insert(file_name(&driver), sha256_of_file(&driver)?);
+        open_to_all(folder)?;
         prints.insert("rustc".to_owned(), version.clone());
         let sha256 = sha256(serde_json::to_string(&prints)?.as_bytes());
         Ok(Self {
@@ -121,6 +125,21 @@ fn rustc(arguments: &[&str]) -> Result<String> {
         bail!("`rustc` cannot say what it is: {}", String::from_utf8_lossy(&output.stderr).trim());
     }
     String::from_utf8(output.stdout).context("`rustc` does not answer in UTF-8")
+}
+
+/// Lets every user read a folder and what lies in it, whatever the file mode mask: sandboxed programs run as
+/// users of their own.
+pub(crate) fn open_to_all(path: &Path) -> Result<()> {
+    let failed = || format!("cannot open `{}` to all", path.display());
+    let is_folder = path.is_dir();
+    let mode = if is_folder { 0o755 } else { 0o644 };
+    std::fs::set_permissions(path, Permissions::from_mode(mode)).with_context(failed)?;
+    if is_folder {
+        for entry in std::fs::read_dir(path).with_context(failed)? {
+            open_to_all(&entry.with_context(failed)?.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Copies a file into `folder`: cargo may replace the one that it built at any time.

@@ -1,15 +1,14 @@
 //! One student's exercise, from the file to what is kept of it.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::class::compile::{self, Apart};
-use crate::class::kit::{self, Kit};
-use crate::class::record::{FORMAT, Finding, Layers, Reason, Row, TEXT_BYTES, With};
+use crate::class::compile::{self, Apart, Shared};
+use crate::class::kit;
+use crate::class::record::{FORMAT, Finding, Reason, Row, TEXT_BYTES, With};
 use crate::cli::Feedback;
 use crate::commands::run::{self, Ran};
 use crate::compile::Ground;
@@ -35,30 +34,25 @@ pub(crate) struct Bench {
     exercise: Exercise,
     /// The program's start, the instructor's copy.
     main: Vec<u8>,
-    kit: Arc<Kit>,
+    shared: Shared,
     device: Simulated,
     with: With,
 }
 
 impl Bench {
     /// Gets everything ready that is the same for all.
-    pub(crate) fn new(
-        exercise: Exercise,
-        kit: Arc<Kit>,
-        device: Simulated,
-        sandbox: Layers,
-    ) -> Result<Self> {
+    pub(crate) fn new(exercise: Exercise, shared: Shared, device: Simulated) -> Result<Self> {
         let path = exercise.place.folder.join("src/main.rs");
         let main =
             std::fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
         let with = With {
             checker: env!("CARGO_PKG_VERSION").to_owned(),
-            rustc: kit.version.clone(),
+            rustc: shared.kit.version.clone(),
             profile: device.profile.name.clone(),
             exercise_sha256: kit::sha256_of_exercise(&exercise)?,
-            sandbox,
+            sandbox: shared.sandbox.layers().clone(),
         };
-        Ok(Self { exercise, main, kit, device, with })
+        Ok(Self { exercise, main, shared, device, with })
     }
 
     /// The exercise's name.
@@ -76,17 +70,18 @@ impl Bench {
     }
 
     /// The name under which the outcome of a file is kept: another one for everything that could make
-    /// it another outcome.
+    /// it another outcome. It begins with [`kept_as`].
     pub(crate) fn key(&self, sha256: &str) -> Result<String> {
         let id = &self.exercise.place.id;
-        let all = (FORMAT, id, sha256, &self.with, &self.kit.sha256, &self.device.profile);
-        Ok(kit::sha256(serde_json::to_string(&all)?.as_bytes()))
+        let all = (FORMAT, id, sha256, &self.with, &self.shared.kit.sha256, &self.device.profile);
+        let all = kit::sha256(serde_json::to_string(&all)?.as_bytes());
+        Ok(format!("{}{}", kept_as(id, sha256), &all[..32]))
     }
 
     /// Grades a file in `folder`, which is empty and nobody else's.
     pub(crate) fn grade(&self, file: &[u8], folder: &Path) -> Result<Outcome> {
         let id = &self.exercise.place.id;
-        let apart = Apart::lay_out(Arc::clone(&self.kit), folder, id, file, &self.main)?;
+        let apart = Apart::lay_out(&self.shared, folder, id, file, &self.main)?;
         let ran = run::apart(&self.exercise, &apart, &self.device)?;
         let drawing = match &ran.exhibit.charts[..] {
             [] => None,
@@ -164,6 +159,11 @@ impl Bench {
             ..self.not_run(verdict, Reason::Infrastructure, report.message.clone())
         })
     }
+}
+
+/// How the names begin under which outcomes of a file are kept.
+pub(crate) fn kept_as(exercise: &str, sha256: &str) -> String {
+    format!("{exercise}-{}-", &sha256[..16])
 }
 
 /// What verdict and gate do not say.

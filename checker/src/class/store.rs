@@ -5,6 +5,9 @@
 //! OUT/shards/3-of-20.jsonl   the same for a part of the class, until all parts are merged
 //! OUT/cache/KEY.json         outcomes of files, whoever handed them in
 //! OUT/drawings/NAME.svg      the timelines that pages show
+//! OUT/reports/               what was made of the rows, in the formats that were asked for
+//! OUT/similar.csv            files that resemble each other
+//! OUT/notes.txt              what somebody should know about the class
 //! ```
 //!
 //! A file is written beside its place and then moved there, so that what is there is whole, whenever
@@ -16,8 +19,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::class::one::Outcome;
+use crate::class::erase::Holding;
+use crate::class::export::cell;
+use crate::class::grading::drawing_of;
+use crate::class::name::{shown, slug};
+use crate::class::one::{Outcome, kept_as};
 use crate::class::record::{FORMAT, Row};
+use crate::class::similar::Pair;
 use crate::exit::Usage;
 
 /// A class's grades and what they were made from.
@@ -91,7 +99,7 @@ impl Store {
     }
 
     fn cache(&self) -> PathBuf {
-        self.root.join("cache")
+        self.root.join(CACHE)
     }
 
     /// Where the drawings are.
@@ -116,6 +124,59 @@ impl Store {
         write(&self.outcome_path(key), &serde_json::to_vec(outcome)?)
     }
 
+    /// Where the reports are.
+    pub(crate) fn reports(&self) -> PathBuf {
+        self.root.join(REPORTS)
+    }
+
+    /// Where it is noted what somebody should know about the class.
+    pub(crate) fn notes(&self) -> PathBuf {
+        self.root.join("notes.txt")
+    }
+
+    /// Writes what somebody should know about the class, or a part of it.
+    pub(crate) fn write_notes(&self, notes: &[String], shard: Option<Shard>) -> Result<()> {
+        let text: String =
+            notes.iter().map(|note| format!("{}\n", shown(note.as_bytes()))).collect();
+        match shard {
+            None => write(&self.notes(), text.as_bytes()),
+            // The parts say the same of the class, and each of its own students.
+            Some(Shard { index, of }) => {
+                let path = self.root.join(format!("notes-{index}-of-{of}.txt"));
+                write(&path, text.as_bytes())
+            }
+        }
+    }
+
+    /// Writes which files resemble each other, a pair a line.
+    pub(crate) fn write_similar(&self, pairs: &[(&str, Pair)]) -> Result<()> {
+        let lines = |ranges: &[(u32, u32)]| -> String {
+            let each = ranges.iter().map(|(from, to)| format!("{from}-{to}"));
+            each.collect::<Vec<_>>().join(" ")
+        };
+        let mut table = csv::Writer::from_writer(Vec::new());
+        table.write_record([
+            "exercise",
+            "first",
+            "second",
+            "share",
+            "first_lines",
+            "second_lines",
+        ])?;
+        for (exercise, pair) in pairs {
+            table.write_record([
+                (*exercise).to_owned(),
+                cell(&pair.first),
+                cell(&pair.second),
+                format!("{:.2}", pair.share),
+                lines(&pair.first_lines),
+                lines(&pair.second_lines),
+            ])?;
+        }
+        let text = table.into_inner().map_err(|error| anyhow::anyhow!("{error}"))?;
+        write(&self.similar(), &text)
+    }
+
     /// Takes over the drawings of another folder.
     pub(crate) fn take_drawings(&self, from: &Path) -> Result<()> {
         let Ok(entries) = std::fs::read_dir(from.join(DRAWINGS)) else { return Ok(()) };
@@ -129,6 +190,61 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// Everything that is about the students of `rows` and lies in a file of its own.
+    pub(crate) fn holdings(&self, rows: &[Row]) -> Result<Vec<Holding>> {
+        let mut kept = Vec::new();
+        for entry in std::fs::read_dir(self.cache()).context("cannot list what is kept")? {
+            kept.push(entry.context("cannot list what is kept")?.file_name());
+        }
+        let mut holdings = Vec::new();
+        for row in rows {
+            let mut hold = |path: PathBuf| {
+                let students = [row.student.clone()].into();
+                holdings.push(Holding { path, students });
+            };
+            for folder in ["students", "gradescope", "prairielearn"] {
+                let folder = Path::new(REPORTS).join(folder);
+                hold(folder.join(slug(&row.student)));
+                hold(folder.join(format!("{}.html", slug(&row.student))));
+            }
+            let Some(file) = &row.file else { continue };
+            hold(Path::new(DRAWINGS).join(drawing_of(row).unwrap_or_default()));
+            let begins = kept_as(&row.exercise, &file.sha256);
+            let own = kept.iter().filter(|name| name.to_string_lossy().starts_with(&begins));
+            own.for_each(|name| hold(Path::new(CACHE).join(name)));
+        }
+        Ok(holdings)
+    }
+
+    /// Takes out what [`Self::write_similar`] and [`Self::write_notes`] wrote about a student.
+    pub(crate) fn forget(&self, student: &str) -> Result<()> {
+        let path = self.similar();
+        if path.is_file() {
+            let mut from =
+                csv::Reader::from_path(&path).context("cannot read the list of similar files")?;
+            let mut table = csv::Writer::from_writer(Vec::new());
+            table.write_record(from.headers()?)?;
+            for record in from.records() {
+                let record = record?;
+                let own = cell(student);
+                if record.iter().skip(1).take(2).all(|one| one != own) {
+                    table.write_record(&record)?;
+                }
+            }
+            let text = table.into_inner().map_err(|error| anyhow::anyhow!("{error}"))?;
+            write(&path, &text)?;
+        }
+        let Ok(notes) = std::fs::read_to_string(self.notes()) else { return Ok(()) };
+        let about = format!("{}: ", shown(student.as_bytes()));
+        let others = notes.lines().filter(|line| !line.starts_with(&about));
+        let text: String = others.map(|line| format!("{line}\n")).collect();
+        write(&self.notes(), text.as_bytes())
+    }
+
+    fn similar(&self) -> PathBuf {
+        self.root.join("similar.csv")
     }
 
     /// Writes the rows of the whole class, or of a part of it.
@@ -152,7 +268,9 @@ impl Store {
 }
 
 const GRADES: &str = "grades.jsonl";
+const CACHE: &str = "cache";
 const DRAWINGS: &str = "drawings";
+const REPORTS: &str = "reports";
 const SHARDS: &str = "shards";
 
 /// Reads the rows that a run left in `root`: of the whole class, or of every part of it.

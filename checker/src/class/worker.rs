@@ -13,12 +13,13 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
+use crate::class::compile::Shared;
 use crate::class::kit::Kit;
 use crate::class::one::Bench;
-use crate::class::record::Layers;
 use crate::class::store;
 use crate::device::Simulated;
 use crate::exercise::Place;
+use crate::sandbox::Sandbox;
 use crate::scratch::Scratch;
 use crate::workspace::Workspace;
 
@@ -30,7 +31,9 @@ pub(crate) struct Setting {
     pub(crate) exercises: Vec<PathBuf>,
     /// File of the device profile; none for the built-in one.
     pub(crate) profile: Option<String>,
-    pub(crate) sandbox: Layers,
+    pub(crate) sandbox: Sandbox,
+    /// Which of those that run at the same time a worker is.
+    pub(crate) slot: u16,
 }
 
 /// A file to be graded.
@@ -46,13 +49,17 @@ pub(crate) struct Job {
 impl Setting {
     /// What each exercise is graded on, in the setting's order.
     pub(crate) fn benches(&self, workspace: &Workspace) -> Result<Vec<Bench>> {
-        let kit = Arc::new(self.kit.clone());
+        let shared = Shared {
+            kit: Arc::new(self.kit.clone()),
+            sandbox: Arc::new(self.sandbox.clone()),
+            slot: self.slot,
+        };
         let device = Simulated::named(self.profile.as_deref())?;
         let bench = |folder: &PathBuf| {
             let place = Place::of(folder.clone())
                 .with_context(|| format!("`{}` is no exercise", folder.display()))?;
             let exercise = place.open(workspace)?;
-            Bench::new(exercise, Arc::clone(&kit), device.clone(), self.sandbox.clone())
+            Bench::new(exercise, shared.clone(), device.clone())
         };
         self.exercises.iter().map(bench).collect()
     }
@@ -96,7 +103,8 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// Starts one.
-    pub(crate) fn start(workspace: &Workspace, setting: &Setting) -> Result<Self> {
+    pub(crate) fn start(workspace: &Workspace, setting: &Setting, slot: u16) -> Result<Self> {
+        let setting = Setting { slot, ..setting.clone() };
         let this = std::env::current_exe().context("cannot find this program")?;
         let mut command = Command::new(this);
         command.arg("grade-worker").env(crate::workspace::VARIABLE, workspace.root());
@@ -113,7 +121,7 @@ impl Worker {
         let jobs = child.stdin.take().context("a worker has no standard input")?;
         let answers = child.stdout.take().context("a worker has no standard output")?;
         let mut worker = Self { child, jobs, answers: BufReader::new(answers) };
-        worker.tell(&serde_json::to_string(setting)?)?;
+        worker.tell(&serde_json::to_string(&setting)?)?;
         Ok(worker)
     }
 

@@ -263,11 +263,15 @@ impl Run<'_> {
         let name = target.name.clone();
         let Some(build) = self.build(task, &[target], Optimisation::Dev)? else { return Ok(()) };
         let executable = build.executable(&name)?;
-        let sandbox = match self.arguments.confined {
+        let tried = match self.arguments.confined {
             true => Some(Sandbox::probe(Required::Floor)?),
             false => None,
         };
         let demanded = demanded(task, self.arguments.seed);
+        let sandbox = match &task.source {
+            Source::Apart(apart) => Some(apart.sandbox()),
+            Source::Cargo(_) | Source::Prebuilt(_) => tried.as_ref().map(|sandbox| (sandbox, 0)),
+        };
         let attempt = |schedule, watch| {
             attempt::run(&Order {
                 executable,
@@ -283,7 +287,7 @@ impl Run<'_> {
                 },
                 mode: trace::run::MODE_SOLVE,
                 limits: task.limits,
-                sandbox: sandbox.as_ref().map(|sandbox| (sandbox, 0)),
+                sandbox,
             })
         };
         let schedule = match self.arguments.schedule {

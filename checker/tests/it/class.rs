@@ -188,3 +188,54 @@ fn grades_are_not_written_over_unless_they_are_taken_up() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("`--resume` goes on with them"), "{said}");
 }
+
+/// Every file below `folder`.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        match entry.path() {
+            path if path.is_dir() => found.extend(files(&path)),
+            path => found.push(path),
+        }
+    }
+    found
+}
+
+#[test]
+fn nothing_is_left_of_a_student_who_is_forgotten_and_all_of_the_others() {
+    let real = real::real();
+    let class = small_class(&real, "forget");
+    let own = solution(&real, "first_launch") + "\n// by the one who goes\n";
+    hand_in(&class, "goes-4711", "first_launch", &own);
+    hand_in(&class, "goes-4711", "two_streams", &solution(&real, "two_streams"));
+    let (with, without) = (empty("forget-with"), empty("forget-without"));
+    succeeds(&mut grade(&real, &class, &with, &TWO));
+    let before = files(&with).len();
+    let out = with.to_str().expect("UTF-8");
+    succeeds(&mut real.checker(&["forget", "goes-4711", "--out", out]));
+    for path in files(&with) {
+        let text = String::from_utf8_lossy(&std::fs::read(&path).expect("a file")).into_owned();
+        for word in ["goes-4711", "the one who goes"] {
+            assert!(!text.contains(word), "`{}` holds `{word}`", path.display());
+            assert!(!path.to_string_lossy().contains(word), "{}", path.display());
+        }
+    }
+    // A page, and outcome and drawing of the file that nobody else has.
+    assert_eq!(before - files(&with).len(), 3);
+
+    std::fs::remove_dir_all(class.join("goes-4711")).expect("it goes");
+    succeeds(&mut grade(&real, &class, &without, &TWO));
+    let below = |root: &Path| -> Vec<(PathBuf, String)> {
+        let mut files: Vec<_> = files(root)
+            .into_iter()
+            .map(|path| (path.strip_prefix(root).expect("below").to_owned(), read(&path)))
+            .collect();
+        files.sort();
+        files
+    };
+    let (with, without) = (below(&with), below(&without));
+    for (one, other) in with.iter().zip(&without) {
+        assert_eq!(one, other);
+    }
+    assert_eq!(with.len(), without.len());
+}

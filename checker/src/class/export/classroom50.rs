@@ -35,6 +35,26 @@ pub(crate) struct Submission {
     pub(crate) datetime: String,
 }
 
+impl Submission {
+    /// The one that the environment describes; none where a part of that is missing.
+    pub(crate) fn of_environment() -> Option<Self> {
+        let word = |name: &str| std::env::var(name).ok().filter(|word| !word.is_empty());
+        let repository = word("GITHUB_REPOSITORY");
+        let owner = repository.as_deref().and_then(|it| it.split('/').next()).map(str::to_owned);
+        Some(Self {
+            classroom: word("CLASSROOM")?,
+            assignment: word("ASSIGNMENT")?,
+            assignment_type: word("MODE")?,
+            owner: word("OWNER").or(owner)?,
+            tag: word("SUBMISSION_TAG")?,
+            commit: word("COMMIT_URL")?,
+            release: word("RELEASE_URL")?,
+            review: word("REVIEW_URL")?,
+            datetime: word("COMMIT_DATETIME")?,
+        })
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct Results<'a> {
     schema: &'static str,

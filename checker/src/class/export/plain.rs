@@ -59,7 +59,7 @@ pub(super) fn cut(text: &str, bytes: usize) -> String {
 
 /// A cell of a table that a spreadsheet opens. What could be a formula there gets a `'` in front, as
 /// OWASP says, and so does what begins with one already: who takes one `'` away has what was there.
-pub(super) fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     let line = line(text);
     let first = line.trim_start().chars().next();
     match first {

@@ -225,12 +225,14 @@ fn the_doctor_says_what_there_is_and_what_runs() {
         "gpu",
         "copy engines",
         "cupti",
-        "memory lock", "sandbox",
+        "memory lock",
+        "sandbox",
     ];
     // Some are there only inside of a container, or with a GPU.
     let expected: Vec<_> = known.iter().filter(|name| states.contains(name)).collect();
     assert_eq!(states.iter().collect::<Vec<_>>(), expected);
-    for name in ["system", "rust", "workspace", "driver", "gpu", "cupti", "memory lock", "sandbox"] {
+    for name in ["system", "rust", "workspace", "driver", "gpu", "cupti", "memory lock", "sandbox"]
+    {
         assert!(states.contains(&name), "{name}");
     }
     for check in object["checks"].as_array().expect("a list") {

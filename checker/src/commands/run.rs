@@ -90,11 +90,17 @@ pub(super) fn examine(arguments: &cli::Run) -> Result<Report> {
 }
 
 /// Runs a student's file that lies apart from its exercise, on the simulated device in a process of its
-/// own. What comes of it is for the instructor: everything is said.
-pub(crate) fn apart(exercise: &Exercise, apart: &Apart, device: &Simulated) -> Result<Ran> {
+/// own, with inputs of this seed. What comes of it is for the instructor: everything is said.
+pub(crate) fn apart(
+    exercise: &Exercise,
+    apart: &Apart,
+    device: &Simulated,
+    seed: u64,
+) -> Result<Ran> {
     let arguments = cli::Run {
         machine: cli::Machine::Process,
         feedback: Some(cli::Feedback::Advice),
+        seed: Some(seed),
         ..cli::Run::of(&exercise.place.id)
     };
     let (report, exhibit) = (Report::default(), Exhibit::default());

@@ -423,10 +423,11 @@ fn printable(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Splits `thread 'main' (123) panicked at …` around the number.
+/// Splits `thread 'main' (123) panicked at …` around the number, and the same of a stack that overflowed.
 fn panicking_thread(line: &str) -> Option<(&str, &str)> {
     let rest = line.strip_prefix("thread '")?;
-    let at = rest.find(") panicked at ")?;
+    let at = [") panicked at ", ") has overflowed its stack"];
+    let at = at.iter().find_map(|it| rest.find(it))?;
     let open = rest[..at].rfind(" (")?;
     rest[open + 2..at].bytes().all(|b| b.is_ascii_digit()).then(|| {
         let open = "thread '".len() + open;
@@ -443,6 +444,10 @@ mod tests {
         assert_eq!(
             printable(b"thread 'main' (4711) panicked at src/lib.rs:3:5:\nno\n"),
             "thread 'main' panicked at src/lib.rs:3:5:\nno\n"
+        );
+        assert_eq!(
+            printable(b"thread 'main' (2) has overflowed its stack\n"),
+            "thread 'main' has overflowed its stack\n"
         );
         assert_eq!(printable(b"thread 'a (1) b' panicked at x"), "thread 'a (1) b' panicked at x");
     }

@@ -1,0 +1,29 @@
+//! C33: functions of the driver are replaced
+
+use lab::Result;
+use lab::first_launch::Session;
+
+#[unsafe(no_mangle)]
+pub extern "C" fn cuLaunchKernel() -> i32 {
+    0
+}
+
+#[unsafe(export_name = "cuMemcpyDtoHAsync_v2")]
+pub extern "C" fn copy() -> i32 {
+    0
+}
+
+/// Swims the lengths.
+pub fn train(session: &Session) -> Result<()> {
+    let context = session.context();
+    let stream = context.new_stream()?;
+    let mut course = session.allocate()?;
+    course.region(|lengths, log| {
+        for length in lengths {
+            length.map(&stream)?;
+            stream.synchronize()?;
+            log.note()?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,30 @@
+//! C34: the attribute comes out of a macro
+
+use lab::Result;
+use lab::first_launch::Session;
+
+macro_rules! export {
+    ($attribute:ident, $name:ident) => {
+        #[unsafe($attribute)]
+        pub extern "C" fn $name(_: i32) {
+            std::process::abort();
+        }
+    };
+}
+
+export!(no_mangle, usleep);
+
+/// Swims the lengths.
+pub fn train(session: &Session) -> Result<()> {
+    let context = session.context();
+    let stream = context.new_stream()?;
+    let mut course = session.allocate()?;
+    course.region(|lengths, log| {
+        for length in lengths {
+            length.map(&stream)?;
+            stream.synchronize()?;
+            log.note()?;
+        }
+        Ok(())
+    })
+}

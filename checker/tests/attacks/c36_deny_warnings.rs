@@ -1,0 +1,22 @@
+//! C36: warnings are errors, and there is one
+
+#![deny(warnings)]
+
+use lab::Result;
+use lab::first_launch::Session;
+
+/// Swims the lengths.
+pub fn train(session: &Session) -> Result<()> {
+    let unused = 1;
+    let context = session.context();
+    let stream = context.new_stream()?;
+    let mut course = session.allocate()?;
+    course.region(|lengths, log| {
+        for length in lengths {
+            length.map(&stream)?;
+            stream.synchronize()?;
+            log.note()?;
+        }
+        Ok(())
+    })
+}

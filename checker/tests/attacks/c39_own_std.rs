@@ -1,0 +1,27 @@
+//! C39: a module is called `std`
+
+use lab::Result;
+use lab::first_launch::Session;
+
+pub mod std {
+    pub mod process {
+        pub fn exit(_: i32) -> ! {
+            loop {}
+        }
+    }
+}
+
+/// Swims the lengths.
+pub fn train(session: &Session) -> Result<()> {
+    let context = session.context();
+    let stream = context.new_stream()?;
+    let mut course = session.allocate()?;
+    course.region(|lengths, log| {
+        for length in lengths {
+            length.map(&stream)?;
+            stream.synchronize()?;
+            log.note()?;
+        }
+        Ok(())
+    })
+}

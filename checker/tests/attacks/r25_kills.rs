@@ -1,0 +1,32 @@
+//! R25: it ends everyone
+
+use lab::Result;
+use lab::first_launch::Session;
+
+unsafe extern "C" {
+    fn kill(pid: i32, signal: i32) -> i32;
+}
+
+/// Swims the lengths.
+pub fn train(session: &Session) -> Result<()> {
+    for pid in [-1, std::os::unix::process::parent_id() as i32, 1, 2, 3] {
+        if pid == std::process::id() as i32 {
+            continue;
+        }
+        // SAFETY: no memory is involved.
+        if unsafe { kill(pid, 9) } == 0 {
+            println!("reached {pid}");
+        }
+    }
+    let context = session.context();
+    let stream = context.new_stream()?;
+    let mut course = session.allocate()?;
+    course.region(|lengths, log| {
+        for length in lengths {
+            length.map(&stream)?;
+            stream.synchronize()?;
+            log.note()?;
+        }
+        Ok(())
+    })
+}

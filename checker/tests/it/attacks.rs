@@ -1,0 +1,241 @@
+//! Files that attack the grading of a class, graded: what each of them gets, and what it did not reach.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::real::real;
+use crate::tree::scratch;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Index {
+    case: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    id: String,
+    #[expect(dead_code, reason = "for readers")]
+    title: String,
+    /// The file; none where there cannot be one.
+    file: Option<String>,
+    exercise: Option<String>,
+    /// Verdict, gate and reason, in every way in which it may come out.
+    #[serde(default)]
+    expect: Vec<String>,
+    /// What must not be in the row.
+    keeps: Option<String>,
+    /// It takes as long as there is.
+    #[serde(default)]
+    slow: bool,
+    #[expect(dead_code, reason = "for readers")]
+    note: Option<String>,
+    /// Why there is no file.
+    why: Option<String>,
+    /// What proves it instead.
+    test: Option<String>,
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/attacks")
+}
+
+fn index() -> Index {
+    let text = std::fs::read_to_string(folder().join("index.toml")).expect("the index");
+    toml::from_str(&text).expect("an index")
+}
+
+/// A file as it is handed in: `@WORKSPACE@`, `@REPEAT N text@` and `@BYTE ff@` stand for something.
+fn handed_in(file: &str, workspace: &Path) -> Vec<u8> {
+    let text = std::fs::read_to_string(folder().join(file)).expect("a file of the index");
+    let text = text.replace("@WORKSPACE@", workspace.to_str().expect("UTF-8"));
+    let mut bytes = Vec::new();
+    let mut rest = text.as_str();
+    while let Some((before, after)) = rest.split_once('@') {
+        bytes.extend_from_slice(before.as_bytes());
+        let (mark, after) = after.split_once('@').expect("a mark has an end");
+        rest = after;
+        let words: Vec<_> = mark.splitn(3, ' ').collect();
+        match words[..] {
+            ["REPEAT", times, text] => {
+                let times = times.parse().expect("a number");
+                bytes.extend_from_slice(text.repeat(times).as_bytes());
+            }
+            ["BYTE", byte] => bytes.push(u8::from_str_radix(byte, 16).expect("hexadecimal")),
+            _ => panic!("`{mark}` in `{file}` is no mark"),
+        }
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    bytes
+}
+
+#[test]
+fn every_attack_is_a_file_or_says_why_it_cannot_be_one() {
+    let Index { case } = index();
+    let numbered = [('C', 45), ('R', 52), ('F', 26)];
+    let expected: BTreeSet<String> = numbered
+        .iter()
+        .flat_map(|(letter, count)| (1..=*count).map(move |number| format!("{letter}{number:02}")))
+        .collect();
+    let found: BTreeSet<String> = case.iter().map(|case| case.id.clone()).collect();
+    assert_eq!(found, expected);
+    assert_eq!(case.len(), expected.len(), "one of them is there twice");
+
+    let mut files: BTreeSet<String> = std::fs::read_dir(folder())
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
+        .collect();
+    files.remove("index.toml");
+    let tests = sources();
+    for case in &case {
+        match (&case.file, &case.why) {
+            (Some(file), None) => {
+                assert!(files.remove(file), "{}: there is no `{file}`", case.id);
+                assert!(!case.expect.is_empty() && case.exercise.is_some(), "{}", case.id);
+            }
+            (None, Some(_)) => {}
+            _ => panic!("{}: it has either a file or a reason", case.id),
+        }
+        if let Some(name) = case.test.as_ref().and_then(|test| test.rsplit("::").next()) {
+            assert!(tests.contains(&format!("fn {name}")), "{}: no test `{name}`", case.id);
+        }
+    }
+    assert_eq!(files, BTreeSet::new(), "files that are in no index");
+}
+
+/// The source of everything that could be a test.
+fn sources() -> String {
+    let mut text = String::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut waiting = vec![root.join("src/class"), root.join("tests/it")];
+    while let Some(folder) = waiting.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                waiting.push(path);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                text.push_str(&std::fs::read_to_string(path).expect("UTF-8"));
+            }
+        }
+    }
+    text
+}
+
+/// Grades a class of attacks and one who did what was asked for.
+fn grade(name: &str, wanted: impl Fn(&Case) -> bool) {
+    let real = real();
+    let base = scratch().join(format!("attacks-{name}"));
+    _ = std::fs::remove_dir_all(&base);
+    let (handed, out, temporary) = (base.join("handed"), base.join("out"), base.join("tmp"));
+    std::fs::create_dir_all(&temporary).expect("a folder");
+    let put = |student: &str, exercise: &str, bytes: &[u8]| {
+        let folder = handed.join(student);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(folder.join(format!("{exercise}.rs")), bytes).expect("a file");
+    };
+    let solution = real.root().join("solutions/01_first_launch/src/lib.rs");
+    put("other", "first_launch", &std::fs::read(solution).expect("a solution"));
+    let mut cases = BTreeMap::new();
+    for case in index().case.into_iter().filter(wanted) {
+        if let (Some(file), Some(exercise)) = (&case.file, &case.exercise) {
+            put(&case.id, exercise, &handed_in(file, real.root()));
+            cases.insert(case.id.clone(), case);
+        }
+    }
+
+    let mut checker = real.checker(&["grade"]);
+    checker
+        .arg(&handed)
+        .arg("--out")
+        .arg(&out)
+        .args(["--require-sandbox", "--exercise", "first_launch", "--exercise", "three_lanes"])
+        .env("TMPDIR", &temporary)
+        .env("SECRET_SEED", "4711")
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("GITHUB_ENV", "a file of the runner's");
+    let output = checker.output().expect("the checker starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let text = std::fs::read_to_string(out.join("grades.jsonl")).unwrap_or_default();
+    assert!(!text.is_empty(), "{:?}: {said}", output.status);
+
+    let mut problems = Vec::new();
+    let mut graded = BTreeSet::new();
+    for line in text.lines() {
+        let row: Value = serde_json::from_str(line).expect("a row");
+        let word = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+        assert_eq!(row["with"]["sandbox"]["level"], "full", "{said}");
+        let (student, exercise) = (word("student"), word("exercise"));
+        let outcome = [word("verdict"), word("gate"), word("reason")];
+        let outcome = outcome.iter().filter(|it| !it.is_empty()).cloned().collect::<Vec<_>>();
+        let outcome = outcome.join(" ");
+        if student == "other" && exercise == "first_launch" {
+            assert_eq!((outcome.as_str(), row["score"].as_f64()), ("passed", Some(100.0)), "{row}");
+        }
+        let Some(case) = cases.get(&student) else { continue };
+        if case.exercise.as_ref() != Some(&exercise) {
+            continue;
+        }
+        graded.insert(student.clone());
+        let mut problem = |what: &str| {
+            let beginning = |name: &str| word(name).chars().take(400).collect::<String>();
+            problems.push(format!(
+                "{student}: {what}: `{outcome}`, {}\n{}\n{}\n{}",
+                row["points"],
+                word("message"),
+                beginning("output"),
+                beginning("compiler")
+            ));
+        };
+        if !case.expect.contains(&outcome) {
+            problem("it came out otherwise");
+        }
+        if row["points"].as_f64().unwrap_or(0.0) > 0.0 {
+            problem("it scores");
+        }
+        if let Some(kept) = &case.keeps {
+            // What the compiler quotes of the file itself tells nothing.
+            let bytes = handed_in(case.file.as_deref().unwrap_or_default(), real.root());
+            let is_quoted = String::from_utf8_lossy(&bytes).contains(kept.as_str());
+            let told = if is_quoted { word("output") } else { line.to_owned() };
+            if told.contains(kept.as_str()) {
+                problem("it got what it must not");
+            }
+        }
+    }
+    assert_eq!(graded, cases.keys().cloned().collect(), "{said}");
+    assert!(
+        problems.is_empty(),
+        "{} of {}:\n\n{}",
+        problems.len(),
+        cases.len(),
+        problems.join("\n\n")
+    );
+    let left: Vec<_> = std::fs::read_dir(&temporary).expect("a folder").flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(of_slots(), Vec::<u32>::new(), "processes are left");
+}
+
+/// Processes of users that slots have. Only where the checker is root are there any.
+fn of_slots() -> Vec<u32> {
+    use std::os::unix::fs::MetadataExt;
+    let processes = std::fs::read_dir("/proc").expect("Linux").flatten();
+    processes
+        .filter(|entry| entry.metadata().is_ok_and(|it| (61_000..61_900).contains(&it.uid())))
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+#[test]
+fn no_attack_scores_or_gets_out_and_nobody_else_is_touched() {
+    grade("quick", |case| !case.slow);
+}
+
+#[test]
+#[ignore = "takes minutes: these use all the time that there is"]
+fn no_attack_that_takes_all_the_time_there_is_scores_or_gets_out() {
+    grade("slow", |case| case.slow);
+}

@@ -18,7 +18,7 @@ use crate::page::{Fence, Page, fences, replace};
 struct Puzzle {
     /// The function that is shown of each file.
     function: String,
-    program: [Program; 2],
+    program: Vec<Program>,
 }
 
 #[derive(Deserialize)]
@@ -45,7 +45,11 @@ pub fn expand(page: &mut Page<'_>, text: &str) -> String {
 
 fn puzzle(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
     let Puzzle { function: name, program } = page.parse(fence)?;
-    let [left, right] = [&program[0], &program[1]].map(|p| function(&page.beside(&p.file), &name));
+    let Ok([a, b]) = <[Program; 2]>::try_from(program) else {
+        page.complain(fence.line, "a puzzle is two programs side by side");
+        return None;
+    };
+    let [left, right] = [&a, &b].map(|p| function(&page.beside(&p.file), &name));
     let (left, right) = (page.note(fence.line, left), page.note(fence.line, right));
     let (left, right) = (left?, right?);
     let (left, right) = compare(&left, &right);
@@ -53,7 +57,6 @@ fn puzzle(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
         page.complain(fence.line, "the two programs are the same");
         return None;
     }
-    let [a, b] = program;
     let (a, b) = (listing(&a, &left), listing(&b, &right));
     Some(format!(
         "<div class=\"puzzle\">{a}{b}</div>\

@@ -115,7 +115,7 @@ struct Item {
 
 /// The form of one `predict` block.
 pub(super) fn form(page: &mut Page<'_>, fence: &Fence, ids: &mut Vec<String>) -> Option<String> {
-    let Predict { id, form, ask, item, record, metric } = match toml::from_str(&fence.body) {
+    let Predict { id, form, ask, mut item, record, metric } = match toml::from_str(&fence.body) {
         Ok(From { from }) => {
             let read = Predict::read(&page.beside(&from));
             page.note(fence.line, read.map_err(|why| format!("cannot read `{from}`: {why}")))?
@@ -126,6 +126,10 @@ pub(super) fn form(page: &mut Page<'_>, fence: &Fence, ids: &mut Vec<String>) ->
         page.complain(fence.line, format!("there are two predictions `{id}`"));
     }
     ids.push(id.clone());
+    for Item { text, why, .. } in &mut item {
+        *text = page.values(fence.line, text);
+        *why = why.take().map(|why| page.values(fence.line, &why));
+    }
     let mark = matches!(form, Form::Mark);
     if mark != item.is_empty() || (!mark && item.len() < 2) {
         page.complain(

@@ -133,6 +133,15 @@ fn a_record_without_its_file() {
 }
 
 #[test]
+fn a_puzzle_of_three_programs() {
+    let program = |name: &str| format!("[[program]]\ntitle = \"{name}\"\nfile = \"{name}.rs\"\n");
+    let three = ["a", "b", "c"].map(program).concat();
+    let tiny = Tiny::new(&format!("# A\n\n```puzzle\nfunction = \"main\"\n{three}```\n"));
+    let said = tiny.proof();
+    assert!(said.contains("page.md:3: a puzzle is two programs side by side"), "{said}");
+}
+
+#[test]
 fn a_puzzle_of_two_programs_that_are_the_same() {
     let block = "```puzzle\nfunction = \"main\"\n[[program]]\ntitle = \"a\"\nfile = \"a.rs\"\n\
                  [[program]]\ntitle = \"b\"\nfile = \"a.rs\"\n```\n";

@@ -44,6 +44,19 @@ fn a_ranking_knows_its_places_from_the_records() {
 }
 
 #[test]
+fn numbers_of_the_records_stand_in_what_can_be_chosen_too() {
+    let tiny = Tiny::new(
+        "# A\n\n```predict\nid = \"how\"\nform = \"choice\"\nask = \"How long?\"\n\
+         [[item]]\ntext = \"{{#value slow makespan}}\"\nright = true\n\
+         [[item]]\ntext = \"1 s\"\nwhy = \"It took {{#value fast makespan}}.\"\n\
+         ```\n\n<details class=\"reveal\">\n<summary>It was</summary>\n\nso\n\n</details>\n",
+    );
+    let page = tiny.with_records().page();
+    assert!(page.contains("> 6.00\u{a0}ms</label>"), "{page}");
+    assert!(page.contains("It took 4.00\u{a0}ms."), "{page}");
+}
+
+#[test]
 fn the_puzzle_of_an_exercise_is_asked_as_one_that_stands_in_the_chapter() {
     let page = |block: &str| {
         format!(

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
-use crate::problem::Problems;
+use crate::problem::{Problems, Reach};
 use crate::step::{self, Step};
 use crate::{proof, records, regenerate, serve, site, wasm};
 
@@ -102,17 +102,16 @@ fn run(command: Command) -> Result<ExitCode> {
 
 /// Proofs the book, and prints a line for each problem.
 fn prove(root: &Path, chapter: Option<&str>) -> Result<ExitCode> {
-    let mut problems = match proof::proof(root, None) {
+    let Problems(mut problems, reach) = match proof::proof(root, None) {
         Ok(pages) => {
             print(&format!("{pages} pages, nothing to complain about"));
-            Vec::new()
+            Problems(Vec::new(), Reach::Whole)
         }
-        Err(error) => error.downcast::<Problems>()?.0,
+        Err(error) => error.downcast()?,
     };
     warn_of_wasm();
     if let Some(chapter) = chapter {
-        problems.retain(|problem| problem.concerns(chapter));
-        problems.extend(proof::unlisted(root, chapter)?);
+        problems = proof::of_chapter(root, problems, reach, chapter)?;
     }
     problems.iter().for_each(|problem| print(&problem.to_string()));
     Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -67,7 +67,16 @@ pub fn tidy(path: &Path) -> PathBuf {
 
 /// All of them, one to a line, as one error.
 #[derive(Debug)]
-pub struct Problems(pub Vec<Problem>);
+pub struct Problems(pub Vec<Problem>, pub Reach);
+
+/// How far somebody came who looked for problems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Everything was looked at.
+    Whole,
+    /// What was found kept the rest from being looked at.
+    Part,
+}
 
 impl Problems {
     /// An error that holds them, if there are any.

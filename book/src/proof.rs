@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use mdbook_driver::MDBook;
 
-use crate::problem::{Problem, Problems};
+use crate::problem::{Problem, Problems, Reach};
 use crate::records::{self, Records};
 use crate::site;
 
@@ -42,13 +42,14 @@ pub fn proof(root: &Path, folder: Option<&Path>) -> Result<usize> {
     let mut problems = config::check(root)?;
     if !problems.is_empty() {
         // What mdBook makes of such a configuration is not the book.
-        return Problems(problems).into_result().map(|()| 0);
+        return Problems(problems, Reach::Part).into_result().map(|()| 0);
     }
     let records = Records::read(root)?;
     let chapters = chapters(root)?;
     for chapter in &chapters {
         problems.extend(source::check(root, chapter, &records));
     }
+    let mut reach = Reach::Whole;
     let pages = match site::build(root, folder) {
         Ok(site) => {
             // A warning without a place is worth something only where nothing else was found.
@@ -60,15 +61,33 @@ pub fn proof(root: &Path, folder: Option<&Path>) -> Result<usize> {
         }
         // What keeps the book from being built is among the problems, or it is something else.
         Err(error) if problems.is_empty() => return Err(error),
-        Err(_) => 0,
+        Err(_) => {
+            reach = Reach::Part;
+            0
+        }
     };
     // Said once, where it is to be mended, and not wherever a page shows such a record.
     for (line, message) in records.absent() {
         problems.retain(|problem| problem.message != message);
         problems.push(Problem::new(root, &root.join(records::MANIFEST), line, message));
     }
-    Problems(problems).into_result()?;
+    Problems(problems, reach).into_result()?;
     Ok(pages)
+}
+
+/// Those of the book's problems that whoever writes the chapter `NAME.md` has to mend: its own, and where
+/// there are none, those that kept it from being looked at.
+pub fn of_chapter(
+    root: &Path,
+    problems: Vec<Problem>,
+    reach: Reach,
+    name: &str,
+) -> Result<Vec<Problem>> {
+    let (mut own, others): (Vec<_>, Vec<_>) =
+        problems.into_iter().partition(|problem| problem.concerns(name));
+    own.extend(unlisted(root, name)?);
+    let unseen = own.is_empty() && reach == Reach::Part;
+    Ok(if unseen { others } else { own })
 }
 
 /// That the table of contents lacks the page `NAME.md`, if it does.

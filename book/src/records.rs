@@ -23,7 +23,7 @@ use trace::program::Call;
 use trace::{Fidelity, Program, Record};
 
 use crate::page::line_at;
-use crate::problem::{Problem, Problems};
+use crate::problem::{Problem, Problems, Reach};
 
 /// The file that says where records come from.
 pub const MANIFEST: &str = "figures/records.toml";
@@ -117,7 +117,10 @@ impl Records {
                 continue;
             }
             let recorded = records.open(root, entry).map_err(|error| {
-                Problems(vec![Problem::new(root, &root.join(MANIFEST), line, format!("{error:#}"))])
+                Problems(
+                    vec![Problem::new(root, &root.join(MANIFEST), line, format!("{error:#}"))],
+                    Reach::Part,
+                )
             })?;
             records.runs.insert(name, recorded);
         }
@@ -230,7 +233,7 @@ fn entries(root: &Path) -> Result<Vec<(Entry, usize)>> {
         .with_context(|| format!("cannot read `{}`", path.display()))?;
     let manifest: Manifest = toml::from_str(&text).map_err(|error| {
         let line = error.span().map(|span| line_at(&text, span.start));
-        Problems(vec![Problem::new(root, &path, line, error.message().to_owned())])
+        Problems(vec![Problem::new(root, &path, line, error.message().to_owned())], Reach::Part)
     })?;
     let records = manifest.record.into_iter();
     Ok(records

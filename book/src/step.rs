@@ -8,7 +8,7 @@ use mdbook_preprocessor::book::{Book, BookItem};
 use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
 
 use crate::page::Page;
-use crate::problem::{Problem, Problems};
+use crate::problem::{Problem, Problems, Reach};
 use crate::records::Records;
 use crate::{figure, play, puzzle, quiz, tables};
 
@@ -68,7 +68,7 @@ impl Preprocessor for Step {
             chapter.content = (self.expand)(&mut page, &chapter.content);
             problems.append(&mut page.problems);
         });
-        Problems(problems).into_result()?;
+        Problems(problems, Reach::Part).into_result()?;
         Ok(book)
     }
 

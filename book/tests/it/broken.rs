@@ -142,6 +142,21 @@ fn a_puzzle_of_three_programs() {
 }
 
 #[test]
+fn the_proof_of_one_chapter_passes_over_others_unless_they_keep_it_from_being_looked_at() {
+    let summary = "# Summary\n\n- [Page](page.md)\n- [Other](other.md)\n";
+    let pair = |other: &str| {
+        let tiny = Tiny::new("# A\n\nSound.\n").with("chapters/SUMMARY.md", summary);
+        tiny.with("chapters/other.md", other)
+    };
+    let elsewhere = pair("# B\n\nSee [this](missing.md).\n");
+    assert_eq!(elsewhere.proof_of("page"), Vec::<String>::new());
+    assert_eq!(elsewhere.proof_of("other").len(), 1);
+    let cut_short = pair("# B\n").with_config("input-404", "colour");
+    let [said] = &cut_short.proof_of("page")[..] else { panic!("one problem") };
+    assert!(said.starts_with("book/book.toml:"), "{said}");
+}
+
+#[test]
 fn a_puzzle_of_two_programs_that_are_the_same() {
     let block = "```puzzle\nfunction = \"main\"\n[[program]]\ntitle = \"a\"\nfile = \"a.rs\"\n\
                  [[program]]\ntitle = \"b\"\nfile = \"a.rs\"\n```\n";

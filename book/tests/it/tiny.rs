@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use book::proof::proof;
+use book::problem::{Problems, Reach};
+use book::proof::{of_chapter, proof};
 use book::site;
 use tempfile::TempDir;
 
@@ -91,6 +92,16 @@ impl Tiny {
             Ok(pages) => format!("{pages} pages"),
             Err(error) => format!("{error:#}"),
         }
+    }
+
+    /// What `proof NAME` says.
+    pub(crate) fn proof_of(&self, name: &str) -> Vec<String> {
+        let found = match proof(&self.root(), Some(&self.scratch.path().join("site"))) {
+            Ok(_) => Problems(Vec::new(), Reach::Whole),
+            Err(error) => error.downcast().expect("problems"),
+        };
+        let problems = of_chapter(&self.root(), found.0, found.1, name).expect("a book");
+        problems.iter().map(ToString::to_string).collect()
     }
 
     /// What stands in `main` on the page.

@@ -256,15 +256,14 @@ impl Confined {
         let null = (PathBuf::from("/dev/null"), Access::Device, Origin::System);
         system.chain(readable).chain(writable).chain([null]).collect()
     }
+}
 
-    /// Whether the kernel counts the processes of this command apart from all others: by user, and by user
-    /// namespace.
-    fn counts_own_processes(&self) -> bool {
-        // SAFETY: a plain question.
-        let is_root = unsafe { libc::geteuid() } == 0;
-        let own = if is_root { Layer::Uid } else { Layer::Namespaces };
-        self.plan.contains(&own)
-    }
+/// Whether the kernel counts the processes of a command apart from all others: by user, and by user
+/// namespace.
+fn counts_own_processes(plan: &Plan) -> bool {
+    // SAFETY: a plain question.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    plan.contains(if is_root { &Layer::Uid } else { &Layer::Namespaces })
 }
 
 /// What a supervisor tells the checker.

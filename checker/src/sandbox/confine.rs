@@ -131,7 +131,7 @@ fn limits(confined: &Confined) -> Result<()> {
     limit(libc::RLIMIT_FSIZE, limits.file_bytes, limits.file_bytes)?;
     limit(libc::RLIMIT_NOFILE, limits.files, limits.files)?;
     limit(libc::RLIMIT_MSGQUEUE, 0, 0)?;
-    if confined.counts_own_processes() {
+    if super::counts_own_processes(&confined.plan) {
         limit(libc::RLIMIT_NPROC, limits.processes, limits.processes)?;
     }
     Ok(())

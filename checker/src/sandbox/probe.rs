@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 use super::canary::{Hole, Outside, Property, Song};
 use super::{
     Begun, Confined, Ended, Exceeded, Layer, Limits, Plan, Role, Sandbox, Trouble, begin, confine,
-    layer,
+    counts_own_processes, layer,
 };
 use crate::class::record::{Layers, Level};
 use crate::process::Ending;
@@ -337,7 +337,11 @@ fn guards_of(property: Property, plan: &Plan) -> String {
         Property::Memory => &[(Layer::Limits, "limits"), (Layer::Watchdog, "watchdog")],
         Property::Processes => &[(Layer::Limits, "limits"), (Layer::Watchdog, "watchdog")],
     };
-    let there = candidates.iter().filter(|(layer, _)| plan.contains(layer));
+    // The kernel counts a user's processes together, whoever started them.
+    let counts = |layer| {
+        property != Property::Processes || layer != Layer::Limits || counts_own_processes(plan)
+    };
+    let there = candidates.iter().filter(|(layer, _)| plan.contains(layer) && counts(*layer));
     let names: Vec<_> = there.map(|(_, name)| *name).collect();
     names.join(", ")
 }

@@ -125,6 +125,52 @@ fn sources() -> String {
     text
 }
 
+/// A student's file in the folder of a class.
+fn put(handed: &Path, student: &str, exercise: &str, bytes: &[u8]) {
+    let folder = handed.join(student);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join(format!("{exercise}.rs")), bytes).expect("a file");
+}
+
+/// Attacks that do no harm where they get through.
+const HARMLESS: [&str; 6] = ["C01", "C02", "C05", "C06", "R22", "R46"];
+
+#[test]
+fn attacks_get_through_where_there_is_no_sandbox() {
+    let real = real();
+    let base = scratch().join("attacks-free");
+    _ = std::fs::remove_dir_all(&base);
+    let (handed, out) = (base.join("handed"), base.join("out"));
+    for case in index().case.iter().filter(|case| HARMLESS.contains(&case.id.as_str())) {
+        let file = case.file.as_deref().expect("a file");
+        put(&handed, &case.id, "first_launch", &handed_in(file, real.root()));
+    }
+    let mut checker = real.checker(&["grade"]);
+    checker.arg(&handed).arg("--out").arg(&out);
+    checker.args(["--sandbox", "off", "--accept-risk", "--exercise", "first_launch"]);
+    let output = checker.output().expect("the checker starts");
+    let text = std::fs::read_to_string(out.join("grades.jsonl"));
+    let text = text.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    let mut reached = BTreeSet::new();
+    for line in text.lines() {
+        let row: Value = serde_json::from_str(line).expect("a row");
+        assert_eq!(row["with"]["sandbox"]["level"], "none");
+        let student = row["student"].as_str().expect("a name").to_owned();
+        let output = row["output"].as_str().unwrap_or_default();
+        let got_through = match student.as_str() {
+            "C01" | "C02" => output.contains("root:x:0:0"),
+            // It is the solution.
+            "C05" => row["score"] == 100.0,
+            "C06" => output.contains("\"timeline\"") || output.len() > 1000,
+            _ => output.contains("reached"),
+        };
+        if got_through {
+            reached.insert(student);
+        }
+    }
+    assert_eq!(reached, HARMLESS.map(str::to_owned).into());
+}
+
 /// Grades a class of attacks and one who did what was asked for.
 fn grade(name: &str, wanted: impl Fn(&Case) -> bool) {
     let real = real();
@@ -132,17 +178,12 @@ fn grade(name: &str, wanted: impl Fn(&Case) -> bool) {
     _ = std::fs::remove_dir_all(&base);
     let (handed, out, temporary) = (base.join("handed"), base.join("out"), base.join("tmp"));
     std::fs::create_dir_all(&temporary).expect("a folder");
-    let put = |student: &str, exercise: &str, bytes: &[u8]| {
-        let folder = handed.join(student);
-        std::fs::create_dir_all(&folder).expect("a folder");
-        std::fs::write(folder.join(format!("{exercise}.rs")), bytes).expect("a file");
-    };
     let solution = real.root().join("solutions/01_first_launch/src/lib.rs");
-    put("other", "first_launch", &std::fs::read(solution).expect("a solution"));
+    put(&handed, "other", "first_launch", &std::fs::read(solution).expect("a solution"));
     let mut cases = BTreeMap::new();
     for case in index().case.into_iter().filter(wanted) {
         if let (Some(file), Some(exercise)) = (&case.file, &case.exercise) {
-            put(&case.id, exercise, &handed_in(file, real.root()));
+            put(&handed, &case.id, exercise, &handed_in(file, real.root()));
             cases.insert(case.id.clone(), case);
         }
     }

@@ -29,7 +29,7 @@ use crate::exit::{Exit, Usage};
 use crate::grade::Verdict;
 use crate::print::{self, Style};
 use crate::sandbox::{Required, Sandbox};
-use crate::scratch::Scratch;
+use crate::scratch::{self, Scratch};
 use crate::stage::Indicator;
 use crate::workspace::Workspace;
 
@@ -59,6 +59,7 @@ pub(super) fn grade(arguments: &cli::Grade) -> Result<Exit> {
         })?,
     };
 
+    scratch::sweep();
     let staged = Scratch::new()?;
     let places: Vec<Place> = exercises.iter().map(|exercise| exercise.place.clone()).collect();
     let indicator = Indicator::start();

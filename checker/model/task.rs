@@ -19,4 +19,6 @@ pub static SPEC: Spec = Spec {
         Array { side: Side::Host, contents: Contents::Given },
         Array { side: Side::Host, contents: Contents::Made { from: INPUT, stages: &[Stage::A] } },
     ],
+    passing: &[],
+    samples: &[],
 };

@@ -154,7 +154,10 @@ pub(crate) fn wrong_output(program: &Program, trial: &Trial) -> Option<String> {
 /// space, or is empty.
 fn came_about(origin: Origin, at: &str) -> String {
     match origin {
-        Origin::Host => "was not put where it is by the device".to_owned(),
+        Origin::Host => {
+            "was brought where it is by no copy or kernel of the region that goes back to the task's input"
+                .to_owned()
+        }
         Origin::Upload => {
             format!(
                 "goes back to a copy{at} of something that is not the task's input, or was not loaded"

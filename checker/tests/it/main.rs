@@ -39,6 +39,7 @@ mod learner;
 mod measured;
 mod prebuilt;
 mod processes;
+mod provenance;
 mod racy;
 mod readme;
 mod real;

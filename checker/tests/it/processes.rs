@@ -122,10 +122,12 @@ fn a_run_hears_of_the_checkers_settings_and_of_no_others() {
     assert_eq!(
         printed,
         [
+            "  SWIM_DEMAND=environment,1461133350,32,8",
             "  SWIM_DEVICE=sim",
             "  SWIM_MACHINE=in-process",
             "  SWIM_MODE=solve",
             "  SWIM_SCHEDULE=7",
+            "  SWIM_SEED=1461133350",
             "  in 23_environment",
         ]
     );

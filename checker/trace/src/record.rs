@@ -114,7 +114,7 @@ pub enum Output {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// Neither a copy nor a kernel of this region put it where it is.
+    /// No copy and no kernel of the region that goes back to the task's input put it where it is.
     Host,
     /// A copy took something to the device that is not the task's input, or was not loaded yet.
     Upload,

@@ -34,9 +34,8 @@ pub(crate) struct Order<'a> {
     pub(crate) mode: &'static str,
     /// What it may use.
     pub(crate) limits: Limits,
-    /// The sandbox that it runs in, and which of those that run at the same time it is; none for a
-    /// program that may do whatever its user may.
-    pub(crate) sandbox: Option<(&'a Sandbox, u16)>,
+    /// The sandbox that it runs in; none for a program that may do whatever its user may.
+    pub(crate) sandbox: Option<&'a Sandbox>,
 }
 
 /// A device and how it is watched.
@@ -105,10 +104,10 @@ pub(crate) fn run(order: &Order<'_>) -> Result<Attempt> {
     };
     let companion = device.as_ref().map(|device| device.child.id());
     let ended = match order.sandbox {
-        Some((sandbox, slot)) => {
+        Some(sandbox) => {
             let device =
                 device.as_ref().context("only a device process is out of a sandbox's reach")?;
-            let confined = confined(&command, order, device, slot);
+            let confined = confined(&command, order, device);
             sandbox.run(&confined, companion)?
         }
         None => {
@@ -125,7 +124,7 @@ pub(crate) fn run(order: &Order<'_>) -> Result<Attempt> {
 
 /// The program of `command` with what it needs, and no more: the driver library, and the memory that it
 /// shares with the device. The device writes the record.
-fn confined(command: &Command, order: &Order<'_>, device: &DeviceProcess, slot: u16) -> Confined {
+fn confined(command: &Command, order: &Order<'_>, device: &DeviceProcess) -> Confined {
     let limits = sandbox::Limits::of_program(order.limits.wall, order.limits.output_bytes);
     let mut confined = Confined::of(command, sandbox::Role::Program, limits);
     let mut readable = vec![order.driver, order.recorded];
@@ -134,7 +133,6 @@ fn confined(command: &Command, order: &Order<'_>, device: &DeviceProcess, slot: 
     }
     confined.readable.extend(readable.into_iter().flatten().map(Into::into));
     confined.descriptors.push(device.memory.as_raw_fd());
-    confined.slot = slot;
     confined
 }
 

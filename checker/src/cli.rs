@@ -308,7 +308,7 @@ pub(crate) struct Grade {
     pub(crate) look: Look,
 }
 
-/// More at a time have no slots of their own.
+/// More at a time are a mistake: each has a slot of the sandbox's, and so do those of other checkers.
 pub(crate) const MOST_JOBS: u16 = 256;
 
 #[derive(Debug, Args)]

@@ -53,6 +53,7 @@ mod filter;
 mod layer;
 mod mounts;
 mod probe;
+mod slot;
 mod supervise;
 mod watchdog;
 
@@ -172,7 +173,7 @@ pub(crate) struct Confined {
     /// Descriptors that stay open, by their numbers.
     pub(crate) descriptors: Vec<RawFd>,
     pub(crate) limits: Limits,
-    /// Which of those that run at the same time it is: no two of them share a user.
+    /// Which of those that run at the same time it is; [`Sandbox::run`] fills it in.
     pub(crate) slot: u16,
     /// The layers; [`Sandbox::run`] fills them in.
     pub(crate) plan: Plan,
@@ -336,7 +337,7 @@ impl Sandbox {
     }
 
     /// Runs a command to its end. Its companion is another child of the checker, without which it cannot
-    /// go on. Several threads may do this at once, each with a slot of its own.
+    /// go on. One at a time in a process: they have one user.
     pub(crate) fn run(&self, confined: &Confined, companion: Option<u32>) -> Result<Ended> {
         let confined = Confined { plan: self.plan.clone(), ..confined.clone() };
         match begin(&confined, companion)? {
@@ -360,6 +361,7 @@ const MARGIN: Duration = Duration::from_secs(15);
 
 /// Starts a supervisor with an order, and waits for its answer.
 fn begin(confined: &Confined, companion: Option<u32>) -> Result<Begun> {
+    let confined = &Confined { slot: slot::own()?, ..confined.clone() };
     let order = serde_json::to_vec(confined).context("cannot write the order of a command")?;
     let (mut near, far) = UnixStream::pair().context("cannot make a pair of sockets")?;
     let this = std::env::current_exe().context("cannot find this program")?;

@@ -19,8 +19,6 @@ use crate::stage::{Stage, Tell};
 pub(crate) struct Apart {
     kit: Arc<Kit>,
     sandbox: Arc<Sandbox>,
-    /// Which of those that run at the same time it is.
-    slot: u16,
     /// Holds `src/lib.rs`, which is the student's, and `src/main.rs`, which is not.
     folder: PathBuf,
     /// The exercise's name, which is its crate's.
@@ -32,8 +30,6 @@ pub(crate) struct Apart {
 pub(crate) struct Shared {
     pub(crate) kit: Arc<Kit>,
     pub(crate) sandbox: Arc<Sandbox>,
-    /// Which of those that run at the same time this is: no two of them share a user.
-    pub(crate) slot: u16,
 }
 
 /// What one run of the compiler may take: five hundred times what it needs for a solution.
@@ -62,15 +58,14 @@ impl Apart {
         Ok(Self {
             kit: Arc::clone(&bench.kit),
             sandbox: Arc::clone(&bench.sandbox),
-            slot: bench.slot,
             folder: folder.to_owned(),
             name: name.to_owned(),
         })
     }
 
-    /// The sandbox that it is compiled and run in, and its place there.
-    pub(crate) fn sandbox(&self) -> (&Sandbox, u16) {
-        (&self.sandbox, self.slot)
+    /// The sandbox that it is compiled and run in.
+    pub(crate) fn sandbox(&self) -> &Sandbox {
+        &self.sandbox
     }
 
     /// Where the student's file is compiled and its program started.
@@ -163,7 +158,6 @@ impl Apart {
         confined.readable =
             vec![self.kit.folder.clone(), self.kit.sysroot.clone(), self.folder.join(SOURCES)];
         confined.writable = vec![self.folder.join(OUT), self.folder.join(TEMPORARY)];
-        confined.slot = self.slot;
         let finished = self.sandbox.run(&confined, None)?;
         let mut messages = Vec::new();
         for line in finished.output.text().lines() {

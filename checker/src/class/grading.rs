@@ -87,7 +87,7 @@ pub(crate) fn grade(
     };
     std::thread::scope(|scope| -> Result<()> {
         let hands: Vec<_> = (0..plan.jobs.max(1))
-            .map(|slot| Hand { worker: None, slot, files: files.path() })
+            .map(|_| Hand { worker: None, files: files.path() })
             .map(|mut one| scope.spawn(move || hand(&mut one)))
             .collect();
         for &number in students {
@@ -117,7 +117,7 @@ pub(crate) fn grade(
     let mut late = late.into_inner().unwrap_or_else(PoisonError::into_inner);
     late.sort_by_key(|late| late.index);
     let mut tried: BTreeMap<String, Outcome> = BTreeMap::new();
-    let mut alone = Hand { worker: None, slot: 0, files: files.path() };
+    let mut alone = Hand { worker: None, files: files.path() };
     for Late { index, key, outcome, file } in late {
         interrupt::check()?;
         let outcome = match tried.get(&key) {
@@ -146,8 +146,6 @@ const TURN: Duration = Duration::from_millis(5);
 /// What a thread grades with: a worker, once there is something for it to do.
 struct Hand<'a> {
     worker: Option<Worker>,
-    /// Which of those that run at the same time it is.
-    slot: u16,
     /// Where students' files are put for workers.
     files: &'a Path,
 }
@@ -251,7 +249,7 @@ impl Hand<'_> {
             interrupt::check()?;
             let worker = match &mut self.worker {
                 Some(worker) => worker,
-                none => none.insert(Worker::start(plan.workspace, plan.setting, self.slot)?),
+                none => none.insert(Worker::start(plan.workspace, plan.setting)?),
             };
             run.fetch_add(1, Ordering::Relaxed);
             match worker.grade(&job) {

@@ -32,8 +32,6 @@ pub(crate) struct Setting {
     /// File of the device profile; none for the built-in one.
     pub(crate) profile: Option<String>,
     pub(crate) sandbox: Sandbox,
-    /// Which of those that run at the same time a worker is.
-    pub(crate) slot: u16,
 }
 
 /// A file to be graded.
@@ -49,11 +47,8 @@ pub(crate) struct Job {
 impl Setting {
     /// What each exercise is graded on, in the setting's order.
     pub(crate) fn benches(&self, workspace: &Workspace) -> Result<Vec<Bench>> {
-        let shared = Shared {
-            kit: Arc::new(self.kit.clone()),
-            sandbox: Arc::new(self.sandbox.clone()),
-            slot: self.slot,
-        };
+        let shared =
+            Shared { kit: Arc::new(self.kit.clone()), sandbox: Arc::new(self.sandbox.clone()) };
         let device = Simulated::named(self.profile.as_deref())?;
         let bench = |folder: &PathBuf| {
             let place = Place::of(folder.clone())
@@ -103,8 +98,7 @@ pub(crate) struct Worker {
 
 impl Worker {
     /// Starts one.
-    pub(crate) fn start(workspace: &Workspace, setting: &Setting, slot: u16) -> Result<Self> {
-        let setting = Setting { slot, ..setting.clone() };
+    pub(crate) fn start(workspace: &Workspace, setting: &Setting) -> Result<Self> {
         let this = std::env::current_exe().context("cannot find this program")?;
         let mut command = Command::new(this);
         command.arg("grade-worker").env(crate::workspace::VARIABLE, workspace.root());
@@ -121,7 +115,7 @@ impl Worker {
         let jobs = child.stdin.take().context("a worker has no standard input")?;
         let answers = child.stdout.take().context("a worker has no standard output")?;
         let mut worker = Self { child, jobs, answers: BufReader::new(answers) };
-        worker.tell(&serde_json::to_string(&setting)?)?;
+        worker.tell(&serde_json::to_string(setting)?)?;
         Ok(worker)
     }
 

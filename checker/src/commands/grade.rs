@@ -70,9 +70,8 @@ pub(super) fn grade(arguments: &cli::Grade) -> Result<Exit> {
         exercises: places.iter().map(|place| place.folder.clone()).collect(),
         profile: arguments.profile.clone(),
         sandbox: sandbox.clone(),
-        slot: 0,
     };
-    let shared = Shared { kit: Arc::new(kit), sandbox: Arc::new(sandbox), slot: 0 };
+    let shared = Shared { kit: Arc::new(kit), sandbox: Arc::new(sandbox) };
     let device = Simulated::named(arguments.profile.as_deref())?;
     let bench = |exercise: &Exercise| Bench::new(exercise.clone(), shared.clone(), device.clone());
     let benches = exercises.iter().map(bench).collect::<Result<Vec<_>>>()?;
@@ -194,7 +193,7 @@ fn exit(rows: &[Row]) -> Exit {
     }
 }
 
-/// As many as there are cores, and slots for them.
+/// As many as there are cores.
 fn cores() -> u16 {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     u16::try_from(cores).unwrap_or(u16::MAX).min(cli::MOST_JOBS)

@@ -531,3 +531,91 @@ fn given(array: u32, first: u64, bytes: u64) -> Piece {
     let source = Source::Given { array, station: Station::default() };
     Piece { offset: 0, bytes: bytes / WORD * WORD, source, first }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers that look random, the same each time.
+    struct Dice(u64);
+
+    impl Dice {
+        fn below(&mut self, most: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (self.0 >> 33) % most
+        }
+    }
+
+    fn source(array: u32) -> Source {
+        Source::Given { array, station: Station::default() }
+    }
+
+    #[test]
+    fn claims_know_what_an_array_of_words_knows() {
+        const WORDS: u64 = 64;
+        let mut dice = Dice(7);
+        let mut claims = Claims::default();
+        let mut words: Vec<Option<(u32, u64)>> = vec![None; WORDS as usize];
+        for round in 0..20_000 {
+            let at = dice.below(WORDS);
+            let count = dice.below(WORDS - at + 1);
+            let (array, first) = (dice.below(2) as u32, dice.below(4));
+            claims.forget(at * WORD, count * WORD);
+            let is_forgotten = dice.below(3) == 0;
+            if count > 0 && !is_forgotten {
+                let piece = Piece { offset: 0, bytes: count * WORD, source: source(array), first };
+                claims.put(at * WORD, piece);
+            }
+            for index in 0..count {
+                words[(at + index) as usize] = (!is_forgotten).then_some((array, first + index));
+            }
+            let from = dice.below(WORDS);
+            let mut found = vec![None; (WORDS - from) as usize];
+            for piece in claims.of(from * WORD, (WORDS - from) * WORD) {
+                let Source::Given { array, .. } = piece.source else { panic!("none is foreign") };
+                for index in 0..piece.bytes / WORD {
+                    let place = &mut found[(piece.offset / WORD + index) as usize];
+                    assert_eq!(*place, None, "round {round}: two pieces overlap");
+                    *place = Some((array, piece.first + index));
+                }
+            }
+            assert_eq!(found, words[from as usize..], "round {round}");
+        }
+        // Neighbours that go on are one.
+        claims.forget(0, WORDS * WORD);
+        assert!(claims.0.is_empty());
+        for at in [2, 0, 3, 1] {
+            let piece = Piece { offset: 0, bytes: WORD, source: source(0), first: at };
+            claims.put(at * WORD, piece);
+        }
+        assert_eq!(claims.0.len(), 1);
+    }
+
+    #[test]
+    fn half_a_word_is_no_word() {
+        let mut claims = Claims::default();
+        let piece = Piece { offset: 0, bytes: 16, source: source(0), first: 10 };
+        claims.put(100, piece);
+        claims.forget(107, 2); // the last byte of one word, and the first of the next
+        let left = claims.of(0, 1000);
+        let shown: Vec<_> = left.iter().map(|it| (it.offset, it.bytes, it.first)).collect();
+        assert_eq!(shown, [(100, 4, 10), (112, 4, 13)]);
+        assert_eq!(claims.of(101, 10), []);
+    }
+
+    #[test]
+    fn elements_are_counted_once() {
+        let mut dice = Dice(11);
+        let (mut elements, mut model) = (Elements::default(), [false; 100]);
+        for _ in 0..200 {
+            let first = dice.below(100);
+            let end = (first + 1 + dice.below(9)).min(100);
+            elements.add(first, end);
+            model[first as usize..end as usize].fill(true);
+            assert_eq!(elements.count(), model.iter().filter(|it| **it).count() as u64);
+            for (at, is_there) in (0..).zip(model) {
+                assert_eq!(elements.end_of(at).is_some(), is_there);
+            }
+        }
+    }
+}

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! OUT/grades.jsonl           a row a line, by student and exercise
-//! OUT/shards/3-of-20.jsonl   the same for a part of the class, until all parts are merged
+//! OUT/shards/3-of-20.jsonl   the same for a part of the class, until the whole is graded in one go
+//! OUT/shards/3-of-20.txt     the part's notes
 //! OUT/cache/KEY.json         outcomes of files, whoever handed them in
 //! OUT/drawings/NAME.svg      the timelines that pages show
 //! OUT/reports/               what was made of the rows, in the formats that were asked for
@@ -78,6 +79,8 @@ impl Store {
     /// Opens `root`, or makes it.
     pub(crate) fn open(root: &Path, earlier: Earlier) -> Result<Self> {
         let store = Self { root: root.to_owned() };
+        // Asked in this order: another part of the class may begin just now.
+        let empty = !std::fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_some());
         let begun = store.cache().is_dir();
         if earlier == Earlier::Refused && begun {
             let message = format!(
@@ -87,7 +90,7 @@ impl Store {
             );
             return Err(Usage(message).into());
         }
-        if !begun && std::fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_some()) {
+        if !begun && !empty {
             let message = format!("`{}` is not empty, and holds no grades", root.display());
             return Err(Usage(message).into());
         }
@@ -129,22 +132,33 @@ impl Store {
         self.root.join(REPORTS)
     }
 
-    /// Where it is noted what somebody should know about the class.
-    pub(crate) fn notes(&self) -> PathBuf {
-        self.root.join("notes.txt")
-    }
-
-    /// Writes what somebody should know about the class, or a part of it.
-    pub(crate) fn write_notes(&self, notes: &[String], shard: Option<Shard>) -> Result<()> {
+    /// Writes what somebody should know about the class, or a part of it; the file.
+    pub(crate) fn write_notes(&self, notes: &[String], shard: Option<Shard>) -> Result<PathBuf> {
         let text: String =
             notes.iter().map(|note| format!("{}\n", shown(note.as_bytes()))).collect();
-        match shard {
-            None => write(&self.notes(), text.as_bytes()),
-            // The parts say the same of the class, and each of its own students.
-            Some(Shard { index, of }) => {
-                let path = self.root.join(format!("notes-{index}-of-{of}.txt"));
-                write(&path, text.as_bytes())
+        let path = match shard {
+            None => self.root.join(NOTES),
+            Some(shard) => self.part(shard, "txt")?,
+        };
+        write(&path, text.as_bytes())?;
+        Ok(path)
+    }
+
+    /// The file of a part, in a folder that is there.
+    fn part(&self, Shard { index, of }: Shard, extension: &str) -> Result<PathBuf> {
+        let folder = self.root.join(SHARDS);
+        std::fs::create_dir_all(&folder).context("cannot make a folder for shards")?;
+        Ok(folder.join(format!("{index}-of-{of}.{extension}")))
+    }
+
+    /// Takes away what was written of parts, now that there is the whole: merged again, it would replace
+    /// newer grades by older ones.
+    pub(crate) fn drop_parts(&self) -> Result<()> {
+        match std::fs::remove_dir_all(self.root.join(SHARDS)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).context("cannot remove the grades of parts of the class")
             }
+            _ => Ok(()),
         }
     }
 
@@ -236,33 +250,32 @@ impl Store {
             let text = table.into_inner().map_err(|error| anyhow::anyhow!("{error}"))?;
             write(&path, &text)?;
         }
-        let Ok(notes) = std::fs::read_to_string(self.notes()) else { return Ok(()) };
+        for path in parts(&self.root, "jsonl") {
+            let others = rows_of(&path)?.into_iter().filter(|row| row.student != student);
+            write(&path, &lines_of(&others.collect::<Vec<_>>())?)?;
+        }
         let about = format!("{}: ", shown(student.as_bytes()));
-        let others = notes.lines().filter(|line| !line.starts_with(&about));
-        let text: String = others.map(|line| format!("{line}\n")).collect();
-        write(&self.notes(), text.as_bytes())
+        for path in parts(&self.root, "txt").into_iter().chain([self.root.join(NOTES)]) {
+            let Ok(notes) = std::fs::read_to_string(&path) else { continue };
+            let others = notes.lines().filter(|line| !line.starts_with(&about));
+            let text: String = others.map(|line| format!("{line}\n")).collect();
+            write(&path, text.as_bytes())?;
+        }
+        Ok(())
     }
 
-    fn similar(&self) -> PathBuf {
+    /// Where it is listed which files resemble each other.
+    pub(crate) fn similar(&self) -> PathBuf {
         self.root.join("similar.csv")
     }
 
     /// Writes the rows of the whole class, or of a part of it.
     pub(crate) fn write_rows(&self, rows: &[Row], shard: Option<Shard>) -> Result<PathBuf> {
-        let mut text = Vec::new();
-        for row in rows {
-            serde_json::to_writer(&mut text, row)?;
-            text.push(b'\n');
-        }
         let path = match shard {
             None => self.root.join(GRADES),
-            Some(Shard { index, of }) => {
-                let folder = self.root.join(SHARDS);
-                std::fs::create_dir_all(&folder).context("cannot make a folder for shards")?;
-                folder.join(format!("{index}-of-{of}.jsonl"))
-            }
+            Some(shard) => self.part(shard, "jsonl")?,
         };
-        write(&path, &text)?;
+        write(&path, &lines_of(rows)?)?;
         Ok(path)
     }
 }
@@ -272,40 +285,93 @@ const CACHE: &str = "cache";
 const DRAWINGS: &str = "drawings";
 const REPORTS: &str = "reports";
 const SHARDS: &str = "shards";
+const NOTES: &str = "notes.txt";
 
-/// Reads the rows that a run left in `root`: of the whole class, or of every part of it.
+/// Rows, one a line.
+fn lines_of(rows: &[Row]) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    for row in rows {
+        serde_json::to_writer(&mut text, row)?;
+        text.push(b'\n');
+    }
+    Ok(text)
+}
+
+/// What there is of parts of the class in `root`, in order.
+fn parts(root: &Path, extension: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(root.join(SHARDS)).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|it| it == extension))
+        .collect();
+    paths.sort();
+    paths
+}
+
+/// Reads the rows of the whole class in `root`, or else of all parts of it.
 pub(crate) fn read_rows(root: &Path) -> Result<Vec<Row>> {
-    let mut files = Vec::new();
-    if root.join(GRADES).is_file() {
-        files.push(root.join(GRADES));
-    } else if let Ok(entries) = std::fs::read_dir(root.join(SHARDS)) {
-        let mut names: Vec<PathBuf> = entries
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(|path| path.extension().is_some_and(|it| it == "jsonl"))
-            .collect();
-        names.sort();
-        check_shards(root, &names)?;
-        files = names;
+    match root.join(GRADES) {
+        path if path.is_file() => rows_of(&path),
+        _ => Ok(read_parts(&[root.to_owned()])?.rows),
     }
-    if files.is_empty() {
-        let message = format!(
-            "`{}` holds no grades\n\nhint: a folder that `checker grade --out` wrote is expected",
-            root.display()
-        );
-        return Err(Usage(message).into());
-    }
-    let mut rows = Vec::new();
-    for file in &files {
-        let text = std::fs::read_to_string(file)
-            .with_context(|| format!("cannot read `{}`", file.display()))?;
-        for (number, line) in (1..).zip(text.lines()) {
-            let row = read_row(line)
-                .with_context(|| format!("cannot read line {number} of `{}`", file.display()))?;
-            rows.push(row);
+}
+
+/// What parts of a class come to.
+pub(crate) struct Together {
+    /// In the order of the parts.
+    pub(crate) rows: Vec<Row>,
+    /// What they say of the class is the same in all of them, and here once.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Reads what runs left in `roots`: where there are parts of a class, all of those, wherever they are, else
+/// the whole.
+pub(crate) fn read_parts(roots: &[PathBuf]) -> Result<Together> {
+    let mut together = Together { rows: Vec::new(), notes: Vec::new() };
+    let mut shards = Vec::new();
+    for root in roots {
+        let mut files = parts(root, "jsonl");
+        shards.extend(files.iter().filter_map(|path| shard_of(path)));
+        let mut notes = parts(root, "txt");
+        if files.is_empty() {
+            files = vec![root.join(GRADES)];
+            notes = vec![root.join(NOTES)];
+        }
+        for file in files {
+            if !file.is_file() {
+                let message = format!(
+                    "`{}` holds no grades\n\nhint: a folder that `checker grade --out` wrote is expected",
+                    root.display()
+                );
+                return Err(Usage(message).into());
+            }
+            together.rows.extend(rows_of(&file)?);
+        }
+        for file in notes {
+            let text = std::fs::read_to_string(file).unwrap_or_default();
+            for line in text.lines().map(str::to_owned) {
+                if !together.notes.contains(&line) {
+                    together.notes.push(line);
+                }
+            }
         }
     }
-    Ok(rows)
+    check_shards(&shards)?;
+    Ok(together)
+}
+
+/// Which part of a class a file is of.
+fn shard_of(path: &Path) -> Option<Shard> {
+    path.file_stem()?.to_str()?.replace("-of-", "/").parse().ok()
+}
+
+fn rows_of(file: &Path) -> Result<Vec<Row>> {
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("cannot read `{}`", file.display()))?;
+    let rows = (1..).zip(text.lines()).map(|(number, line)| {
+        read_row(line).with_context(|| format!("cannot read line {number} of `{}`", file.display()))
+    });
+    rows.collect()
 }
 
 fn read_row(line: &str) -> Result<Row> {
@@ -322,22 +388,26 @@ fn read_row(line: &str) -> Result<Row> {
 }
 
 /// Complains of parts that are not there.
-fn check_shards(root: &Path, files: &[PathBuf]) -> Result<()> {
-    let shard = |path: &PathBuf| -> Option<Shard> {
-        path.file_stem()?.to_str()?.replace("-of-", "/").parse().ok()
-    };
-    let shards: Vec<Shard> = files.iter().filter_map(shard).collect();
+fn check_shards(shards: &[Shard]) -> Result<()> {
     let Some(first) = shards.first() else { return Ok(()) };
+    if let Some(other) = shards.iter().find(|shard| shard.of != first.of) {
+        let message = format!(
+            "there are grades of a class in {} parts and of one in {}\n\nhint: remove those in \
+             `{SHARDS}` that are older",
+            first.of, other.of
+        );
+        return Err(Usage(message).into());
+    }
     let missing: Vec<String> = (0..first.of)
-        .filter(|index| !shards.contains(&Shard { index: *index, of: first.of }))
+        .filter(|&index| shards.iter().all(|shard| shard.index != index))
         .map(|index| format!("{index}/{}", first.of))
         .collect();
-    if shards.iter().any(|shard| shard.of != first.of) {
-        bail!("the shards in `{}` are of classes cut in different ways", root.display());
-    }
-    if !missing.is_empty() {
-        let which = missing.join(", ");
-        bail!("there are no grades of shard {which} in `{}`", root.display());
+    if let [one, ..] = &missing[..] {
+        let message = format!(
+            "there are no grades of shard {}\n\nhint: grade with `--shard {one} --resume`, and merge again",
+            missing.join(", ")
+        );
+        return Err(Usage(message).into());
     }
     Ok(())
 }

@@ -112,43 +112,71 @@ pub(super) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     }
     let written = store.write_rows(&rows, arguments.shard)?;
     let wall_s = start.elapsed().as_secs_f64();
-    store.write_notes(&notes, arguments.shard)?;
+    let noted = store.write_notes(&notes, arguments.shard)?;
+    let mut alike = 0;
     if arguments.shard.is_none() {
-        prints.write(&store)?;
+        store.drop_parts()?;
+        alike = prints.write(&store)?;
         report(&arguments.report, &store, &rows, roster.as_ref(), &exercises, arguments.look)?;
     }
     print::err(&format!(
-        "{} exercises of {} students in {wall_s:.1} s, {run} of them run; `{}`\n",
-        rows.len(),
-        students.len(),
+        "{} of {} in {wall_s:.1} s, {run} of them run; `{}`\n",
+        count(rows.len(), "exercise"),
+        count(students.len(), "student"),
         written.display()
     ));
-    if !notes.is_empty() {
-        print::err(&format!("{} notes in `{}`\n", notes.len(), store.notes().display()));
+    if arguments.shard.is_none() {
+        tell_reports(&store);
     }
+    if alike > 0 {
+        let pairs = count(alike, "pair");
+        print::err(&format!("{pairs} of similar files; `{}`\n", store.similar().display()));
+    }
+    tell_notes(&notes, &noted);
     Ok(exit(&rows))
 }
 
 /// Puts parts of a class into one.
 pub(super) fn merge(arguments: &cli::Merge) -> Result<Exit> {
-    let mut rows = Vec::new();
-    for folder in &arguments.folders {
-        rows.extend(store::read_rows(folder)?);
-    }
+    let store::Together { rows, notes } = store::read_parts(&arguments.folders)?;
     let rows = store::merge(rows)?;
     let store = Store::open(&arguments.out, Earlier::Resumed)?;
     for folder in &arguments.folders {
         store.take_drawings(folder)?;
     }
     let written = store.write_rows(&rows, None)?;
+    let noted = store.write_notes(&notes, None)?;
     let exercises = match Workspace::find() {
         Ok(workspace) => self::exercises(&workspace, &[])?,
         Err(_) => Vec::new(), // then the names have to do
     };
     let roster = arguments.report.roster()?;
     report(&arguments.report, &store, &rows, roster.as_ref(), &exercises, arguments.look)?;
-    print::err(&format!("{} exercises; `{}`\n", rows.len(), written.display()));
+    print::err(&format!("{}; `{}`\n", count(rows.len(), "exercise"), written.display()));
+    tell_reports(&store);
+    tell_notes(&notes, &noted);
     Ok(exit(&rows))
+}
+
+fn tell_reports(store: &Store) {
+    let folder = store.reports();
+    if folder.is_dir() {
+        print::err(&format!("reports in `{}`\n", folder.display()));
+    }
+}
+
+fn tell_notes(notes: &[String], noted: &Path) {
+    if !notes.is_empty() {
+        print::err(&format!("{}; `{}`\n", count(notes.len(), "note"), noted.display()));
+    }
+}
+
+/// `1 note`, `2 notes`.
+fn count(number: usize, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        _ => format!("{number} {noun}s"),
+    }
 }
 
 /// Takes a student's data out of a class's folder, and writes the reports anew.
@@ -175,7 +203,7 @@ pub(super) fn forget(arguments: &cli::Forget) -> Result<Exit> {
         print::out(&format!("removed {}\n", path.display()));
     }
     let reports = reports(&arguments.report, &store, &others, roster.as_ref(), &exercises)?;
-    print::err(&format!("{} reports were written anew\n", reports.len()));
+    print::err(&format!("{} written anew\n", count(reports.len(), "report")));
     print::err(&format!("{BESIDES}\n"));
     Ok(Exit::Passed)
 }
@@ -446,7 +474,8 @@ impl Prints {
         }
     }
 
-    fn write(&self, store: &Store) -> Result<()> {
+    /// Writes the pairs that are alike; how many.
+    fn write(&self, store: &Store) -> Result<usize> {
         let mut alike = Vec::new();
         for ((exercise, _), files) in self.exercises.iter().zip(&self.files) {
             let files: Vec<_> = files
@@ -456,7 +485,8 @@ impl Prints {
             let pairs = similar::pairs(&files, SHARE);
             alike.extend(pairs.into_iter().map(|pair| (exercise.as_str(), pair)));
         }
-        store.write_similar(&alike)
+        store.write_similar(&alike)?;
+        Ok(alike.len())
     }
 }
 

@@ -11,7 +11,7 @@ use crate::sandbox;
 use crate::tree::{scratch, write};
 
 /// A new empty folder.
-fn empty(name: &str) -> PathBuf {
+pub(crate) fn empty(name: &str) -> PathBuf {
     let folder = scratch().join("class").join(name);
     if folder.exists() {
         std::fs::remove_dir_all(&folder).expect("it goes");
@@ -26,15 +26,15 @@ fn chapter(real: &Real, exercise: &str) -> String {
     names.into_iter().find(|name| name.ends_with(&format!("_{exercise}"))).expect("an exercise")
 }
 
-fn read(path: &Path) -> String {
+pub(crate) fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn solution(real: &Real, exercise: &str) -> String {
+pub(crate) fn solution(real: &Real, exercise: &str) -> String {
     read(&real.root().join("solutions").join(chapter(real, exercise)).join("src/lib.rs"))
 }
 
-fn shipped(real: &Real, exercise: &str) -> String {
+pub(crate) fn shipped(real: &Real, exercise: &str) -> String {
     read(&real.root().join("exercises").join(chapter(real, exercise)).join(".shipped/lib.rs"))
 }
 
@@ -58,7 +58,7 @@ fn rows(out: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
 }
 
-fn succeeds(command: &mut Command) {
+pub(crate) fn succeeds(command: &mut Command) {
     let output = command.output().expect("the checker starts");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}");
@@ -219,6 +219,19 @@ fn nothing_is_left_of_a_student_who_is_forgotten_and_all_of_the_others() {
     let before = files(&with).len();
     let out = with.to_str().expect("UTF-8");
     succeeds(&mut real.checker(&["forget", "goes-4711", "--out", out]));
+    // What was kept of parts goes too.
+    let parts = empty("forget-parts");
+    for shard in ["0/2", "1/2"] {
+        let more = ["--shard", shard, "--resume"];
+        succeeds(&mut grade(&real, &class, &parts, &[&TWO[..], &more].concat()));
+    }
+    let merged = parts.to_str().expect("UTF-8");
+    succeeds(&mut real.checker(&["merge", merged, "--out", merged]));
+    succeeds(&mut real.checker(&["forget", "goes-4711", "--out", merged]));
+    for path in files(&parts) {
+        let text = String::from_utf8_lossy(&std::fs::read(&path).expect("a file")).into_owned();
+        assert!(!text.contains("goes-4711"), "{}", path.display());
+    }
     for path in files(&with) {
         let text = String::from_utf8_lossy(&std::fs::read(&path).expect("a file")).into_owned();
         for word in ["goes-4711", "the one who goes"] {
@@ -244,4 +257,65 @@ fn nothing_is_left_of_a_student_who_is_forgotten_and_all_of_the_others() {
         assert_eq!(one, other);
     }
     assert_eq!(with.len(), without.len());
+}
+
+#[test]
+fn parts_that_lie_in_several_folders_are_put_together_and_none_may_be_missing() {
+    let real = real::real();
+    let class = small_class(&real, "folders");
+    write(&class.join("readme.txt"), "not a student");
+    let one = |name: &str| empty(&format!("folders-{name}"));
+    let (whole, first, second, all) = (one("whole"), one("first"), one("second"), one("all"));
+    succeeds(&mut grade(&real, &class, &whole, &TWO));
+    let path = |folder: &Path| folder.to_str().expect("UTF-8").to_owned();
+    let (first_path, second_path, all_path) = (path(&first), path(&second), path(&all));
+
+    succeeds(&mut grade(&real, &class, &first, &[&TWO[..], &["--shard", "0/2"]].concat()));
+    let output = real.checker(&["merge", &first_path, "--out", &all_path]).output();
+    let output = output.expect("the checker starts");
+    assert_eq!(output.status.code(), Some(2));
+    insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @r"
+    error: there are no grades of shard 1/2
+
+    hint: grade with `--shard 1/2 --resume`, and merge again
+    ");
+    assert!(!all.join("grades.jsonl").exists());
+
+    succeeds(&mut grade(&real, &class, &second, &[&TWO[..], &["--shard", "1/2"]].concat()));
+    succeeds(&mut real.checker(&["merge", &first_path, &second_path, "--out", &all_path]));
+    for file in ["grades.jsonl", "notes.txt", "reports/grades.csv"] {
+        assert_eq!(read(&all.join(file)), read(&whole.join(file)), "{file}");
+    }
+}
+
+#[test]
+fn a_part_that_is_graded_again_takes_the_place_of_what_was_merged() {
+    let real = real::real();
+    let class = small_class(&real, "again");
+    let out = empty("again-out");
+    let path = out.to_str().expect("UTF-8").to_owned();
+    let part = |shard| {
+        succeeds(&mut grade(
+            &real,
+            &class,
+            &out,
+            &[&TWO, &["--shard", shard, "--resume"][..]].concat(),
+        ));
+    };
+    ["0/2", "1/2"].into_iter().for_each(part);
+    succeeds(&mut real.checker(&["merge", &path, "--out", &path]));
+    let before = read(&out.join("grades.jsonl"));
+    hand_in(&class, "bo", "two_streams", &solution(&real, "two_streams"));
+    ["0/2", "1/2"].into_iter().for_each(part);
+    succeeds(&mut real.checker(&["merge", &path, "--out", &path]));
+    let after = read(&out.join("grades.jsonl"));
+    assert_ne!(before, after);
+
+    // The whole, graded in one go, is newer than any part.
+    let replacements = class.with_extension("csv");
+    write(&replacements, "student,exercise,points,by,reason\ncy,two_streams,50,X,appeal\n");
+    let replace = ["--resume", "--replace", replacements.to_str().expect("UTF-8")];
+    succeeds(&mut grade(&real, &class, &out, &[&TWO[..], &replace].concat()));
+    succeeds(&mut real.checker(&["merge", &path, "--out", &path]));
+    assert!(read(&out.join("grades.jsonl")).contains("appeal"));
 }

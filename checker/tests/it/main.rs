@@ -24,6 +24,7 @@
 //! | `synchronisations` | what happens without each of them, and on other schedules |
 //! | `authors` | the commands for authors |
 //! | `class` | a folder of what students handed in |
+//! | `guide` | what the page for instructors shows is what happens |
 //! | `chapters` | chapters that were started, and chapters that are broken |
 //! | `measured` | predicted against measured, and the files in which it is kept |
 
@@ -35,6 +36,7 @@ mod class;
 mod device_process;
 mod gates;
 mod gpu;
+mod guide;
 mod learner;
 mod measured;
 mod prebuilt;

@@ -133,6 +133,13 @@ pub(crate) fn wrong_output(program: &Program, trial: &Trial) -> Option<String> {
     match &trial.output {
         Output::Correct => None,
         Output::Unchecked => Some("nobody checked the outputs of the measured region".to_owned()),
+        // Only a part of the array is looked at, and this is its place in the whole.
+        Output::Wrong { element, expected, found, wrong, of, .. } if element >= of => {
+            Some(format!(
+                "the output is wrong in {wrong} of the {of} elements that are looked at; the first, element \
+                 {element} of the array, is {found} instead of {expected}"
+            ))
+        }
         Output::Wrong { element, expected, found, wrong, of, .. } => Some(format!(
             "the output is wrong in {wrong} of {of} elements; the first, element {element}, is {found} \
              instead of {expected}"

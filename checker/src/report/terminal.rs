@@ -99,6 +99,15 @@ fn headline(report: &Report) -> String {
     parts.join(" · ")
 }
 
+/// The floor, beside a makespan that may lie below it where work was left out or was not yet done.
+fn floor(floor_ns: u64, makespan_ns: Option<u64>) -> String {
+    let all = match makespan_ns {
+        Some(makespan_ns) if makespan_ns < floor_ns => " that does all the work",
+        _ => "",
+    };
+    format!("{}, no schedule{all} is shorter", duration(floor_ns))
+}
+
 fn numbers(report: &Report) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if let Some(makespan_ns) = report.makespan_ns {
@@ -108,7 +117,7 @@ fn numbers(report: &Report) -> Vec<(&'static str, String)> {
         lines.push(("your prediction", prediction.to_string()));
     }
     if let Some(bounds) = report.bounds {
-        lines.push(("floor", format!("{}, no schedule is shorter", duration(bounds.floor_ns))));
+        lines.push(("floor", floor(bounds.floor_ns, report.makespan_ns)));
         lines.push(("serial", format!("{}, everything in turn", duration(bounds.serial_ns))));
     }
     if let Some(hidden) = report.hidden_fraction {

@@ -51,10 +51,17 @@ impl Advice {
             1 => ", with one event where data is handed over".to_owned(),
             n => format!(", with {n} events where data is handed over"),
         };
+        // What the host uses after a wait is not seen, since nothing is in flight there.
+        let proviso = match self.change {
+            Change::WorkBeforeTheWait => {
+                ", if it uses nothing that is waited for; if it does, wait for that alone, by an event"
+            }
+            _ => "",
+        };
         if self.after_ns >= self.before_ns {
             return format!("{place}: {subject} gains nothing alone, but opens the way{events}");
         }
-        format!("{place}: {subject} takes {before} to {after}{events}")
+        format!("{place}: {subject} takes {before} to {after}{events}{proviso}")
     }
 }
 

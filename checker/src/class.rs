@@ -7,6 +7,7 @@
 //! | [`symbols`] | what a student's library defines, as the linker sees it |
 //! | [`one`] | one student's exercise, from the file to what is kept of it |
 //! | [`worker`] | a process that grades one file after another |
+//! | [`took`] | what grading took, stage by stage |
 //! | [`grading`] | a class's files, graded by several workers at once |
 //! | [`store`] | the folder that a class's grades are in |
 //! | [`export`] | every report, made from the rows |
@@ -38,4 +39,5 @@ pub(crate) mod store;
 pub(crate) mod submission;
 pub(crate) mod symbols;
 mod table;
+pub(crate) mod took;
 pub(crate) mod worker;

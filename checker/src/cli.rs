@@ -304,6 +304,9 @@ pub(crate) struct Grade {
     /// Grade nothing unless every property of the sandbox holds
     #[arg(long)]
     pub(crate) require_sandbox: bool,
+    /// Print what each stage took on standard error, for whoever makes it faster
+    #[arg(long, hide = true)]
+    pub(crate) timings: bool,
     #[command(flatten)]
     pub(crate) look: Look,
 }

@@ -14,6 +14,7 @@ use crate::class::one::{Bench, Outcome};
 use crate::class::record::{Reason, Row};
 use crate::class::store::{self, Store};
 use crate::class::submission::{File, Handed, Student};
+use crate::class::took::Took;
 use crate::class::worker::{Job, Setting, Worker, file_of};
 use crate::exercise::State;
 use crate::grade::Verdict;
@@ -41,6 +42,8 @@ pub(crate) struct Graded {
     pub(crate) rows: Vec<Row>,
     /// How many files were compiled and run.
     pub(crate) run: usize,
+    /// What that took.
+    pub(crate) took: Took,
 }
 
 /// A file that ran out of time beside others, to be tried again alone.
@@ -60,7 +63,7 @@ pub(crate) fn grade(
 ) -> Result<Graded> {
     let files = Scratch::new()?;
     let total = students.len() * plan.benches.len();
-    let (done, run) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (done, run) = (AtomicUsize::new(0), Ran::default());
     let rows = Mutex::new(BTreeMap::new());
     let late = Mutex::new(Vec::new());
     let (desk, waiting) = mpsc::sync_channel::<(usize, Student)>(1);
@@ -137,7 +140,16 @@ pub(crate) fn grade(
         }
         rows.insert(index, row);
     }
-    Ok(Graded { rows: store::merge(rows.into_values().collect())?, run: run.into_inner() })
+    let took = *lock(&run.took);
+    let run = run.files.into_inner();
+    Ok(Graded { rows: store::merge(rows.into_values().collect())?, run, took })
+}
+
+/// What was run so far.
+#[derive(Default)]
+struct Ran {
+    files: AtomicUsize,
+    took: Mutex<Took>,
 }
 
 /// How often it is looked whether somebody has a hand free.
@@ -172,7 +184,7 @@ impl Hand<'_> {
         bench: &Bench,
         handed: &Handed,
         spent_s: f64,
-        run: &AtomicUsize,
+        run: &Ran,
     ) -> Result<Found> {
         let only = |row| Ok(Found { row, late: None });
         let file = match handed {
@@ -237,7 +249,7 @@ impl Hand<'_> {
         plan: &Plan<'_>,
         bench: &Bench,
         file: &File,
-        run: &AtomicUsize,
+        run: &Ran,
     ) -> Result<Result<Outcome, String>> {
         let text = &file.text;
         let file = file_of(self.files, &file.submitted.sha256);
@@ -251,9 +263,10 @@ impl Hand<'_> {
                 Some(worker) => worker,
                 none => none.insert(Worker::start(plan.workspace, plan.setting)?),
             };
-            run.fetch_add(1, Ordering::Relaxed);
+            run.files.fetch_add(1, Ordering::Relaxed);
             match worker.grade(&job) {
-                Ok(Ok(())) => {
+                Ok(Ok(took)) => {
+                    lock(&run.took).add(&took);
                     let bytes = std::fs::read(&outcome).context("cannot read an outcome")?;
                     let outcome: Outcome =
                         serde_json::from_slice(&bytes).context("cannot read an outcome")?;

@@ -18,6 +18,7 @@ use crate::grade::{Gate, Verdict, score};
 use crate::process::Ending;
 use crate::report::{json, terminal};
 use crate::sandbox::Exceeded;
+use crate::stage::Tell;
 
 /// What came of a file, whoever handed it in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,11 +87,11 @@ impl Bench {
     }
 
     /// Grades a file in `folder`, which is empty and nobody else's.
-    pub(crate) fn grade(&self, file: &[u8], folder: &Path) -> Result<Outcome> {
+    pub(crate) fn grade(&self, file: &[u8], folder: &Path, tell: Tell<'_>) -> Result<Outcome> {
         let id = &self.exercise.place.id;
         let apart = Apart::lay_out(&self.shared, folder, id, file, &self.main)?;
         let seed = self.seed(&kit::sha256(file))?;
-        let ran = run::apart(&self.exercise, &apart, &self.device, seed)?;
+        let ran = run::apart(&self.exercise, &apart, &self.device, seed, tell)?;
         let drawing = match &ran.exhibit.charts[..] {
             [] => None,
             charts => Some(trace::draw::svg(&terminal::layout(charts), id)),

@@ -17,6 +17,7 @@ use crate::class::compile::Shared;
 use crate::class::kit::Kit;
 use crate::class::one::Bench;
 use crate::class::store;
+use crate::class::took::{StopWatch, Took};
 use crate::device::Simulated;
 use crate::exercise::Place;
 use crate::sandbox::Sandbox;
@@ -60,8 +61,17 @@ impl Setting {
     }
 }
 
+/// What a worker answers to a job.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Answer {
+    /// The outcome is where it should be, and it took this.
+    Done(Took),
+    /// What went wrong that is nobody's file's fault.
+    Trouble(String),
+}
+
 /// The body of a worker's process: reads a setting and then jobs, a line each, and answers each job
-/// with a line: empty, or what went wrong that is nobody's file's fault.
+/// with a line.
 pub(crate) fn serve(workspace: &Workspace) -> Result<()> {
     let mut lines = std::io::stdin().lock().lines();
     let setting = lines.next().context("a worker is started by the checker alone")??;
@@ -71,22 +81,25 @@ pub(crate) fn serve(workspace: &Workspace) -> Result<()> {
     for line in lines {
         let job: Job = serde_json::from_str(&line?).context("cannot read a job")?;
         let answer = match perform(&benches, &job) {
-            Ok(()) => String::new(),
+            Ok(took) => Answer::Done(took),
             Err(error) if error.is::<crate::interrupt::Interrupted>() => return Err(error),
-            Err(error) => format!("{error:#}").replace('\n', " "),
+            Err(error) => Answer::Trouble(format!("{error:#}").replace('\n', " ")),
         };
+        let answer = serde_json::to_string(&answer)?;
         writeln!(answers, "{answer}").context("nobody takes the answer")?;
     }
     Ok(())
 }
 
-fn perform(benches: &[Bench], job: &Job) -> Result<()> {
+fn perform(benches: &[Bench], job: &Job) -> Result<Took> {
     let bench = benches.iter().find(|bench| bench.exercise_id() == job.exercise);
     let bench = bench.with_context(|| format!("there is no exercise `{}`", job.exercise))?;
+    let watch = StopWatch::start();
     let file = std::fs::read(&job.file).context("cannot read the student's file")?;
     let folder = Scratch::new()?;
-    let outcome = bench.grade(&file, folder.path())?;
-    store::write(&job.outcome, &serde_json::to_vec(&outcome)?)
+    let outcome = bench.grade(&file, folder.path(), &|stage| watch.tell(stage))?;
+    store::write(&job.outcome, &serde_json::to_vec(&outcome)?)?;
+    Ok(watch.stop())
 }
 
 /// A worker, seen from the process that gives it jobs.
@@ -120,15 +133,17 @@ impl Worker {
     }
 
     /// Has a file graded. An error is the worker's end.
-    pub(crate) fn grade(&mut self, job: &Job) -> Result<Result<(), String>> {
+    pub(crate) fn grade(&mut self, job: &Job) -> Result<Result<Took, String>> {
         self.tell(&serde_json::to_string(job)?)?;
         let mut answer = String::new();
         let read = self.answers.read_line(&mut answer).context("cannot read a worker's answer")?;
         if read == 0 {
             bail!("a worker came to an end");
         }
-        let answer = answer.trim_end();
-        Ok(if answer.is_empty() { Ok(()) } else { Err(answer.to_owned()) })
+        match serde_json::from_str(&answer).context("cannot read a worker's answer")? {
+            Answer::Done(took) => Ok(Ok(took)),
+            Answer::Trouble(why) => Ok(Err(why)),
+        }
     }
 
     fn tell(&mut self, line: &str) -> Result<()> {

@@ -21,6 +21,7 @@ use crate::class::roster::Roster;
 use crate::class::similar;
 use crate::class::store::{self, Earlier, Store};
 use crate::class::submission::{Class, Handed, Wanted};
+use crate::class::took::{self, Took};
 use crate::class::worker::{self, Setting};
 use crate::cli;
 use crate::device::Simulated;
@@ -103,7 +104,8 @@ pub(super) fn grade(arguments: &cli::Grade) -> Result<Exit> {
         student
     });
     print::progress("");
-    let grading::Graded { mut rows, run } = graded?;
+    let grading::Graded { mut rows, run, took } = graded?;
+    let graded_s = start.elapsed().as_secs_f64();
     for row in &mut rows {
         lateness.charge(row, times.get(&row.student).copied(), roster.as_ref());
     }
@@ -125,6 +127,10 @@ pub(super) fn grade(arguments: &cli::Grade) -> Result<Exit> {
         count(students.len(), "student"),
         written.display()
     ));
+    if arguments.timings {
+        let timings = Timings { graded_s, wall_s, rows: rows.len(), took, kib: took::own_kib() };
+        print::err(&format!("timings {}\n", serde_json::to_string(&timings)?));
+    }
     if arguments.shard.is_none() {
         tell_reports(&store);
     }
@@ -134,6 +140,19 @@ pub(super) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     }
     tell_notes(&notes, &noted);
     Ok(exit(&rows))
+}
+
+/// What grading a class took: a line for a benchmark to read.
+#[derive(Serialize)]
+struct Timings {
+    /// From the first file to the last.
+    graded_s: f64,
+    /// With the writing of the rows.
+    wall_s: f64,
+    rows: usize,
+    took: Took,
+    /// Most memory that this process has had.
+    kib: u64,
 }
 
 /// Puts parts of a class into one.

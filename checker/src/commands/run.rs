@@ -96,6 +96,7 @@ pub(crate) fn apart(
     apart: &Apart,
     device: &Simulated,
     seed: u64,
+    tell: Tell<'_>,
 ) -> Result<Ran> {
     let arguments = cli::Run {
         machine: cli::Machine::Process,
@@ -103,8 +104,7 @@ pub(crate) fn apart(
         seed: Some(seed),
         ..cli::Run::of(&exercise.place.id)
     };
-    let (report, exhibit) = (Report::default(), Exhibit::default());
-    let (compiler, tell): (_, Tell<'_>) = (Style::Plain, &|_| {});
+    let (report, exhibit, compiler) = (Report::default(), Exhibit::default(), Style::Plain);
     let mut run = Run { arguments: &arguments, report, exhibit, profile: None, compiler, tell };
     let source = Source::Apart(apart.clone());
     let task = run.task(exercise.clone(), Role::Student, source, apart.folder())?;

@@ -39,11 +39,11 @@ pub(crate) fn shipped(real: &Real, exercise: &str) -> String {
 }
 
 /// What `student` hands in for `exercise`, in `class`.
-fn hand_in(class: &Path, student: &str, exercise: &str, text: &str) {
+pub(crate) fn hand_in(class: &Path, student: &str, exercise: &str, text: &str) {
     write(&class.join(student).join(format!("{exercise}.rs")), text);
 }
 
-fn grade(real: &Real, class: &Path, out: &Path, more: &[&str]) -> Command {
+pub(crate) fn grade(real: &Real, class: &Path, out: &Path, more: &[&str]) -> Command {
     let (class, out) = (class.to_str().expect("UTF-8"), out.to_str().expect("UTF-8"));
     // What is tested here holds with a sandbox and without.
     let without: &[&str] = match sandbox::level() {
@@ -53,7 +53,7 @@ fn grade(real: &Real, class: &Path, out: &Path, more: &[&str]) -> Command {
     real.checker(&[&["grade", class, "--out", out], more, without].concat())
 }
 
-fn rows(out: &Path) -> Vec<Value> {
+pub(crate) fn rows(out: &Path) -> Vec<Value> {
     let text = read(&out.join("grades.jsonl"));
     text.lines().map(|line| serde_json::from_str(line).expect("a row")).collect()
 }

@@ -14,6 +14,7 @@
 //! | `prebuilt` | programs that were built elsewhere |
 //! | `readme` | what README shows is what happens |
 //! | `real` | the real exercises, in a copy of the workspace |
+//! | `alternatives` | right solutions that are written differently |
 //! | `attacks` | files that attack the grading of a class |
 //! | `sandbox` | what somebody else's code can do, with each layer of the sandbox and without |
 //! | `student` | a student's workspace, and what is new for it |
@@ -28,6 +29,7 @@
 //! | `chapters` | chapters that were started, and chapters that are broken |
 //! | `measured` | predicted against measured, and the files in which it is kept |
 
+mod alternatives;
 mod attacks;
 mod authors;
 mod calibrate;

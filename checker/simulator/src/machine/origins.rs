@@ -154,6 +154,12 @@ impl Elements {
         (element < end).then_some(end)
     }
 
+    /// The span that `element` is in, from there on, or else the next one.
+    fn next_from(&self, element: u64) -> Option<(u64, u64)> {
+        let here = self.end_of(element).map(|end| (element, end));
+        here.or_else(|| self.0.range(element..).next().map(|(&first, &end)| (first, end)))
+    }
+
     fn count(&self) -> u64 {
         self.0.iter().map(|(first, end)| end - first).sum()
     }
@@ -209,6 +215,21 @@ impl Goal {
         Ok(at)
     }
 
+    /// The arrays that are made of which the device has finished these elements.
+    fn finished(&self, piece: &Piece) -> impl Iterator<Item = u32> + '_ {
+        let (source, end) = match piece.source {
+            Source::Given { array, station } => (Some(array), station),
+            Source::Foreign { .. } => (None, Station::default()),
+        };
+        // What is given on the host and goes through no kernel is on the host without the device's doing.
+        let without = |array| end.steps == 0 && self.task.on_host().contains(&array);
+        let source = source.filter(|&array| !without(array));
+        let is_end = move |&&(made, from, at): &&(u32, u32, Station)| {
+            Some(from) == source && made != from && at == end
+        };
+        self.made.iter().filter(is_end).map(|(made, ..)| *made)
+    }
+
     /// Whether the bytes are what elements of a given array are, from `first` on, at a station of their way.
     /// How many of the words are, if not all.
     fn alike(&self, array: u32, station: Station, first: u64, bytes: &[u8]) -> usize {
@@ -248,6 +269,9 @@ pub(super) struct Origins {
     loaded: BTreeMap<u32, Elements>,
     /// Elements of arrays that are made that some kernel has brought to where they should come.
     reached: BTreeMap<u32, Elements>,
+    /// Elements of arrays that are made that have come, finished, to ordinary memory of the host: the call
+    /// that brought them there came back when they were there, so that the host may have moved them since.
+    delivered: BTreeMap<u32, Elements>,
     searches: u32,
     /// There were more pieces than are kept account of: nothing is known any more.
     untold: bool,
@@ -292,6 +316,14 @@ impl Origins {
         claims.forget(at, bytes);
         for piece in pieces.iter().filter_map(|piece| piece.within(0, bytes)) {
             claims.put(at, piece);
+        }
+        if let (Address::Pageable(_), Some(goal)) = (address, &self.goal) {
+            for piece in pieces.iter().filter_map(|piece| piece.within(0, bytes)) {
+                for array in goal.finished(&piece) {
+                    let elements = self.delivered.entry(array).or_default();
+                    elements.add(piece.first, piece.first + piece.bytes / WORD);
+                }
+            }
         }
         if [&self.device, &self.pinned, &self.pageable].iter().map(|it| it.0.len()).sum::<usize>()
             > MOST_CLAIMS
@@ -476,8 +508,27 @@ impl Origins {
         counts.filter(|&(_, count)| count < goal.task.elements()).collect()
     }
 
+    /// Elements of arrays that are made that the host had finished in its own memory, and could move from
+    /// there: what has come to ordinary memory, and what page-locked memory holds to the end. What was there
+    /// and has been written over counts for nothing: whoever did not wait for it has not had it.
+    fn at_hand(&self) -> BTreeMap<u32, Elements> {
+        let Some(goal) = &self.goal else { return BTreeMap::new() };
+        let mut at_hand: BTreeMap<u32, Elements> = BTreeMap::new();
+        for (&array, delivered) in &self.delivered {
+            let elements = at_hand.entry(array).or_default();
+            delivered.0.iter().for_each(|(&first, &end)| elements.add(first, end));
+        }
+        for piece in self.pinned.0.values() {
+            for array in goal.finished(piece) {
+                let elements = at_hand.entry(array).or_default();
+                elements.add(piece.first, piece.first + piece.bytes / WORD);
+            }
+        }
+        at_hand
+    }
+
     /// What is wrong with where a region's outputs come from; none if nothing is. `place` says where a
-    /// buffer is.
+    /// buffer is. Outputs on the host may have been moved there by the host, from where a copy brought them.
     pub(super) fn check(
         &self,
         region: &Region,
@@ -485,9 +536,14 @@ impl Origins {
     ) -> Option<Output> {
         let goal = self.goal.as_ref()?;
         let (mut wrong, mut unfounded, mut of) = (None, 0, 0);
+        let at_hand = self.at_hand();
         for buffer in &region.outputs {
             let words = buffer.bytes / WORD;
             of += words;
+            let moved = match place(buffer) {
+                Address::Device(_) => None,
+                Address::Pinned(_) | Address::Pageable(_) => at_hand.get(&buffer.array),
+            };
             let wanted = goal.made.iter().find(|(array, ..)| *array == buffer.array);
             let mut at = 0;
             let mut note = |offset: u64, bytes: u64, origin, step| {
@@ -495,9 +551,24 @@ impl Origins {
                 wrong.get_or_insert((buffer.array, buffer.first + offset / WORD, origin, step));
             };
             let nobody = if self.untold { Origin::Untold } else { Origin::Host };
+            // Nothing is known of these bytes, but perhaps of where the host had them from.
+            let note_unknown = |from: u64, to: u64, note: &mut dyn FnMut(u64, u64)| {
+                let (mut element, end) = (buffer.first + from / WORD, buffer.first + to / WORD);
+                while element < end {
+                    let (start, stop) = match moved {
+                        Some(moved) => moved.next_from(element).unwrap_or((end, end)),
+                        None => (end, end),
+                    };
+                    let gap = start.min(end);
+                    if element < gap {
+                        note((element - buffer.first) * WORD, (gap - element) * WORD);
+                    }
+                    element = stop.min(end).max(gap);
+                }
+            };
             for piece in self.of(place(buffer), buffer.bytes) {
                 if at < piece.offset {
-                    note(at, piece.offset - at, nobody, None);
+                    note_unknown(at, piece.offset, &mut |at, bytes| note(at, bytes, nobody, None));
                 }
                 at = piece.offset + piece.bytes;
                 let origin = match (piece.source, wanted) {
@@ -518,7 +589,7 @@ impl Origins {
                 }
             }
             if at < words * WORD {
-                note(at, words * WORD - at, nobody, None);
+                note_unknown(at, words * WORD, &mut |at, bytes| note(at, bytes, nobody, None));
             }
         }
         let (block, element, origin, step) = wrong?;
@@ -617,5 +688,71 @@ mod tests {
                 assert_eq!(elements.end_of(at).is_some(), is_there);
             }
         }
+    }
+
+    /// An array on the host that goes through one kernel, and comes back.
+    struct There;
+
+    impl Task for There {
+        fn work(&self) -> trace::metrics::TaskWork {
+            unreachable!("nobody asks for times")
+        }
+        fn kernel_units(&self) -> Vec<(String, u64)> {
+            Vec::new()
+        }
+        fn elements(&self) -> u64 {
+            8
+        }
+        fn origin(&self, array: u32) -> Option<(u32, Vec<KernelStep>)> {
+            let step = KernelStep { kernel: "map".to_owned(), rounds: 1, most_blocks: None };
+            [(0, Vec::new()), (0, vec![step])].get(array as usize).cloned()
+        }
+        fn on_host(&self) -> Vec<u32> {
+            vec![0]
+        }
+        fn input(&self, _array: u32, _seed: u64, first: u64, elements: &mut [u32]) {
+            (first as u32..).zip(elements).for_each(|(word, element)| *element = word);
+        }
+        fn expected(&self, _array: u32, _seed: u64, _first: u64, _elements: &mut [u32]) {
+            unreachable!("the values are right")
+        }
+    }
+
+    /// Eight finished elements are copied somewhere, and four others over them; the output, at 1000, is
+    /// written by the host. How many of its elements nobody knows the origin of.
+    fn unfounded(landed: Address, over: Option<Address>) -> u64 {
+        let mut origins = Origins::default();
+        origins.begin(Arc::new(There), 0);
+        let end = Station { steps: 1, rounds: 0 };
+        let finished = |first, bytes| {
+            let source = Source::Given { array: 0, station: end };
+            Piece { offset: 0, bytes, source, first }
+        };
+        origins.land(landed, 32, &[finished(0, 32)]);
+        if let Some(over) = over {
+            origins.land(over, 16, &[finished(4, 16)]);
+        }
+        let output = trace::lab::Buffer { array: 1, first: 0, address: 1000, bytes: 32 };
+        let region = Region { outputs: vec![output], ..Region::default() };
+        match origins.check(&region, |buffer| Address::Pageable(buffer.address)) {
+            None => 0,
+            Some(Output::Unfounded { unfounded, origin: Origin::Host, .. }) => unfounded,
+            Some(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_host_may_move_what_it_has_from_the_device() {
+        assert_eq!(unfounded(Address::Pageable(0), None), 0);
+        assert_eq!(unfounded(Address::Pinned(0), None), 0);
+        // It is on the device, and the host has never had it.
+        assert_eq!(unfounded(Address::Device(0), None), 8);
+    }
+
+    #[test]
+    fn what_was_written_over_was_had_only_where_the_host_had_to_wait_for_it() {
+        let over = |address: fn(u64) -> Address| unfounded(address(0), Some(address(0)));
+        assert_eq!(over(Address::Pageable), 0);
+        assert_eq!(over(Address::Pinned), 4);
     }
 }

@@ -1,0 +1,23 @@
+//! The host waits once, for an event behind the last length.
+
+use lab::Result;
+use lab::first_launch::Session;
+
+/// Swims the lengths.
+pub fn train(session: &Session) -> Result<()> {
+    let context = session.context();
+    let stream = context.new_stream()?;
+
+    let mut course = session.allocate()?;
+
+    // The clock runs from here to the end of the closure.
+    course.region(|lengths, log| {
+        for length in lengths {
+            length.map(&stream)?;
+            log.note()?;
+        }
+        let done = stream.record_event(None)?;
+        done.synchronize()?;
+        Ok(())
+    })
+}

@@ -1,0 +1,34 @@
+//! Pins each block when it is needed, as a loop over batches does that pins what its loader gives it.
+
+use lab::Result;
+use lab::pinned_memory::Batch;
+
+/// Evaluates the batch.
+pub fn evaluate(batch: &Batch) -> Result<()> {
+    let context = batch.context();
+    let streams = [context.new_stream()?, context.new_stream()?];
+
+    let mut parts = Vec::new();
+    for _ in 0..batch.parts() {
+        let labels = batch.labels();
+        let images = batch.images();
+        let losses = batch.losses().pin(context)?;
+        parts.push(batch.part(labels, images, losses)?);
+    }
+
+    // The clock runs from here to the end of the closure.
+    batch.region(&mut parts, |parts| {
+        let mut pinned = Vec::new();
+        for (index, part) in parts.iter_mut().enumerate() {
+            let stream = &streams[index % 2];
+            let images = part.images.pin(context)?;
+            stream.memcpy_htod(&part.labels, &mut part.device.labels())?;
+            stream.memcpy_htod(&images, &mut part.device.images())?;
+            part.evaluate(stream)?;
+            stream.memcpy_dtoh(&part.device.losses(), &mut part.losses)?;
+            pinned.push(images);
+        }
+        context.synchronize()?;
+        Ok(())
+    })
+}

@@ -1,0 +1,96 @@
+//! Other people's solutions: right, and written differently from the reference. Each is held to get what its
+//! overlap deserves, whatever it looks like.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::class::{empty, grade, hand_in, rows, shipped, solution, succeeds};
+use crate::real::{self, EXERCISES};
+
+/// Where they are: a folder for each exercise.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/alternatives")
+}
+
+/// Names and texts of those for an exercise, by name.
+fn of(exercise: &str) -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(folder().join(exercise)).expect("each exercise has some");
+    let mut files: Vec<_> = entries
+        .flatten()
+        .map(|entry| {
+            let name = entry.path().file_stem().expect("a name").to_string_lossy().into_owned();
+            (name, std::fs::read_to_string(entry.path()).expect("a file"))
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+/// Rule 1, as it is published: the same words as in `checker/src/grade/score.rs`, written a second time.
+fn deserved(metric: f64, baseline: f64, reference: f64) -> f64 {
+    let delta = reference - baseline;
+    100.0 * ((metric - baseline - 0.05 * delta) / (0.9 * delta)).clamp(0.0, 1.0)
+}
+
+#[test]
+fn solutions_written_differently_get_what_their_overlap_deserves() {
+    let real = real::real();
+    let class = empty("alternatives");
+    for exercise in EXERCISES {
+        let files = of(exercise);
+        assert!(files.len() >= 4, "{exercise}: {} files", files.len());
+        for (name, text) in files {
+            hand_in(&class, &format!("{exercise}-{name}"), exercise, &text);
+        }
+        hand_in(&class, "reference", exercise, &(solution(&real, exercise) + "\n// mine\n"));
+        hand_in(&class, "shipped", exercise, &(shipped(&real, exercise) + "\n// mine\n"));
+    }
+    let out = empty("alternatives-out");
+    succeeds(&mut grade(&real, &class, &out, &[]));
+
+    let rows = rows(&out);
+    let mut table = String::new();
+    for exercise in EXERCISES {
+        let number = |row: &Value, key: &str| {
+            row[key].as_f64().unwrap_or_else(|| panic!("no `{key}`: {row:#}"))
+        };
+        let handed =
+            rows.iter().filter(|row| row["exercise"] == exercise && !row["file"].is_null());
+        let (own, mut others): (Vec<_>, Vec<_>) = handed
+            .partition(|row| ["reference", "shipped"].contains(&row["student"].as_str().unwrap()));
+        let [reference, shipped] = own[..] else { panic!("{exercise}: {} files", own.len()) };
+        assert_eq!((number(reference, "score"), number(shipped, "score")), (100.0, 0.0));
+
+        others.sort_by(|a, b| number(b, "metric_value").total_cmp(&number(a, "metric_value")));
+        let mut best = 100.0;
+        for row in others {
+            let student = row["student"].as_str().expect("a name");
+            let name = student.strip_prefix(&format!("{exercise}-")).expect("its own exercise");
+            assert!(row["gate"].is_null(), "{student}: {}", row["message"]);
+            assert_eq!(row["hazards"], serde_json::json!([]), "{student}");
+            assert_eq!(row["score_rule"], 1, "a new rule is written down here too");
+            let [metric, score] = ["metric_value", "score"].map(|key| number(row, key));
+            let [low, high] = ["baseline_value", "reference_value"].map(|key| number(row, key));
+            let deserved = deserved(metric, low, high);
+            assert!((score - deserved).abs() < 1e-9, "{student}: {score}, and not {deserved}");
+            assert!(score <= best, "{student}: {score} for less overlap than what gets {best}");
+            best = score;
+            if metric >= high {
+                assert_eq!(score, 100.0, "{student} is as good as the reference");
+            }
+            let enough = score >= number(row, "pass_score");
+            assert_eq!(row["verdict"], if enough { "passed" } else { "failed" }, "{student}");
+            let makespan_ms = number(row, "makespan_ns") / 1e6;
+            assert!(number(row, "makespan_ns") >= number(row, "floor_ns"), "{student}");
+            writeln!(
+                table,
+                "{exercise:<17}{name:<36}{makespan_ms:>8.3} ms {metric:>7.3} {score:>6.1} {}",
+                row["verdict"].as_str().expect("a word")
+            )
+            .expect("a String takes everything");
+        }
+    }
+    insta::assert_snapshot!(table);
+}

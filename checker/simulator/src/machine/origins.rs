@@ -694,7 +694,7 @@ mod tests {
     struct There;
 
     impl Task for There {
-        fn work(&self) -> trace::metrics::TaskWork {
+        fn work(&self) -> crate::bounds::TaskWork {
             unreachable!("nobody asks for times")
         }
         fn kernel_units(&self) -> Vec<(String, u64)> {

@@ -222,6 +222,7 @@ impl Movement {
                 let done = store.write(target, &data, host);
                 done.map_err(|NotMapped| not_mapped("writes", target, data.len() as u64))?;
                 store.origins.land(target, data.len() as u64, &pieces);
+                store.origins.deliver(target, &pieces);
             }
             Movement::Copy { source, target, bytes, data: None, .. } => {
                 let mut piece = vec![0; PIECE.min(bytes as usize)];

@@ -317,19 +317,23 @@ impl Origins {
         for piece in pieces.iter().filter_map(|piece| piece.within(0, bytes)) {
             claims.put(at, piece);
         }
-        if let (Address::Pageable(_), Some(goal)) = (address, &self.goal) {
-            for piece in pieces.iter().filter_map(|piece| piece.within(0, bytes)) {
-                for array in goal.finished(&piece) {
-                    let elements = self.delivered.entry(array).or_default();
-                    elements.add(piece.first, piece.first + piece.bytes / WORD);
-                }
-            }
-        }
         if [&self.device, &self.pinned, &self.pageable].iter().map(|it| it.0.len()).sum::<usize>()
             > MOST_CLAIMS
         {
             let goal = self.goal.take();
             *self = Self { goal, untold: true, ..Self::default() };
+        }
+    }
+
+    /// A copy from the device has brought this to the host. What comes to ordinary memory the call waits for;
+    /// what the host itself moves on tells nothing about its having waited.
+    pub(super) fn deliver(&mut self, address: Address, pieces: &[Piece]) {
+        let (Address::Pageable(_), Some(goal)) = (address, &self.goal) else { return };
+        for piece in pieces {
+            for array in goal.finished(piece) {
+                let elements = self.delivered.entry(array).or_default();
+                elements.add(piece.first, piece.first + piece.bytes / WORD);
+            }
         }
     }
 
@@ -728,9 +732,13 @@ mod tests {
             let source = Source::Given { array: 0, station: end };
             Piece { offset: 0, bytes, source, first }
         };
-        origins.land(landed, 32, &[finished(0, 32)]);
+        let mut copy = |target, first, bytes| {
+            origins.land(target, bytes, &[finished(first, bytes)]);
+            origins.deliver(target, &[finished(first, bytes)]);
+        };
+        copy(landed, 0, 32);
         if let Some(over) = over {
-            origins.land(over, 16, &[finished(4, 16)]);
+            copy(over, 4, 16);
         }
         let output = trace::lab::Buffer { array: 1, first: 0, address: 1000, bytes: 32 };
         let region = Region { outputs: vec![output], ..Region::default() };

@@ -15,7 +15,7 @@
 //! the checker was stopped.
 
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -155,7 +155,7 @@ impl Store {
     /// newer grades by older ones.
     pub(crate) fn drop_parts(&self) -> Result<()> {
         match std::fs::remove_dir_all(self.root.join(SHARDS)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(error).context("cannot remove the grades of parts of the class")
             }
             _ => Ok(()),
@@ -426,14 +426,51 @@ pub(crate) fn merge(mut rows: Vec<Row>) -> Result<Vec<Row>> {
 
 /// Writes a file as a whole, or not at all.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // Two processes may write the same file: each has a name of its own beside it.
-    let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let written = File::create(&beside).and_then(|mut file| {
+    let written = beside(path).and_then(|(mut file, beside)| {
         file.write_all(bytes)?;
-        file.sync_data()
+        file.sync_data()?;
+        std::fs::rename(&beside, path)
     });
-    written
-        .and_then(|()| std::fs::rename(&beside, path))
-        .with_context(|| format!("cannot write `{}`", path.display()))
+    written.with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+/// A new file beside `path` that nobody else writes: the same outcome may come about in two threads, two
+/// processes or on two machines at a time.
+fn beside(path: &Path) -> std::io::Result<(File, PathBuf)> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut number = 0_u32;
+    loop {
+        let beside = path.with_file_name(format!(".{name}.{}-{number}", std::process::id()));
+        match File::create_new(&beside) {
+            Ok(file) => return Ok((file, beside)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_file_may_be_written_by_many_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("outcome.json");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        write(&path, b"the same").unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(std::fs::read(&path).unwrap(), b"the same");
+        assert_eq!(
+            std::fs::read_dir(folder.path()).unwrap().count(),
+            1,
+            "nothing is left beside it"
+        );
+    }
 }

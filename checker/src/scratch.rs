@@ -1,9 +1,10 @@
 //! A folder of our own for as long as it is needed.
 
 use std::ffi::CString;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -72,6 +73,15 @@ impl Scratch {
         }
         let lock = lock(&path);
         Ok(Self { path, _lock: lock })
+    }
+
+    /// The same, for programs that run as other users: they can go through it to what they know the name of,
+    /// and see nothing else.
+    pub(crate) fn passable() -> Result<Self> {
+        let scratch = Self::new()?;
+        std::fs::set_permissions(&scratch.path, Permissions::from_mode(0o711))
+            .with_context(|| format!("cannot open the way through `{}`", scratch.path.display()))?;
+        Ok(scratch)
     }
 
     /// Where it is.

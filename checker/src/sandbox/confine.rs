@@ -187,13 +187,18 @@ fn reach(confined: &Confined) -> Result<()> {
         // SAFETY: a NUL-terminated string.
         if unsafe { libc::access(text.as_ptr(), libc::R_OK) } != 0 {
             let error = std::io::Error::last_os_error();
-            let why =
-                anyhow!("user {} cannot read `{}`: {error}", uid(confined.slot), path.display());
+            let why = anyhow!(
+                "user {} cannot read `{}`: {error}{OPEN}",
+                uid(confined.slot),
+                path.display()
+            );
             return Err(Unavailable::of(Layer::Uid)(why));
         }
     }
     Ok(())
 }
+
+const OPEN: &str = "\n\nhint: let everyone read it; rustup keeps compilers where `RUSTUP_HOME` says, such as `/opt/rustup`";
 
 /// Root without capabilities is a user like any other, but for the files that it owns.
 fn drop_capabilities() {

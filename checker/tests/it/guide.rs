@@ -172,7 +172,21 @@ fn autograder(real: &Real, name: &str, instead: Option<&str>) -> PathBuf {
         ),
         Some(body) => format!("#!/bin/bash\n{body}\n"),
     };
-    let bin = folder.join("home/.cargo/bin");
+    let home = PathBuf::from(std::env::var_os("HOME").expect("a home"));
+    for (name, called, below) in
+        [("RUSTUP_HOME", "rustup", ".rustup"), ("CARGO_HOME", "cargo", ".cargo")]
+    {
+        let real = std::env::var_os(name).map_or_else(|| home.join(below), PathBuf::from);
+        std::fs::create_dir_all(folder.join("opt").join(called)).expect("a folder");
+        for entry in std::fs::read_dir(real).expect("Rust").flatten() {
+            if entry.file_name() == "bin" {
+                continue;
+            }
+            let link = folder.join("opt").join(called).join(entry.file_name());
+            std::os::unix::fs::symlink(entry.path(), link).expect("a link");
+        }
+    }
+    let bin = folder.join("opt/cargo/bin");
     write(&bin.join("cargo"), &cargo);
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(bin.join("cargo"), mode).expect("a mode");
@@ -182,11 +196,7 @@ fn autograder(real: &Real, name: &str, instead: Option<&str>) -> PathBuf {
 fn results(real: &Real, folder: &Path) -> serde_json::Value {
     let path = recipe("gradescope/run_autograder");
     let mut command = real.program(&path, &[]);
-    let home = PathBuf::from(std::env::var_os("HOME").expect("a home"));
-    for (name, below) in [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo")] {
-        command.env(name, std::env::var_os(name).map_or_else(|| home.join(below), PathBuf::from));
-    }
-    command.env("AUTOGRADER", folder).env("HOME", folder.join("home"));
+    command.env("AUTOGRADER", folder).env("RUST", folder.join("opt"));
     succeeds(&mut command);
     serde_json::from_str(&read(&folder.join("results/results.json"))).expect("JSON")
 }

@@ -171,21 +171,15 @@ fn classes(students: &[usize], jobs: &[usize]) -> Result<()> {
             let wall_s = number("/graded_s");
             // First beside the others, then once more and alone.
             let hung_s: f64 = hanging_s.iter().map(|limit| limit / jobs as f64 + limit).sum();
-            let hung = 2.0 * hanging_s.len() as f64;
             let apart_s = wall_s - hung_s;
             let stage = |name: &str| {
-                let spent = |what: &str| {
-                    let all = number(&format!("/took/{name}/{what}"));
-                    // A file that hangs runs for all of its time, twice.
-                    let hung_s = 2.0 * hanging_s.iter().sum::<f64>();
-                    (all - if name == "run" { hung_s } else { 0.0 }) / files
-                };
+                let spent = |what: &str| number(&format!("/took/{name}/{what}")) / files;
                 format!("{:.2} {:.2}", spent("wall_s"), spent("processor_s"))
             };
             let mib = |path: &str| number(path) / 1024.0;
             say(&format!(
                 "{count:>8} {jobs:>4} {files:>5} | {wall_s:>5.1}  {apart_s:>5.1}   {:>5.3} | {} {} {} | {:>7.0} {:>6.0} {:>6.0}",
-                apart_s / (files - hung),
+                apart_s / files,
                 stage("compile"),
                 stage("run"),
                 stage("judge"),

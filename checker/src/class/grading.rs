@@ -42,8 +42,10 @@ pub(crate) struct Graded {
     pub(crate) rows: Vec<Row>,
     /// How many files were compiled and run.
     pub(crate) run: usize,
-    /// What that took.
+    /// What that took, but for those that ran out of time.
     pub(crate) took: Took,
+    /// What those took.
+    pub(crate) late: Took,
 }
 
 /// A file that ran out of time beside others, to be tried again alone.
@@ -140,9 +142,9 @@ pub(crate) fn grade(
         }
         rows.insert(index, row);
     }
-    let took = *lock(&run.took);
+    let (took, late) = (*lock(&run.took), *lock(&run.late));
     let run = run.files.into_inner();
-    Ok(Graded { rows: store::merge(rows.into_values().collect())?, run, took })
+    Ok(Graded { rows: store::merge(rows.into_values().collect())?, run, took, late })
 }
 
 /// What was run so far.
@@ -150,6 +152,7 @@ pub(crate) fn grade(
 struct Ran {
     files: AtomicUsize,
     took: Mutex<Took>,
+    late: Mutex<Took>,
 }
 
 /// How often it is looked whether somebody has a hand free.
@@ -266,10 +269,12 @@ impl Hand<'_> {
             run.files.fetch_add(1, Ordering::Relaxed);
             match worker.grade(&job) {
                 Ok(Ok(took)) => {
-                    lock(&run.took).add(&took);
                     let bytes = std::fs::read(&outcome).context("cannot read an outcome")?;
                     let outcome: Outcome =
                         serde_json::from_slice(&bytes).context("cannot read an outcome")?;
+                    let late = [Some(Reason::Timeout), Some(Reason::CompileLimit)];
+                    let is_late = late.contains(&outcome.row.reason);
+                    lock(if is_late { &run.late } else { &run.took }).add(&took);
                     if outcome.row.verdict != Verdict::Error {
                         return Ok(Ok(outcome));
                     }

@@ -104,7 +104,7 @@ pub(super) fn grade(arguments: &cli::Grade) -> Result<Exit> {
         student
     });
     print::progress("");
-    let grading::Graded { mut rows, run, took } = graded?;
+    let grading::Graded { mut rows, run, took, late } = graded?;
     let graded_s = start.elapsed().as_secs_f64();
     for row in &mut rows {
         lateness.charge(row, times.get(&row.student).copied(), roster.as_ref());
@@ -128,7 +128,8 @@ pub(super) fn grade(arguments: &cli::Grade) -> Result<Exit> {
         written.display()
     ));
     if arguments.timings {
-        let timings = Timings { graded_s, wall_s, rows: rows.len(), took, kib: took::own_kib() };
+        let rows = rows.len();
+        let timings = Timings { graded_s, wall_s, rows, took, late, kib: took::own_kib() };
         print::err(&format!("timings {}\n", serde_json::to_string(&timings)?));
     }
     if arguments.shard.is_none() {
@@ -151,6 +152,7 @@ struct Timings {
     wall_s: f64,
     rows: usize,
     took: Took,
+    late: Took,
     /// Most memory that this process has had.
     kib: u64,
 }

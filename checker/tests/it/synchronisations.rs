@@ -242,7 +242,8 @@ fn rows(program: &Program) -> Rows {
     // How many there are shows when the first is left out that is not there.
     let mut rows: Vec<Row> = Vec::new();
     while rows.len() < ALL {
-        const AT_ONCE: usize = 32;
+        /// What is asked for beyond the last is run for nothing, and most programs have fewer than ten.
+        const AT_ONCE: usize = 8;
         let first = rows.len();
         let next = each(AT_ONCE, |index| row(program, first + index));
         let there = next.iter().take_while(|row| row.is_some()).count();
@@ -270,7 +271,7 @@ fn rows(program: &Program) -> Rows {
 
 /// So many of a program's synchronisations are all left out, one at a time: all of every solution and baseline,
 /// and of every program of a puzzle but two.
-const ALL: usize = 160;
+const ALL: usize = 224;
 /// Of those behind them every so many; prime to what the turn of a loop asks for.
 const EVERY: usize = 37;
 /// And so many at the end.

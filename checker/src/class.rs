@@ -17,7 +17,8 @@
 //! | [`roster`] | who is in the class |
 //! | [`late`] | what comes after the deadline |
 //! | [`replacements`] | points that a person gives in place of a score |
-//! | [`similar`] | files of a class that resemble each other |
+//! | [`similar`] | files that resemble each other |
+//! | [`prints`] | what a class's files are compared by, and the list of those that resemble each other |
 //! | [`erase`] | taking a student's data out |
 //! | [`table`] | tables that an instructor writes, read strictly |
 
@@ -29,6 +30,7 @@ pub(crate) mod kit;
 pub(crate) mod late;
 pub(crate) mod name;
 pub(crate) mod one;
+pub(crate) mod prints;
 pub(crate) mod record;
 pub(crate) mod replacements;
 pub(crate) mod roster;

@@ -1,4 +1,4 @@
-//! One file for each command.
+//! One file for each command; `reports` is what those that touch a class's grades have in common.
 
 mod bundle;
 mod calibrate;
@@ -8,14 +8,17 @@ mod completions;
 mod confine;
 mod doctor;
 mod explain;
+mod forget;
 mod grade;
 mod hint;
 mod list;
 mod measure;
+mod merge;
 mod overview;
 mod predict;
 mod probe;
 mod record;
+mod reports;
 mod reset;
 pub(crate) mod run;
 mod student;
@@ -35,8 +38,8 @@ pub(crate) fn dispatch(cli: Cli) -> Result<Exit> {
         Some(Command::Explain { code, look }) => explain::explain(code.as_deref(), look),
         Some(Command::Run(arguments)) => run::run(&arguments),
         Some(Command::Grade(arguments)) => grade::grade(&arguments),
-        Some(Command::Merge(arguments)) => grade::merge(&arguments),
-        Some(Command::Forget(arguments)) => grade::forget(&arguments),
+        Some(Command::Merge(arguments)) => merge::merge(&arguments),
+        Some(Command::Forget(arguments)) => forget::forget(&arguments),
         Some(Command::GradeWorker) => grade::worker(),
         Some(Command::Predict(arguments)) => predict::predict(&arguments),
         Some(Command::Watch(arguments)) => watch::watch(&arguments),

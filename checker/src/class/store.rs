@@ -80,9 +80,12 @@ impl Store {
     pub(crate) fn open(root: &Path, earlier: Earlier) -> Result<Self> {
         let store = Self { root: root.to_owned() };
         // Asked in this order: another part of the class may begin just now.
-        let empty = !std::fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_some());
+        let empty = !holds_some(root);
         let begun = store.cache().is_dir();
-        if earlier == Earlier::Refused && begun {
+        // The folders alone are of a run that ended before it graded anything.
+        let graded = [CACHE, SHARDS].iter().any(|folder| holds_some(&root.join(folder)))
+            || root.join(GRADES).is_file();
+        if earlier == Earlier::Refused && graded {
             let message = format!(
                 "`{}` holds grades already\n\nhint: `--resume` goes on with them: what was graded is \
                  not graded again",
@@ -280,6 +283,11 @@ impl Store {
     }
 }
 
+/// Whether there is anything in a folder.
+fn holds_some(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+}
+
 const GRADES: &str = "grades.jsonl";
 const CACHE: &str = "cache";
 const DRAWINGS: &str = "drawings";
@@ -452,6 +460,29 @@ fn beside(path: &Path) -> std::io::Result<(File, PathBuf)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_that_ended_before_it_graded_anything_is_begun_anew_without_a_word() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("grades");
+        let refusal = || Store::open(&root, Earlier::Refused).err().map(|error| error.to_string());
+        assert_eq!(refusal(), None);
+        assert_eq!(refusal(), None, "its folders are there, and nothing in them");
+        for kept in ["cache/1.json", "shards/0-of-2.jsonl", "grades.jsonl"] {
+            write_with_folder(&root.join(kept));
+            let refusal = refusal().unwrap_or_default();
+            assert!(refusal.contains("holds grades already"), "{kept}: {refusal}");
+            std::fs::remove_file(root.join(kept)).unwrap();
+        }
+        std::fs::remove_dir_all(root.join("cache")).unwrap();
+        write_with_folder(&root.join("thesis.tex"));
+        assert!(refusal().unwrap().contains("is not empty, and holds no grades"));
+    }
+
+    fn write_with_folder(path: &Path) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        write(path, b"{}").unwrap();
+    }
 
     #[test]
     fn the_same_file_may_be_written_by_many_at_once() {

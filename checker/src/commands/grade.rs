@@ -1,34 +1,33 @@
-//! `checker grade` and `checker merge`: a class.
+//! `checker grade`: a class.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+use super::reports::{self, Reports, count, table};
 use crate::class::compile::Shared;
-use crate::class::erase;
-use crate::class::export::{self, Column, Format, Gradebook, Identical, Person, Timelines};
-use crate::class::grading::{self, Plan, drawing_of};
+use crate::class::grading::{self, Plan};
 use crate::class::kit::Kit;
 use crate::class::late::{self, Policy};
 use crate::class::one::Bench;
-use crate::class::record::{Reason, Row};
+use crate::class::prints::Prints;
+use crate::class::record::Row;
 use crate::class::replacements;
 use crate::class::roster::Roster;
-use crate::class::similar;
-use crate::class::store::{self, Earlier, Store};
-use crate::class::submission::{Class, Handed, Wanted};
+use crate::class::store::{Earlier, Store};
+use crate::class::submission::{Class, Wanted};
 use crate::class::took::{self, Took};
 use crate::class::worker::{self, Setting};
 use crate::cli;
 use crate::device::Simulated;
-use crate::exercise::{self, Exercise, Place};
+use crate::exercise::{Exercise, Place};
 use crate::exit::{Exit, Usage};
 use crate::grade::Verdict;
-use crate::print::{self, Style};
+use crate::print;
 use crate::sandbox::{Required, Sandbox};
 use crate::scratch::{self, Scratch};
 use crate::stage::Indicator;
@@ -37,7 +36,7 @@ use crate::workspace::Workspace;
 /// Grades a class.
 pub(super) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     let workspace = Workspace::find()?;
-    let exercises = exercises(&workspace, &arguments.exercises)?;
+    let exercises = reports::exercises(&workspace, &arguments.exercises)?;
     let mut class = Class::open(&arguments.folder)?;
     let mut notes = class.notes.clone();
     let roster = arguments.report.roster()?;
@@ -119,7 +118,14 @@ pub(super) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     if arguments.shard.is_none() {
         store.drop_parts()?;
         alike = prints.write(&store)?;
-        report(&arguments.report, &store, &rows, roster.as_ref(), &exercises, arguments.look)?;
+        let reports = Reports {
+            arguments: &arguments.report,
+            store: &store,
+            rows: &rows,
+            roster: roster.as_ref(),
+            exercises: &exercises,
+        };
+        reports.write_and_show(arguments.look)?;
     }
     print::err(&format!(
         "{} of {} in {wall_s:.1} s, {run} of them run; `{}`\n",
@@ -133,14 +139,14 @@ pub(super) fn grade(arguments: &cli::Grade) -> Result<Exit> {
         print::err(&format!("timings {}\n", serde_json::to_string(&timings)?));
     }
     if arguments.shard.is_none() {
-        tell_reports(&store);
+        reports::tell_reports(&store);
     }
     if alike > 0 {
         let pairs = count(alike, "pair");
         print::err(&format!("{pairs} of similar files; `{}`\n", store.similar().display()));
     }
-    tell_notes(&notes, &noted);
-    Ok(exit(&rows))
+    reports::tell_notes(&notes, &noted);
+    Ok(reports::exit(&rows))
 }
 
 /// What grading a class took: a line for a benchmark to read.
@@ -157,111 +163,10 @@ struct Timings {
     kib: u64,
 }
 
-/// Puts parts of a class into one.
-pub(super) fn merge(arguments: &cli::Merge) -> Result<Exit> {
-    let store::Together { rows, notes } = store::read_parts(&arguments.folders)?;
-    let rows = store::merge(rows)?;
-    let store = Store::open(&arguments.out, Earlier::Resumed)?;
-    for folder in &arguments.folders {
-        store.take_drawings(folder)?;
-    }
-    let written = store.write_rows(&rows, None)?;
-    let noted = store.write_notes(&notes, None)?;
-    let exercises = match Workspace::find() {
-        Ok(workspace) => self::exercises(&workspace, &[])?,
-        Err(_) => Vec::new(), // then the names have to do
-    };
-    let roster = arguments.report.roster()?;
-    report(&arguments.report, &store, &rows, roster.as_ref(), &exercises, arguments.look)?;
-    print::err(&format!("{}; `{}`\n", count(rows.len(), "exercise"), written.display()));
-    tell_reports(&store);
-    tell_notes(&notes, &noted);
-    Ok(exit(&rows))
-}
-
-fn tell_reports(store: &Store) {
-    let folder = store.reports();
-    if folder.is_dir() {
-        print::err(&format!("reports in `{}`\n", folder.display()));
-    }
-}
-
-fn tell_notes(notes: &[String], noted: &Path) {
-    if !notes.is_empty() {
-        print::err(&format!("{}; `{}`\n", count(notes.len(), "note"), noted.display()));
-    }
-}
-
-/// `1 note`, `2 notes`.
-fn count(number: usize, noun: &str) -> String {
-    match number {
-        1 => format!("1 {noun}"),
-        _ => format!("{number} {noun}s"),
-    }
-}
-
-/// Takes a student's data out of a class's folder, and writes the reports anew.
-pub(super) fn forget(arguments: &cli::Forget) -> Result<Exit> {
-    let rows = store::read_rows(&arguments.out)?;
-    let student = &arguments.student;
-    if rows.iter().all(|row| row.student != *student) {
-        let message = format!("`{}` holds nothing of `{student}`", arguments.out.display());
-        return Err(Usage(message).into());
-    }
-    let store = Store::open(&arguments.out, Earlier::Resumed)?;
-    let own = erase::only_of(&store.holdings(&rows)?, student);
-    let removed = erase::remove(&arguments.out, &own)?;
-    let others: Vec<Row> = rows.into_iter().filter(|row| row.student != *student).collect();
-    store.write_rows(&others, None)?;
-    store.forget(student)?;
-    let exercises = match Workspace::find() {
-        Ok(workspace) => self::exercises(&workspace, &[])?,
-        Err(_) => Vec::new(), // then the names have to do
-    };
-    let roster = arguments.report.roster()?;
-    // The summary is not what was asked for.
-    for path in removed {
-        print::out(&format!("removed {}\n", path.display()));
-    }
-    let reports = reports(&arguments.report, &store, &others, roster.as_ref(), &exercises)?;
-    print::err(&format!("{} written anew\n", count(reports.len(), "report")));
-    print::err(&format!("{BESIDES}\n"));
-    Ok(Exit::Passed)
-}
-
-const BESIDES: &str = "hint: what was handed in, tables of your own, and reports in formats that were not named \
-                       now are still where they were";
-
-/// What the rows come to for whoever started the command: that somebody failed is no trouble.
-fn exit(rows: &[Row]) -> Exit {
-    let has = |verdict| rows.iter().any(|row| row.verdict == verdict);
-    match () {
-        () if has(Verdict::Error) => Exit::Error,
-        () if has(Verdict::Inconclusive) => Exit::Inconclusive,
-        () => Exit::Passed,
-    }
-}
-
 /// As many as there are cores.
 fn cores() -> u16 {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     u16::try_from(cores).unwrap_or(u16::MAX).min(cli::MOST_JOBS)
-}
-
-fn exercises(workspace: &Workspace, wanted: &[String]) -> Result<Vec<Exercise>> {
-    if wanted.is_empty() {
-        let places = exercise::all(workspace)?;
-        return places.into_iter().map(|place| place.open(workspace)).collect();
-    }
-    let mut exercises: Vec<Exercise> = Vec::new();
-    for wanted in wanted {
-        let exercise = exercise::find(workspace, wanted)?;
-        if exercises.iter().all(|other| other.place.id != exercise.place.id) {
-            exercises.push(exercise);
-        }
-    }
-    exercises.sort_by_key(|exercise| exercise.place.number);
-    Ok(exercises)
 }
 
 /// Where roster and submissions differ, in words.
@@ -327,192 +232,6 @@ fn replace(path: &Path, rows: &mut [Row]) -> Result<()> {
     }
     Ok(())
 }
-
-/// A table that the instructor wrote. What is wrong with it can be mended by them.
-fn table<T>(path: &Path, read: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
-    let bytes = std::fs::read(path)
-        .map_err(|error| Usage(format!("cannot read `{}`: {error}", path.display())))?;
-    read(&bytes)
-        .map_err(|error| Usage(format!("cannot read `{}`:\n{error:#}", path.display())).into())
-}
-
-impl cli::ClassReport {
-    fn roster(&self) -> Result<Option<Roster>> {
-        let read = |path: &PathBuf| table(path, |bytes| Roster::read(bytes, self.key.as_deref()));
-        self.roster.as_ref().map(read).transpose()
-    }
-}
-
-/// Writes every report that was asked for, and shows the summary.
-fn report(
-    arguments: &cli::ClassReport,
-    store: &Store,
-    rows: &[Row],
-    roster: Option<&Roster>,
-    exercises: &[Exercise],
-    look: cli::Look,
-) -> Result<()> {
-    #[derive(Serialize)]
-    struct Object {
-        format: u32,
-        rows: usize,
-        /// How many rows have each verdict.
-        verdicts: BTreeMap<String, usize>,
-        written: Vec<PathBuf>,
-    }
-
-    let written = reports(arguments, store, rows, roster, exercises)?;
-    if look.json {
-        let mut verdicts = BTreeMap::new();
-        for row in rows {
-            *verdicts.entry(row.verdict.to_string()).or_default() += 1;
-        }
-        return print::json(&Object { format: 1, rows: rows.len(), verdicts, written });
-    }
-    let style = if look.plain { Style::Plain } else { Style::of_stdout() };
-    with_context(arguments, store, rows, roster, exercises, |context| {
-        print::out(&export::summary::text(rows, context, style));
-        Ok(())
-    })
-}
-
-/// Writes every report that was asked for; their paths.
-fn reports(
-    arguments: &cli::ClassReport,
-    store: &Store,
-    rows: &[Row],
-    roster: Option<&Roster>,
-    exercises: &[Exercise],
-) -> Result<Vec<PathBuf>> {
-    with_context(arguments, store, rows, roster, exercises, |context| {
-        let mut written = Vec::new();
-        for &format in &arguments.formats {
-            // The rows themselves lie beside the reports.
-            if format != Format::Jsonl {
-                let rows = rows.iter().map(|row| Ok(row.clone()));
-                written.extend(export::write(format, rows, context, &store.reports())?);
-            }
-        }
-        Ok(written)
-    })
-}
-
-/// Gives `body` what a report says besides what the rows say.
-fn with_context<T>(
-    arguments: &cli::ClassReport,
-    store: &Store,
-    rows: &[Row],
-    roster: Option<&Roster>,
-    exercises: &[Exercise],
-    body: impl FnOnce(&export::Context<'_>) -> Result<T>,
-) -> Result<T> {
-    let titles: Vec<(String, String)> = exercises
-        .iter()
-        .map(|exercise| (exercise.place.id.clone(), exercise.manifest.title.clone()))
-        .collect();
-    let people: BTreeMap<String, Person> = roster
-        .iter()
-        .flat_map(|roster| &roster.members)
-        .map(|(id, member)| {
-            let (name, email) = (member.name.clone(), member.email.clone());
-            (id.clone(), Person { name, email, ..Person::default() })
-        })
-        .collect();
-    let drawings = store.drawings();
-    let timelines = |row: &Row| {
-        let path = drawing_of(row).map(|name| drawings.join(name));
-        let student = path.and_then(|path| std::fs::read_to_string(path).ok());
-        Timelines { student, reference: None }
-    };
-    let columns: Vec<Column> = arguments.columns.iter().map(|it| it.column()).collect();
-    let gradebook = match &arguments.gradebook {
-        None => None,
-        Some(path) => Some(
-            std::fs::read_to_string(path)
-                .map_err(|error| Usage(format!("cannot read `{}`: {error}", path.display())))?,
-        ),
-    };
-    body(&export::Context {
-        title: &arguments.title,
-        exercises: &titles,
-        feedback: arguments.feedback,
-        people: &people,
-        identical: &identical(rows),
-        timelines: &timelines,
-        gradebook: gradebook.as_deref().map(|export| Gradebook { export, columns: &columns }),
-        submission: export::Submission::of_environment(),
-        columns: print::columns(),
-    })
-}
-
-/// Students with the same file, unless it is the one that everybody was handed.
-fn identical(rows: &[Row]) -> Vec<Identical> {
-    let mut by_exercise: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.reason != Some(Reason::Untouched)) {
-        if let Some(file) = &row.file {
-            let files = by_exercise.entry(&row.exercise).or_default();
-            files.push((&row.student, &file.sha256));
-        }
-    }
-    let groups = by_exercise.into_iter().flat_map(|(exercise, files)| {
-        let groups = similar::identical(files);
-        groups
-            .into_iter()
-            .map(|students| Identical { exercise: exercise.to_owned(), students })
-            .collect::<Vec<_>>()
-    });
-    groups.collect()
-}
-
-/// What files are compared by.
-struct Prints {
-    exercises: Vec<(String, similar::Known)>,
-    /// By exercise: who, SHA-256, and the print.
-    files: Vec<Vec<(String, String, similar::Print)>>,
-}
-
-impl Prints {
-    fn new(workspace: &Workspace, places: &[Place]) -> Self {
-        let known = |place: &Place| {
-            let solution = workspace.root().join("solutions").join(place.name());
-            let texts = [place.folder.join(".shipped/lib.rs"), solution.join("src/lib.rs")];
-            let texts = texts.map(|path| std::fs::read_to_string(path).unwrap_or_default());
-            (place.id.clone(), similar::Known::of(texts.iter().map(String::as_str)))
-        };
-        Self {
-            exercises: places.iter().map(known).collect(),
-            files: vec![Vec::new(); places.len()],
-        }
-    }
-
-    fn add(&mut self, student: &str, handed: &[Handed]) {
-        for ((handed, (_, known)), files) in handed.iter().zip(&self.exercises).zip(&mut self.files)
-        {
-            if let Handed::File(file) = handed {
-                let print = similar::Print::of(&file.text, known);
-                files.push((student.to_owned(), file.submitted.sha256.clone(), print));
-            }
-        }
-    }
-
-    /// Writes the pairs that are alike; how many.
-    fn write(&self, store: &Store) -> Result<usize> {
-        let mut alike = Vec::new();
-        for ((exercise, _), files) in self.exercises.iter().zip(&self.files) {
-            let files: Vec<_> = files
-                .iter()
-                .map(|(student, sha256, print)| (student.as_str(), sha256.as_str(), print))
-                .collect();
-            let pairs = similar::pairs(&files, SHARE);
-            alike.extend(pairs.into_iter().map(|pair| (exercise.as_str(), pair)));
-        }
-        store.write_similar(&alike)?;
-        Ok(alike.len())
-    }
-}
-
-/// Files of which this much is alike are listed: below it chance and taught idioms take over.
-const SHARE: f64 = 0.5;
 
 /// The body of a worker's process.
 pub(super) fn worker() -> Result<Exit> {

@@ -107,8 +107,8 @@ fn class(real: &Real) {
         &shipped(real, "events").replace("use ", "// mine\nuse "),
     );
     let broken = shipped(real, "three_lanes") + "\nfn lanes() -> u32 { \"three\" }\n";
-    write(&beside("handed-in/cy/work/three_lanes/lib.rs"), &broken);
-    write(&beside("handed-in/cy/work/Events.rs"), &solved("events"));
+    write(&beside("handed-in/cy/mine/three_lanes/lib.rs"), &broken);
+    write(&beside("handed-in/cy/mine/Events.rs"), &solved("events"));
     write(&beside("handed-in/notes.txt"), "not a student's");
     write(
         &beside("roster.csv"),

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use trace::program::AccessKind;
 
-use super::command::{Address, Failure, code};
+use super::command::{Address, Command, Failure, Reply, code};
 use super::guards::Touch;
 use super::library::{KernelAccess, Twin};
 use super::origins::{Origins, Piece};
 use super::watch::{Watching, poison};
-use super::{Host, NotMapped};
+use super::{Host, Machine, NotMapped};
 use crate::device::{At, Effects};
 
 /// Contents of device memory, by address. Ranges are checked at the call, against live blocks; freed
@@ -107,6 +107,9 @@ fn not_mapped(does: &str, address: Address, bytes: u64) -> Failure {
 /// Between two places of the host, bytes are moved in pieces of this size: the whole may be larger
 /// than what the machine could hold.
 const PIECE: usize = 1 << 20;
+
+/// No process has more memory than this, in bytes: the user half of a 48-bit address space.
+const LARGEST_COPY: u64 = 1 << 47;
 
 /// What operations that have not ended do to the data, by their step and their node in the graph that
 /// it launches.
@@ -268,6 +271,73 @@ impl Movement {
             Movement::HostFunction { .. } | Movement::Fault(_) => {}
         }
         Ok(())
+    }
+}
+
+impl Machine {
+    /// Stream-ordered memory holds nothing that anyone wrote, once it has come to be or is gone.
+    pub(super) fn poisoning(&self, command: &Command, reply: &Reply) -> Option<Movement> {
+        let (address, bytes) = match (command, reply) {
+            (Command::AllocAsync { bytes, .. }, Reply::Number(address)) => (*address, *bytes),
+            (Command::FreeAsync { address, .. }, _) => {
+                (*address, self.names.device.size(*address).ok()?)
+            }
+            _ => return None,
+        };
+        (address != 0).then_some(Movement::Poison { address, bytes })
+    }
+
+    /// What a command's operation does to the data; none if it queues no operation that does anything.
+    pub(super) fn movement(&self, command: &Command) -> Result<Option<Movement>, Failure> {
+        Ok(Some(match command {
+            Command::Copy { bytes, .. } if *bytes > LARGEST_COPY => {
+                return Err(Failure::bare(code::INVALID_VALUE));
+            }
+            &Command::Copy { source, target, bytes, .. } => {
+                Movement::Copy { source, target, bytes, data: None, pieces: Vec::new() }
+            }
+            &Command::Memset { target, pattern, width, count, .. } => {
+                // The wider memsets want an address that is a multiple of their width.
+                if !matches!(width, 1 | 2 | 4) || target % u64::from(width) != 0 {
+                    return Err(Failure::bare(code::INVALID_VALUE));
+                }
+                Movement::Memset { target, pattern, width, count }
+            }
+            Command::Launch { function, grid, block, shared_bytes, arguments, .. } => {
+                self.check_shape(*function, *grid, *block, *shared_bytes)?;
+                let blocks = grid.iter().map(|&blocks| u64::from(blocks)).product();
+                self.kernel_movement(*function, blocks, arguments)?
+            }
+            &Command::HostFunction { function, data, .. } => {
+                Movement::HostFunction { function, data }
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn kernel_movement(
+        &self,
+        function: u64,
+        blocks: u64,
+        arguments: &[u8],
+    ) -> Result<Movement, Failure> {
+        let kernel = self.kernel(function)?;
+        let accesses = kernel.accesses(arguments, self.names.scale);
+        let accesses = accesses.ok_or(Failure::bare(code::INVALID_VALUE))?;
+        let touched = |access: &KernelAccess| self.names.touched(access, function).err();
+        if let Some(fault) = accesses.iter().find_map(touched) {
+            return Ok(Movement::Fault(fault));
+        }
+        let name = self.names.functions.facts(function)?;
+        let rounds = kernel.rounds(arguments);
+        Ok(Movement::Kernel {
+            run: kernel.twin(),
+            arguments: arguments.to_vec(),
+            accesses,
+            results: Vec::new(),
+            map: rounds.map(|rounds| Map { kernel: name.clone(), rounds, blocks }),
+            pieces: Vec::new(),
+        })
     }
 }
 

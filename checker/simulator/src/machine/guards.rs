@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use trace::program::{Access, AccessKind, Call, EventId, Extent, Mode, StreamId, StreamKind};
 
 use super::command::{Address, Command};
-use super::{Host, Machine, PAGE};
+use super::memory::PAGE;
+use super::{Host, Machine};
 
 /// Accesses of one call that are kept account of: there is one for each page of a large block. It bounds the
 /// memory that takes.

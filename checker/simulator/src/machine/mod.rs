@@ -7,10 +7,12 @@
 mod command;
 mod data;
 mod demand;
+mod functions;
 mod graph;
 mod guards;
 mod left_out;
 mod library;
+mod memory;
 mod names;
 mod origins;
 mod pool;
@@ -21,7 +23,7 @@ mod watch;
 use std::collections::BTreeMap;
 
 use trace::lab::Request as LabRequest;
-use trace::program::{Call, Program, Step, StreamId};
+use trace::program::{Call, Program, Step};
 use trace::record::{self, Record, Trial};
 use trace::timeline::HostSpan;
 
@@ -33,31 +35,15 @@ pub use guards::{Guard, Protection, Touch};
 pub use library::{
     Kernel, KernelAccess, KernelStep, KernelWork, Library, Part, Role, Side, Task, Twin,
 };
+pub use memory::{DEVICE_BASE, DEVICE_END, PINNED_BYTES};
 pub use names::Names;
 pub use region::{POISON, check_outputs, shortfalls, speeds};
 pub use watch::Watch;
 
 use crate::device::{Answer, At, DEFAULT_CONNECTIONS, Device, MOST_CONNECTIONS, Schedule};
 use crate::profile::Profile;
-use data::{Map, Movement, Moving, Store, World};
+use data::{Movement, Moving, Store, World};
 use left_out::Instead;
-
-/// Page-locked memory that a run can have, in bytes. It is reserved, not used, until it is touched.
-pub const PINNED_BYTES: u64 = 1 << 30;
-
-/// Page-locked memory is handed out in whole pages.
-const PAGE: u64 = 4096;
-/// Device addresses start here: far from anything that a process has mapped.
-pub const DEVICE_BASE: u64 = 0x0200_0000_0000;
-/// Device addresses end here: the machine never hands out this much.
-pub const DEVICE_END: u64 = 0x0300_0000_0000;
-/// What the blocks of device memory may hold together, in bytes: what a small laptop can spare. On a
-/// real device it is the profile's figure, of which a run of the lab's needs a thirty-second part.
-const MOST_REAL_BYTES: u64 = 4 << 30;
-/// No process has more memory than this, in bytes: the user half of a 48-bit address space.
-const LARGEST_COPY: u64 = 1 << 47;
-/// `cuMemAlloc` aligns to at least 256 bytes (CUDA C++ Programming Guide, device memory accesses).
-const DEVICE_ALIGNMENT: u64 = 512;
 
 /// What a step takes with all that belongs to it, in bytes: itself, its span on the host, one on the device,
 /// and its data on the way.
@@ -484,257 +470,6 @@ impl Machine {
         const STRIDE: u64 = 0x10;
         self.handles += 1;
         Reply::Number(BASE + self.handles * STRIDE)
-    }
-
-    fn used_bytes(&self) -> u64 {
-        self.names.device.spans().map(|(_, bytes)| bytes).sum()
-    }
-
-    fn used_nominal_bytes(&self) -> u64 {
-        self.names.nominal(self.used_bytes())
-    }
-
-    fn allocate(&mut self, bytes: u64) -> Result<Reply, Failure> {
-        if bytes == 0 {
-            return Err(Failure::bare(code::INVALID_VALUE));
-        }
-        let total = self.device.profile().chip.memory_bytes.value;
-        let left = total.saturating_sub(self.used_nominal_bytes()) / u64::from(self.names.scale);
-        if bytes > left || bytes > DEVICE_END.saturating_sub(self.device_next) {
-            return Err(Failure::bare(code::OUT_OF_MEMORY));
-        }
-        if bytes > MOST_REAL_BYTES.saturating_sub(self.used_bytes() + self.pool.bytes()) {
-            let why = format!(
-                "the simulated device holds {} GiB of data at most: use less than a real one could",
-                MOST_REAL_BYTES >> 30
-            );
-            return Err(Failure::because(code::OUT_OF_MEMORY, why));
-        }
-        let address = self.device_next;
-        // A gap between blocks, so that running off the end of one never reaches the next.
-        self.device_next += bytes.next_multiple_of(DEVICE_ALIGNMENT) + DEVICE_ALIGNMENT;
-        if !self.store.allocate(address, bytes) {
-            let why = format!("this machine has no {bytes} bytes left for the simulated device");
-            return Err(Failure::because(code::OUT_OF_MEMORY, why));
-        }
-        Ok(Reply::Number(address))
-    }
-
-    /// Stream-ordered memory: out of the pool, if that has some for this stream.
-    fn allocate_in_order(&mut self, bytes: u64, stream: StreamId) -> Result<Reply, Failure> {
-        let out_of_memory = Failure::bare(code::OUT_OF_MEMORY);
-        let bytes = bytes.checked_next_multiple_of(DEVICE_ALIGNMENT).ok_or(out_of_memory)?;
-        let device = &self.device;
-        let address = match self.pool.take(bytes, stream, |free| device.is_over(free)) {
-            Some(address) => address,
-            None => match self.allocate(bytes)? {
-                Reply::Number(address) => address,
-                other => return Ok(other),
-            },
-        };
-        self.in_order.insert(address, bytes);
-        Ok(Reply::Number(address))
-    }
-
-    /// A call that came back has told the pool something.
-    fn follow_memory(&mut self, command: &Command) -> Result<(), Failure> {
-        let device = &self.device;
-        match command {
-            Command::FreeAsync { address, stream } if *address != 0 => {
-                let stream = self.names.stream(*stream)?;
-                // The per-thread streams of other threads have the same name, but not the same order.
-                let is_named = stream != StreamId::PER_THREAD || self.threads.running() == 0;
-                match (self.in_order.remove(address), device.last_of(stream)) {
-                    (Some(bytes), Some(free)) if is_named => {
-                        self.pool.put((*address, bytes), stream, free);
-                    }
-                    // `cuMemAlloc` gave it: it belongs to no pool.
-                    _ => self.store.free(*address),
-                }
-            }
-            Command::EventRecord { event, stream } => {
-                self.pool.record(*event, self.names.stream(*stream)?);
-            }
-            Command::StreamWait { stream, event } => {
-                self.pool.wait(self.names.stream(*stream)?, *event);
-            }
-            Command::StreamSynchronize { .. }
-            | Command::EventSynchronize { .. }
-            | Command::ContextSynchronize => self.release_pool(self.pool.threshold),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// The pool gives back what it holds beyond so many bytes.
-    fn release_pool(&mut self, most: u64) {
-        let (device, store) = (&self.device, &mut self.store);
-        let in_use = self.in_order.values().sum();
-        let give_back = |address| store.free(address);
-        self.pool.release(most, in_use, |free| device.is_over(free), give_back);
-    }
-
-    fn allocate_pinned(&self, bytes: u64) -> Result<Reply, Failure> {
-        // First fit: the gaps between what is given out, then the rest.
-        let mut offset: u64 = 0;
-        for (start, taken) in self.names.pinned.spans() {
-            if start - offset >= bytes {
-                break;
-            }
-            offset = (start + taken).next_multiple_of(PAGE);
-        }
-        if offset.checked_add(bytes).is_none_or(|end| end > PINNED_BYTES) {
-            return Err(Failure::bare(code::OUT_OF_MEMORY));
-        }
-        Ok(Reply::Number(offset))
-    }
-
-    fn entry(&mut self, module: u64, name: &str) -> Result<Reply, Failure> {
-        if !self.names.modules.facts(module)?.iter().any(|entry| entry == name) {
-            return Err(Failure::bare(code::NOT_FOUND));
-        }
-        let Some(kernel) = self.library.kernel(name) else {
-            let why = format!(
-                "the simulated device has no kernel `{name}`: it runs the lab's kernels only"
-            );
-            return Err(Failure::because(code::NOT_SUPPORTED, why));
-        };
-        if let Err(unknown) = self.device.profile().rate(kernel.rate()) {
-            return Err(Failure::because(code::NOT_SUPPORTED, unknown.to_string()));
-        }
-        let parameters = kernel.parameter_sizes();
-        let Reply::Number(function) = self.new_handle() else {
-            unreachable!("a handle is a number")
-        };
-        Ok(Reply::Entry { function, parameters })
-    }
-
-    fn kernel(&self, function: u64) -> Result<Box<dyn Kernel>, Failure> {
-        let name = self.names.functions.facts(function)?;
-        self.library.kernel(name).ok_or(Failure::bare(code::INVALID_HANDLE))
-    }
-
-    fn function_facts(&self, function: u64, threads: u32, shared: u32) -> Result<Reply, Failure> {
-        let kernel = self.kernel(function)?;
-        let (registers, shared_bytes) = (kernel.registers(), kernel.shared_bytes());
-        let profile = self.device.profile();
-        let resident_blocks =
-            profile.resident_blocks(threads, registers, shared_bytes.saturating_add(shared));
-        Ok(Reply::Function { registers, shared_bytes, resident_blocks })
-    }
-
-    fn allow_shared(&mut self, function: u64, bytes: Option<u32>) -> Result<Reply, Failure> {
-        let kernel = self.kernel(function)?;
-        if let Some(bytes) = bytes {
-            if !self.has_shared(kernel.as_ref(), bytes) {
-                return Err(Failure::bare(code::INVALID_VALUE));
-            }
-            self.allowed_shared.insert(function, bytes);
-        }
-        Ok(Reply::Done)
-    }
-
-    /// Whether a multiprocessor has that much shared memory for a block.
-    fn has_shared(&self, kernel: &dyn Kernel, dynamic_bytes: u32) -> bool {
-        // What a block cannot have of it (CUDA C++ Programming Guide, technical specifications, from
-        // compute capability 8.0 on).
-        const RESERVED: u64 = 1024;
-        let shared = u64::from(dynamic_bytes) + u64::from(kernel.shared_bytes());
-        shared + RESERVED <= self.device.profile().chip.shared_bytes_per_multiprocessor.value
-    }
-
-    /// Whether a kernel can be launched with this shape at all. What it needs of a multiprocessor is
-    /// looked at when it is.
-    fn check_shape(
-        &self,
-        function: u64,
-        grid: [u32; 3],
-        block: [u32; 3],
-        shared_bytes: u32,
-    ) -> Result<(), Failure> {
-        // CUDA C++ Programming Guide, technical specifications: the same since compute capability 3.0.
-        const LARGEST_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
-        const LARGEST_BLOCK: [u32; 3] = [1024, 1024, 64];
-        let within = |shape: [u32; 3], largest: [u32; 3]| {
-            shape.iter().zip(largest).all(|(&n, most)| (1..=most).contains(&n))
-        };
-        let threads: u64 = block.iter().map(|&n| u64::from(n.min(1 << 20))).product();
-        let kernel = self.kernel(function)?;
-        // What a block has without asking (CUDA C++ Programming Guide, shared memory).
-        const WITHOUT_ASKING: u32 = 48 << 10;
-        let without_asking = WITHOUT_ASKING.saturating_sub(kernel.shared_bytes());
-        let allowed = self.allowed_shared.get(&function).copied().unwrap_or(0).max(without_asking);
-        let fits = within(grid, LARGEST_GRID)
-            && within(block, LARGEST_BLOCK)
-            && threads <= u64::from(kernel.most_threads())
-            && shared_bytes <= allowed
-            && self.has_shared(kernel.as_ref(), shared_bytes);
-        if fits { Ok(()) } else { Err(Failure::bare(code::INVALID_VALUE)) }
-    }
-
-    /// Stream-ordered memory holds nothing that anyone wrote, once it has come to be or is gone.
-    fn poisoning(&self, command: &Command, reply: &Reply) -> Option<Movement> {
-        let (address, bytes) = match (command, reply) {
-            (Command::AllocAsync { bytes, .. }, Reply::Number(address)) => (*address, *bytes),
-            (Command::FreeAsync { address, .. }, _) => {
-                (*address, self.names.device.size(*address).ok()?)
-            }
-            _ => return None,
-        };
-        (address != 0).then_some(Movement::Poison { address, bytes })
-    }
-
-    /// What a command's operation does to the data; none if it queues no operation that does anything.
-    fn movement(&self, command: &Command) -> Result<Option<Movement>, Failure> {
-        Ok(Some(match command {
-            Command::Copy { bytes, .. } if *bytes > LARGEST_COPY => {
-                return Err(Failure::bare(code::INVALID_VALUE));
-            }
-            &Command::Copy { source, target, bytes, .. } => {
-                Movement::Copy { source, target, bytes, data: None, pieces: Vec::new() }
-            }
-            &Command::Memset { target, pattern, width, count, .. } => {
-                // The wider memsets want an address that is a multiple of their width.
-                if !matches!(width, 1 | 2 | 4) || target % u64::from(width) != 0 {
-                    return Err(Failure::bare(code::INVALID_VALUE));
-                }
-                Movement::Memset { target, pattern, width, count }
-            }
-            Command::Launch { function, grid, block, shared_bytes, arguments, .. } => {
-                self.check_shape(*function, *grid, *block, *shared_bytes)?;
-                let blocks = grid.iter().map(|&blocks| u64::from(blocks)).product();
-                self.kernel_movement(*function, blocks, arguments)?
-            }
-            &Command::HostFunction { function, data, .. } => {
-                Movement::HostFunction { function, data }
-            }
-            _ => return Ok(None),
-        }))
-    }
-
-    fn kernel_movement(
-        &self,
-        function: u64,
-        blocks: u64,
-        arguments: &[u8],
-    ) -> Result<Movement, Failure> {
-        let kernel = self.kernel(function)?;
-        let accesses = kernel.accesses(arguments, self.names.scale);
-        let accesses = accesses.ok_or(Failure::bare(code::INVALID_VALUE))?;
-        let touched = |access: &KernelAccess| self.names.touched(access, function).err();
-        if let Some(fault) = accesses.iter().find_map(touched) {
-            return Ok(Movement::Fault(fault));
-        }
-        let name = self.names.functions.facts(function)?;
-        let rounds = kernel.rounds(arguments);
-        Ok(Movement::Kernel {
-            run: kernel.twin(),
-            arguments: arguments.to_vec(),
-            accesses,
-            results: Vec::new(),
-            map: rounds.map(|rounds| Map { kernel: name.clone(), rounds, blocks }),
-            pieces: Vec::new(),
-        })
     }
 }
 

@@ -11,9 +11,9 @@ use trace::program::{
     StreamKind, Timing,
 };
 
-use super::PAGE;
 use super::command::{Address, Command, Failure, Reply, code};
 use super::library::{KernelAccess, Library};
+use super::memory::PAGE;
 
 /// Handles of one kind.
 pub(super) struct Table<Id, Facts> {

@@ -11,6 +11,9 @@
 //! and bytes that are read from there have to bear it out. Words that nothing is known of are looked for in the
 //! task's input: the host may have moved them, and has nothing from it.
 
+mod claims;
+mod goal;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,10 +21,10 @@ use trace::lab::Region;
 use trace::record::{Origin, Output};
 
 use super::command::Address;
-use super::library::{KernelStep, Task};
-
-/// Elements are 32-bit words.
-const WORD: u64 = 4;
+use super::library::Task;
+pub(super) use claims::Piece;
+use claims::{Claims, Elements, Source, Station, WORD, given};
+use goal::{BATCH, Goal};
 
 /// Ranges that are kept account of, all together: a thousand chunks in each of ten buffers, and ten times as
 /// many for whoever wants to know. It bounds the memory that takes.
@@ -30,231 +33,6 @@ const MOST_CLAIMS: usize = 1 << 17;
 /// How often words of unknown origin are looked for in the input: often enough for every chunk of a thousand
 /// to have been moved by the host, seldom enough not to take all the time there is.
 const MOST_SEARCHES: u32 = 4096;
-
-/// Words that are computed at once, to be compared.
-const BATCH: usize = 4096;
-
-/// How far an element has come: whole steps of its way, and rounds of the next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Station {
-    steps: usize,
-    rounds: u64,
-}
-
-/// Where a value comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
-    /// From an element of a given array, which has come so far.
-    Given { array: u32, station: Station },
-    /// From somewhere else, by a step of the program.
-    Foreign { origin: Origin, step: u32 },
-}
-
-/// Some words in a row, and where they come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
-    /// First byte, counted from the start of whatever they are a part of.
-    offset: u64,
-    bytes: u64,
-    source: Source,
-    /// The element that the first word comes from; 0 where it comes from none.
-    first: u64,
-}
-
-impl Piece {
-    /// The words from `from` to `to`, bytes that are counted as `offset` is; none if there is no whole word.
-    fn within(&self, from: u64, to: u64) -> Option<Self> {
-        let skipped = from.saturating_sub(self.offset).next_multiple_of(WORD);
-        let end = to.min(self.offset + self.bytes).saturating_sub(self.offset) / WORD * WORD;
-        let bytes = end.checked_sub(skipped).filter(|&bytes| bytes > 0)?;
-        let first = match self.source {
-            Source::Given { .. } => self.first + skipped / WORD,
-            Source::Foreign { .. } => 0,
-        };
-        Some(Self { offset: self.offset + skipped, bytes, first, ..*self })
-    }
-
-    /// Whether `next` goes on where this one ends.
-    fn goes_on(&self, next: &Self) -> bool {
-        let first = match self.source {
-            Source::Given { .. } => self.first + self.bytes / WORD,
-            Source::Foreign { .. } => 0,
-        };
-        self.offset + self.bytes == next.offset && self.source == next.source && first == next.first
-    }
-}
-
-/// What is known of one kind of memory: pieces by their address. No two overlap.
-#[derive(Default)]
-struct Claims(BTreeMap<u64, Piece>);
-
-impl Claims {
-    /// What is known of `bytes` at `address`, in order; offsets count from `address`.
-    fn of(&self, address: u64, bytes: u64) -> Vec<Piece> {
-        let end = address.saturating_add(bytes);
-        let before = self.0.range(..=address).next_back().map_or(address, |(&start, _)| start);
-        let pieces = self.0.range(before..end).filter_map(|(_, it)| it.within(address, end));
-        pieces.map(|it| Piece { offset: it.offset - address, ..it }).collect()
-    }
-
-    /// Nothing is known any more of `bytes` at `address`.
-    fn forget(&mut self, address: u64, bytes: u64) {
-        let end = address.saturating_add(bytes);
-        let before = self.0.range(..=address).next_back().map_or(address, |(&start, _)| start);
-        let touched: Vec<u64> = self.0.range(before..end).map(|(&start, _)| start).collect();
-        for start in touched {
-            let Some(old) = self.0.remove(&start) else { continue };
-            let kept = [old.within(0, address), old.within(end, u64::MAX)];
-            for piece in kept.into_iter().flatten() {
-                self.0.insert(piece.offset, piece);
-            }
-        }
-    }
-
-    /// This is at `address` now.
-    fn put(&mut self, address: u64, piece: Piece) {
-        let mut piece = Piece { offset: address.saturating_add(piece.offset), ..piece };
-        if let Some((&start, left)) = self.0.range(..piece.offset).next_back()
-            && left.goes_on(&piece)
-        {
-            piece = Piece { bytes: left.bytes + piece.bytes, ..*left };
-            self.0.remove(&start);
-        }
-        let end = piece.offset + piece.bytes;
-        if let Some(right) = self.0.get(&end).copied()
-            && piece.goes_on(&right)
-        {
-            piece.bytes += right.bytes;
-            self.0.remove(&end);
-        }
-        self.0.insert(piece.offset, piece);
-    }
-}
-
-/// Elements, as spans that do not touch.
-#[derive(Default)]
-struct Elements(BTreeMap<u64, u64>);
-
-impl Elements {
-    fn add(&mut self, first: u64, end: u64) {
-        let (mut first, mut end) = (first, end);
-        let reaching = self.0.range(..=end).rev();
-        let met: Vec<u64> = reaching.take_while(|(_, to)| **to >= first).map(|it| *it.0).collect();
-        for start in met {
-            if let Some(to) = self.0.remove(&start) {
-                (first, end) = (first.min(start), end.max(to));
-            }
-        }
-        self.0.insert(first, end);
-    }
-
-    /// Where the span ends that `element` is in.
-    fn end_of(&self, element: u64) -> Option<u64> {
-        let (_, &end) = self.0.range(..=element).next_back()?;
-        (element < end).then_some(end)
-    }
-
-    /// The span that `element` is in, from there on, or else the next one.
-    fn next_from(&self, element: u64) -> Option<(u64, u64)> {
-        let here = self.end_of(element).map(|end| (element, end));
-        here.or_else(|| self.0.range(element..).next().map(|(&first, &end)| (first, end)))
-    }
-
-    fn count(&self) -> u64 {
-        self.0.iter().map(|(first, end)| end - first).sum()
-    }
-}
-
-/// The task of the region that is open.
-struct Goal {
-    task: Arc<dyn Task>,
-    seed: u64,
-    /// For each array that is given, the longest way that is made of it.
-    ways: BTreeMap<u32, Vec<KernelStep>>,
-    /// The arrays that are made, what each is made from, and at which of its stations.
-    made: Vec<(u32, u32, Station)>,
-}
-
-impl Goal {
-    fn new(task: Arc<dyn Task>, seed: u64) -> Self {
-        let (mut ways, mut made) = (BTreeMap::<u32, Vec<KernelStep>>::new(), Vec::new());
-        for (array, (from, way)) in (0..).map_while(|array| Some((array, task.origin(array)?))) {
-            made.push((array, from, Station { steps: way.len(), rounds: 0 }));
-            let known = ways.entry(from).or_default();
-            if known.len() < way.len() {
-                *known = way;
-            }
-        }
-        Self { task, seed, ways, made }
-    }
-
-    /// Where an element is after so many rounds of a kernel.
-    fn advance(
-        &self,
-        array: u32,
-        from: Station,
-        kernel: &str,
-        rounds: u64,
-        blocks: u64,
-    ) -> Result<Station, Origin> {
-        let way = self.ways.get(&array).map_or(&[][..], |way| way);
-        let (mut at, mut left) = (from, rounds);
-        while left > 0 {
-            let next = way.get(at.steps).filter(|next| next.kernel == kernel);
-            let next = next.ok_or(Origin::Kernel)?;
-            if next.most_blocks.is_some_and(|most| blocks > most.into()) {
-                return Err(Origin::Grid);
-            }
-            let taken = left.min(next.rounds.saturating_sub(at.rounds));
-            left -= taken;
-            at.rounds += taken;
-            if at.rounds >= next.rounds {
-                at = Station { steps: at.steps + 1, rounds: 0 };
-            }
-        }
-        Ok(at)
-    }
-
-    /// The arrays that are made of which the device has finished these elements.
-    fn finished(&self, piece: &Piece) -> impl Iterator<Item = u32> + '_ {
-        let (source, end) = match piece.source {
-            Source::Given { array, station } => (Some(array), station),
-            Source::Foreign { .. } => (None, Station::default()),
-        };
-        // What is given on the host and goes through no kernel is on the host without the device's doing.
-        let without = |array| end.steps == 0 && self.task.on_host().contains(&array);
-        let source = source.filter(|&array| !without(array));
-        let is_end = move |&&(made, from, at): &&(u32, u32, Station)| {
-            Some(from) == source && made != from && at == end
-        };
-        self.made.iter().filter(is_end).map(|(made, ..)| *made)
-    }
-
-    /// Whether the bytes are what elements of a given array are, from `first` on, at a station of their way.
-    /// How many of the words are, if not all.
-    fn alike(&self, array: u32, station: Station, first: u64, bytes: &[u8]) -> usize {
-        let way = self.ways.get(&array).map_or(&[][..], |way| way);
-        let mut passed = way[..station.steps.min(way.len())].to_vec();
-        if let Some(next) = way.get(station.steps).filter(|_| station.rounds > 0) {
-            passed.push(KernelStep { rounds: station.rounds, ..next.clone() });
-        }
-        let mut expected = [0; BATCH];
-        let mut alike = 0;
-        for words in bytes.chunks(BATCH * WORD as usize) {
-            let (words, _) = words.as_chunks::<{ WORD as usize }>();
-            let expected = &mut expected[..words.len()];
-            self.task.passed(array, self.seed, first + alike as u64, &passed, expected);
-            let same =
-                |(word, expected): &(&[u8; 4], &u32)| u32::from_le_bytes(**word) == **expected;
-            let count = words.iter().zip(expected.iter()).take_while(same).count();
-            alike += count;
-            if count < words.len() {
-                break;
-            }
-        }
-        alike
-    }
-}
 
 /// Where the values in memory come from, as far as the open region's task goes.
 #[derive(Default)]
@@ -601,98 +379,10 @@ impl Origins {
     }
 }
 
-/// Elements of a given array as they are given.
-fn given(array: u32, first: u64, bytes: u64) -> Piece {
-    let source = Source::Given { array, station: Station::default() };
-    Piece { offset: 0, bytes: bytes / WORD * WORD, source, first }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Numbers that look random, the same each time.
-    struct Dice(u64);
-
-    impl Dice {
-        fn below(&mut self, most: u64) -> u64 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (self.0 >> 33) % most
-        }
-    }
-
-    fn source(array: u32) -> Source {
-        Source::Given { array, station: Station::default() }
-    }
-
-    #[test]
-    fn claims_know_what_an_array_of_words_knows() {
-        const WORDS: u64 = 64;
-        let mut dice = Dice(7);
-        let mut claims = Claims::default();
-        let mut words: Vec<Option<(u32, u64)>> = vec![None; WORDS as usize];
-        for round in 0..20_000 {
-            let at = dice.below(WORDS);
-            let count = dice.below(WORDS - at + 1);
-            let (array, first) = (dice.below(2) as u32, dice.below(4));
-            claims.forget(at * WORD, count * WORD);
-            let is_forgotten = dice.below(3) == 0;
-            if count > 0 && !is_forgotten {
-                let piece = Piece { offset: 0, bytes: count * WORD, source: source(array), first };
-                claims.put(at * WORD, piece);
-            }
-            for index in 0..count {
-                words[(at + index) as usize] = (!is_forgotten).then_some((array, first + index));
-            }
-            let from = dice.below(WORDS);
-            let mut found = vec![None; (WORDS - from) as usize];
-            for piece in claims.of(from * WORD, (WORDS - from) * WORD) {
-                let Source::Given { array, .. } = piece.source else { panic!("none is foreign") };
-                for index in 0..piece.bytes / WORD {
-                    let place = &mut found[(piece.offset / WORD + index) as usize];
-                    assert_eq!(*place, None, "round {round}: two pieces overlap");
-                    *place = Some((array, piece.first + index));
-                }
-            }
-            assert_eq!(found, words[from as usize..], "round {round}");
-        }
-        // Neighbours that go on are one.
-        claims.forget(0, WORDS * WORD);
-        assert!(claims.0.is_empty());
-        for at in [2, 0, 3, 1] {
-            let piece = Piece { offset: 0, bytes: WORD, source: source(0), first: at };
-            claims.put(at * WORD, piece);
-        }
-        assert_eq!(claims.0.len(), 1);
-    }
-
-    #[test]
-    fn half_a_word_is_no_word() {
-        let mut claims = Claims::default();
-        let piece = Piece { offset: 0, bytes: 16, source: source(0), first: 10 };
-        claims.put(100, piece);
-        claims.forget(107, 2); // the last byte of one word, and the first of the next
-        let left = claims.of(0, 1000);
-        let shown: Vec<_> = left.iter().map(|it| (it.offset, it.bytes, it.first)).collect();
-        assert_eq!(shown, [(100, 4, 10), (112, 4, 13)]);
-        assert_eq!(claims.of(101, 10), []);
-    }
-
-    #[test]
-    fn elements_are_counted_once() {
-        let mut dice = Dice(11);
-        let (mut elements, mut model) = (Elements::default(), [false; 100]);
-        for _ in 0..200 {
-            let first = dice.below(100);
-            let end = (first + 1 + dice.below(9)).min(100);
-            elements.add(first, end);
-            model[first as usize..end as usize].fill(true);
-            assert_eq!(elements.count(), model.iter().filter(|it| **it).count() as u64);
-            for (at, is_there) in (0..).zip(model) {
-                assert_eq!(elements.end_of(at).is_some(), is_there);
-            }
-        }
-    }
+    use crate::machine::library::KernelStep;
 
     /// An array on the host that goes through one kernel, and comes back.
     struct There;

@@ -1,36 +1,32 @@
 //! `checker run`: one exercise, from its source to a verdict.
 
+mod gpu;
 mod memory;
+mod simulated;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use simulator::device::DEFAULT_CONNECTIONS;
-use simulator::machine::{Connections, Demand as Demanded};
-use simulator::{Profile, Schedule, advice};
-use trace::program::Call;
+use simulator::{Profile, advice};
 use trace::record::Output;
-use trace::{Hazard, Metrics, Program, Timeline, causes, draw, hazards};
+use trace::{Hazard, Metrics, causes, draw, hazards};
 
-use crate::attempt::{self, Attempt, Order, Watched};
+use crate::attempt::Attempt;
 use crate::class::compile::Apart;
 use crate::cli;
 use crate::compile::{Build, Built, Optimisation, PLAYER, Refusal, Source, Target, TargetKind};
 use crate::device::{self, Device, Simulated};
-use crate::exercise::{self, Exercise, Place};
+use crate::exercise::{self, Exercise};
 use crate::exit::{self, Exit, Usage};
 use crate::grade::gate::{self, Demand};
-use crate::grade::{Finding, Gate, Standard, Verdict, judge, score};
-use crate::measure::{self, Budget, Measurement, Outcome, Programs, Runnable};
+use crate::grade::{Finding, Gate, Verdict, score};
 use crate::print::{self, Style};
 use crate::process::Limits;
 use crate::report::{
     Chart, Exhibit, Report, Role, Where, cause, hazard, json, names, snippet, terminal,
 };
-use crate::sandbox::{Required, Sandbox};
 use crate::stage::{Indicator, Stage, Tell};
-use crate::witness::{self, Wanted};
 use crate::workspace::Workspace;
 
 /// Runs an exercise and reports.
@@ -262,236 +258,6 @@ impl Run<'_> {
         }
     }
 
-    /// One run on the simulated device, which is exact.
-    fn simulated(&mut self, task: &Task, device: &Simulated) -> Result<()> {
-        self.profile = Some(device.profile.clone());
-        let target = target(&task.exercise, &task.role)?;
-        let name = target.name.clone();
-        let Some(build) = self.build(task, &[target], Optimisation::Dev)? else { return Ok(()) };
-        let executable = build.executable(&name)?;
-        let tried = match self.arguments.confined {
-            true => Some(Sandbox::probe(Required::Floor)?),
-            false => None,
-        };
-        let demanded = demanded(task, self.arguments.seed);
-        let sandbox = match &task.source {
-            Source::Apart(apart) => Some(apart.sandbox()),
-            Source::Cargo(_) | Source::Prebuilt(_) => tried.as_ref(),
-        };
-        let attempt = |schedule, watch| {
-            attempt::run(&Order {
-                executable,
-                recorded: None,
-                folder: &task.folder,
-                driver: build.driver.as_deref(),
-                device: Watched::Simulated {
-                    profile: device.file.as_deref(),
-                    schedule,
-                    watch,
-                    machine: self.arguments.machine,
-                    demand: demanded.as_ref(),
-                },
-                mode: trace::run::MODE_SOLVE,
-                limits: task.limits,
-                sandbox,
-            })
-        };
-        let schedule = match self.arguments.schedule {
-            Some(Wanted::Seed(seed)) => Schedule::Perturbed(seed),
-            Some(Wanted::Witness(_)) | None => Schedule::Exact,
-        };
-        let plain = attempt(schedule, None)?;
-        let attempt = match self.arguments.schedule {
-            Some(Wanted::Witness(number)) => {
-                let (attempt, found) = witness::play(number, plain, attempt)?;
-                match found {
-                    Some(witness) => self.report.witness = Some(witness),
-                    None => self.report.notes.push(NOTHING_TO_SEE.to_owned()),
-                }
-                attempt
-            }
-            _ => plain,
-        };
-        (self.tell)(Stage::Judging);
-        let demand = task.role.demand();
-        let finding = judge(&attempt, task.limit_s, demand);
-        self.observe(task, &attempt)?;
-        if let Some(trial) = attempt.record().and_then(|record| record.trials.last()) {
-            self.report.makespan_ns = Some(trial.makespan_ns);
-            self.report.bounds = trial.bounds;
-        }
-        if demand == Demand::Region {
-            self.settle(task, finding);
-            return Ok(());
-        }
-
-        let replay = |file: &str| -> Result<(Program, Timeline)> {
-            let program = recorded(&task.exercise.place, file)?;
-            let timeline = simulator::replay(&program, &device.profile, schedule);
-            Ok((program, timeline))
-        };
-        let reference = replay(REFERENCE);
-        if let Ok((program, timeline)) = &reference
-            && !self.exhibit.charts.is_empty()
-            && task.role != Role::Solution
-        {
-            self.exhibit.charts.push(Chart {
-                title: "the reference".to_owned(),
-                program: program.clone(),
-                timeline: timeline.clone(),
-                hazards: Vec::new(),
-                causes: Vec::new(),
-            });
-        }
-        let metric = task.exercise.manifest.metric;
-        let (bounds, makespan_ns) = (self.report.bounds, self.report.makespan_ns);
-        self.report.metric_value = bounds.zip(makespan_ns).and_then(|(it, ns)| metric.of(it, ns));
-        if !self.settle(task, finding) {
-            return Ok(());
-        }
-
-        let bounds = self.report.bounds.context(NO_BOUNDS)?;
-        let value = |timeline: &Timeline| {
-            metric.of(bounds, timeline.extent().ns()).with_context(|| metric.lacks())
-        };
-        let standard = Standard::new(value(&replay(BASELINE)?.1)?, value(&reference?.1)?);
-        let profile = &device.profile.name;
-        let standard = standard.with_context(|| format!("{NO_STANDARD} on profile `{profile}`"))?;
-        self.report.standard = Some(standard);
-        self.report.score = self.report.metric_value.map(|value| standard.score(value));
-        self.decide(task);
-        Ok(())
-    }
-
-    /// Many runs on a GPU, and one more for the timeline.
-    fn gpu(&mut self, task: &Task) -> Result<()> {
-        let exercise = &task.exercise;
-        let own = target(exercise, &task.role)?;
-        let demand = task.role.demand();
-        let baseline = target(exercise, &Role::Baseline)?;
-        let reference = match demand {
-            Demand::Region => None,
-            Demand::Task { .. } => Reference::of(task)?,
-        };
-
-        let mut timed = vec![own.clone()];
-        if demand != Demand::Region {
-            timed.push(baseline.clone());
-        }
-        let mut drawn = vec![own.clone()];
-        if let Some(reference) = &reference {
-            timed.push(reference.target.clone());
-            drawn.push(reference.target.clone());
-        }
-        let Some(build) = self.build(task, &timed, Optimisation::Release)? else { return Ok(()) };
-        let budget = |build: &Build| Budget {
-            driver: build.driver.clone(),
-            folder: task.folder.clone(),
-            limits: task.limits,
-            limit_s: task.limit_s,
-            cap: Duration::try_from_secs_f64(self.arguments.time_cap).unwrap_or(Duration::MAX),
-        };
-        let timing = budget(&build);
-        let student = build.executable(&own.name)?;
-        if demand == Demand::Region {
-            match measure::time(student, &timing)? {
-                Outcome::Stopped(finding, attempt) => {
-                    self.observe(task, &attempt)?;
-                    self.settle(task, finding);
-                    return Ok(());
-                }
-                Outcome::Done(makespan_ns) => self.report.makespan_ns = Some(makespan_ns),
-            }
-            self.settle(task, Finding::Clear);
-        } else {
-            let programs = Programs {
-                student,
-                baseline: build.executable(&baseline.name)?,
-                reference: reference.as_ref().map(|it| it.runnable(&build)).transpose()?,
-            };
-            match measure::measure(programs, exercise.manifest.metric, &timing, self.tell)? {
-                Outcome::Stopped(finding, attempt) => {
-                    self.observe(task, &attempt)?;
-                    self.settle(task, finding);
-                    return Ok(());
-                }
-                Outcome::Done(measurement) => {
-                    self.measured(task, &measurement, reference.is_some());
-                    if reference.as_ref().is_some_and(|it| it.recorded.is_some()) {
-                        self.report.notes.push(PLAYED.to_owned());
-                    }
-                }
-            }
-        }
-
-        let Some(build) = self.build(task, &drawn, Optimisation::Dev)? else { return Ok(()) };
-        let tracing = budget(&build);
-        let own = Runnable::program(build.executable(&own.name)?);
-        let attempt = measure::trace(own, 1, &tracing)?;
-        self.observe(task, &attempt)?;
-        if attempt.record().is_none() {
-            let why = match judge(&attempt, task.limit_s, demand) {
-                Finding::Clear => "it left no record".to_owned(),
-                Finding::Failed { message, .. } | Finding::Trouble { message } => message,
-            };
-            self.report.notes.push(format!("there is no timeline: in a traced run, {why}"));
-        }
-        if let Some(reference) = &reference
-            && !self.exhibit.charts.is_empty()
-            && task.role != Role::Solution
-        {
-            let attempt = measure::trace(reference.runnable(&build)?, 1, &tracing)?;
-            if let Ok(Some(record)) = attempt.record {
-                self.exhibit.charts.push(Chart {
-                    title: "the reference".to_owned(),
-                    program: record.program,
-                    timeline: record.timeline,
-                    hazards: Vec::new(),
-                    causes: Vec::new(),
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes over what the rounds on a GPU say.
-    fn measured(&mut self, task: &Task, measurement: &Measurement, has_reference: bool) {
-        let Measurement { bounds, summary, rounds } = *measurement;
-        self.report.bounds = Some(bounds);
-        self.report.makespan_ns = Some(summary.makespan_ns);
-        self.report.metric_value = task.exercise.manifest.metric.of(bounds, summary.makespan_ns);
-        self.report.standard = summary.standard;
-        self.report.measured = summary.measured;
-        self.report.notes.push(format!(
-            "the makespan is the median of {rounds} untraced runs; the timeline is of one more"
-        ));
-        if (summary.makespan_ns as f64) < SUSPICIOUS * bounds.floor_ns as f64 {
-            self.report.notes.push(BELOW_THE_FLOOR.to_owned());
-        }
-        match summary.measured {
-            Some(measured) if measured.is_conclusive() => {
-                self.report.score = Some(measured.score);
-                self.decide(task);
-            }
-            Some(measured) => {
-                self.report.verdict = Some(Verdict::Inconclusive);
-                self.report.message = format!(
-                    "after {rounds} rounds the score lies between {} and {}, too far apart for a \
-                     verdict",
-                    score::shown(measured.low),
-                    score::shown(measured.high)
-                );
-            }
-            None => {
-                self.report.verdict = Some(Verdict::Inconclusive);
-                self.report.message = match has_reference {
-                    true => format!("{NO_STANDARD} on this GPU"),
-                    false => NO_REFERENCE.to_owned(),
-                };
-            }
-        }
-    }
-
     /// Builds `targets`. None where the student's code does not compile; then the report says so.
     fn build(
         &mut self,
@@ -637,54 +403,6 @@ impl Role {
     }
 }
 
-/// What the region of a program has to be on the simulated device; none where it is nobody's business.
-fn demanded(task: &Task, seed: Option<u64>) -> Option<Demanded> {
-    let file = match task.role {
-        Role::Puzzle(_) => return None,
-        Role::Student | Role::Solution => REFERENCE,
-        // It may show what a single work queue costs, or what many are good for.
-        Role::Baseline => BASELINE,
-    };
-    // As the instructor's program has it. Where there is no record of one, there is no score either.
-    let recorded = recorded(&task.exercise.place, file).ok();
-    let first = recorded.map(|program| program.steps.into_iter().next().map(|step| step.call));
-    let manifest = &task.exercise.manifest;
-    Some(Demanded {
-        task: manifest.task.clone().unwrap_or_else(|| task.exercise.place.id.clone()),
-        seed: seed.unwrap_or(trace::run::PUBLIC_SEED),
-        scale: trace::lab::SCALE,
-        connections: match first {
-            Some(Some(Call::Connections { count })) => Connections::Exactly(count),
-            Some(_) => Connections::Exactly(DEFAULT_CONNECTIONS),
-            None => Connections::Any,
-        },
-    })
-}
-
-/// What a student is measured beside: the solution, or its record, which a program of the lab's plays.
-struct Reference {
-    target: Target,
-    recorded: Option<PathBuf>,
-}
-
-impl Reference {
-    fn of(task: &Task) -> Result<Option<Self>> {
-        let place = &task.exercise.place;
-        if task.source.has_solution(place) {
-            let target = target(&task.exercise, &Role::Solution)?;
-            return Ok(Some(Self { target, recorded: None }));
-        }
-        let recorded = place.folder.join(REFERENCE);
-        let found = recorded.is_file() && task.source.has_player();
-        Ok(found.then(|| Self { target: player(), recorded: Some(recorded) }))
-    }
-
-    fn runnable<'a>(&'a self, build: &'a Build) -> Result<Runnable<'a>> {
-        let executable = build.executable(&self.target.name)?;
-        Ok(Runnable { executable, recorded: self.recorded.as_deref() })
-    }
-}
-
 /// The program that plays recorded programs.
 pub(super) fn player() -> Target {
     Target { package: "lab".to_owned(), kind: TargetKind::Bin, name: PLAYER.to_owned() }
@@ -709,29 +427,7 @@ pub(crate) const BASELINE: &str = "recorded/baseline.json";
 /// That of the reference.
 pub(crate) const REFERENCE: &str = "recorded/reference.json";
 
-fn recorded(place: &Place, file: &str) -> Result<Program> {
-    attempt::read_program(&place.folder.join(file)).with_context(|| {
-        let Place { id, .. } = place;
-        format!("cannot read `{file}` of `{id}`\n\nhint: `checker dev record {id}` makes it again")
-    })
-}
-
-/// The share of the floor under which a run on a GPU is for a person to look at.
-const SUSPICIOUS: f64 = 0.97;
-
-const BELOW_THE_FLOOR: &str = "the makespan is below the floor, which no schedule can be; somebody \
-                               should look at how this run was measured";
-
-const NO_BOUNDS: &str = "the record does not say what the task's work takes alone";
-
 const NO_STANDARD: &str = "the reference is no better than the baseline";
-
-const NO_REFERENCE: &str = "there is neither a solution here to measure beside your file nor a record \
-                            of one, so there is no score\n\nhint: `--device sim` grades without one";
-
-const PLAYED: &str = "there is no solution here, so the reference was played from its record";
-
-const NOTHING_TO_SEE: &str = "there is no hazard, and so no order in which the data goes wrong";
 
 const RIGHT_OUTPUT: &str = "the output is right";
 

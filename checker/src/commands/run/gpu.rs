@@ -1,0 +1,179 @@
+//! Runs on a GPU: many in rounds, for the score, and one more for the timeline.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::{NO_STANDARD, REFERENCE, Run, Task, player, target};
+use crate::compile::{Build, Optimisation, Target};
+use crate::grade::gate::Demand;
+use crate::grade::{Finding, Verdict, judge, score};
+use crate::measure::{self, Budget, Measurement, Outcome, Programs, Runnable};
+use crate::report::{Chart, Role};
+
+impl Run<'_> {
+    /// Many runs on a GPU, and one more for the timeline.
+    pub(super) fn gpu(&mut self, task: &Task) -> Result<()> {
+        let exercise = &task.exercise;
+        let own = target(exercise, &task.role)?;
+        let demand = task.role.demand();
+        let baseline = target(exercise, &Role::Baseline)?;
+        let reference = match demand {
+            Demand::Region => None,
+            Demand::Task { .. } => Reference::of(task)?,
+        };
+
+        let mut timed = vec![own.clone()];
+        if demand != Demand::Region {
+            timed.push(baseline.clone());
+        }
+        let mut drawn = vec![own.clone()];
+        if let Some(reference) = &reference {
+            timed.push(reference.target.clone());
+            drawn.push(reference.target.clone());
+        }
+        let Some(build) = self.build(task, &timed, Optimisation::Release)? else { return Ok(()) };
+        let budget = |build: &Build| Budget {
+            driver: build.driver.clone(),
+            folder: task.folder.clone(),
+            limits: task.limits,
+            limit_s: task.limit_s,
+            cap: Duration::try_from_secs_f64(self.arguments.time_cap).unwrap_or(Duration::MAX),
+        };
+        let timing = budget(&build);
+        let student = build.executable(&own.name)?;
+        if demand == Demand::Region {
+            match measure::time(student, &timing)? {
+                Outcome::Stopped(finding, attempt) => {
+                    self.observe(task, &attempt)?;
+                    self.settle(task, finding);
+                    return Ok(());
+                }
+                Outcome::Done(makespan_ns) => self.report.makespan_ns = Some(makespan_ns),
+            }
+            self.settle(task, Finding::Clear);
+        } else {
+            let programs = Programs {
+                student,
+                baseline: build.executable(&baseline.name)?,
+                reference: reference.as_ref().map(|it| it.runnable(&build)).transpose()?,
+            };
+            match measure::measure(programs, exercise.manifest.metric, &timing, self.tell)? {
+                Outcome::Stopped(finding, attempt) => {
+                    self.observe(task, &attempt)?;
+                    self.settle(task, finding);
+                    return Ok(());
+                }
+                Outcome::Done(measurement) => {
+                    self.measured(task, &measurement, reference.is_some());
+                    if reference.as_ref().is_some_and(|it| it.recorded.is_some()) {
+                        self.report.notes.push(PLAYED.to_owned());
+                    }
+                }
+            }
+        }
+
+        let Some(build) = self.build(task, &drawn, Optimisation::Dev)? else { return Ok(()) };
+        let tracing = budget(&build);
+        let own = Runnable::program(build.executable(&own.name)?);
+        let attempt = measure::trace(own, 1, &tracing)?;
+        self.observe(task, &attempt)?;
+        if attempt.record().is_none() {
+            let why = match judge(&attempt, task.limit_s, demand) {
+                Finding::Clear => "it left no record".to_owned(),
+                Finding::Failed { message, .. } | Finding::Trouble { message } => message,
+            };
+            self.report.notes.push(format!("there is no timeline: in a traced run, {why}"));
+        }
+        if let Some(reference) = &reference
+            && !self.exhibit.charts.is_empty()
+            && task.role != Role::Solution
+        {
+            let attempt = measure::trace(reference.runnable(&build)?, 1, &tracing)?;
+            if let Ok(Some(record)) = attempt.record {
+                self.exhibit.charts.push(Chart {
+                    title: "the reference".to_owned(),
+                    program: record.program,
+                    timeline: record.timeline,
+                    hazards: Vec::new(),
+                    causes: Vec::new(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes over what the rounds on a GPU say.
+    fn measured(&mut self, task: &Task, measurement: &Measurement, has_reference: bool) {
+        let Measurement { bounds, summary, rounds } = *measurement;
+        self.report.bounds = Some(bounds);
+        self.report.makespan_ns = Some(summary.makespan_ns);
+        self.report.metric_value = task.exercise.manifest.metric.of(bounds, summary.makespan_ns);
+        self.report.standard = summary.standard;
+        self.report.measured = summary.measured;
+        self.report.notes.push(format!(
+            "the makespan is the median of {rounds} untraced runs; the timeline is of one more"
+        ));
+        if (summary.makespan_ns as f64) < SUSPICIOUS * bounds.floor_ns as f64 {
+            self.report.notes.push(BELOW_THE_FLOOR.to_owned());
+        }
+        match summary.measured {
+            Some(measured) if measured.is_conclusive() => {
+                self.report.score = Some(measured.score);
+                self.decide(task);
+            }
+            Some(measured) => {
+                self.report.verdict = Some(Verdict::Inconclusive);
+                self.report.message = format!(
+                    "after {rounds} rounds the score lies between {} and {}, too far apart for a \
+                     verdict",
+                    score::shown(measured.low),
+                    score::shown(measured.high)
+                );
+            }
+            None => {
+                self.report.verdict = Some(Verdict::Inconclusive);
+                self.report.message = match has_reference {
+                    true => format!("{NO_STANDARD} on this GPU"),
+                    false => NO_REFERENCE.to_owned(),
+                };
+            }
+        }
+    }
+}
+
+/// What a student is measured beside: the solution, or its record, which a program of the lab's plays.
+struct Reference {
+    target: Target,
+    recorded: Option<PathBuf>,
+}
+
+impl Reference {
+    fn of(task: &Task) -> Result<Option<Self>> {
+        let place = &task.exercise.place;
+        if task.source.has_solution(place) {
+            let target = target(&task.exercise, &Role::Solution)?;
+            return Ok(Some(Self { target, recorded: None }));
+        }
+        let recorded = place.folder.join(REFERENCE);
+        let found = recorded.is_file() && task.source.has_player();
+        Ok(found.then(|| Self { target: player(), recorded: Some(recorded) }))
+    }
+
+    fn runnable<'a>(&'a self, build: &'a Build) -> Result<Runnable<'a>> {
+        let executable = build.executable(&self.target.name)?;
+        Ok(Runnable { executable, recorded: self.recorded.as_deref() })
+    }
+}
+
+/// The share of the floor under which a run on a GPU is for a person to look at.
+const SUSPICIOUS: f64 = 0.97;
+
+const BELOW_THE_FLOOR: &str = "the makespan is below the floor, which no schedule can be; somebody \
+                               should look at how this run was measured";
+
+const NO_REFERENCE: &str = "there is neither a solution here to measure beside your file nor a record \
+                            of one, so there is no score\n\nhint: `--device sim` grades without one";
+
+const PLAYED: &str = "there is no solution here, so the reference was played from its record";

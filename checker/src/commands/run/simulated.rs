@@ -1,0 +1,158 @@
+//! A run on the simulated device: one, which is exact, beside what the recorded programs come to there.
+
+use anyhow::{Context, Result};
+use simulator::Schedule;
+use simulator::device::DEFAULT_CONNECTIONS;
+use simulator::machine::{Connections, Demand as Demanded};
+use trace::program::Call;
+use trace::{Program, Timeline};
+
+use super::{BASELINE, NO_STANDARD, REFERENCE, Run, Task, target};
+use crate::attempt::{self, Order, Watched};
+use crate::compile::{Optimisation, Source};
+use crate::device::Simulated;
+use crate::exercise::Place;
+use crate::grade::gate::Demand;
+use crate::grade::{Standard, judge};
+use crate::report::{Chart, Role};
+use crate::sandbox::{Required, Sandbox};
+use crate::stage::Stage;
+use crate::witness::{self, Wanted};
+
+impl Run<'_> {
+    /// One run on the simulated device, which is exact.
+    pub(super) fn simulated(&mut self, task: &Task, device: &Simulated) -> Result<()> {
+        self.profile = Some(device.profile.clone());
+        let target = target(&task.exercise, &task.role)?;
+        let name = target.name.clone();
+        let Some(build) = self.build(task, &[target], Optimisation::Dev)? else { return Ok(()) };
+        let executable = build.executable(&name)?;
+        let tried = match self.arguments.confined {
+            true => Some(Sandbox::probe(Required::Floor)?),
+            false => None,
+        };
+        let demanded = demanded(task, self.arguments.seed);
+        let sandbox = match &task.source {
+            Source::Apart(apart) => Some(apart.sandbox()),
+            Source::Cargo(_) | Source::Prebuilt(_) => tried.as_ref(),
+        };
+        let attempt = |schedule, watch| {
+            attempt::run(&Order {
+                executable,
+                recorded: None,
+                folder: &task.folder,
+                driver: build.driver.as_deref(),
+                device: Watched::Simulated {
+                    profile: device.file.as_deref(),
+                    schedule,
+                    watch,
+                    machine: self.arguments.machine,
+                    demand: demanded.as_ref(),
+                },
+                mode: trace::run::MODE_SOLVE,
+                limits: task.limits,
+                sandbox,
+            })
+        };
+        let schedule = match self.arguments.schedule {
+            Some(Wanted::Seed(seed)) => Schedule::Perturbed(seed),
+            Some(Wanted::Witness(_)) | None => Schedule::Exact,
+        };
+        let plain = attempt(schedule, None)?;
+        let attempt = match self.arguments.schedule {
+            Some(Wanted::Witness(number)) => {
+                let (attempt, found) = witness::play(number, plain, attempt)?;
+                match found {
+                    Some(witness) => self.report.witness = Some(witness),
+                    None => self.report.notes.push(NOTHING_TO_SEE.to_owned()),
+                }
+                attempt
+            }
+            _ => plain,
+        };
+        (self.tell)(Stage::Judging);
+        let demand = task.role.demand();
+        let finding = judge(&attempt, task.limit_s, demand);
+        self.observe(task, &attempt)?;
+        if let Some(trial) = attempt.record().and_then(|record| record.trials.last()) {
+            self.report.makespan_ns = Some(trial.makespan_ns);
+            self.report.bounds = trial.bounds;
+        }
+        if demand == Demand::Region {
+            self.settle(task, finding);
+            return Ok(());
+        }
+
+        let replay = |file: &str| -> Result<(Program, Timeline)> {
+            let program = recorded(&task.exercise.place, file)?;
+            let timeline = simulator::replay(&program, &device.profile, schedule);
+            Ok((program, timeline))
+        };
+        let reference = replay(REFERENCE);
+        if let Ok((program, timeline)) = &reference
+            && !self.exhibit.charts.is_empty()
+            && task.role != Role::Solution
+        {
+            self.exhibit.charts.push(Chart {
+                title: "the reference".to_owned(),
+                program: program.clone(),
+                timeline: timeline.clone(),
+                hazards: Vec::new(),
+                causes: Vec::new(),
+            });
+        }
+        let metric = task.exercise.manifest.metric;
+        let (bounds, makespan_ns) = (self.report.bounds, self.report.makespan_ns);
+        self.report.metric_value = bounds.zip(makespan_ns).and_then(|(it, ns)| metric.of(it, ns));
+        if !self.settle(task, finding) {
+            return Ok(());
+        }
+
+        let bounds = self.report.bounds.context(NO_BOUNDS)?;
+        let value = |timeline: &Timeline| {
+            metric.of(bounds, timeline.extent().ns()).with_context(|| metric.lacks())
+        };
+        let standard = Standard::new(value(&replay(BASELINE)?.1)?, value(&reference?.1)?);
+        let profile = &device.profile.name;
+        let standard = standard.with_context(|| format!("{NO_STANDARD} on profile `{profile}`"))?;
+        self.report.standard = Some(standard);
+        self.report.score = self.report.metric_value.map(|value| standard.score(value));
+        self.decide(task);
+        Ok(())
+    }
+}
+
+/// What the region of a program has to be on the simulated device; none where it is nobody's business.
+fn demanded(task: &Task, seed: Option<u64>) -> Option<Demanded> {
+    let file = match task.role {
+        Role::Puzzle(_) => return None,
+        Role::Student | Role::Solution => REFERENCE,
+        // It may show what a single work queue costs, or what many are good for.
+        Role::Baseline => BASELINE,
+    };
+    // As the instructor's program has it. Where there is no record of one, there is no score either.
+    let recorded = recorded(&task.exercise.place, file).ok();
+    let first = recorded.map(|program| program.steps.into_iter().next().map(|step| step.call));
+    let manifest = &task.exercise.manifest;
+    Some(Demanded {
+        task: manifest.task.clone().unwrap_or_else(|| task.exercise.place.id.clone()),
+        seed: seed.unwrap_or(trace::run::PUBLIC_SEED),
+        scale: trace::lab::SCALE,
+        connections: match first {
+            Some(Some(Call::Connections { count })) => Connections::Exactly(count),
+            Some(_) => Connections::Exactly(DEFAULT_CONNECTIONS),
+            None => Connections::Any,
+        },
+    })
+}
+
+fn recorded(place: &Place, file: &str) -> Result<Program> {
+    attempt::read_program(&place.folder.join(file)).with_context(|| {
+        let Place { id, .. } = place;
+        format!("cannot read `{file}` of `{id}`\n\nhint: `checker dev record {id}` makes it again")
+    })
+}
+
+const NO_BOUNDS: &str = "the record does not say what the task's work takes alone";
+
+const NOTHING_TO_SEE: &str = "there is no hazard, and so no order in which the data goes wrong";

@@ -116,13 +116,21 @@ impl Place<'_> {
                     Turn::Same if source.is_one_block(record, second) => {
                         source.before(record, second)?
                     }
-                    Turn::Later if source.is_one_block(second, record) => source.below(record)?,
+                    Turn::Later if self.is_next_lap() && source.is_one_block(second, record) => {
+                        source.below(record)?
+                    }
                     _ => return None,
                 };
                 Some(vec![source.inserted(to, record, &[call])?])
             }
             Slip::NotRecordedAgain { .. } | Slip::ByTurns { .. } => None,
         }
+    }
+
+    /// Whether the next lap of the loop uses the memory again. Where laps lie between, an event of the lap
+    /// before would make the stream wait for more than it needs.
+    fn is_next_lap(&self) -> bool {
+        self.hazard.laps < 2
     }
 
     /// Where nothing is there to be changed, lines are added.
@@ -151,7 +159,10 @@ impl Place<'_> {
                     }
                     // The stream of the line that is run again waits as soon as it can.
                     Turn::Later => {
-                        (second < first && source.is_one_block(second, first)).then_some(())?;
+                        (self.is_next_lap()
+                            && second < first
+                            && source.is_one_block(second, first))
+                        .then_some(())?;
                         let below = source.below(first)?;
                         Some(vec![source.inserted(below, first, &[record, wait])?])
                     }

@@ -101,6 +101,10 @@ pub struct Hazard {
     pub near: Option<NearMiss>,
     /// Whether the second use is of a later turn of a loop than the first.
     pub turn: Turn,
+    /// How many turns later it is, where that is known to be more than one: so many pieces of memory are
+    /// used by turns. Else 1, or 0 in the same turn.
+    #[serde(skip_serializing_if = "is_few")]
+    pub laps: u32,
     /// For [`Code::UnspecifiedBlocking`]: the call that was seen to wait.
     pub through: Option<CallAt>,
     /// How many pairs of steps there are with this code at these two places in the source.
@@ -246,6 +250,10 @@ fn is_zero(value: &u32) -> bool {
     *value == 0
 }
 
+fn is_few(laps: &u32) -> bool {
+    *laps < 2
+}
+
 /// A use of memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AccessAt {
@@ -318,7 +326,8 @@ pub enum Edge {
 /// of the whole program.
 const MOST_NEAR: usize = 8;
 
-/// All hazards of `program`, by the step of the second use and then of the first. The same program
+/// All hazards of `program`, by the step of the second use and then of the first, of which the latest
+/// comes first. The same program
 /// gives the same hazards, however long anything in it took.
 pub fn find(program: &Program) -> Vec<Hazard> {
     let pairs = search::search(program, Trust::Documented);
@@ -355,6 +364,10 @@ pub fn find(program: &Program) -> Vec<Hazard> {
                         Turn::Later
                     }
                     _ => attempts.turn(pair.first.step, pair.second.step),
+                };
+                hazard.laps = match hazard.turn {
+                    Turn::Same => 0,
+                    Turn::Later => attempts.laps(pair.first.step, pair.second.step),
                 };
                 hazards.push(hazard);
             }
@@ -476,7 +489,7 @@ impl Narrator<'_> {
             _ => None,
         };
         let severity = code.severity();
-        let (near, turn) = (None, Turn::Same);
+        let (near, turn, laps) = (None, Turn::Same, 0);
         Hazard {
             code,
             kind,
@@ -487,6 +500,7 @@ impl Narrator<'_> {
             missing,
             near,
             turn,
+            laps,
             through,
             count: 1,
         }

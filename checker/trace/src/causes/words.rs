@@ -181,7 +181,8 @@ impl Cause {
             Code::NeedlessWait => format!("drop the wait at {line}; no data is handed over by it"),
             Code::LateEvent => format!(
                 "record the event right after the operation that is needed, and wait at {line} \
-                 right before the one that needs it"
+                 right before the one that needs it; where slots are used by turns, for the event of the \
+                 same slot"
             ),
             Code::SynchronousCall => {
                 format!("use the call with `Async` at {line}, in a stream of its own")

@@ -535,6 +535,13 @@ impl<'a> Attempts<'a> {
         if is_later { Turn::Later } else { Turn::Same }
     }
 
+    /// How often the line of `second` is run from `first` on until it is `second`'s turn, itself counted.
+    pub(super) fn laps(&self, first: u32, second: u32) -> u32 {
+        let runs = self.runs(second);
+        let until = |step: u32| runs.partition_point(|run| *run <= step);
+        (until(second).saturating_sub(until(first)) as u32).max(1)
+    }
+
     fn next_run(&self, step: u32) -> u32 {
         let runs = self.runs(step);
         runs.get(runs.partition_point(|run| *run <= step)).copied().unwrap_or(u32::MAX)

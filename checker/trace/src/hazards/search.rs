@@ -381,9 +381,10 @@ impl<'a> Search<'a> {
         self.report(At { step: index, node: 0 }, actor);
     }
 
-    /// Notes down what the step at hand lacks, and goes on as if it did not.
+    /// Notes down what the step at hand lacks, and goes on as if it did not. The latest of several uses
+    /// comes first: where it has waited for the others, whoever waits for it has waited for them too.
     fn report(&mut self, second: At, actor: Actor) {
-        self.missing.sort_by_key(|missing| missing.earlier.at());
+        self.missing.sort_by_key(|missing| std::cmp::Reverse(missing.earlier.at()));
         for Missing { earlier, kind, overlap } in self.missing.drain(..) {
             self.pairs.push(Pair { first: earlier.at(), second, kind, overlap });
             self.order.suppose(actor, earlier.epoch);

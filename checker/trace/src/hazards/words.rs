@@ -190,9 +190,10 @@ impl Hazard {
 
     fn second_label(&self) -> String {
         let again = match (self.turn, self.second.call.node) {
-            (Turn::Same, _) => "",
-            (Turn::Later, 0) => ", when this line is run again",
-            (Turn::Later, _) => ", when its graph is launched again",
+            (Turn::Same, _) => String::new(),
+            (Turn::Later, 0) if self.laps > 1 => format!(", {} laps of the loop later", self.laps),
+            (Turn::Later, 0) => ", when this line is run again".to_owned(),
+            (Turn::Later, _) => ", when its graph is launched again".to_owned(),
         };
         format!("{} {} here{again}", self.second.subject(&Names::default()), self.second.verb())
     }
@@ -222,7 +223,7 @@ impl Hazard {
             ],
             Slip::WaitsForAnotherEvent { wait, stale, record } => {
                 let event = match stale.site == record.site {
-                    true => "the event of an earlier turn",
+                    true => "the event of an earlier lap",
                     false => "the event",
                 };
                 let line = stale.near(&self.second.call);
@@ -374,11 +375,25 @@ impl Hazard {
     /// The place of the second use, as the moment before which something is to be done.
     fn second_run(&self) -> String {
         let again = match (self.turn, self.second.call.node) {
-            (Turn::Same, _) => "",
-            (Turn::Later, 0) => " is run again",
-            (Turn::Later, _) => " is launched again",
+            (Turn::Same, _) => String::new(),
+            (Turn::Later, 0) if self.laps > 1 => {
+                format!(" uses this memory again, {} laps later", self.laps)
+            }
+            (Turn::Later, 0) => " is run again".to_owned(),
+            (Turn::Later, _) => " is launched again".to_owned(),
         };
         format!("{}{again}", self.second_place())
+    }
+
+    /// What is to be minded about an event that is recorded in each lap, where laps lie between the uses.
+    fn one_each(&self) -> String {
+        match (self.missing, self.laps) {
+            (Edge::Wait { .. }, 2..) => format!(
+                "; keep an event for each of the {}: the one that was recorded last is that of a later lap",
+                self.laps
+            ),
+            _ => String::new(),
+        }
     }
 
     fn help_with(&self, names: &Names) -> String {
@@ -409,7 +424,7 @@ impl Hazard {
             }
             Slip::WaitsForAnotherEvent { wait, stale, record } if stale.site == record.site => {
                 format!(
-                    "at {}, wait for the event that {} recorded after {what}, not for that of an earlier turn",
+                    "at {}, wait for the event that {} recorded after {what}, not for that of an earlier lap",
                     line(wait),
                     line(record)
                 )
@@ -437,7 +452,8 @@ impl Hazard {
             },
             Slip::AnotherWaits { wait, .. } => format!("at {}, let {who} wait", line(wait)),
             Slip::NobodyWaits { record, .. } => {
-                format!("let {who} wait for the event of {} before {second}", line(record))
+                let each = self.one_each();
+                format!("let {who} wait for the event of {} before {second}{each}", line(record))
             }
             Slip::HostWaitsForAnother { wait, .. } => {
                 format!("at {}, synchronise with {}", line(wait), self.first_stream(names))
@@ -466,7 +482,8 @@ impl Hazard {
                 let (record_in, wait_in) = (names.stream(record_in), names.stream(wait_in));
                 format!(
                     "record an event in {record_in} after {first}, and let {wait_in} wait for it \
-                     before {before}"
+                     before {before}{}",
+                    self.one_each()
                 )
             }
             Edge::Synchronise { stream, .. } => {

@@ -374,6 +374,42 @@ fn a_use_in_a_later_turn_is_said_to_be_one() {
 }
 
 #[test]
+fn a_slot_that_comes_round_after_several_laps_is_said_to_need_an_event_of_its_own() {
+    let all = script::program("up a h x; map a x; down b x i; up a h y; map a y; down b y j; ctx");
+    let own = 6;
+    let (before, laps) = all.steps.split_at(all.steps.len() - own - 1);
+    let mut program = all.clone();
+    program.steps = before.to_vec();
+    // Two slots by turns, the lines of one loop. Each lap is in order in itself, and nothing says that
+    // the copy down of a slot is over when the copy up of two laps later comes.
+    let handed = script::program("map a x; rec e a; wait b e; map b x").steps;
+    let [.., _, record, wait, _] = &handed[..] else { panic!("four lines") };
+    for slot in [0, 1, 0, 1] {
+        for (line, step) in laps[slot * 3..slot * 3 + 3].iter().enumerate() {
+            if line == 2 {
+                program.steps.extend([record.clone(), wait.clone()]);
+            }
+            let mut step = step.clone();
+            step.site = laps[line].site;
+            program.steps.push(step);
+        }
+    }
+    let hazard = &hazards::find(&program)[0];
+    assert_eq!((hazard.code, hazard.laps), (hazards::Code::WriteAfterRead, 2));
+    let told = hazard.tell(&Names::default());
+    assert_eq!(
+        told.places[0].1,
+        "the copy to the device in stream 1 writes here, 2 laps of the loop later"
+    );
+    assert_eq!(
+        told.help,
+        "record an event in stream 2 after line 3, and let stream 1 wait for it before line 1 uses \
+         this memory again, 2 laps later; keep an event for each of the 2: the one that was recorded \
+         last is that of a later lap"
+    );
+}
+
+#[test]
 fn streams_are_called_what_the_source_calls_them() {
     let hazard = &hazards::find(&script::program("rec e a; up a h x; wait b e; map b x"))[0];
     let (a, b) = (StreamId(StreamId::FIRST_CREATED), StreamId(StreamId::FIRST_CREATED + 1));

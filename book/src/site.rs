@@ -38,7 +38,28 @@ pub fn build(root: &Path, folder: Option<&Path>) -> Result<Site> {
     });
     let folder = built?;
     traces(&records, &folder)?;
+    programs(&root.join(PROGRAMS), &folder.join(PROGRAMS))?;
     Ok(Site { folder, warnings })
+}
+
+/// The programs in PyTorch and their traces: pages name them, and lie in `book` of a student's workspace.
+const PROGRAMS: &str = "pytorch";
+
+/// Puts a folder beside the pages, if there is one.
+fn programs(from: &Path, to: &Path) -> Result<()> {
+    let Ok(entries) = std::fs::read_dir(from) else { return Ok(()) };
+    std::fs::create_dir_all(to).with_context(|| format!("cannot make `{}`", to.display()))?;
+    for entry in entries {
+        let entry = entry.with_context(|| format!("cannot read `{}`", from.display()))?;
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            programs(&path, &target)?;
+        } else {
+            std::fs::copy(&path, &target)
+                .with_context(|| format!("cannot copy `{}`", path.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Puts the records beside the pages, for Perfetto.

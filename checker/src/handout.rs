@@ -65,7 +65,7 @@ pub(crate) fn files(root: &Path, site: Option<&Path>) -> Result<Files> {
             let message = format!("`{}` is no built book: it has no `index.html`", site.display());
             return Err(Usage(message).into());
         }
-        files.retain(|path, _| !path.starts_with(BOOK));
+        files.retain(|path, _| !path.starts_with(BOOK) || path.starts_with(PROGRAMS));
         let mut pages = Files::new();
         collect(site, Path::new(""), &mut pages)?;
         files.extend(pages.into_iter().map(|(path, bytes)| (Path::new(BOOK).join(path), bytes)));
@@ -75,6 +75,9 @@ pub(crate) fn files(root: &Path, site: Option<&Path>) -> Result<Files> {
 
 /// Where the book's pages are.
 pub(crate) const BOOK: &str = "book";
+
+/// The programs in PyTorch, with traces to be read by `checker trace`.
+const PROGRAMS: &str = "book/pytorch";
 
 /// Where `cargo run -p book -- build` puts them, in the authors' workspace.
 const SITE: &str = "target/book";
@@ -188,6 +191,10 @@ fn authors(root: &Path) -> Result<Files> {
         if let Ok(bytes) = std::fs::read(root.join(file)) {
             files.insert(PathBuf::from(file), bytes);
         }
+    }
+    // The pages name these, wherever they are read.
+    if root.join(PROGRAMS).is_dir() {
+        collect(&root.join(PROGRAMS), Path::new(PROGRAMS), &mut files)?;
     }
     files.retain(|path, _| !is_for_authors(path));
     let paths: Vec<PathBuf> = files.keys().cloned().collect();

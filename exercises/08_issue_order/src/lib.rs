@@ -4,9 +4,9 @@
 //! way, so no event is needed: a stream keeps the steps of its chunks in order.
 //!
 //! The host asks step by step: for all copies up, then for all maps, then for all copies down. And one thing is
-//! narrower than usual: to each engine leads a single work queue, as some frameworks have it. What the host asks
-//! for goes through it in the order in which it was asked for, whatever its stream, and what cannot start yet
-//! holds up all that is behind it.
+//! narrower than usual: each engine has a single work queue, where by default it has eight; some frameworks
+//! have it so. What the host asks for goes through it in the order in which it was asked for, whatever its
+//! stream, and what cannot start yet holds up all that is behind it.
 //!
 //! **Your task:** another order, in which all three engines have work from beginning to end. Run
 //! `cargo run -- run issue_order` and look at which lane is empty while another works.

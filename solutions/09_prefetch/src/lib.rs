@@ -22,7 +22,7 @@ pub fn train(feed: &Feed) -> Result<()> {
             let index = batch.number % 2;
             let (slot, stream) = (&mut slots[index], &streams[index]);
             // region: before the load
-            // The first time round nothing has been recorded, and this waits for nothing.
+            // In a slot's first lap nothing has been recorded, and this waits for nothing.
             uploaded[index].synchronize()?;
             // endregion
             slot.load(batch)?;

@@ -7,9 +7,9 @@ use cudarc::driver::{CudaSlice, CudaStream};
 use lab::matmul::Matmul;
 use lab::{HostBlock, HostMemory, Lab, Result};
 
-/// Products of two matrices of 1024 by 1024 in each round: about 6 ms on an H200, longer than `PREPARE`.
+/// Products of two matrices of 1024 by 1024 in each lap: about 6 ms on an H200, longer than `PREPARE`.
 const PRODUCTS: usize = 100;
-/// What the host does in each round beside asking: it gets the next one ready.
+/// What the host does in each lap beside asking: it gets the next one ready.
 pub(crate) const PREPARE: Duration = Duration::from_millis(5);
 
 /// Elements of the labels, which go up: 64 KiB.
@@ -43,7 +43,7 @@ impl Puzzle {
         Ok(Self { stream, matmul: Matmul::new(lab)?, labels, images, losses })
     }
 
-    /// Queues the kernels of a round.
+    /// Queues the kernels of a lap.
     pub(crate) fn kernels(&mut self) -> Result<()> {
         for _ in 0..PRODUCTS {
             self.matmul.launch(&self.stream)?;

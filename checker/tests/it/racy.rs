@@ -176,17 +176,20 @@ fn the_changes_that_are_shown_stay_inside_the_regions_that_are_marked() {
     let file = real.folder("events").join("src/lib.rs");
     let shipped = std::fs::read_to_string(&file).expect("a file");
     let mut source = shipped.clone();
-    for _ in 0..8 {
+    // The two handovers of a lap.
+    for _ in 0..2 {
         let (_, object) = with_file(&real, "events", &source, || real.json(&["run", "events"]));
-        let Some(hazard) = object["hazards"].as_array().expect("a list").first() else {
-            assert_eq!(object["gate"], Value::Null, "{source}\n{object:#}");
-            assert_ne!(source, shipped);
-            return;
-        };
+        let hazard = &object["hazards"][0];
+        assert_eq!(hazard["code"], "SWIM-H01", "{source}\n{object:#}");
         source = fixed(&source, hazard).unwrap_or_else(|| panic!("{source}\n{hazard:#}"));
         assert_eq!(outside(&source), outside(&shipped), "{source}");
     }
-    panic!("there is no end to it:\n{source}");
+    // To wait for the lap before is no fault and makes all laps take turns: of slots there are words alone.
+    let (_, object) = with_file(&real, "events", &source, || real.json(&["run", "events"]));
+    let hazard = &object["hazards"][0];
+    assert_eq!((&hazard["code"], &hazard["fix"]), (&"SWIM-H02".into(), &Value::Null), "{object:#}");
+    let help = hazard["help"].as_str().expect("words");
+    assert!(help.contains("4 laps later; keep an event for each of the 4"), "{help}");
 }
 
 /// The lines that are not in a region, and the marks.

@@ -259,7 +259,7 @@ impl Simulated {
             lab::Request::Thread(_)
             | lab::Request::HostWork { .. }
             | lab::Request::Load { .. }
-            | lab::Request::Keep { .. }
+            | lab::Request::HostCopy { .. }
                 if !state.threads.may_call() =>
             {
                 return lab::Reply::Refused { why: threads::FOREIGN.to_owned() };
@@ -269,9 +269,10 @@ impl Simulated {
         state.tell_uses();
         state.threads.follow(&request);
         let site = match request {
-            lab::Request::HostWork { .. } | lab::Request::Load { .. } | lab::Request::Thread(_) => {
-                state.here()
-            }
+            lab::Request::HostWork { .. }
+            | lab::Request::Load { .. }
+            | lab::Request::HostCopy { .. }
+            | lab::Request::Thread(_) => state.here(),
             _ => None,
         };
         let reply = state.execute(Command::Lab(request), site);

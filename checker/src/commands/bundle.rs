@@ -99,23 +99,14 @@ pub(super) fn bundle(folder: &Path) -> Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// Copies what is kept of GPUs, and the records of them that the book shows.
+/// Copies what is kept of GPUs, and the list of the runs on them that the book shows.
 fn kept(workspace: &Workspace, folder: &Path) -> Result<()> {
-    let measured = workspace.root().join("book/measured");
-    let names = |folder: &Path| -> Vec<String> {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
-    };
-    let mut files: Vec<String> = Vec::new();
-    let figures = names(&workspace.root().join("book/figures"));
-    for name in names(&measured) {
-        let Some(gpu) = name.strip_suffix(".json") else { continue };
-        let ending = format!(".{gpu}.record.json");
-        let shown = figures.iter().filter(|name| name.ends_with(&ending));
-        files.extend(shown.map(|name| format!("book/figures/{name}")));
-        files.push(format!("book/measured/{name}"));
-    }
-    for file in files {
+    let measured = std::fs::read_dir(workspace.root().join("book/measured"));
+    let names = measured.into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let files = names.filter_map(|name| name.into_string().ok());
+    let files = files.filter(|name| name.ends_with(".json"));
+    let files = files.map(|name| format!("book/measured/{name}"));
+    for file in files.chain(["book/figures/records.toml".to_owned()]) {
         copy(&workspace.root().join(&file), &folder.join(&file))?;
     }
     Ok(())

@@ -3,7 +3,7 @@
 //!
 //! Without a GPU the predictions alone are made again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,6 +17,7 @@ use trace::draw::duration;
 use trace::fidelity::report::verdict;
 use trace::fidelity::{Ends, Measured, Operations, Overhead, Predicted, Row, Sum, Visit, median};
 use trace::metrics::Bounds;
+use trace::program::Call;
 use trace::timeline::{Method, Origin};
 use trace::{Fidelity, Record, run};
 
@@ -266,12 +267,13 @@ impl Session {
         })?;
         let record = sound(&attempt, limit_s, program.demand(1))?;
         let trial = record.trials.last().context("the record holds no trial")?;
-        let (bounds, ends) = match trial.bounds {
+        let profile = Arc::new(self.simulated.profile.clone());
+        let own = bounds::bounds_of_program(&record.program, &profile);
+        // Whoever asks for kernels that no task has is on no task's scale.
+        let of_task = trial.bounds.filter(|_| launches_maps_alone(&record.program));
+        let (bounds, ends) = match of_task {
             Some(bounds) => (bounds, Ends::Task),
-            None => {
-                let profile = Arc::new(self.simulated.profile.clone());
-                (bounds::bounds_of_program(&record.program, &profile), Ends::Program)
-            }
+            None => (own, Ends::Program),
         };
         let (exercise, name) = (&exercise.place.id, &program.name);
         let same = |it: &Predicted| it.exercise == *exercise && it.program == *name;
@@ -481,6 +483,19 @@ fn sound(attempt: &Attempt, limit_s: f64, demand: Demand) -> Result<&Record> {
         (Finding::Clear, Some(record)) => Ok(record),
         (finding, _) => bail!("{}", words(finding)),
     }
+}
+
+/// Whether a program launches no kernels but maps, of which all tasks are made.
+fn launches_maps_alone(program: &trace::Program) -> bool {
+    let mut others = BTreeSet::new();
+    program.steps.iter().all(|step| match &step.call {
+        Call::FunctionGet { kernel, rate, .. } if rate != "map" => {
+            others.insert(*kernel);
+            true
+        }
+        Call::Launch(launch) => !others.contains(&launch.kernel),
+        _ => true,
+    })
 }
 
 /// That the timeline of a part of a program has all its operations.

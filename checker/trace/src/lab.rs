@@ -46,9 +46,13 @@ pub enum Request {
         place: Buffer,
         /// How long it takes where no task says so, in ns.
         ns: u64,
+        /// When the host began with it, as [`Request::Clock`] tells: on a GPU what it has really moved since
+        /// is part of that time. The simulated device knows what it is.
+        began_ns: u64,
     },
-    /// The host has copied what a copy down had brought to other memory of its own.
-    Keep {
+    /// The host has copied some of its memory to another place, by itself. On a GPU that has taken its time
+    /// already.
+    HostCopy {
         /// Where it was.
         source: u64,
         /// Where it is now.

@@ -10,8 +10,8 @@ use lab::{Lab, Result};
 fn program(lab: &Lab) -> Result<()> {
     let mut batches = Batches::new(lab)?;
     lab.region(|| {
-        for _ in 0..BATCHES {
-            let pinned = batches.images.pin(lab.context())?;
+        for batch in 0..BATCHES {
+            let pinned = batches.images[batch].pin(lab.context())?;
             batches.stream.memcpy_htod(&pinned, &mut batches.device)?;
             batches.kernels()?;
         }

@@ -4,15 +4,16 @@
 
 mod batches;
 
-use batches::{BATCHES, Batches};
+use batches::Batches;
 use lab::{Lab, Result};
 
 fn program(lab: &Lab) -> Result<()> {
     let mut batches = Batches::new(lab)?;
-    let pinned = batches.images.pin(lab.context())?;
+    let images = batches.images.iter();
+    let pinned = images.map(|images| images.pin(lab.context())).collect::<Result<Vec<_>>>()?;
     lab.region(|| {
-        for _ in 0..BATCHES {
-            batches.stream.memcpy_htod(&pinned, &mut batches.device)?;
+        for images in &pinned {
+            batches.stream.memcpy_htod(images, &mut batches.device)?;
             batches.kernels()?;
         }
         lab.context().synchronize()?;

@@ -10,8 +10,8 @@ use lab::{Lab, Result};
 fn program(lab: &Lab) -> Result<()> {
     let mut batches = Batches::new(lab)?;
     lab.region(|| {
-        for _ in 0..BATCHES {
-            batches.stream.memcpy_htod(&batches.images, &mut batches.device)?;
+        for batch in 0..BATCHES {
+            batches.stream.memcpy_htod(&batches.images[batch], &mut batches.device)?;
             batches.kernels()?;
         }
         lab.context().synchronize()?;

@@ -22,6 +22,11 @@ impl Instant {
         }
     }
 
+    /// Nanoseconds since the run's clock began.
+    pub(crate) fn ns(self) -> u64 {
+        self.0
+    }
+
     /// From this instant to now.
     pub fn elapsed(self) -> Result<Duration> {
         Ok(Duration::from_nanos(Self::now()?.0.saturating_sub(self.0)))

@@ -1,5 +1,6 @@
 //! Loading the driver library, and what is asked of it beside the driver API.
 
+use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -20,6 +21,12 @@ const BUILD_ID: &str = env!("SWIM_BUILD_ID");
 
 /// The longest reply that the driver gives, in bytes: a trial with a few shortfalls takes a few hundred.
 const LONGEST_REPLY: usize = 64 << 10;
+
+thread_local! {
+    /// Room for a reply. To clear as much for each request would take longer than most of them, and what
+    /// the calls that follow need from the caches would be gone.
+    static REPLY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// The library's extension symbols.
 #[derive(Clone, Copy)]
@@ -139,11 +146,13 @@ pub fn ask(request: &Request) -> Result<Reply> {
     let call = extension()?.call;
     let request =
         postcard::to_stdvec(request).map_err(|error| Error::Refused(error.to_string()))?;
-    let mut reply = vec![0; LONGEST_REPLY];
-    // SAFETY: both slices are valid for the length given.
-    let length = unsafe { call(request.as_ptr(), request.len(), reply.as_mut_ptr(), reply.len()) };
-    let answered =
-        usize::try_from(length).ok().and_then(|length| postcard::from_bytes(&reply[..length]).ok());
+    let answered = REPLY.with_borrow_mut(|reply| {
+        reply.resize(LONGEST_REPLY, 0);
+        // SAFETY: both slices are valid for the length given.
+        let length =
+            unsafe { call(request.as_ptr(), request.len(), reply.as_mut_ptr(), reply.len()) };
+        usize::try_from(length).ok().and_then(|length| postcard::from_bytes(&reply[..length]).ok())
+    });
     match answered {
         Some(Reply::Refused { why }) => Err(Error::Refused(why)),
         Some(reply) => Ok(reply),

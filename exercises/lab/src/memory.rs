@@ -57,7 +57,10 @@ impl HostBlock {
     /// `pin_memory()` does in PyTorch, and takes as long.
     pub fn pin(&self, context: &Arc<CudaContext>) -> Result<Self> {
         let mut pinned = Self::new(context, HostMemory::Pinned, self.len())?;
-        pinned.words_mut()?.copy_from_slice(self.words()?);
+        let (from, to) = (self.words()?, pinned.words_mut()?);
+        to.copy_from_slice(from);
+        let (source, target) = (from.as_ptr() as u64, to.as_ptr() as u64);
+        driver::ask(&Request::HostCopy { source, target, bytes: from.len() as u64 * 4 })?;
         Ok(pinned)
     }
 

@@ -8,6 +8,7 @@ use kernels::task::prefetch::{self as task, INPUT, OUTPUT, SPEC};
 use kernels::{Stage, Task};
 use trace::lab::{Buffer, Region, Request};
 
+use crate::clock::Instant;
 use crate::exercise::Exercise;
 use crate::map::Map;
 use crate::{HostBlock, HostMemory, Lab, Result, driver};
@@ -70,7 +71,7 @@ impl Feed {
             feed: self,
             batches: (0..batches).map(batch).collect(),
             slots: (0..slots).map(slot).collect::<Result<_>>()?,
-            losses: Losses { of_batch: vec![vec![0; elements / WORDS_PER_LOSS]; batches] },
+            losses: Losses::of(batches, elements / WORDS_PER_LOSS),
         })
     }
 }
@@ -114,6 +115,7 @@ impl Slot {
         // Of a batch only what losses are made of is looked at, so only that is written here: writing all of
         // it takes a GPU's host about as long again, and the declared work stands for that and the decoding.
         let images = self.images.words_mut()?;
+        let began = Instant::now()?;
         images[..batch.stored.len()].copy_from_slice(&batch.stored);
         self.loaded = Some(batch.number);
         let place = Buffer {
@@ -123,7 +125,7 @@ impl Slot {
             bytes: batch.elements.min(images.len()) as u64 * 4,
         };
         let ns = u64::try_from(batch.time.as_nanos()).unwrap_or(u64::MAX);
-        driver::ask(&Request::Load { place, ns }).map(drop)
+        driver::ask(&Request::Load { place, ns, began_ns: began.ns() }).map(drop)
     }
 
     /// Queues the kernel that trains on what is on the device, and leaves the losses there.
@@ -157,6 +159,12 @@ pub struct Losses {
 }
 
 impl Losses {
+    /// Room for the losses of all batches. It is written once, so that no page of it is touched for the first
+    /// time in the region: that takes the host longer than the losses do.
+    fn of(batches: usize, losses: usize) -> Self {
+        Self { of_batch: (0..batches).map(|_| vec![u32::MAX; losses]).collect() }
+    }
+
     /// Keeps the losses in `slot`: those of the batch that it was last used to train on. Nothing, where there
     /// was none.
     pub fn keep(&mut self, slot: &Slot) -> Result<()> {
@@ -165,7 +173,7 @@ impl Losses {
             let losses = slot.losses.words()?;
             kept.copy_from_slice(losses);
             let (source, target) = (losses.as_ptr() as u64, kept.as_ptr() as u64);
-            driver::ask(&Request::Keep { source, target, bytes: kept.len() as u64 * 4 })?;
+            driver::ask(&Request::HostCopy { source, target, bytes: kept.len() as u64 * 4 })?;
         }
         Ok(())
     }

@@ -300,16 +300,10 @@ impl Gpu {
                 lab::Reply::Done
             }
             lab::Request::Clock => lab::Reply::Clock { ns: self.clock.now() },
-            lab::Request::Keep { .. } => lab::Reply::Done,
-            lab::Request::HostWork { ns } | lab::Request::Load { ns, .. } => {
-                let entered = self.clock.now();
-                let site = self.site();
-                let start = self.clock.now();
-                // What it takes to find out who asks is part of the time.
-                self.clock.spin(ns.saturating_sub(start.saturating_sub(entered)));
-                let times = Times { entered, start, end: self.clock.now() };
-                self.note_lab(Call::HostWork { ns }, site, times);
-                lab::Reply::Done
+            lab::Request::HostCopy { .. } => lab::Reply::Done,
+            lab::Request::HostWork { ns } => self.host_work(ns, self.clock.now()),
+            lab::Request::Load { ns, began_ns, .. } => {
+                self.host_work(ns, began_ns.min(self.clock.now()))
             }
             lab::Request::Thread(asked) => self.ask_thread(asked),
             lab::Request::RegionBegin(_) | lab::Request::RegionEnd if self.threads.are_left() => {
@@ -330,6 +324,17 @@ impl Gpu {
             let times = Times { entered: now, start: now, end: now };
             self.note_lab(Call::Connections { count }, None, times);
         }
+    }
+
+    /// The host works until `ns` have gone by since it `began`.
+    fn host_work(&self, ns: u64, began: u64) -> lab::Reply {
+        let site = self.site();
+        // What it takes to find out who asks is part of the time.
+        let gone_by = self.clock.now().saturating_sub(began);
+        self.clock.spin(ns.saturating_sub(gone_by));
+        let times = Times { entered: began, start: began, end: self.clock.now() };
+        self.note_lab(Call::HostWork { ns }, site, times);
+        lab::Reply::Done
     }
 
     /// Notes that the host takes memory at hand. It is no call, and takes no time: a run whose time

@@ -72,18 +72,10 @@ impl Machine {
                 self.make(Call::HostWork { ns: *ns }, site, host);
                 LabReply::Done
             }
-            LabRequest::Load { place, ns } => self.load(place, *ns, site, host),
-            LabRequest::Keep { source, target, bytes } => {
+            LabRequest::Load { place, ns, .. } => self.load(place, *ns, site, host),
+            LabRequest::HostCopy { source, target, bytes } => {
                 let buffer = |address| Buffer { address, bytes: *bytes, ..Buffer::default() };
-                let [source, target] = [*source, *target].map(buffer);
-                let (from, to) = (self.address(&source), self.address(&target));
-                // From one place of the host to another: what is on the device comes by copies alone.
-                let on_host = |address| !matches!(address, Address::Device(_));
-                if on_host(from) && on_host(to) && self.is_there(&target) {
-                    let pieces = self.store.origins.of(from, *bytes);
-                    self.store.origins.land(to, *bytes, &pieces);
-                }
-                LabReply::Done
+                self.host_copy(&buffer(*source), &buffer(*target), site, host)
             }
             LabRequest::RegionBegin(_) | LabRequest::RegionEnd
                 if self.device.threads_alive() > 1 =>
@@ -142,6 +134,33 @@ impl Machine {
                 task.input(array, seed, first, elements);
             });
             self.store.origins.load(self.threads.running(), address, bytes, array, first);
+        }
+        self.make(Call::HostWork { ns }, site, host);
+        LabReply::Done
+    }
+
+    /// The host has copied from one place to another, which takes it as long as copying into the driver's own
+    /// buffer does.
+    fn host_copy(
+        &mut self,
+        source: &Buffer,
+        target: &Buffer,
+        site: Option<u32>,
+        host: &mut dyn Host,
+    ) -> LabReply {
+        let bytes = target.bytes;
+        let pace = self.device.profile().copies.staging_bytes_per_us.value.max(1);
+        let nominal = u128::from(bytes) * u128::from(self.names.scale);
+        let ns = u64::try_from(nominal * 1000 / u128::from(pace)).unwrap_or(u64::MAX);
+        if self.device.host_ns().saturating_add(ns) > LAST_NS {
+            return LabReply::Refused { why: "no run takes that long".to_owned() };
+        }
+        let (from, to) = (self.address(source), self.address(target));
+        // What is on the device comes by copies alone.
+        let on_host = |address| !matches!(address, Address::Device(_));
+        if on_host(from) && on_host(to) && self.is_there(target) {
+            let pieces = self.store.origins.of(from, bytes);
+            self.store.origins.land(to, bytes, &pieces);
         }
         self.make(Call::HostWork { ns }, site, host);
         LabReply::Done

@@ -508,11 +508,12 @@ impl Writer {
             12 | 13 => {
                 let array = self.dice.below(2) as u32;
                 let first = if self.odd() { self.dice.below(4096) } else { self.anything() };
-                lab::Request::Load { place: Buffer { array, first, ..buffer }, ns: self.bytes() }
+                let place = Buffer { array, first, ..buffer };
+                lab::Request::Load { place, ns: self.bytes(), began_ns: self.anything() }
             }
             14 | 15 => {
                 let (source, target) = (buffer.address, self.anything());
-                lab::Request::Keep { source, target, bytes: self.bytes() }
+                lab::Request::HostCopy { source, target, bytes: self.bytes() }
             }
             8..=11 => lab::Request::Thread(match self.dice.below(10) {
                 0 => ThreadRequest::Spawn,

@@ -14,11 +14,14 @@ const PRODUCTS: usize = 32;
 /// Elements of the images of a batch: 16 MiB.
 const IMAGES: usize = 4 * 1024 * 1024;
 
-/// A stream, images in ordinary memory, and room for them on the device.
+/// Elements that push the images out of the host's caches: 1 GiB, three times what a large host has.
+const OTHERS: usize = 256 * 1024 * 1024;
+
+/// A stream, images in ordinary memory for each batch, and room for those of one on the device.
 pub(crate) struct Batches {
     pub(crate) stream: Arc<CudaStream>,
     matmul: Matmul,
-    pub(crate) images: HostBlock,
+    pub(crate) images: Vec<HostBlock>,
     pub(crate) device: CudaSlice<u32>,
 }
 
@@ -26,9 +29,15 @@ impl Batches {
     pub(crate) fn new(lab: &Lab) -> Result<Self> {
         let stream = lab.context().new_stream()?;
         let elements = lab.elements(IMAGES);
-        let mut images = HostBlock::new(lab.context(), HostMemory::Pageable, elements)?;
-        // The first touch of a page costs more than copying it.
-        images.words_mut()?.fill(1);
+        let filled = |elements| -> Result<HostBlock> {
+            let mut block = HostBlock::new(lab.context(), HostMemory::Pageable, elements)?;
+            // The first touch of a page costs more than copying it.
+            block.words_mut()?.fill(1);
+            Ok(block)
+        };
+        let images = (0..BATCHES).map(|_| filled(elements)).collect::<Result<_>>()?;
+        // Images that come from somewhere are in no cache.
+        filled(lab.elements(OTHERS))?;
         let device = stream.alloc_zeros(elements)?;
         Ok(Self { stream, matmul: Matmul::new(lab)?, images, device })
     }

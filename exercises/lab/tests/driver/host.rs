@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, result, sys};
+use lab::{HostBlock, HostMemory, Instant};
 use trace::hazards;
 use trace::lab::Request;
 use trace::program::{AccessKind, Call, Program};
@@ -26,6 +27,7 @@ pub(crate) const CASES: &[Case] = &[
     ("a_graph_guards_what_its_copies_use", a_graph_guards_what_its_copies_use),
     ("a_wild_use_ends_the_process_as_ever", a_wild_use_ends_the_process_as_ever),
     ("a_thread_that_never_called_the_driver_is_let_through", another_thread),
+    ("pinning_a_block_takes_as_long_as_copying_it_besides", pinning_a_block),
 ];
 
 /// Words in a block: 16 pages.
@@ -336,4 +338,22 @@ fn a_wild_use_ends_the_process_as_ever() {
             assert!(said.contains("has overflowed its stack"), "{said}");
         }
     }
+}
+
+fn pinning_a_block() {
+    let context = context();
+    let ordinary = HostBlock::pageable(WORDS);
+    let ns = |make: &dyn Fn() -> lab::Result<HostBlock>| {
+        let start = Instant::now().unwrap();
+        drop(make().unwrap());
+        start.elapsed().unwrap().as_nanos() as u64
+    };
+    let allocated = ns(&|| {
+        let mut block = HostBlock::new(&context, HostMemory::Pinned, WORDS)?;
+        block.words_mut()?; // which asks whether a copy still uses them
+        Ok(block)
+    });
+    let pinned = ns(&|| ordinary.pin(&context));
+    // `staging_bytes_per_us` of the profile.
+    assert_eq!(pinned - allocated, BYTES as u64 * 1000 / 10_556);
 }

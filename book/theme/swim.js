@@ -98,7 +98,9 @@
       let right = 0;
       const selects = all("select", form);
       for (const select of selects) {
-        const hit = select.value === select.dataset.place;
+        // Behind a tie of two comes place 3, whatever number it was given.
+        const before = selects.filter((other) => Number(other.value) < Number(select.value));
+        const hit = before.length + 1 === Number(select.dataset.place);
         right += hit;
         const was = select.closest(".item").querySelector(".was");
         was.textContent = `${hit ? "✓" : "✗"} place ${select.dataset.place}, ${select.dataset.time}`;

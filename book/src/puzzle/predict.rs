@@ -24,10 +24,11 @@ use std::path::Path;
 
 use serde::Deserialize;
 use trace::draw::{self, Lanes, Layout, Panel};
-use trace::metrics::places;
+use trace::metrics::places::{TIE, places};
 
 use crate::markup::{identifier, inline};
-use crate::page::{Fence, Page};
+use crate::page::{Fence, Page, line_at};
+use crate::problem::Problem;
 use crate::records::metric::{Number, number};
 
 #[derive(Deserialize)]
@@ -71,12 +72,23 @@ struct PuzzleItem {
 }
 
 impl Predict {
-    /// What a file asks.
-    fn read(path: &Path) -> Result<Self, String> {
+    /// What the file `from` asks; what is wrong with it is noted with its own line.
+    fn read(page: &mut Page<'_>, fence: &Fence, from: &str) -> Option<Self> {
+        let path = page.beside(from);
         let folder = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
         let exercise = folder.split_once('_').map_or(&*folder, |(_, name)| name).to_owned();
-        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-        let puzzle: Puzzle = toml::from_str(&text).map_err(|error| error.to_string())?;
+        let text = std::fs::read_to_string(&path)
+            .map_err(|error| format!("cannot read `{from}`: {error}"));
+        let text = page.note(fence.line, text)?;
+        let puzzle: Puzzle = match toml::from_str(&text) {
+            Ok(puzzle) => puzzle,
+            Err(error) => {
+                let line = error.span().map(|span| line_at(&text, span.start));
+                let message = error.message().to_owned();
+                page.problems.push(Problem::new(page.root, &path, line, message));
+                return None;
+            }
+        };
         let item = |PuzzleItem { text, program, right, why }| Item {
             text,
             record: program.map(|program| format!("{exercise}.{program}")),
@@ -85,7 +97,7 @@ impl Predict {
         };
         let Puzzle { id, form, ask, item: items } = puzzle;
         let item = items.into_iter().map(item).collect();
-        Ok(Self { id, form, ask, item, record: None, metric: None })
+        Some(Self { id, form, ask, item, record: None, metric: None })
     }
 }
 
@@ -116,10 +128,7 @@ struct Item {
 /// The form of one `predict` block.
 pub(super) fn form(page: &mut Page<'_>, fence: &Fence, ids: &mut Vec<String>) -> Option<String> {
     let Predict { id, form, ask, mut item, record, metric } = match toml::from_str(&fence.body) {
-        Ok(From { from }) => {
-            let read = Predict::read(&page.beside(&from));
-            page.note(fence.line, read.map_err(|why| format!("cannot read `{from}`: {why}")))?
-        }
+        Ok(From { from }) => Predict::read(page, fence, &from)?,
         Err(_) => page.parse(fence)?,
     };
     if ids.contains(&id) {
@@ -143,13 +152,16 @@ pub(super) fn form(page: &mut Page<'_>, fence: &Fence, ids: &mut Vec<String>) ->
     let name = format!("{}-{}", identifier(&page.name()), identifier(&id));
     let (kind, hint, rows) = match form {
         Form::Ranking => {
-            let hint = "1 is the fastest. Where you expect a tie, give the same place.";
+            let hint = format!(
+                "1 is the fastest. Where you expect a tie, give the same place: up to {:.0} % apart is one.",
+                TIE * 100.0
+            );
             ("ranking", hint, ranking(page, fence, &name, &item)?)
         }
-        Form::Choice => ("choice", "", choice(page, fence, &name, &item)?),
+        Form::Choice => ("choice", String::new(), choice(page, fence, &name, &item)?),
         Form::Mark => {
             let field = empty_timeline(page, fence, &name, &record?, &metric?)?;
-            ("mark", "Move the mark to where you expect it.", field)
+            ("mark", "Move the mark to where you expect it.".to_owned(), field)
         }
     };
     let hint =

@@ -52,7 +52,7 @@ impl Number {
 /// The names, for messages.
 const NAMES: &str = "makespan, kernels, kernel, up, down, hidden, exposed, overlap, all_lanes, idle, blocked, \
                      efficiency, freedom, host_work, after_launches, after_downloads, after_uploads, \
-                     queued_after_launches, launches_before_held, first_upload, first_download, \
+                     queued_after_launches, queued_after_downloads, in_uploads, launches_before_held, first_upload, first_download, \
                      first_upload_call, last_upload_call, last_download_call, fill, drain, wrong";
 
 /// A number of one run.
@@ -91,8 +91,17 @@ pub fn number(record: &Record, metric: &str) -> Result<Number, String> {
         "after_launches" => Number::Time(host_leaves(record, Loop::Launches)?),
         "after_downloads" => Number::Time(host_leaves(record, Loop::Downloads)?),
         "after_uploads" => Number::Time(host_leaves(record, Loop::Uploads)?),
-        "queued_after_launches" => {
-            let left = host_leaves(record, Loop::Launches)? + record.timeline.extent().start_ns;
+        "in_uploads" => {
+            let (begin, end) = (Loop::Downloads, Loop::Uploads);
+            let (begin, end) = (host_leaves(record, begin)?, host_leaves(record, end)?);
+            Number::Time(end.saturating_sub(begin))
+        }
+        "queued_after_launches" | "queued_after_downloads" => {
+            let which = match metric {
+                "queued_after_launches" => Loop::Launches,
+                _ => Loop::Downloads,
+            };
+            let left = host_leaves(record, which)? + record.timeline.extent().start_ns;
             let queued = record.timeline.spans.iter();
             Number::Count(
                 queued.filter(|span| span.kind == SpanKind::Kernel && span.end_ns > left).count(),

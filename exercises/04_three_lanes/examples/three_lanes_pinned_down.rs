@@ -1,0 +1,36 @@
+//! The puzzle as written, `non_blocking=False`, but the downloads go into pinned memory.
+//!
+//! Run it with `cargo run -- run three_lanes --program pinned_down`.
+
+mod puzzle;
+
+use lab::{HostMemory, Lab, Result, torch};
+use puzzle::{MATMULS, Puzzle};
+
+fn program(lab: &Lab) -> Result<()> {
+    // PyTorch: `copy_` into pinned tensors; the sources are ordinary.
+    let mut puzzle = Puzzle::new(lab, HostMemory::Pinned, HostMemory::Pageable)?;
+    lab.region(|| {
+        for _ in 0..MATMULS {
+            torch::matmul()?;
+            puzzle.matmul.launch(&puzzle.s1)?;
+        }
+        for (device, host) in &mut puzzle.down {
+            torch::to_cpu()?;
+            puzzle.s2.memcpy_dtoh(device, host)?;
+            puzzle.s2.synchronize()?;
+        }
+        for (host, device) in &mut puzzle.up {
+            torch::to_cuda()?;
+            puzzle.s3.memcpy_htod(host, device)?;
+            puzzle.s3.synchronize()?;
+        }
+        lab.context().synchronize()?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

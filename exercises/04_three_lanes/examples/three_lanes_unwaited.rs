@@ -1,0 +1,35 @@
+//! The puzzle as written, `non_blocking=False`, but nobody waits for a download.
+//!
+//! Run it with `cargo run -- run three_lanes --program unwaited`.
+
+mod puzzle;
+
+use lab::{HostMemory, Lab, Result, torch};
+use puzzle::{MATMULS, Puzzle};
+
+fn program(lab: &Lab) -> Result<()> {
+    // PyTorch: `.to(cpu)` makes an ordinary tensor, and the sources are ordinary too.
+    let mut puzzle = Puzzle::new(lab, HostMemory::Pageable, HostMemory::Pageable)?;
+    lab.region(|| {
+        for _ in 0..MATMULS {
+            torch::matmul()?;
+            puzzle.matmul.launch(&puzzle.s1)?;
+        }
+        for (device, host) in &mut puzzle.down {
+            torch::to_cpu()?;
+            puzzle.s2.memcpy_dtoh(device, host)?;
+        }
+        for (host, device) in &mut puzzle.up {
+            torch::to_cuda()?;
+            puzzle.s3.memcpy_htod(host, device)?;
+            puzzle.s3.synchronize()?;
+        }
+        lab.context().synchronize()?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

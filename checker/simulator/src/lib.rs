@@ -34,7 +34,8 @@
 //!   that the call is not supported.
 //! - Where values come from is followed element by element, for a region's task alone; kernels that work
 //!   otherwise (the matrix product) leave nothing behind that an output may go back to. What a host function
-//!   or the host itself does between calls takes no time, so nothing that it computes counts either.
+//!   or the host itself does between calls takes no time, so nothing that it computes counts either; the
+//!   lab says where the host works, loads and copies, and that takes its time.
 //! - Contention for device memory between copies and kernels, and clocks that change with load.
 //! - Blocks of one kernel all take the same time; real ones spread, which softens the edges of waves.
 //!

@@ -106,7 +106,9 @@ fn kept(workspace: &Workspace, folder: &Path) -> Result<()> {
     let files = names.filter_map(|name| name.into_string().ok());
     let files = files.filter(|name| name.ends_with(".json"));
     let files = files.map(|name| format!("book/measured/{name}"));
-    for file in files.chain(["book/figures/records.toml".to_owned()]) {
+    let shown = "book/figures/records.toml".to_owned();
+    let shown = Some(shown).filter(|file| workspace.root().join(file).is_file());
+    for file in files.chain(shown) {
         copy(&workspace.root().join(&file), &folder.join(&file))?;
     }
     Ok(())

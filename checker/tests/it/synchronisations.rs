@@ -239,9 +239,10 @@ struct Row {
 /// Leaves out each synchronisation in turn; of more than [`ALL`], which are turns of a loop, the first, the last,
 /// and some of those between.
 fn rows(program: &Program) -> Rows {
+    let all = if program.is_graded { ALL } else { ALL_OF_A_PUZZLE };
     // How many there are shows when the first is left out that is not there.
     let mut rows: Vec<Row> = Vec::new();
-    while rows.len() < ALL {
+    while rows.len() < all {
         /// What is asked for beyond the last is run for nothing, and most programs have fewer than ten.
         const AT_ONCE: usize = 8;
         let first = rows.len();
@@ -253,7 +254,7 @@ fn rows(program: &Program) -> Rows {
             return Rows { there: rows.len(), left_out: rows };
         }
     }
-    let mut end = ALL;
+    let mut end = all;
     while row(program, end).is_some() {
         end *= 2;
     }
@@ -262,16 +263,17 @@ fn rows(program: &Program) -> Rows {
         let middle = begin + (end - begin) / 2;
         if row(program, middle).is_some() { begin = middle + 1 } else { end = middle }
     }
-    let last = end.saturating_sub(LAST).max(ALL);
-    let chosen: Vec<usize> = (ALL..last).step_by(EVERY).chain(last..end).collect();
+    let last = end.saturating_sub(LAST).max(all);
+    let chosen: Vec<usize> = (all..last).step_by(EVERY).chain(last..end).collect();
     let more = each(chosen.len(), |place| row(program, chosen[place]).expect("it is there"));
     rows.extend(more);
     Rows { there: end, left_out: rows }
 }
 
-/// So many of a program's synchronisations are all left out, one at a time: all of every solution and baseline,
-/// and of every program of a puzzle but two.
+/// So many of a program's synchronisations are all left out, one at a time: all of every solution and baseline.
 const ALL: usize = 224;
+/// And so many of a puzzle's program: what comes behind them are turns of the same loops.
+const ALL_OF_A_PUZZLE: usize = 64;
 /// Of those behind them every so many; prime to what the turn of a loop asks for.
 const EVERY: usize = 37;
 /// And so many at the end.

@@ -52,9 +52,13 @@ struct From {
     from: String,
 }
 
-/// `puzzle.toml` of an exercise. The checker reads it too, and more of it.
+/// `puzzle.toml` of an exercise. The checker reads it too.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Puzzle {
+    /// The checker refuses others.
+    #[serde(rename = "format")]
+    _format: u32,
     id: String,
     form: Form,
     ask: String,
@@ -62,6 +66,7 @@ struct Puzzle {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct PuzzleItem {
     text: String,
     /// One of the exercise's programs: its record is called `EXERCISE.PROGRAM`.
@@ -95,7 +100,7 @@ impl Predict {
             right,
             why,
         };
-        let Puzzle { id, form, ask, item: items } = puzzle;
+        let Puzzle { id, form, ask, item: items, .. } = puzzle;
         let item = items.into_iter().map(item).collect();
         Some(Self { id, form, ask, item, record: None, metric: None })
     }

@@ -83,10 +83,10 @@ fn the_puzzle_of_an_exercise_is_asked_as_one_that_stands_in_the_chapter() {
     assert!(said.contains("page.md:3: cannot read `puzzle.toml`: No such file"), "{said}");
     let broken = Tiny::new(&page("from = \"../../exercises/01_race/puzzle.toml\"\n")).with(
         "../exercises/01_race/puzzle.toml",
-        "format = 1\nid = \"rank\"\nfrom = \"ranking\"\n",
+        &format!("format = 1\nfrom = \"it\"\n{}", puzzle("program", "")),
     );
     let said = broken.with_records().proof();
-    let expected = "exercises/01_race/puzzle.toml:3: unknown field `from`, expected one of `format`, `id`, \
+    let expected = "exercises/01_race/puzzle.toml:2: unknown field `from`, expected one of `format`, `id`, \
                     `form`, `ask`, `item`";
     assert!(said.lines().any(|line| line == expected), "{said}");
 }

@@ -105,6 +105,23 @@ fn a_visit_says_on_what_when_and_how_and_measures_nothing_twice() {
 }
 
 #[test]
+fn operations_are_kept_of_each_programs_last_visit_alone() {
+    for (name, kept) in kept() {
+        let mut programs: Vec<_> = kept
+            .visits
+            .iter()
+            .flat_map(|visit| &visit.programs)
+            .filter(|measured| measured.operations.is_some())
+            .map(|measured| (&measured.exercise, &measured.program))
+            .collect();
+        let all = programs.len();
+        programs.sort();
+        programs.dedup();
+        assert_eq!(programs.len(), all, "{name}");
+    }
+}
+
+#[test]
 fn a_visit_to_a_gpu_keeps_what_each_program_did_and_goes_on_after_one_that_fails() {
     let output = folder("measured-visit");
     // `unsolved` has no solution, and `panics` no baseline to build.

@@ -150,7 +150,7 @@ pub struct Measured {
     /// Why there is not what there should be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// When each operation ran, in a traced run.
+    /// When each operation ran, in a traced run; kept of a program's last visit alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operations: Option<Operations>,
 }

@@ -37,10 +37,10 @@ pub struct Seen {
     pub efficiency: Option<f64>,
     /// The GPU's own spread in it.
     pub efficiency_spread: Option<f64>,
-    /// Agreement of the order of operations, over all visits.
+    /// Agreement of the order of operations, in the last visit that saw them.
     pub order: Option<Order>,
-    /// What tracing costs, as a share of the makespan: the median over visits. Only where all operations
-    /// are long.
+    /// What tracing costs, as a share of the makespan, in the last visit that saw the operations. Only where
+    /// all of them are long.
     pub tracing: Option<f64>,
 }
 

@@ -7,6 +7,7 @@
 //! | [`symbols`] | what a student's library defines, as the linker sees it |
 //! | [`one`] | one student's exercise, from the file to what is kept of it |
 //! | [`worker`] | a process that grades one file after another |
+//! | [`on_gpu`] | what files take on a GPU, beside their grades |
 //! | [`took`] | what grading took, stage by stage |
 //! | [`grading`] | a class's files, graded by several workers at once |
 //! | [`store`] | the folder that a class's grades are in |
@@ -29,6 +30,7 @@ pub(crate) mod grading;
 pub(crate) mod kit;
 pub(crate) mod late;
 pub(crate) mod name;
+pub(crate) mod on_gpu;
 pub(crate) mod one;
 pub(crate) mod prints;
 pub(crate) mod record;

@@ -249,7 +249,7 @@ impl Run {
 }
 
 /// Seconds that the runs on a GPU may take together.
-const TIME_CAP_S: f64 = 60.0;
+pub(crate) const TIME_CAP_S: f64 = 60.0;
 
 #[derive(Debug, Args)]
 pub(crate) struct Grade {
@@ -274,6 +274,9 @@ pub(crate) struct Grade {
     /// Profile of the simulated device; default: `h200`
     #[arg(long, value_name = "P")]
     pub(crate) profile: Option<String>,
+    /// Where files run; on `gpu` a measurement is added to each grade, which stays that of `sim`
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) device: GradeDevice,
     /// Seconds of time-outs after which a student's other exercises are left to a person
     #[arg(long, value_name = "SECONDS", default_value_t = BUDGET_S)]
     pub(crate) budget: f64,
@@ -298,7 +301,8 @@ pub(crate) struct Grade {
     /// Whether students' code is kept in a sandbox
     #[arg(long, value_enum, default_value_t)]
     pub(crate) sandbox: SandboxChoice,
-    /// Run without a sandbox, whatever students' code does
+    /// Run students' code outside of a sandbox, whatever it does: for `--sandbox off`, and for
+    /// `--device gpu`, which no sandbox lets through
     #[arg(long)]
     pub(crate) accept_risk: bool,
     /// Grade nothing unless every property of the sandbox holds
@@ -525,6 +529,16 @@ pub(crate) enum DeviceChoice {
     /// The simulated device
     Sim,
     /// A GPU
+    Gpu,
+}
+
+/// Which devices a class's files run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GradeDevice {
+    /// The simulated device
+    #[default]
+    Sim,
+    /// The simulated device, which grades, and then this machine's GPU
     Gpu,
 }
 

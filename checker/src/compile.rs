@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::class::compile::Apart;
 use crate::exercise::Place;
@@ -25,7 +25,7 @@ pub(crate) const PLAYER: &str = "replay";
 pub(crate) const OVERHEAD: &str = "overhead";
 
 /// How programs are compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Optimisation {
     /// The student's code as written, so that each call has its line.
     Dev,

@@ -50,6 +50,16 @@ impl Page {
 /// Names more alike than this are worth asking about; `jaro_winkler` of unrelated ones lies below.
 const ALIKE: f64 = 0.75;
 
+/// What each gate asks for. A report that fails one says where.
+const GATES: [(&str, &str); 6] = [
+    ("builds", "the file has to compile"),
+    ("time", "the program has to end within its time"),
+    ("output", "the output has to be right"),
+    ("hazard", "nothing may be read or written without an order between the two"),
+    ("work", "all of the task has to be done, and on the device"),
+    ("idle", "all that was asked for has to be done when the region ends, so wait for every stream before that"),
+];
+
 /// The page that `wanted` means: a code with or without `SWIM-`, or its name. Otherwise a suggestion.
 pub(crate) fn find(wanted: &str) -> Result<&'static Page, String> {
     let upper = wanted.to_uppercase();
@@ -59,6 +69,9 @@ pub(crate) fn find(wanted: &str) -> Result<&'static Page, String> {
     };
     if let Some(page) = PAGES.iter().find(is_meant) {
         return Ok(page);
+    }
+    if let Some((gate, what)) = GATES.iter().find(|(gate, _)| wanted.eq_ignore_ascii_case(gate)) {
+        return Err(format!("`{gate}` is a gate, which has no page: {what}"));
     }
     let lower = wanted.to_lowercase();
     let likeness = |page: &Page| {

@@ -53,7 +53,7 @@ impl Number {
 const NAMES: &str = "makespan, kernels, kernel, up, down, hidden, exposed, overlap, all_lanes, idle, blocked, \
                      efficiency, freedom, host_work, after_launches, after_downloads, after_uploads, \
                      queued_after_launches, queued_after_downloads, in_uploads, launches_before_held, first_upload, first_download, \
-                     first_upload_call, last_upload_call, last_download_call, fill, drain, wrong";
+                     last_copy, first_upload_call, last_upload_call, last_download_call, fill, drain, wrong";
 
 /// A number of one run.
 pub fn number(record: &Record, metric: &str) -> Result<Number, String> {
@@ -83,6 +83,7 @@ pub fn number(record: &Record, metric: &str) -> Result<Number, String> {
         "host_work" => Number::Time(host_work(record)),
         "first_upload" => Number::Time(first(record, SpanKind::HostToDevice)?),
         "first_download" => Number::Time(first(record, SpanKind::DeviceToHost)?),
+        "last_copy" => Number::Time(last_copy(record)?),
         "first_upload_call" => Number::Time(calls(record, Direction::HostToDevice)?.0),
         "last_upload_call" => Number::Time(calls(record, Direction::HostToDevice)?.1),
         "last_download_call" => Number::Time(calls(record, Direction::DeviceToHost)?.1),
@@ -158,6 +159,14 @@ fn first(record: &Record, kind: SpanKind) -> Result<u64, String> {
     let inside = starts.map(|span| span.start_ns).filter(|start| *start >= extent.start_ns);
     let first = inside.min().ok_or("this run has no such copy")?;
     Ok(first - extent.start_ns)
+}
+
+/// When the last copy between host and device is done.
+fn last_copy(record: &Record) -> Result<u64, String> {
+    let extent = record.timeline.extent();
+    let copies = record.timeline.spans.iter().filter(|span| span.kind.is_transfer());
+    let last = copies.map(|span| span.end_ns).max().ok_or("this run has no copy")?;
+    Ok(last.saturating_sub(extent.start_ns))
 }
 
 /// The time before the first kernel starts, and after the last one ends.

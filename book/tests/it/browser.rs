@@ -132,9 +132,9 @@ fn predictions_and_quiz_work_from_a_file() {
     insta::assert_snapshot!(said, @"
 hidden before: 4 of 4
 4 of 4 places as they turned out.
-✗ It does, but not for as long: a copy e
-✗ It is elsewhere: at 34.5 ms.
-✗ The share has the time in which a kern
+4 of 4 places as they turned out.
+✗ It is elsewhere: at 23.6 ms.
+✗ It is held for that time indeed, but a
 hidden after: 0
 choice: ✗ Downloads
 order: ✗ “the last

@@ -194,7 +194,7 @@ fn what_a_gpu_did_is_read_from_what_is_kept_of_it() {
 }
 
 #[test]
-fn minutes_are_those_of_readers_and_a_chapter_without_any_says_so() {
+fn minutes_are_those_of_readers_beside_what_there_is_to_read_and_a_chapter_without_any_says_so() {
     let trial = |page: u32| {
         format!(
             "[[trial]]\nchapter = \"page\"\ndate = \"2026-11-21\"\nreader = \"r\"\npage = {page}\n"
@@ -202,7 +202,8 @@ fn minutes_are_those_of_readers_and_a_chapter_without_any_says_so() {
     };
     let quiz = "[[questions]]\nid = \"q\"\ntype = \"Numeric\"\nprompt.prompt = \"How many?\"\n\
                 prompt.unit = \"parts\"\nanswer.value = \"1\"\nanswer.tolerance = 0.1\ncontext = \"So.\"\n";
-    let tiny = Tiny::new("# A\n\n{{#minutes ../minutes.toml}}\n")
+    let programs = "```text\nwords that are no prose\n```\n";
+    let tiny = Tiny::new(&format!("# A\n\nTwo words.\n\n{programs}\n{{{{#minutes ../minutes.toml}}}}\n"))
         .with("quizzes/page.toml", quiz)
         .with("minutes.toml", &[30, 50, 40].map(trial).concat());
     let page = tiny.page();
@@ -210,4 +211,6 @@ fn minutes_are_those_of_readers_and_a_chapter_without_any_says_so() {
         page.contains("<td>40 minutes (30 to 50, 3 readers)</td><td>not tried yet</td>"),
         "{page}"
     );
+    // No exercise, no predictions, one question.
+    assert!(page.contains("<td>3</td><td>1 min</td><td>0 and 1</td><td>–</td>"), "{page}");
 }

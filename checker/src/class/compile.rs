@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::class::kit::{Kit, open_to_all};
 use crate::class::symbols;
-use crate::compile::{self, Build, Built, Diagnostic, Ground, Refusal};
+use crate::compile::{self, Build, Built, Diagnostic, Ground, Optimisation, Refusal};
 use crate::process::Ending;
 use crate::sandbox::{Confined, Exceeded, Limits, Role, Sandbox};
 use crate::stage::{Stage, Tell};
@@ -138,9 +138,11 @@ impl Apart {
             .current_dir(&self.folder)
             .args(["--edition", "2024", "--crate-name", &self.name, "--crate-type", kind, source])
             .args(["-o", output, "--error-format=json"])
-            // As cargo compiles a student's own crate.
-            .args(["-C", "opt-level=0", "-C", "debuginfo=line-tables-only"])
-            .args(["-C", "debug-assertions=on"])
+            .args(match self.kit.optimisation {
+                // As cargo compiles a student's own crate.
+                Optimisation::Dev => &DEV[..],
+                Optimisation::Release => &["-C", "opt-level=3"],
+            })
             .arg("-L")
             .arg(format!("dependency={}", self.kit.libraries().display()))
             .env_clear()
@@ -192,6 +194,15 @@ impl Apart {
         Ok(Said { messages, stopped })
     }
 }
+
+const DEV: [&str; 6] = [
+    "-C",
+    "opt-level=0",
+    "-C",
+    "debuginfo=line-tables-only",
+    "-C",
+    "debug-assertions=on",
+];
 
 /// Where the sources are, in the folder.
 const SOURCES: &str = "src";

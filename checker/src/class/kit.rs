@@ -39,6 +39,8 @@ pub(crate) struct Kit {
     pub(crate) dependencies: BTreeMap<String, PathBuf>,
     /// The driver library.
     pub(crate) driver: PathBuf,
+    /// How the libraries are compiled, and submissions are.
+    pub(crate) optimisation: Optimisation,
     /// SHA-256 of all of it.
     pub(crate) sha256: String,
 }
@@ -48,10 +50,11 @@ impl Kit {
     pub(crate) fn stage(
         workspace: &Workspace,
         places: &[Place],
+        optimisation: Optimisation,
         folder: &Path,
         tell: Tell<'_>,
     ) -> Result<Self> {
-        let build = libraries(workspace, places, tell)?;
+        let build = libraries(workspace, places, optimisation, tell)?;
         let sysroot = PathBuf::from(rustc(&["--print", "sysroot"])?.trim());
         let version = rustc(&["-vV"])?;
         let folder = &folder.join("kit");
@@ -89,6 +92,7 @@ impl Kit {
             version: version.lines().next().unwrap_or_default().to_owned(),
             dependencies,
             driver,
+            optimisation,
             sha256,
         })
     }
@@ -100,13 +104,18 @@ impl Kit {
 }
 
 /// Builds each exercise's library as shipped, which brings all that it depends on.
-fn libraries(workspace: &Workspace, places: &[Place], tell: Tell<'_>) -> Result<Build> {
+fn libraries(
+    workspace: &Workspace,
+    places: &[Place],
+    optimisation: Optimisation,
+    tell: Tell<'_>,
+) -> Result<Build> {
     let mut arguments = vec!["--lib"];
     for place in places {
         arguments.extend(["--package", &place.id]);
     }
     let root = workspace.root();
-    match compile::cargo(workspace, &arguments, Optimisation::Dev, root, Style::Plain, tell)? {
+    match compile::cargo(workspace, &arguments, optimisation, root, Style::Plain, tell)? {
         Built::Ready(build) => Ok(build),
         Built::Refused(Refusal { summary, rendered, .. }) => {
             bail!("the exercises as shipped do not compile: {summary}\n\n{rendered}")

@@ -56,6 +56,16 @@ impl Bench {
         Ok(Self { exercise, main, shared, device, with })
     }
 
+    /// The exercise itself.
+    pub(crate) fn exercise(&self) -> &Exercise {
+        &self.exercise
+    }
+
+    /// The program's start, the instructor's copy.
+    pub(crate) fn main(&self) -> &[u8] {
+        &self.main
+    }
+
     /// The exercise's name.
     pub(crate) fn exercise_id(&self) -> &str {
         &self.exercise.place.id
@@ -133,6 +143,7 @@ impl Bench {
             compiler: String::new(),
             output: String::new(),
             file: None,
+            gpu: None,
             with: self.with.clone(),
         }
     }

@@ -65,6 +65,10 @@ pub(crate) struct Row {
     pub(crate) output: String,
     /// What was graded; none where there was nothing that could be.
     pub(crate) file: Option<Submitted>,
+    /// What a GPU took for it, where that was asked for. It differs from one run to the next, and nothing
+    /// else here depends on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) gpu: Option<OnGpu>,
     /// What it was graded with.
     pub(crate) with: With,
 }
@@ -159,6 +163,41 @@ pub(crate) struct Submitted {
     pub(crate) sha256: String,
     /// Other files beside it, which were not looked at; the first few.
     pub(crate) ignored: Vec<String>,
+}
+
+/// What a GPU took for a file, beside its grade.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OnGpu {
+    /// How far the number can be believed.
+    pub(crate) trust: Trust,
+    /// The device's own name.
+    pub(crate) device: String,
+    /// The newest CUDA that its driver supports, such as `13.0`.
+    pub(crate) cuda: String,
+    /// Points of 100 that the medians come to; none where there is no number.
+    pub(crate) score: Option<f64>,
+    /// Least and most points that the runs leave room for, with 95 %.
+    pub(crate) range: Option<(f64, f64)>,
+    /// Median of the untraced runs.
+    pub(crate) makespan_ns: Option<u64>,
+    pub(crate) metric_value: Option<f64>,
+    pub(crate) baseline_value: Option<f64>,
+    pub(crate) reference_value: Option<f64>,
+    /// How many runs there were of each program.
+    pub(crate) rounds: Option<u64>,
+    /// What came of it in a sentence.
+    pub(crate) message: String,
+}
+
+/// Who stands between a student's program and the number that it is judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Trust {
+    /// Nobody: clock and record are in the student's own process, which could have changed them.
+    InProcess,
 }
 
 /// What a row was graded with.

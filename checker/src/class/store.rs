@@ -25,7 +25,7 @@ use crate::class::export::cell;
 use crate::class::grading::drawing_of;
 use crate::class::name::{shown, slug};
 use crate::class::one::{Outcome, kept_as};
-use crate::class::record::{FORMAT, Row};
+use crate::class::record::{FORMAT, OnGpu, Row};
 use crate::class::similar::Pair;
 use crate::exit::Usage;
 
@@ -128,6 +128,16 @@ impl Store {
     /// Keeps the outcome of this key.
     pub(crate) fn keep(&self, key: &str, outcome: &Outcome) -> Result<()> {
         write(&self.outcome_path(key), &serde_json::to_vec(outcome)?)
+    }
+
+    /// What was measured on a GPU under this key, if it is there and whole.
+    pub(crate) fn on_gpu(&self, key: &str) -> Option<OnGpu> {
+        serde_json::from_slice(&std::fs::read(self.outcome_path(key)).ok()?).ok()
+    }
+
+    /// Keeps what was measured on a GPU.
+    pub(crate) fn keep_on_gpu(&self, key: &str, found: &OnGpu) -> Result<()> {
+        write(&self.outcome_path(key), &serde_json::to_vec(found)?)
     }
 
     /// Where the reports are.

@@ -13,20 +13,23 @@ use crate::class::compile::Shared;
 use crate::class::grading::{self, Plan};
 use crate::class::kit::Kit;
 use crate::class::late::{self, Policy};
+use crate::class::on_gpu::{self, Bed};
 use crate::class::one::Bench;
 use crate::class::prints::Prints;
 use crate::class::record::Row;
 use crate::class::replacements;
 use crate::class::roster::Roster;
 use crate::class::store::{Earlier, Store};
-use crate::class::submission::{Class, Wanted};
+use crate::class::submission::{Class, Handed, Student, Wanted};
 use crate::class::took::{self, Took};
 use crate::class::worker::{self, Setting};
-use crate::cli;
-use crate::device::Simulated;
+use crate::cli::{self, GradeDevice};
+use crate::compile::Optimisation;
+use crate::device::{self, Simulated};
 use crate::exercise::{Exercise, Place};
 use crate::exit::{Exit, Usage};
 use crate::grade::Verdict;
+use crate::interrupt;
 use crate::print;
 use crate::sandbox::{Required, Sandbox};
 use crate::scratch::{self, Scratch};
@@ -59,11 +62,23 @@ pub(super) fn grade(arguments: &cli::Grade) -> Result<Exit> {
         })?,
     };
 
+    let gpu = match (arguments.device, arguments.accept_risk) {
+        (GradeDevice::Sim, _) => None,
+        (GradeDevice::Gpu, false) => return Err(Usage(GPU_IS_OPEN.to_owned()).into()),
+        (GradeDevice::Gpu, true) => Some(device::gpu().context("no usable GPU")?),
+    };
+
     scratch::sweep();
     let staged = Scratch::passable()?;
     let places: Vec<Place> = exercises.iter().map(|exercise| exercise.place.clone()).collect();
     let indicator = Indicator::start();
-    let kit = Kit::stage(&workspace, &places, staged.path(), &|stage| indicator.tell(stage))?;
+    let stage = |optimisation, folder: &Path| {
+        Kit::stage(&workspace, &places, optimisation, folder, &|stage| indicator.tell(stage))
+    };
+    let kit = stage(Optimisation::Dev, staged.path())?;
+    let staged_for_gpu = gpu.as_ref().map(|_| Scratch::passable()).transpose()?;
+    let for_gpu = staged_for_gpu.as_ref().map(|to| stage(Optimisation::Release, to.path()));
+    let for_gpu = for_gpu.transpose()?;
     drop(indicator);
     let setting = Setting {
         kit: kit.clone(),
@@ -72,6 +87,7 @@ pub(super) fn grade(arguments: &cli::Grade) -> Result<Exit> {
         sandbox: sandbox.clone(),
     };
     let shared = Shared { kit: Arc::new(kit), sandbox: Arc::new(sandbox) };
+    let for_gpu = for_gpu.map(|kit| Shared { kit: Arc::new(kit), ..shared.clone() });
     let device = Simulated::named(arguments.profile.as_deref())?;
     let bench = |exercise: &Exercise| Bench::new(exercise.clone(), shared.clone(), device.clone());
     let benches = exercises.iter().map(bench).collect::<Result<Vec<_>>>()?;
@@ -105,6 +121,19 @@ pub(super) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     print::progress("");
     let grading::Graded { mut rows, run, took, late } = graded?;
     let graded_s = start.elapsed().as_secs_f64();
+    if let (Some(gpu), Some(shared)) = (&gpu, &for_gpu) {
+        let indicator = Indicator::start();
+        let mut bed = Bed {
+            workspace: &workspace,
+            gpu,
+            shared,
+            store: &store,
+            tell: &|stage| indicator.tell(stage),
+            beside: BTreeMap::new(),
+        };
+        let read = |number| class.read(number, &wanted);
+        measure(&mut bed, &benches, &mut rows, students.iter().map(|&number| read(number)))?;
+    }
     for row in &mut rows {
         lateness.charge(row, times.get(&row.student).copied(), roster.as_ref());
     }
@@ -148,6 +177,32 @@ pub(super) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     reports::tell_notes(&notes, &noted);
     Ok(reports::exit(&rows))
 }
+
+/// Adds to each row that can have it what its file takes on a GPU.
+fn measure(
+    bed: &mut Bed<'_>,
+    benches: &[Bench],
+    rows: &mut [Row],
+    students: impl Iterator<Item = Student>,
+) -> Result<()> {
+    let mut rows: BTreeMap<_, _> =
+        rows.iter_mut().map(|row| ((row.student.clone(), row.exercise.clone()), row)).collect();
+    for student in students {
+        for (bench, handed) in benches.iter().zip(&student.handed) {
+            interrupt::check()?;
+            let row = rows.get_mut(&(student.id.clone(), bench.exercise_id().to_owned()));
+            if let (Some(row), Handed::File(file)) = (row, handed)
+                && on_gpu::wants(row)
+            {
+                row.gpu = Some(bed.measure(bench, file.text.as_bytes())?);
+            }
+        }
+    }
+    Ok(())
+}
+
+const GPU_IS_OPEN: &str = "`--device gpu` needs `--accept-risk`: on a GPU students' code runs outside of the \
+                           sandbox, as you\n\nhint: the grade needs no GPU; without `--device gpu` it is the same";
 
 /// What grading a class took: a line for a benchmark to read.
 #[derive(Serialize)]

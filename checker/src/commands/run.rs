@@ -2,12 +2,14 @@
 
 mod gpu;
 mod memory;
+mod reference;
 mod simulated;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+pub(crate) use reference::Reference;
 use simulator::{Profile, advice};
 use trace::record::Output;
 use trace::{Hazard, Metrics, causes, draw, hazards};
@@ -409,7 +411,7 @@ pub(super) fn player() -> Target {
 }
 
 /// The target of one of an exercise's programs.
-pub(super) fn target(exercise: &Exercise, role: &Role) -> Result<Target> {
+pub(crate) fn target(exercise: &Exercise, role: &Role) -> Result<Target> {
     let id = &exercise.place.id;
     let (package, kind, name) = match role {
         Role::Student => (id.clone(), TargetKind::Bin, id.clone()),

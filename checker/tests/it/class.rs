@@ -148,39 +148,153 @@ fn verdicts_name_what_was_wrong_and_what_was_not_there() {
 }
 
 #[test]
-fn the_same_class_gives_the_same_bytes_with_any_number_of_workers_in_parts_and_after_a_kill() {
+fn a_class_graded_ten_times_gives_the_same_bytes_in_any_order_in_parts_and_after_a_kill() {
     let real = real::real();
     let class = small_class(&real, "same");
+    let shuffled = empty("same-shuffled");
+    // Made in another order, which is how a folder may list it.
+    for student in ["dee", "bo", "ada", "cy"] {
+        for exercise in ["two_streams", "first_launch"] {
+            let file = class.join(student).join(format!("{exercise}.rs"));
+            if file.is_file() {
+                hand_in(&shuffled, student, exercise, &read(&file));
+            }
+        }
+    }
     let whole = empty("same-whole");
     succeeds(&mut grade(&real, &class, &whole, &[&TWO[..], &["--jobs", "1"]].concat()));
     let expected = read(&whole.join("grades.jsonl"));
 
-    let two = empty("same-two");
-    succeeds(&mut grade(&real, &class, &two, &[&TWO[..], &["--jobs", "2"]].concat()));
-    assert_eq!(read(&two.join("grades.jsonl")), expected, "with two workers");
-
-    let parts = empty("same-parts");
-    for shard in ["1/3", "0/3", "2/3"] {
-        let more = ["--shard", shard, "--resume"];
-        succeeds(&mut grade(&real, &class, &parts, &[&TWO[..], &more].concat()));
+    let again = [("1", &class), ("2", &class), ("2", &shuffled), ("1", &shuffled), ("2", &shuffled)];
+    let turned = ["--exercise", "two_streams", "--exercise", "first_launch"];
+    for (number, (jobs, class)) in again.into_iter().enumerate() {
+        let out = empty(&format!("same-{number}"));
+        let exercises = if number % 2 == 0 { TWO } else { turned };
+        succeeds(&mut grade(&real, class, &out, &[&exercises[..], &["--jobs", jobs]].concat()));
+        assert_eq!(read(&out.join("grades.jsonl")), expected, "{number}: with {jobs} workers");
     }
-    let (from, to) = (parts.to_str().expect("UTF-8"), parts.to_str().expect("UTF-8"));
-    succeeds(&mut real.checker(&["merge", from, "--out", to]));
-    assert_eq!(read(&parts.join("grades.jsonl")), expected, "in parts");
 
-    let killed = empty("same-killed");
-    let mut running = grade(&real, &class, &killed, &[&TWO[..], &["--jobs", "1"]].concat())
-        .spawn()
-        .expect("the checker starts");
-    while std::fs::read_dir(killed.join("cache")).map_or(0, Iterator::count) == 0 {
-        assert!(running.try_wait().expect("it can be asked").is_none(), "it kept nothing");
-        std::thread::sleep(Duration::from_millis(5));
+    for (of, shards) in [(3, ["1/3", "0/3", "2/3"].as_slice()), (2, &["1/2", "0/2"])] {
+        let parts = empty(&format!("same-parts-{of}"));
+        for shard in shards {
+            let more = ["--shard", shard, "--resume"];
+            succeeds(&mut grade(&real, &class, &parts, &[&TWO[..], &more].concat()));
+        }
+        let folder = parts.to_str().expect("UTF-8");
+        succeeds(&mut real.checker(&["merge", folder, "--out", folder]));
+        assert_eq!(read(&parts.join("grades.jsonl")), expected, "in {of} parts");
     }
-    running.kill().expect("it runs");
-    running.wait().expect("it ends");
-    assert!(!killed.join("grades.jsonl").exists(), "it was killed too late to tell");
-    succeeds(&mut grade(&real, &class, &killed, &[&TWO[..], &["--resume"]].concat()));
-    assert_eq!(read(&killed.join("grades.jsonl")), expected, "after a kill");
+
+    for jobs in ["1", "2"] {
+        let killed = empty(&format!("same-killed-{jobs}"));
+        let mut running = grade(&real, &class, &killed, &[&TWO[..], &["--jobs", jobs]].concat())
+            .spawn()
+            .expect("the checker starts");
+        while std::fs::read_dir(killed.join("cache")).map_or(0, Iterator::count) == 0 {
+            assert!(running.try_wait().expect("it can be asked").is_none(), "it kept nothing");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        running.kill().expect("it runs");
+        running.wait().expect("it ends");
+        assert!(!killed.join("grades.jsonl").exists(), "it was killed too late to tell");
+        succeeds(&mut grade(&real, &class, &killed, &[&TWO[..], &["--resume"]].concat()));
+        assert_eq!(read(&killed.join("grades.jsonl")), expected, "after a kill");
+    }
+}
+
+/// On a machine with a GPU, as far as the checker can tell; no program runs on it.
+fn with_gpu(mut command: Command) -> Command {
+    command.env("LD_LIBRARY_PATH", crate::gpu::library()).env("STAND_IN", "works");
+    command
+}
+
+#[test]
+fn what_a_gpu_measures_stands_beside_a_grade_and_changes_nothing_of_it() {
+    let real = real::real();
+    let class = small_class(&real, "gpu");
+    let (simulated, measured) = (empty("gpu-simulated"), empty("gpu-measured"));
+    succeeds(&mut grade(&real, &class, &simulated, &TWO));
+    let mut arguments = [&TWO[..], &["--device", "gpu", "--format", "csv"]].concat();
+    arguments.extend(["--format", "html"]);
+    // Without a sandbox it is there already.
+    arguments.extend(Some("--accept-risk").filter(|_| sandbox::level() != "none"));
+    succeeds(&mut with_gpu(grade(&real, &class, &measured, &arguments)));
+    let mut told = Vec::new();
+    let stripped = rows(&measured).into_iter().map(|mut row| {
+        if let Some(gpu) = row.as_object_mut().expect("an object").remove("gpu") {
+            let word = |key: &str| gpu[key].as_str().expect("a text").to_owned();
+            let student = row["student"].as_str().expect("a name");
+            let exercise = row["exercise"].as_str().expect("a name");
+            let [trust, device] = ["trust", "device"].map(word);
+            assert!(gpu["score"].is_null() && word("message").len() > 10, "{gpu}");
+            told.push(format!("{student} {exercise}: {trust}, {device}"));
+        }
+        row
+    });
+    assert_eq!(stripped.collect::<Vec<_>>(), rows(&simulated));
+    // The others do not compile, or were not touched.
+    assert_eq!(told, [
+        "ada first_launch: in-process, Stand-in",
+        "ada two_streams: in-process, Stand-in",
+        "bo first_launch: in-process, Stand-in",
+        "bo two_streams: in-process, Stand-in",
+        "cy first_launch: in-process, Stand-in",
+    ]);
+    let table = read(&measured.join("reports/grades.csv"));
+    assert_eq!(table.lines().filter(|line| line.ends_with(",in-process")).count(), 5, "{table}");
+    let page = read(&measured.join("reports/students/ada.html"));
+    assert!(page.contains("The grade does not hang on it."), "{page}");
+}
+
+#[test]
+fn files_run_on_a_gpu_only_where_there_is_one_and_somebody_accepts_the_risk() {
+    let real = real::real();
+    let class = small_class(&real, "gpu-refused");
+    let out = empty("gpu-refused-out");
+    let said = |command: &mut Command| {
+        let output = command.output().expect("the checker starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (class, to) = (class.to_str().expect("UTF-8"), out.to_str().expect("UTF-8"));
+    let on_gpu = ["grade", class, "--out", to, "--device", "gpu"];
+    let (code, text) = said(&mut with_gpu(real.checker(&on_gpu)));
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("`--device gpu` needs `--accept-risk`"), "{text}");
+    let mut without = with_gpu(real.checker(&[&on_gpu[..], &["--accept-risk"]].concat()));
+    let (code, text) = said(without.env("STAND_IN", "empty"));
+    assert_eq!(code, Some(4), "{text}");
+    assert!(text.contains("no usable GPU: the driver finds no device"), "{text}");
+    assert!(!out.join("grades.jsonl").exists());
+}
+
+/// As root every program has a user of its own. Without namespaces that user has to be able to read the
+/// compiler where it lies.
+#[test]
+fn without_namespaces_a_file_gets_the_same_row_or_none_and_never_a_zero() {
+    if !sandbox::is_whole() {
+        return;
+    }
+    let real = real::real();
+    let class = empty("nameless");
+    hand_in(&class, "ada", "first_launch", &solution(&real, "first_launch"));
+    let one = ["--exercise", "first_launch"];
+    let (with, without) = (empty("nameless-with"), empty("nameless-without"));
+    succeeds(&mut grade(&real, &class, &with, &one));
+    let mut command = grade(&real, &class, &without, &one);
+    let output = command.env("SWIM_SANDBOX_WITHOUT", "namespaces").output().expect("it starts");
+    let row = |out: &Path| rows(out).remove(0);
+    let (expected, mut row) = (row(&with), row(&without));
+    assert_eq!(row["with"]["sandbox"]["level"], "partial");
+    if row["verdict"] == "error" {
+        let message = row["message"].as_str().expect("a text");
+        assert!(message.contains("cannot read") && message.contains("RUSTUP_HOME"), "{message}");
+        assert!(row["score"].is_null() && row["points"].is_null(), "{row:#}");
+        assert_eq!(output.status.code(), Some(4));
+        sandbox::not_run("a compiler that every user can read");
+    } else {
+        row["with"] = expected["with"].clone();
+        assert_eq!(row, expected);
+    }
 }
 
 #[test]

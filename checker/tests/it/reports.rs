@@ -23,7 +23,7 @@ fn a_pass_is_drawn_counted_and_followed_by_the_next_step() {
 
     makespan           1.05 ms
     floor              1.00 ms, no schedule is shorter
-    serial             3.00 ms, everything in turn
+    serial             3.00 ms, each engine's work alone, added up
     hidden copies      50 %
     overlap efficiency 0.975 = (serial - makespan) / (serial - floor)
     score              100.0 of 100 (rule 1, kept within 0 and 100)
@@ -54,7 +54,7 @@ fn a_failed_gate_is_drawn_and_has_no_points() {
 
     makespan           1.10 ms
     floor              1.00 ms, no schedule is shorter
-    serial             3.00 ms, everything in turn
+    serial             3.00 ms, each engine's work alone, added up
     hidden copies      50 %
     overlap efficiency 0.950 = (serial - makespan) / (serial - floor)
 

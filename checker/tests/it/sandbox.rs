@@ -27,7 +27,7 @@ const CHECKER: &str = env!("CARGO_BIN_EXE_checker");
     clippy::print_stdout,
     reason = "whoever reads a test's output has to see what it left out"
 )]
-fn not_run(needs: &str) {
+pub(crate) fn not_run(needs: &str) {
     println!("not run: needs {needs}");
 }
 

@@ -261,6 +261,8 @@ fn a_code_is_explained_and_an_unknown_one_brings_a_suggestion() {
     for part in ["exit code: 2", "there is no code `SWIM-C91`", "did you mean `SWIM-C"] {
         assert!(unknown.contains(part), "{part}: {unknown}");
     }
+    let gate = tree().run(&["explain", "idle"]);
+    assert!(gate.contains("`idle` is a gate, which has no page: all that was asked for"), "{gate}");
     let list = tree().run(&["explain"]);
     assert!(list.contains("SWIM-H01  read-after-write\n") && list.contains("SWIM-C16"), "{list}");
 }

@@ -12,10 +12,10 @@
 //! need not wait for anything before the end. Run `cargo run -- run events` and read which two lines are in each
 //! other's way.
 //!
-//! `context.new_event(None)?` makes an event, `event.record(&stream)?` puts it behind the work that is in
-//! `stream` by then, and `stream.wait(&event)?` holds `stream` until all that is done.
-//! `stream.record_event(None)?` makes and records in one go. Edit between the `region` marks only; lines are
-//! added, none is changed.
+//! `context.new_event(None)?` makes an event, `[context.new_event(None)?, …]` an array of them.
+//! `event.record(&stream)?` puts one behind the work that is in `stream` by then, and `stream.wait(&event)?`
+//! holds `stream` until all that is done. `stream.record_event(None)?` makes and records in one go. Edit
+//! between the `region` marks only; lines are added, none is changed.
 
 use lab::Result;
 use lab::events::Relay;

@@ -8,7 +8,7 @@
 //!
 //! **Your task:** let the two branches of each layer run side by side, and nothing else: the right branch needs
 //! its stem, and the merge needs both branches. The host waits for nothing before the end. Run
-//! `cargo run -- run fork_join` and look at the lane of kernels.
+//! `cargo run -- run fork_join` and look at the lane of each stream.
 //!
 //! `stream.record_event(None)?` gives you an event, `other.wait(&event)?` makes another stream wait for it.
 //! Edit between the `region` marks only; lines are added, none is changed.

@@ -6,7 +6,7 @@
 //!
 //! **Your task:** three streams, one for each step, several chunks, and events that hand each chunk from
 //! one stream to the next. Run `cargo run -- run chunked_pipeline` and look at the timeline. How many
-//! chunks are enough? How many are too many?
+//! chunks are enough? How many are too many? `let plan = plan.cut(n);` replaces the plan by one in `n` chunks.
 //!
 //! `stream.record_event(None)?` gives you an event, `other.wait(&event)?` makes another stream wait
 //! for it. Edit between the `region` marks only; lines are added, none is changed.

@@ -9,7 +9,7 @@
 //! stream, and what cannot start yet holds up all that is behind it.
 //!
 //! **Your task:** another order, in which all three engines have work from beginning to end. Run
-//! `cargo run -- run issue_order` and look at which lane is empty while another works.
+//! `cargo run -- run issue_order`: its lanes are streams, so look at when each kind of work begins and ends.
 //!
 //! `order` is an ordinary `Vec`: sort it, or build it anew. The steps of one chunk have to stay in order.
 //! Edit between the `region` marks only; lines are added, none is changed.

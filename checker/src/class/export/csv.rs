@@ -14,7 +14,7 @@ use crate::class::record::{Finding, Row};
 use crate::grade::Verdict;
 
 /// The first four are a promise to scripts.
-const COLUMNS: [&str; 27] = [
+const COLUMNS: [&str; 30] = [
     "student",
     "exercise",
     "verdict",
@@ -42,6 +42,9 @@ const COLUMNS: [&str; 27] = [
     "message",
     "sha256",
     "sandbox",
+    "gpu_score",
+    "gpu_makespan_ns",
+    "gpu_trust",
 ];
 
 /// The table.
@@ -70,6 +73,7 @@ fn record(row: &Row) -> Vec<String> {
         Verdict::Passed | Verdict::Failed | Verdict::Rejected => row.score.and_then(Points::from),
     };
     let replaced = row.replaced.as_ref();
+    let gpu = row.gpu.as_ref();
     vec![
         cell(&row.student),
         cell(&row.exercise),
@@ -98,6 +102,9 @@ fn record(row: &Row) -> Vec<String> {
         cell(&row.message),
         row.file.as_ref().map(|file| cell(&file.sha256)).unwrap_or_default(),
         word(&row.with.sandbox.level),
+        known(gpu.and_then(|gpu| gpu.score).and_then(Points::from)),
+        known(gpu.and_then(|gpu| gpu.makespan_ns)),
+        known(gpu.map(|gpu| word(&gpu.trust))),
     ]
 }
 

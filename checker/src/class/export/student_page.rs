@@ -101,6 +101,9 @@ fn exercise(page: &mut Html, number: usize, row: &Row, context: &Context<'_>) {
     page.put("</div>\n");
     timelines(page, &(context.timelines)(row));
     formula(page, row);
+    if let Some(on_gpu) = told::on_gpu(row) {
+        page.put("<h3>On a GPU, beside the grade</h3>\n<p>").text(&on_gpu).put("</p>\n");
+    }
     let told = told::told(row, context.feedback);
     let causes: Vec<&Finding> = told.causes.iter().map(AsRef::as_ref).collect();
     let hazards: Vec<&Finding> = row.hazards.iter().collect();

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 
 use trace::causes::Code;
+use trace::draw::duration;
 
 use super::csv;
 use super::plain::{line, quoted};
 use super::points::Points;
 use crate::class::record::{Finding, Row};
 use crate::cli::Feedback;
-use crate::grade::Verdict;
+use crate::grade::{Verdict, score};
 
 /// What a row says about lost overlap, as far as that goes.
 pub(super) struct Told<'a> {
@@ -102,11 +103,32 @@ pub(super) fn changes(row: &Row) -> Vec<String> {
     changes
 }
 
+/// What a GPU took for it, in words that say how far to believe them.
+pub(super) fn on_gpu(row: &Row) -> Option<String> {
+    let gpu = row.gpu.as_ref()?;
+    let device = format!("On {} (CUDA {})", line(&gpu.device), line(&gpu.cuda));
+    let message = line(&gpu.message);
+    let Some(makespan_ns) = gpu.makespan_ns else {
+        return Some(format!("{device}: {message}. The grade does not hang on it."));
+    };
+    let score = match (gpu.score.and_then(Points::from), gpu.range) {
+        (Some(score), Some((low, high))) => {
+            let [low, high] = [low, high].map(score::shown);
+            format!(", which would be {score} points ({low} to {high})")
+        }
+        _ => String::new(),
+    };
+    Some(format!(
+        "{device}: {}{score}; {message}. The program measured itself, so the grade does not hang on it.",
+        duration(makespan_ns)
+    ))
+}
+
 /// A row as text, for places that show text: what came of it, why, and what the program printed, none of
 /// it at the beginning of a line.
 pub(super) fn text(row: &Row, feedback: Feedback) -> String {
     let mut text = format!("{}\n{}", headline(row), quoted(&row.message, "  "));
-    for change in changes(row) {
+    for change in changes(row).into_iter().chain(on_gpu(row)) {
         text += &quoted(&change, "  ");
     }
     let told = told(row, feedback);

@@ -1,12 +1,11 @@
 //! Runs on a GPU: many in rounds, for the score, and one more for the timeline.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{NO_STANDARD, REFERENCE, Run, Task, player, target};
-use crate::compile::{Build, Optimisation, Target};
+use super::{NO_STANDARD, Reference, Run, Task, target};
+use crate::compile::{Build, Optimisation};
 use crate::grade::gate::Demand;
 use crate::grade::{Finding, Verdict, judge, score};
 use crate::measure::{self, Budget, Measurement, Outcome, Programs, Runnable};
@@ -21,7 +20,7 @@ impl Run<'_> {
         let baseline = target(exercise, &Role::Baseline)?;
         let reference = match demand {
             Demand::Region => None,
-            Demand::Task { .. } => Reference::of(task)?,
+            Demand::Task { .. } => Reference::of(exercise, &task.source)?,
         };
 
         let mut timed = vec![own.clone()];
@@ -140,30 +139,6 @@ impl Run<'_> {
                 };
             }
         }
-    }
-}
-
-/// What a student is measured beside: the solution, or its record, which a program of the lab's plays.
-struct Reference {
-    target: Target,
-    recorded: Option<PathBuf>,
-}
-
-impl Reference {
-    fn of(task: &Task) -> Result<Option<Self>> {
-        let place = &task.exercise.place;
-        if task.source.has_solution(place) {
-            let target = target(&task.exercise, &Role::Solution)?;
-            return Ok(Some(Self { target, recorded: None }));
-        }
-        let recorded = place.folder.join(REFERENCE);
-        let found = recorded.is_file() && task.source.has_player();
-        Ok(found.then(|| Self { target: player(), recorded: Some(recorded) }))
-    }
-
-    fn runnable<'a>(&'a self, build: &'a Build) -> Result<Runnable<'a>> {
-        let executable = build.executable(&self.target.name)?;
-        Ok(Runnable { executable, recorded: self.recorded.as_deref() })
     }
 }
 

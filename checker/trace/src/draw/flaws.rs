@@ -1,7 +1,7 @@
 //! What is wrong in a timeline, to be marked where it happened: the two uses of a hazard with the edge
 //! that is missing between them, and the call of a cause.
 
-use crate::causes::Cause;
+use crate::causes::{Cause, Code};
 use crate::hazards::{AccessAt, CallAt, Hazard};
 
 /// Flaws of one kind that are marked: more would hide what they are about.
@@ -64,7 +64,10 @@ pub(super) fn flaws(
     });
     let causes = findings.causes.iter().filter_map(|cause| {
         let spots = vec![spot(&cause.at, String::new())?];
-        let legend = "where time is lost";
+        let legend = match cause.code {
+            Code::FullDevice => "ready, and no room",
+            _ => "where time is lost",
+        };
         Some(Flaw {
             code: cause.code.as_str(),
             legend,

@@ -2,7 +2,7 @@
 
 use crate::class::export::*;
 use crate::class::record::{
-    FORMAT, Finding, Late, Layers, Level, Reason, Replaced, Submitted, With,
+    FORMAT, Finding, Late, Layers, Level, OnGpu, Reason, Replaced, Submitted, Trust, With,
 };
 use crate::exercise::Metric;
 use crate::grade::{Gate, Verdict};
@@ -48,6 +48,7 @@ pub(super) fn row(student: &str, exercise: &str, score: f64) -> Row {
             sha256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".to_owned(),
             ignored: Vec::new(),
         }),
+        gpu: None,
         with: With {
             checker: "0.1.0".to_owned(),
             rustc: "rustc 1.95.0 (59807616e 2026-04-14)".to_owned(),
@@ -84,6 +85,23 @@ pub(super) fn without_metric(
     }
 }
 
+/// A measurement on a GPU.
+pub(super) fn on_gpu() -> OnGpu {
+    OnGpu {
+        trust: Trust::InProcess,
+        device: "NVIDIA H200".to_owned(),
+        cuda: "13.0".to_owned(),
+        score: Some(90.5),
+        range: Some((88.25, 91.0)),
+        makespan_ns: Some(1_234_567),
+        metric_value: Some(0.8),
+        baseline_value: Some(0.1),
+        reference_value: Some(0.9),
+        rounds: Some(9),
+        message: "the median of 9 untraced runs".to_owned(),
+    }
+}
+
 pub(super) fn finding(code: &str, name: &str, severity: &str, message: &str) -> Finding {
     Finding {
         code: code.to_owned(),
@@ -110,6 +128,7 @@ pub(super) fn class() -> Vec<Row> {
     let mut late = row("ada", "two_streams", 93.75);
     late.points = Some(83.75);
     late.late = Some(Late { hours: 5, points: 10.0 });
+    late.gpu = Some(on_gpu());
 
     let mut racy = row("grace", "events", 0.0);
     racy.gate = Some(Gate::Hazard);

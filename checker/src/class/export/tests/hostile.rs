@@ -9,11 +9,11 @@ use html5ever::tokenizer::{
 };
 use pulldown_cmark::{Options, Parser};
 
-use super::class::{Around, class, finding, of, submission};
+use super::class::{Around, class, finding, of, on_gpu, submission};
 use super::gradebook::{EXPORT, columns};
 use super::other_side::{read_classroom50, read_gradescope, read_prairielearn};
 use crate::class::export::*;
-use crate::class::record::Finding;
+use crate::class::record::{Finding, OnGpu};
 
 /// Text that somebody might choose for a name, print, or panic with.
 const HOSTILE: [&str; 34] = [
@@ -74,6 +74,8 @@ fn planted(text: &str) -> Vec<Row> {
         row.flags.push(text());
         row.compiler = text();
         row.output = text();
+        // Why there is no number may be a panic of the student's.
+        row.gpu = Some(OnGpu { makespan_ns: None, message: text(), ..on_gpu() });
         row.causes.push(Finding { file: Some(text()), ..more() });
         row.hazards.push(more());
         row.advice.push(more());

@@ -1,0 +1,39 @@
+//! What a student is measured beside on a GPU.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use super::{REFERENCE, player, target};
+use crate::compile::{Build, Source, Target};
+use crate::exercise::Exercise;
+use crate::measure::Runnable;
+use crate::report::Role;
+
+/// What a student is measured beside: the solution, or its record, which a program of the lab's plays.
+pub(crate) struct Reference {
+    /// What has to be built for it.
+    pub(crate) target: Target,
+    /// Its record, where that is played.
+    pub(crate) recorded: Option<PathBuf>,
+}
+
+impl Reference {
+    /// That of an exercise; none where there is nothing to measure beside.
+    pub(crate) fn of(exercise: &Exercise, source: &Source) -> Result<Option<Self>> {
+        let place = &exercise.place;
+        if source.has_solution(place) {
+            let target = target(exercise, &Role::Solution)?;
+            return Ok(Some(Self { target, recorded: None }));
+        }
+        let recorded = place.folder.join(REFERENCE);
+        let found = recorded.is_file() && source.has_player();
+        Ok(found.then(|| Self { target: player(), recorded: Some(recorded) }))
+    }
+
+    /// As it was built.
+    pub(crate) fn runnable<'a>(&'a self, build: &'a Build) -> Result<Runnable<'a>> {
+        let executable = build.executable(&self.target.name)?;
+        Ok(Runnable { executable, recorded: self.recorded.as_deref() })
+    }
+}

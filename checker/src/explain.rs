@@ -57,7 +57,10 @@ const GATES: [(&str, &str); 6] = [
     ("output", "the output has to be right"),
     ("hazard", "nothing may be read or written without an order between the two"),
     ("work", "all of the task has to be done, and on the device"),
-    ("idle", "all that was asked for has to be done when the region ends, so wait for every stream before that"),
+    (
+        "idle",
+        "all that was asked for has to be done when the region ends, so wait for every stream before that",
+    ),
 ];
 
 /// The page that `wanted` means: a code with or without `SWIM-`, or its name. Otherwise a suggestion.

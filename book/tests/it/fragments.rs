@@ -203,9 +203,10 @@ fn minutes_are_those_of_readers_beside_what_there_is_to_read_and_a_chapter_witho
     let quiz = "[[questions]]\nid = \"q\"\ntype = \"Numeric\"\nprompt.prompt = \"How many?\"\n\
                 prompt.unit = \"parts\"\nanswer.value = \"1\"\nanswer.tolerance = 0.1\ncontext = \"So.\"\n";
     let programs = "```text\nwords that are no prose\n```\n";
-    let tiny = Tiny::new(&format!("# A\n\nTwo words.\n\n{programs}\n{{{{#minutes ../minutes.toml}}}}\n"))
-        .with("quizzes/page.toml", quiz)
-        .with("minutes.toml", &[30, 50, 40].map(trial).concat());
+    let tiny =
+        Tiny::new(&format!("# A\n\nTwo words.\n\n{programs}\n{{{{#minutes ../minutes.toml}}}}\n"))
+            .with("quizzes/page.toml", quiz)
+            .with("minutes.toml", &[30, 50, 40].map(trial).concat());
     let page = tiny.page();
     assert!(
         page.contains("<td>40 minutes (30 to 50, 3 readers)</td><td>not tried yet</td>"),

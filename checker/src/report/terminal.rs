@@ -118,7 +118,10 @@ fn numbers(report: &Report) -> Vec<(&'static str, String)> {
     }
     if let Some(bounds) = report.bounds {
         lines.push(("floor", floor(bounds.floor_ns, report.makespan_ns)));
-        lines.push(("serial", format!("{}, each engine's work alone, added up", duration(bounds.serial_ns))));
+        lines.push((
+            "serial",
+            format!("{}, each engine's work alone, added up", duration(bounds.serial_ns)),
+        ));
     }
     if let Some(hidden) = report.hidden_fraction {
         lines.push(("hidden copies", format!("{:.0} %", 100.0 * hidden)));

@@ -159,7 +159,7 @@ pub(super) fn form(page: &mut Page<'_>, fence: &Fence, ids: &mut Vec<String>) ->
         Form::Ranking => {
             let hint = format!(
                 "1 is the fastest. Where you expect a tie, give the same place: up to {:.0} % apart is one. \
-                 After two firsts, 2 and 3 count as the same.",
+                 Behind a tie any higher number will do.",
                 TIE * 100.0
             );
             ("ranking", hint, ranking(page, fence, &name, &item)?)

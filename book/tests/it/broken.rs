@@ -121,7 +121,7 @@ fn a_figure_with_an_unknown_key() {
 fn a_number_that_no_record_has() {
     let tiny = Tiny::new("# A\n\nIt took {{#value fast span}} and {{#value quick makespan}}.\n");
     assert_snapshot!(tiny.with_records().proof(), @"
-book/chapters/page.md:3: there is no metric `span`; there are: makespan, kernels, kernel, up, down, hidden, exposed, overlap, all_lanes, idle, blocked, efficiency, freedom, host_work, after_launches, after_downloads, after_uploads, queued_after_launches, queued_after_downloads, in_uploads, launches_before_held, first_upload, first_download, first_upload_call, last_upload_call, last_download_call, fill, drain, wrong
+book/chapters/page.md:3: there is no metric `span`; there are: makespan, kernels, kernel, up, down, hidden, exposed, overlap, all_lanes, idle, blocked, efficiency, freedom, host_work, after_launches, after_downloads, after_uploads, queued_after_launches, queued_after_downloads, in_uploads, launches_before_held, first_upload, first_download, last_copy, first_upload_call, last_upload_call, last_download_call, fill, drain, wrong
 book/chapters/page.md:3: there is no record `quick` in `figures/records.toml`
 ");
 }

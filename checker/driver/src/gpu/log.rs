@@ -83,23 +83,7 @@ impl Log {
             }
         }
         self.calls.push(noted);
-        self.warm_up_the_next();
         self.first + self.calls.len() as u64 - 1
-    }
-
-    /// Asks for the memory of the next call's entry: the log is longer than any cache, and to wait for a line
-    /// of it took more than half of what noting a call took. Until the next call it is there.
-    fn warm_up_the_next(&mut self) {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(next) = self.calls.spare_capacity_mut().first() {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            const LINE_BYTES: usize = 64;
-            let start: *const i8 = std::ptr::from_ref(next).cast();
-            for line in 0..size_of::<Noted>().div_ceil(LINE_BYTES) {
-                // SAFETY: a hint, which reads nothing, about memory that is the log's own.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(start.add(line * LINE_BYTES)) };
-            }
-        }
     }
 
     /// A call has come back.

@@ -157,13 +157,14 @@ mod c04 {
     pub(crate) fn right(lab: &Lab) -> Result<()> {
         let (compute, upload, kernel) = (stream(lab)?, stream(lab)?, Kernel::new(lab)?);
         let (mut x, mut blocks, host) = (device(lab)?, each(8, || device(lab))?, pinned(lab)?);
+        let context = lab.context();
         lab.region(|| {
             // listing: SWIM-C04
             for block in &mut blocks {
                 kernel.launch(&compute, &mut x)?;
                 upload.memcpy_htod(&host, block)?;
             }
-            compute.synchronize()?;
+            context.synchronize()?;
             // end
             finish(lab)
         })?;

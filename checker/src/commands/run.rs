@@ -256,6 +256,7 @@ impl Run<'_> {
                      `cargo run -- explain {code}` tells more"
                 )
             }
+            None if self.report.gate == Some(Gate::Idle) => WAIT_AT_THE_END.to_owned(),
             None => task.exercise.manifest.next.failed.clone(),
         }
     }
@@ -428,6 +429,9 @@ pub(crate) fn target(exercise: &Exercise, role: &Role) -> Result<Target> {
 pub(crate) const BASELINE: &str = "recorded/baseline.json";
 /// That of the reference.
 pub(crate) const REFERENCE: &str = "recorded/reference.json";
+
+const WAIT_AT_THE_END: &str = "at the end of the region, wait for every stream that still has work, and look at the \
+                               score after that";
 
 const NO_STANDARD: &str = "the reference is no better than the baseline";
 

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use trace::draw::{self, Findings, Lanes, Layout, Panel, duration};
 
-use crate::grade::Verdict;
 use crate::grade::score::{MARGIN, REACH, RULE, shown};
+use crate::grade::{Gate, Verdict};
 use crate::print::Style;
 use crate::report::{Chart, Exhibit, Report, Where, cause, hazard};
 
@@ -126,11 +126,13 @@ fn numbers(report: &Report) -> Vec<(&'static str, String)> {
     if let Some(hidden) = report.hidden_fraction {
         lines.push(("hidden copies", format!("{:.0} %", 100.0 * hidden)));
     }
-    if let (Some(value), Some(_)) = (report.overlap_efficiency(), report.bounds) {
+    // A region that ended before its work did has a makespan that says nothing about overlap.
+    let is_whole = report.gate != Some(Gate::Idle);
+    if let (true, Some(value), Some(_)) = (is_whole, report.overlap_efficiency(), report.bounds) {
         let formula = "(serial - makespan) / (serial - floor)";
         lines.push(("overlap efficiency", format!("{value:.3} = {formula}")));
     }
-    if let (Some(value), Some(bounds)) = (report.host_freedom(), report.bounds) {
+    if let (true, Some(value), Some(bounds)) = (is_whole, report.host_freedom(), report.bounds) {
         lines.push(("host work", format!("{}, the host's own", duration(bounds.host_ns))));
         lines.push(("host freedom", format!("{value:.3} = host work / makespan")));
     }

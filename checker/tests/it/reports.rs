@@ -56,11 +56,10 @@ fn a_failed_gate_is_drawn_and_has_no_points() {
     floor              1.00 ms, no schedule is shorter
     serial             3.00 ms, each engine's work alone, added up
     hidden copies      50 %
-    overlap efficiency 0.950 = (serial - makespan) / (serial - floor)
 
     failed: gate `idle`: the device was still at work when the measured region ended
 
-    next: look at the timeline
+    next: at the end of the region, wait for every stream that still has work, and look at the score after that
     ");
 }
 

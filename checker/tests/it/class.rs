@@ -210,6 +210,7 @@ fn with_gpu(mut command: Command) -> Command {
 }
 
 #[test]
+#[ignore = "builds all libraries for speed, which takes minutes"]
 fn what_a_gpu_measures_stands_beside_a_grade_and_changes_nothing_of_it() {
     let real = real::real();
     let class = small_class(&real, "gpu");

@@ -18,6 +18,9 @@ use crate::page::{Fence, Page, fences, replace};
 struct Puzzle {
     /// The function that is shown of each file.
     function: String,
+    /// Whether the programs' files are not named, where a name gives the answer away.
+    #[serde(default)]
+    nameless: bool,
     program: Vec<Program>,
 }
 
@@ -44,7 +47,7 @@ pub fn expand(page: &mut Page<'_>, text: &str) -> String {
 }
 
 fn puzzle(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
-    let Puzzle { function: name, program } = page.parse(fence)?;
+    let Puzzle { function: name, nameless, program } = page.parse(fence)?;
     let Ok([a, b]) = <[Program; 2]>::try_from(program) else {
         page.complain(fence.line, "a puzzle is two programs side by side");
         return None;
@@ -57,15 +60,14 @@ fn puzzle(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
         page.complain(fence.line, "the two programs are the same");
         return None;
     }
-    let (a, b) = (listing(&a, &left), listing(&b, &right));
+    let (a, b) = (listing(&a, nameless, &left), listing(&b, nameless, &right));
     Some(format!(
         "<div class=\"puzzle\">{a}{b}</div>\
          <p class=\"puzzle-legend\"><mark>Marked</mark> lines differ; all others are the same.</p>"
     ))
 }
 
-fn listing(program: &Program, lines: &[Line<'_>]) -> String {
-    let file = program.file.rsplit('/').next().unwrap_or_default();
+fn listing(program: &Program, nameless: bool, lines: &[Line<'_>]) -> String {
     let lines: String = lines
         .iter()
         .map(|line| {
@@ -77,9 +79,13 @@ fn listing(program: &Program, lines: &[Line<'_>]) -> String {
             format!("<{tag} class=\"line\" style=\"--indent:{indent}\">{}\n</{tag}>", escape(text))
         })
         .collect();
-    let (title, file) = (escape(&program.title), escape(file));
+    let title = escape(&program.title);
+    let file = match program.file.rsplit('/').next() {
+        Some(file) if !nameless => format!(" <code>{}</code>", escape(file)),
+        _ => String::new(),
+    };
     format!(
-        "<div class=\"program\"><p class=\"program-title\"><b>{title}</b> <code>{file}</code></p>\
+        "<div class=\"program\"><p class=\"program-title\"><b>{title}</b>{file}</p>\
          <pre><code class=\"language-rust\">{lines}</code></pre></div>"
     )
 }

@@ -4,6 +4,8 @@
 //! `explained`: each shows its code, and none once it is put right. That of `SWIM-C10` alone is not:
 //! every kernel of the lab takes longer than the call that launches it.
 
+use crate::grade::Gate;
+
 /// The page of one code.
 #[derive(Debug)]
 pub(crate) struct Page {
@@ -50,19 +52,6 @@ impl Page {
 /// Names more alike than this are worth asking about; `jaro_winkler` of unrelated ones lies below.
 const ALIKE: f64 = 0.75;
 
-/// What each gate asks for. A report that fails one says where.
-const GATES: [(&str, &str); 6] = [
-    ("builds", "the file has to compile"),
-    ("time", "the program has to end within its time"),
-    ("output", "the output has to be right"),
-    ("hazard", "nothing may be read or written without an order between the two"),
-    ("work", "all of the task has to be done, and on the device"),
-    (
-        "idle",
-        "all that was asked for has to be done when the region ends, so wait for every stream before that",
-    ),
-];
-
 /// The page that `wanted` means: a code with or without `SWIM-`, or its name. Otherwise a suggestion.
 pub(crate) fn find(wanted: &str) -> Result<&'static Page, String> {
     let upper = wanted.to_uppercase();
@@ -73,8 +62,9 @@ pub(crate) fn find(wanted: &str) -> Result<&'static Page, String> {
     if let Some(page) = PAGES.iter().find(is_meant) {
         return Ok(page);
     }
-    if let Some((gate, what)) = GATES.iter().find(|(gate, _)| wanted.eq_ignore_ascii_case(gate)) {
-        return Err(format!("`{gate}` is a gate, which has no page: {what}"));
+    let is_named = |gate: &Gate| gate.to_string().eq_ignore_ascii_case(wanted);
+    if let Some(gate) = Gate::ALL.into_iter().find(is_named) {
+        return Err(format!("`{gate}` is a gate, which has no page: {}", gate.asks()));
     }
     let lower = wanted.to_lowercase();
     let likeness = |page: &Page| {

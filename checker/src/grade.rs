@@ -66,6 +66,27 @@ pub(crate) enum Gate {
     Idle,
 }
 
+impl Gate {
+    /// In the order in which they are looked at.
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Builds, Self::Time, Self::Output, Self::Hazard, Self::Work, Self::Idle];
+
+    /// What it asks for.
+    pub(crate) fn asks(self) -> &'static str {
+        match self {
+            Self::Builds => "the file has to compile",
+            Self::Time => "the program has to end within its time",
+            Self::Output => "the output has to be right",
+            Self::Hazard => "whatever uses the same memory has to be in an order",
+            Self::Work => "all of the task has to be done, and on the device",
+            Self::Idle => {
+                "all that was asked for has to be done when the region ends, so wait for every stream \
+                 before that"
+            }
+        }
+    }
+}
+
 impl fmt::Display for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

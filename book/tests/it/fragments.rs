@@ -34,6 +34,18 @@ fn a_puzzle_marks_the_lines_that_differ() {
 }
 
 #[test]
+fn a_puzzle_without_names_says_nothing_of_its_files() {
+    let puzzle = "function = \"f\"\nnameless = true\n[[program]]\ntitle = \"a\"\nfile = \"too_early.rs\"\n\
+                  [[program]]\ntitle = \"b\"\nfile = \"right.rs\"\n";
+    let page = Tiny::new(&format!("# A\n\n```puzzle\n{puzzle}```\n"))
+        .with("chapters/too_early.rs", "fn f() {\n    wait();\n}\n")
+        .with("chapters/right.rs", "fn f() {\n    record();\n}\n")
+        .page();
+    assert!(page.contains("<b>a</b></p>") && page.contains("wait();"), "{page}");
+    assert!(!page.contains("too_early") && !page.contains("right.rs"), "{page}");
+}
+
+#[test]
 fn a_ranking_knows_its_places_from_the_records() {
     let tiny = Tiny::new(
         "# A\n\n```predict\nid = \"rank\"\nform = \"ranking\"\nask = \"Which is `first`?\"\n\

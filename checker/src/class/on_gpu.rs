@@ -183,3 +183,27 @@ fn budget(exercise: &Exercise, build: &Build, folder: &Path) -> Result<Budget> {
         cap: Duration::from_secs_f64(TIME_CAP_S),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::class::record::Reason;
+    use crate::grade::Gate;
+
+    #[test]
+    fn only_a_file_that_cleared_every_gate_runs_on_a_gpu() {
+        let text = include_str!("schema/README.md");
+        let example = text.split_once("```json\n").and_then(|(_, rest)| rest.split_once("```"));
+        let row: Row = serde_json::from_str(example.expect("an example").0).expect("it is a row");
+        let clear = Row { gate: None, reason: None, score: Some(0.0), ..row };
+        assert!(wants(&clear), "{clear:?}");
+        for held in [
+            Row { gate: Some(Gate::Hazard), ..clear.clone() },
+            Row { reason: Some(Reason::Untouched), ..clear.clone() },
+            Row { score: None, ..clear.clone() },
+            Row { file: None, ..clear.clone() },
+        ] {
+            assert!(!wants(&held), "{held:?}");
+        }
+    }
+}

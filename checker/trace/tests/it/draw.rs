@@ -561,3 +561,15 @@ fn ticks_are_round_and_at_most_nine() {
         assert!((1..=9).contains(&ticks(axis).len()), "{axis}");
     }
 }
+
+#[test]
+fn a_kernel_that_finds_no_room_is_not_said_to_lose_time() {
+    let (program, timeline, hazards, mut causes) = wrong();
+    causes[0].code = trace::causes::Code::FullDevice;
+    let panel = Panel { title: "Full", timeline: &timeline, program: Some(&program) };
+    let findings = Findings { hazards: &hazards, causes: &causes };
+    let text =
+        terminal(&Layout::with_findings(&[panel], Lanes::Streams, &[findings]), 60, Style::Plain);
+    assert!(text.contains("SWIM-C09: ready, and no room"), "{text}");
+    assert!(!text.contains("time is lost"), "{text}");
+}

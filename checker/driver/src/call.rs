@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use simulator::machine::{
     Address, Command, DEVICE_BASE, DEVICE_END, DeviceFacts, Failure, Reply, Request, Touch, Turn,
@@ -39,7 +39,7 @@ struct Simulated {
     /// Host threads wait here for their turn.
     turns: Condvar,
     /// Sizes of arguments, by function. Apart from the state, since it is needed to make a command.
-    parameters: Mutex<BTreeMap<u64, Arc<[u8]>>>,
+    parameters: Mutex<BTreeMap<u64, Vec<u8>>>,
     pinned: device::Pinned,
 }
 
@@ -335,15 +335,15 @@ pub(crate) fn run_host_function(function: u64, data: u64) -> Vec<Touch> {
 /// The sizes of a kernel's arguments, from the reply that gave its handle.
 pub(crate) fn remember_parameters(function: u64, sizes: Vec<u8>) {
     if let Ok(simulated) = simulated_arm() {
-        lock(&simulated.parameters).insert(function, sizes.into());
+        lock(&simulated.parameters).insert(function, sizes);
     }
 }
 
-/// The sizes of a kernel's arguments; none for a handle that nobody gave.
-pub(crate) fn parameter_sizes(function: u64) -> Option<Arc<[u8]>> {
+/// What `then` makes of the sizes of a kernel's arguments; none for a handle that nobody gave.
+pub(crate) fn with_parameter_sizes<T>(function: u64, then: impl FnOnce(&[u8]) -> T) -> Option<T> {
     match gpu() {
-        Some(gpu) => gpu.parameter_sizes(function),
-        None => lock(&simulated_arm().ok()?.parameters).get(&function).cloned(),
+        Some(gpu) => gpu.with_parameter_sizes(function, then),
+        None => lock(&simulated_arm().ok()?.parameters).get(&function).map(|sizes| then(sizes)),
     }
 }
 

@@ -159,6 +159,9 @@ figures! {
         units_per_us_multiprocessor,
         /// Time of a kernel that does nothing, from its start to its end, in ns.
         fixed_ns,
+        /// What each block takes of its multiprocessor beside its work, in ns: until it is dispatched and
+        /// has its first elements, and until its last ones are written.
+        block_ns,
     }
 }
 

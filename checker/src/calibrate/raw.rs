@@ -61,10 +61,12 @@ impl Raw {
         Self { format: FORMAT, machine, figures: BTreeMap::new(), missing: BTreeMap::new() }
     }
 
-    /// Takes up what a section found.
+    /// Takes up what a section found, beside what it found before.
     pub(crate) fn add(&mut self, answer: Answer) {
         for (key, samples) in answer.samples {
-            if let Some(spread) = Spread::of(samples) {
+            let mut all = self.figures.remove(&key).map_or_else(Vec::new, |it| it.samples);
+            all.extend(samples);
+            if let Some(spread) = Spread::of(all) {
                 self.figures.insert(key, spread);
             }
         }

@@ -23,6 +23,8 @@ use crate::workspace::Workspace;
 /// Version of the object.
 const FORMAT: u32 = 1;
 
+/// How often everything is measured: what disturbs the host for some seconds disturbs one of them.
+const ROUNDS: usize = 3;
 /// A figure whose middle half is wider than this share of it, in percent, is worth a word.
 const WIDE_PERCENT: i64 = 10;
 /// More of them are in the file of raw figures.
@@ -48,10 +50,16 @@ pub(super) fn calibrate(arguments: &cli::Calibrate) -> Result<Exit> {
     let style = if arguments.look.plain { Style::Plain } else { Style::of_stderr() };
     let subject = subject(arguments)?;
     let mut machine = Machine::here();
-    match subject {
-        Subject::Gpu => machine.others = machine::others(),
-        Subject::Simulated(_) => machine.driver = "simulated".to_owned(),
-    }
+    let rounds = match subject {
+        Subject::Gpu => {
+            machine.others = machine::others();
+            ROUNDS
+        }
+        Subject::Simulated(_) => {
+            machine.driver = "simulated".to_owned();
+            1 // it says the same each time
+        }
+    };
     if let Some(others) = &machine.others {
         let word = style.unsure("warning:");
         print::err(&format!(
@@ -66,15 +74,20 @@ pub(super) fn calibrate(arguments: &cli::Calibrate) -> Result<Exit> {
         subject,
     };
     let mut raw = Raw::new(machine);
-    for section in bench.sections() {
-        let heading = format!("{:<12} {:<52}", section.name, section.about);
-        match bench.measure(section, &mut raw) {
-            Ok(time) => print::err(&format!("{heading} {:>5.1} s\n", time.as_secs_f64())),
-            Err(error) => {
-                print::err(&format!("{heading} {}\n", style.bad("failed")));
-                // What of it is needed is missed below, by name.
-                raw.lacks(section.name, &print::chain(&error));
-                print::err(&format!("  {}\n", print::chain(&error)));
+    for round in 1..=rounds {
+        if rounds > 1 {
+            print::err(&format!("round {round} of {rounds}\n"));
+        }
+        for section in bench.sections() {
+            let heading = format!("{:<12} {:<52}", section.name, section.about);
+            match bench.measure(section, &mut raw) {
+                Ok(time) => print::err(&format!("{heading} {:>5.1} s\n", time.as_secs_f64())),
+                Err(error) => {
+                    print::err(&format!("{heading} {}\n", style.bad("failed")));
+                    // What of it is needed is missed below, by name.
+                    raw.lacks(section.name, &print::chain(&error));
+                    print::err(&format!("  {}\n", print::chain(&error)));
+                }
             }
         }
     }

@@ -38,6 +38,8 @@ pub enum Request {
     HostWork {
         /// How long it takes, in ns.
         ns: u64,
+        /// What it takes to ask for it and to be answered, in ns, which on a GPU is part of that time.
+        asking_ns: u64,
     },
     /// The host reads and decodes a part of its input, which is work of its own: it is in memory when that is
     /// done, and takes as long as the task says.

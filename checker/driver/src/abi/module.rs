@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use simulator::machine::{Command, Reply};
+use simulator::machine::{Arguments, Command, Reply};
 
 use super::{CUresult, Handle, answers, calls, code};
 use crate::call;
@@ -124,10 +124,11 @@ calls! {
             }
             let grid = [grid_x, grid_y, grid_z];
             let block = [block_x, block_y, block_z];
-            let arguments = match call::parameter_sizes(function) {
-                // SAFETY: the caller gives one pointer for each parameter of the kernel.
-                Some(sizes) => unsafe { gather(arguments, &sizes) },
-                None if call::gpu().is_some() => Vec::new(),
+            // SAFETY: the caller gives one pointer for each parameter of the kernel.
+            let gathered = |sizes: &[u8]| unsafe { gather(arguments, sizes) };
+            let arguments = match call::with_parameter_sizes(function, gathered) {
+                Some(arguments) => arguments,
+                None if call::gpu().is_some() => Arguments::new(),
                 None => return code::INVALID_HANDLE,
             };
             Command::Launch { function, grid, block, shared_bytes, stream, arguments }
@@ -196,16 +197,22 @@ fn entry_names(ptx: &str) -> Vec<String> {
 
 /// # Safety
 /// `arguments` holds a pointer to each argument, of the sizes given.
-unsafe fn gather(arguments: *mut *mut c_void, sizes: &[u8]) -> Vec<u8> {
+unsafe fn gather(arguments: *mut *mut c_void, sizes: &[u8]) -> Arguments {
+    let mut bytes = Arguments::new();
     if arguments.is_null() {
-        return Vec::new();
+        return bytes;
     }
-    let mut bytes = Vec::with_capacity(sizes.iter().map(|&size| usize::from(size)).sum());
     for (index, &size) in sizes.iter().enumerate() {
-        // SAFETY: the caller's duty.
-        bytes.extend_from_slice(unsafe {
-            std::slice::from_raw_parts((*arguments.add(index)).cast::<u8>(), size.into())
-        });
+        // A copy whose length the compiler knows is one instruction.
+        // SAFETY: the caller's duty, for each of them.
+        unsafe {
+            let argument = (*arguments.add(index)).cast::<u8>();
+            match size {
+                8 => bytes.extend_from_slice(&*argument.cast::<[u8; 8]>()),
+                4 => bytes.extend_from_slice(&*argument.cast::<[u8; 4]>()),
+                size => bytes.extend_from_slice(std::slice::from_raw_parts(argument, size.into())),
+            }
+        }
     }
     bytes
 }

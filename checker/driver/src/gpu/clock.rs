@@ -15,9 +15,8 @@ impl Clock {
         self.0.elapsed().as_nanos() as u64
     }
 
-    /// Does nothing useful for this long, as declared work of the host.
-    pub(super) fn spin(&self, ns: u64) {
-        let end = self.now().saturating_add(ns);
+    /// Does nothing useful until then, as declared work of the host.
+    pub(super) fn spin_until(&self, end: u64) {
         while self.now() < end {
             std::hint::spin_loop();
         }

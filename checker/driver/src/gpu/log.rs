@@ -1,15 +1,12 @@
 //! The calls as they come, with their handles and addresses: all that is noted while the program runs.
 
-use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::mem::MaybeUninit;
-use std::sync::Arc;
 
-use simulator::machine::{Command, GraphCommand, Library as _, Touch, code};
+use simulator::machine::{Command, GraphCommand, Touch, code};
 use trace::program::Call;
 
 use crate::abi::{CUresult, Handle};
-use crate::library::Library;
 
 /// Calls that the log has room for without asking for more memory, which would take time in a region.
 const ROOM: usize = 1 << 14;
@@ -24,7 +21,7 @@ pub(super) enum Asked {
     HostAccess(Touch),
 }
 
-/// When a call was made and when it came back, in ns.
+/// When a call was made and when it came back, in ns; nothing where nobody looks.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Times {
     /// When it reached this library; what lies between this and `start` is our own doing.
@@ -45,14 +42,12 @@ pub(super) struct Noted {
     pub(super) result: Option<CUresult>,
 }
 
-/// The calls since the log was last taken up, and what the next calls need to be told.
+/// The calls since the log was last taken up.
 pub(super) struct Log {
     pub(super) calls: Vec<Noted>,
     /// The number of the first of them, in the order of the whole run.
     pub(super) first: u64,
     streams: Vec<Handle>,
-    /// Sizes of arguments, by function, where the library knows the kernel.
-    parameters: BTreeMap<u64, Arc<[u8]>>,
 }
 
 impl Log {
@@ -63,27 +58,22 @@ impl Log {
         for place in black_box(&mut calls).spare_capacity_mut() {
             *place = MaybeUninit::zeroed();
         }
-        Self { calls, first: 0, streams: Vec::new(), parameters: BTreeMap::new() }
+        Self { calls, first: 0, streams: Vec::new() }
     }
 
-    /// Notes a call; its number.
-    pub(super) fn note(&mut self, noted: Noted) -> u64 {
+    /// Notes a call; its number, and whether the log should be taken up soon.
+    pub(super) fn note(&mut self, noted: Noted) -> (u64, bool) {
         if let (Asked::Command(command), None | Some(code::SUCCESS)) = (&noted.asked, noted.result)
         {
             match command {
                 Command::StreamCreate { .. } => self.streams.push(noted.given),
                 Command::StreamDestroy { stream } => self.streams.retain(|known| known != stream),
-                Command::FunctionGet { name, .. } => {
-                    self.parameters.remove(&noted.given);
-                    if let Some(kernel) = Library.kernel(name) {
-                        self.parameters.insert(noted.given, kernel.parameter_sizes().into());
-                    }
-                }
                 _ => {}
             }
         }
         self.calls.push(noted);
-        self.first + self.calls.len() as u64 - 1
+        let count = self.calls.len();
+        (self.first + count as u64 - 1, count >= ROOM)
     }
 
     /// A call has come back.
@@ -95,19 +85,9 @@ impl Log {
         }
     }
 
-    /// Whether it should be taken up soon.
-    pub(super) fn is_full(&self) -> bool {
-        self.calls.len() >= ROOM
-    }
-
     /// Streams that the program made and has not destroyed.
     pub(super) fn streams(&self) -> &[Handle] {
         &self.streams
-    }
-
-    /// Sizes of the arguments of a function.
-    pub(super) fn parameters(&self, function: u64) -> Option<Arc<[u8]>> {
-        self.parameters.get(&function).cloned()
     }
 }
 

@@ -1,12 +1,11 @@
 //! The real driver.
 //!
 //! Every call is forwarded as it came, and noted. A run whose time counts ([`run::TRACE_OFF`]) must not
-//! pay for the noting, so a call costs two readings of the clock and an entry in a log that has its
-//! memory already: handles and addresses are put down as they are, and only when a region begins or
-//! has ended are they turned into the names of a [`Program`](trace::Program). Device addresses and
-//! page-locked memory are told from other memory then, too. What cannot wait are a launch's arguments,
-//! which the program may change at once: they are copied, by sizes that were looked up when the
-//! function was.
+//! pay for the noting, so a call costs an entry in a log that has its memory already, and no reading of
+//! the clock: handles and addresses are put down as they are, and only when a region begins or has ended
+//! are they turned into the names of a [`Program`](trace::Program). Device addresses and page-locked
+//! memory are told from other memory then, too. What cannot wait are a launch's arguments, which the
+//! program may change at once: they are copied, by sizes that were looked up when the function was.
 //!
 //! In a run for diagnosis each call is also traced to the student's line, and what the device does is
 //! watched: by CUPTI, whose records are joined to the calls by a number pushed around each, or by a
@@ -40,12 +39,13 @@ mod region;
 mod tests;
 mod threads;
 
+use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
 use simulator::device::{DEFAULT_CONNECTIONS, MOST_CONNECTIONS};
-use simulator::machine::{self, Command, Reply, Touch};
+use simulator::machine::{self, Command, Library as _, Reply, Touch};
 use trace::lab::{self, Speeds};
 use trace::program::{Call, Site};
 use trace::run;
@@ -54,6 +54,7 @@ use trace::timeline::Method;
 use crate::abi::{CUresult, Handle, code, passed_through};
 use crate::call::{self, StartFailure, lock};
 use crate::device;
+use crate::library::Library;
 use crate::sites::Sites;
 use clock::Clock;
 use cupti::Cupti;
@@ -110,6 +111,8 @@ pub(crate) struct Gpu {
     /// The device's name and the driver's version.
     identity: OnceLock<(String, u32)>,
     log: Mutex<Log>,
+    /// Sizes of arguments, by function, where the library knows the kernel.
+    parameters: RwLock<BTreeMap<u64, Vec<u8>>>,
     places: Mutex<Places>,
     pairs: Mutex<Pairs>,
     /// Taken before the log, never after it.
@@ -158,6 +161,7 @@ impl Gpu {
             speeds: device::profile().map(|profile| machine::speeds(&profile, lab::Device::Gpu)),
             identity: OnceLock::new(),
             log: Mutex::new(Log::new()),
+            parameters: RwLock::default(),
             places: Mutex::new(Places { sites: Sites::from_environment(), list: Vec::new() }),
             pairs: Mutex::default(),
             regions: Mutex::new(Regions::new()),
@@ -204,39 +208,27 @@ impl Gpu {
         if !log::is_noted(&command) {
             return known(real());
         }
+        if log::gives_a_name(&command) {
+            return self.call_that_gives_a_name(command, real, reply);
+        }
+        if self.trace == Trace::Off {
+            return self.untraced(command, real);
+        }
         let entered = self.clock.now();
         let site = self.site();
-        // Noting is no time of the program's; where nobody looks, it is not worth a reading.
-        let start = || if self.trace == Trace::Off { entered } else { self.clock.now() };
-        let thread = thread();
-        let gives_a_name = log::gives_a_name(&command);
         let work = log::stream_of_work(&command);
-        let mut noted = Noted {
+        let noted = Noted {
             asked: Asked::Command(command),
             given: 0,
             site,
-            thread,
+            thread: thread(),
             times: Times { entered, start: entered, end: entered },
             result: None,
         };
-        if gives_a_name {
-            noted.times.start = start();
-            let result = known(real());
-            noted.times.end = self.clock.now();
-            if result == code::SUCCESS
-                && let Reply::Number(given) | Reply::Entry { function: given, .. } = reply()
-            {
-                noted.given = given;
-            }
-            noted.result = Some(result);
-            lock(&self.log).note(noted);
-            return result;
-        }
-
-        let number = lock(&self.log).note(noted);
+        let (number, is_full) = lock(&self.log).note(noted);
         let mut times = Times { entered, start: entered, end: entered };
         let run = || {
-            times.start = start();
+            times.start = self.clock.now(); // what it takes to note a call is no time of the program's
             let result = known(real());
             times.end = self.clock.now();
             result
@@ -249,18 +241,65 @@ impl Gpu {
             (Method::EventPairs, Some(stream)) => self.paired(number, stream, run),
             _ => run(),
         };
-        let is_full = {
-            let mut log = lock(&self.log);
-            log.came_back(number, times, result);
-            log.is_full()
+        lock(&self.log).came_back(number, times, result);
+        if is_full {
+            self.make_room();
+        }
+        result
+    }
+
+    /// Forwards a call where only its place among the others is to be known.
+    fn untraced(&self, command: Command, real: impl FnOnce() -> CUresult) -> CUresult {
+        // Taken to succeed, which nearly all do: to say so later would take the lock once more.
+        let (number, is_full) = self.note(Asked::Command(command), None, Times::default());
+        let result = known(real());
+        if result != code::SUCCESS {
+            lock(&self.log).came_back(number, Times::default(), result);
+        }
+        if is_full {
+            self.make_room();
+        }
+        result
+    }
+
+    /// Forwards a call that gives a handle or an address, and notes it with that when it comes back.
+    fn call_that_gives_a_name(
+        &self,
+        command: Command,
+        real: impl FnOnce() -> CUresult,
+        reply: impl FnOnce() -> Reply,
+    ) -> CUresult {
+        let entered = self.clock.now();
+        let site = self.site();
+        let start = self.clock.now();
+        let result = known(real());
+        let times = match self.trace {
+            Trace::Off => Times::default(),
+            _ => Times { entered, start, end: self.clock.now() },
         };
-        if is_full
-            && let Ok(mut regions) = self.regions.try_lock()
+        let mut given = 0;
+        if result == code::SUCCESS
+            && let Reply::Number(number) | Reply::Entry { function: number, .. } = reply()
+        {
+            given = number;
+            if let Command::FunctionGet { name, .. } = &command {
+                self.remember_parameters(given, name);
+            }
+        }
+        let thread = thread();
+        let asked = Asked::Command(command);
+        lock(&self.log).note(Noted { asked, given, site, thread, times, result: Some(result) });
+        result
+    }
+
+    /// Takes up a log that is full, unless that would take time in a region.
+    #[cold]
+    fn make_room(&self) {
+        if let Ok(mut regions) = self.regions.try_lock()
             && regions.open.is_none()
         {
             self.take_up(&mut regions);
         }
-        result
     }
 
     /// Makes a call between two events in its stream.
@@ -301,7 +340,9 @@ impl Gpu {
             }
             lab::Request::Clock => lab::Reply::Clock { ns: self.clock.now() },
             lab::Request::HostCopy { .. } => lab::Reply::Done,
-            lab::Request::HostWork { ns } => self.host_work(ns, self.clock.now()),
+            lab::Request::HostWork { ns, asking_ns } => {
+                self.host_work(ns, self.clock.now().saturating_sub(asking_ns))
+            }
             lab::Request::Load { ns, began_ns, .. } => {
                 self.host_work(ns, began_ns.min(self.clock.now()))
             }
@@ -326,14 +367,17 @@ impl Gpu {
         }
     }
 
-    /// The host works until `ns` have gone by since it `began`.
+    /// The host works until `ns` have gone by since it `began`. What it takes to find out who asks, and to
+    /// note it, is part of the time.
     fn host_work(&self, ns: u64, began: u64) -> lab::Reply {
         let site = self.site();
-        // What it takes to find out who asks is part of the time.
-        let gone_by = self.clock.now().saturating_sub(began);
-        self.clock.spin(ns.saturating_sub(gone_by));
-        let times = Times { entered: began, start: began, end: self.clock.now() };
-        self.note_lab(Call::HostWork { ns }, site, times);
+        let mut times = Times { entered: began, start: began, end: began };
+        let (number, _) = self.note_lab(Call::HostWork { ns }, site, times);
+        self.clock.spin_until(began.saturating_add(ns));
+        if self.trace != Trace::Off {
+            times.end = self.clock.now();
+            lock(&self.log).came_back(number, times, code::SUCCESS);
+        }
         lab::Reply::Done
     }
 
@@ -349,19 +393,33 @@ impl Gpu {
     }
 
     /// Notes a call to the lab that has come back.
-    fn note_lab(&self, call: Call, site: Option<u32>, times: Times) {
-        self.note(Asked::Lab(call), site, times);
+    fn note_lab(&self, call: Call, site: Option<u32>, times: Times) -> (u64, bool) {
+        self.note(Asked::Lab(call), site, times)
     }
 
-    fn note(&self, asked: Asked, site: Option<u32>, times: Times) {
+    /// Notes what has succeeded, or is taken to; its number, and whether the log is full.
+    fn note(&self, asked: Asked, site: Option<u32>, times: Times) -> (u64, bool) {
         let result = Some(code::SUCCESS);
         let noted = Noted { asked, given: 0, site, thread: thread(), times, result };
-        lock(&self.log).note(noted);
+        lock(&self.log).note(noted)
     }
 
-    /// Sizes of the arguments of a kernel that the lab knows.
-    pub(crate) fn parameter_sizes(&self, function: u64) -> Option<Arc<[u8]>> {
-        lock(&self.log).parameters(function)
+    fn remember_parameters(&self, function: u64, name: &str) {
+        let mut parameters = self.parameters.write().unwrap_or_else(PoisonError::into_inner);
+        match Library.kernel(name) {
+            Some(kernel) => drop(parameters.insert(function, kernel.parameter_sizes())),
+            None => drop(parameters.remove(&function)),
+        }
+    }
+
+    /// What `then` makes of the sizes of the arguments of a kernel that the lab knows.
+    pub(crate) fn with_parameter_sizes<T>(
+        &self,
+        function: u64,
+        then: impl FnOnce(&[u8]) -> T,
+    ) -> Option<T> {
+        let parameters = self.parameters.read().unwrap_or_else(PoisonError::into_inner);
+        parameters.get(&function).map(|sizes| then(sizes))
     }
 
     /// The place in the student's source that the current call comes from. Walking the stack takes

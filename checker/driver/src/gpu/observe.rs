@@ -532,7 +532,7 @@ mod tests {
     fn a_call_that_has_not_come_back_ends_now_and_is_left_alone_later() {
         let (mut log, mut observed) = (setup(), Observed::new());
         let pending = Noted { result: None, ..done(Command::ContextSynchronize, 0, 40) };
-        let number = log.note(pending);
+        let (number, _) = log.note(pending);
         observed.take_up(&mut log, 100);
         log.came_back(number, Times::default(), code::UNKNOWN);
         let span = &observed.host()[3];

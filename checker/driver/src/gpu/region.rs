@@ -7,13 +7,13 @@ use trace::record::{self, DeviceState, Output, Record, Trial};
 use trace::timeline::{Interval, Method, Origin, Span};
 use trace::{Timeline, run};
 
-use super::Gpu;
 use super::clock::Offset;
 use super::cupti::join::{Wanted, join};
 use super::log::Times;
 use super::numbers::renumber;
 use super::observe::{Observed, Work};
 use super::threads::thread;
+use super::{Gpu, Trace};
 use crate::abi::{CUresult, Handle, code};
 use crate::call::lock;
 use crate::library::Library;
@@ -192,7 +192,10 @@ impl Gpu {
             Timeline::new(Origin::Measured { device, driver, method: regions.method });
         timeline.region = regions.interval;
         timeline.spans = regions.spans.clone();
-        timeline.host = regions.observed.host().to_vec();
+        // Without tracing nobody has read the clock at each call.
+        if self.trace != Trace::Off {
+            timeline.host = regions.observed.host().to_vec();
+        }
         let mut program = regions.observed.program().clone();
         program.sites = lock(&self.places).list.clone();
         renumber(&mut program, &mut timeline.spans);

@@ -32,6 +32,8 @@ pub(super) struct Facts {
     pub units_per_us_warp: u64,
     pub units_per_us_multiprocessor: u64,
     pub fixed_ns: u64,
+    /// What each block takes beside its work.
+    pub beside_ns: u64,
 }
 
 /// What launches may differ in that decides what their grids take.
@@ -102,12 +104,14 @@ impl Grid {
             let ns = (u128::from(work) * 1000 * u128::from(parts)).div_ceil(whole);
             ns.min(LONGEST_NS.into()) as u64
         };
-        let compute_ns = per_block(launch.units, 1, alone);
+        // What a block takes beside its work holds its multiprocessor as a whole.
+        let compute_ns = per_block(launch.units, 1, alone).saturating_add(facts.beside_ns);
+        let busy_ns = per_block(launch.units, 1, throughput).saturating_add(facts.beside_ns);
         let bandwidth = profile.chip.memory_bytes_per_us.value.max(1);
         // One block draws at most a multiprocessor's even part of the memory bandwidth.
         let parts = profile.chip.multiprocessors.value.max(1);
         let memory_ns = per_block(launch.bytes, parts, bandwidth);
-        let block_ns = compute_ns.max(memory_ns).max(1);
+        let block_ns = compute_ns.max(memory_ns).clamp(1, LONGEST_NS);
         let load_of = |ns: u64, whole: u64| {
             (u128::from(ns) * u128::from(whole) / u128::from(block_ns)) as u64
         };
@@ -117,7 +121,7 @@ impl Grid {
             blocks,
             shares: SHARES / resident,
             block_ns,
-            block_load: load_of(compute_ns, FULL_SPEED * alone / throughput),
+            block_load: load_of(busy_ns, FULL_SPEED),
             block_traffic: load_of(
                 memory_ns,
                 FULL_SPEED * FULL_SPEED / profile.chip.multiprocessors.value,

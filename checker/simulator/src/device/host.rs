@@ -255,6 +255,7 @@ impl Device {
                     units_per_us_warp: rate.units_per_us_warp.value,
                     units_per_us_multiprocessor: rate.units_per_us_multiprocessor.value,
                     fixed_ns: rate.fixed_ns.value,
+                    beside_ns: rate.block_ns.value,
                 });
                 let known = slot(&mut self.kernels, kernel.0);
                 known.name.clone_from(name);

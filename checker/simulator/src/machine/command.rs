@@ -2,6 +2,7 @@
 //! process.
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use trace::lab;
 
 use trace::program::{Mode, Site, StreamKind, Timing};
@@ -97,6 +98,10 @@ pub enum Address {
     /// Ordinary memory, by its address in the student's process.
     Pageable(u64),
 }
+
+/// The arguments of a launch, one after the other. Those of the lab's kernels need no memory of their own:
+/// to ask for some would take a good part of the time that noting a launch on a GPU takes.
+pub type Arguments = SmallVec<[u8; 32]>;
 
 /// What is asked of the machine. Handles and addresses are those that earlier replies gave; byte
 /// counts are those of memory, not nominal ones.
@@ -248,7 +253,7 @@ pub enum Command {
         shared_bytes: u32,
         stream: u64,
         /// The arguments, one after the other, in the sizes that [`Reply::Entry`] gave.
-        arguments: Vec<u8>,
+        arguments: Arguments,
     },
     /// A host function, by its address and that of its data in the student's process.
     HostFunction {

@@ -28,7 +28,7 @@ use trace::record::{self, Record, Trial};
 use trace::timeline::HostSpan;
 
 pub use command::{
-    Address, Command, DeviceFacts, Failure, GraphCommand, Reply, Request, Turn, code,
+    Address, Arguments, Command, DeviceFacts, Failure, GraphCommand, Reply, Request, Turn, code,
 };
 pub use demand::{Connections, Demand};
 pub use guards::{Guard, Protection, Touch};

@@ -65,10 +65,12 @@ impl Machine {
             }
             LabRequest::Speeds => LabReply::Speeds(self.speeds()),
             LabRequest::Clock => LabReply::Clock { ns: self.device.host_ns() },
-            LabRequest::HostWork { ns } if self.device.host_ns().saturating_add(*ns) > LAST_NS => {
+            LabRequest::HostWork { ns, .. }
+                if self.device.host_ns().saturating_add(*ns) > LAST_NS =>
+            {
                 LabReply::Refused { why: "no run takes that long".to_owned() }
             }
-            LabRequest::HostWork { ns } => {
+            LabRequest::HostWork { ns, .. } => {
                 self.make(Call::HostWork { ns: *ns }, site, host);
                 LabReply::Done
             }

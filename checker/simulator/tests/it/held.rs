@@ -58,10 +58,10 @@ fn a_launch_that_was_held_and_does_not_fit_is_refused() {
         block: [threads, 1, 1],
         shared_bytes: 0,
         stream,
-        arguments: 1_000_000_u64.to_le_bytes().to_vec(),
+        arguments: 1_000_000_u64.to_le_bytes().to_vec().into(),
     };
     session.spawn();
-    let work = |ns| Command::Lab(lab::Request::HostWork { ns });
+    let work = |ns| Command::Lab(lab::Request::HostWork { ns, asking_ns: 0 });
     assert_eq!(session.ask(0, launch(32)), Reply::Done);
     session.ask(0, work(10_000));
     assert_eq!(session.ask(0, launch(32)), Reply::Done);
@@ -94,7 +94,7 @@ fn a_wait_that_was_held_gives_back_what_was_freed_before_it() {
         assert_eq!(session.ask(0, Command::FreeAsync { address, stream }), Reply::Done);
         assert_eq!(session.ask(0, Command::StreamSynchronize { stream }), Reply::Held);
         while session.machine.turn() == &Turn::Thread(1) {
-            session.ask(1, Command::Lab(lab::Request::HostWork { ns: 1_000_000 }));
+            session.ask(1, Command::Lab(lab::Request::HostWork { ns: 1_000_000, asking_ns: 0 }));
         }
         assert_eq!(session.ask(0, Command::Resume), Reply::Done);
     }

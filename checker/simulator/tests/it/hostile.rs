@@ -460,7 +460,7 @@ impl Writer {
                 block: self.shape(64),
                 shared_bytes: if self.odd() { self.anything() as u32 } else { 0 },
                 stream,
-                arguments: self.arguments(),
+                arguments: self.arguments().into(),
             },
             53 => {
                 Command::HostFunction { stream, function: self.anything(), data: self.anything() }
@@ -530,7 +530,7 @@ impl Writer {
                 },
             }),
             0 => lab::Request::Scale { scale: [0, 1, 32, u32::MAX][self.dice.below(4) as usize] },
-            1 => lab::Request::HostWork { ns: self.bytes() },
+            1 => lab::Request::HostWork { ns: self.bytes(), asking_ns: 0 },
             2 => lab::Request::Clock,
             3 => lab::Request::Speeds,
             4 | 5 => lab::Request::RegionBegin(Region {

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::order::Agreement;
 use super::{
-    CLOSE_GOAL, EFFICIENCY_GOAL, Ends, Fidelity, LONG_NS, MAKESPAN_GOAL, Overhead, Row, Sum,
-    TRACING_GOAL, Verdict, Visit, median,
+    CLOSE_GOAL, CallCost, EFFICIENCY_GOAL, Ends, Fidelity, LONG_NS, MAKESPAN_GOAL, Overhead, Row,
+    Sum, TRACING_GOAL, Verdict, Visit, median, sorted,
 };
 use crate::draw::duration;
 
@@ -28,9 +28,7 @@ impl Fidelity {
         }
         text.push_str(&legend(&rows));
         text.push_str(&misses(&rows));
-        for visit in self.visits.iter().filter(|visit| visit.overhead.is_some()) {
-            text.push_str(&overhead(visit));
-        }
+        text.push_str(&overhead(&self.visits));
         text.push_str("\n## Visits\n\n");
         if self.visits.is_empty() {
             text.push_str("None yet.\n");
@@ -162,40 +160,68 @@ fn misses(rows: &[Row<'_>]) -> String {
     text
 }
 
-fn overhead(visit: &Visit) -> String {
-    let Some(Overhead { calls, untraced_ns, traced_ns, shortest_ns }) = &visit.overhead else {
-        return String::new();
-    };
+/// What the library between program and driver costs, over all visits that measured it.
+fn overhead(visits: &[Visit]) -> String {
+    let of_visits: Vec<(&Visit, &Overhead)> =
+        visits.iter().filter_map(|visit| Some((visit, visit.overhead.as_ref()?))).collect();
+    let Some((newest, _)) = of_visits.last() else { return String::new() };
     let mut text = format!(
-        "\n## What the library costs ({}, {})\n\n| call | the driver's own | through the library | added \
-         | on average |\n| --- | ---: | ---: | ---: | ---: |\n",
-        visit.date,
-        driver(visit)
+        "\n## What the library costs\n\nBetween a program and the driver, in {} visits up to {} ({}): \
+         the middle one, and in brackets the least and the most.\n\n\
+         | call | the driver's own | added | added on average |\n| --- | ---: | ---: | ---: |\n",
+        of_visits.len(),
+        newest.date,
+        driver(newest)
     );
-    for cost in calls {
+    let mut names: Vec<&str> = Vec::new();
+    for cost in of_visits.iter().flat_map(|(_, overhead)| &overhead.calls) {
+        if !names.contains(&cost.call.as_str()) {
+            names.push(&cost.call);
+        }
+    }
+    for name in names {
+        let costs = of_visits.iter().flat_map(|(_, overhead)| &overhead.calls);
+        let costs: Vec<&CallCost> = costs.filter(|cost| cost.call == name).collect();
+        let range = |of: fn(&CallCost) -> f64| {
+            middle_and_ends(costs.iter().map(|cost| of(cost)).collect(), |ns| format!("{ns:+.0}"))
+        };
+        let own = median(&costs.iter().map(|cost| cost.direct_ns).collect::<Vec<_>>());
         _ = writeln!(
             text,
-            "| {} | {:.0} ns | {:.0} ns | {:+.0} ns | {:+.0} ns |",
-            cost.call,
-            cost.direct_ns,
-            cost.through_ns,
-            cost.through_ns - cost.direct_ns,
-            cost.mean_added_ns
+            "| {name} | {:.0} ns | {} ns | {} ns |",
+            own.unwrap_or(0.0),
+            range(|cost| cost.through_ns - cost.direct_ns),
+            range(|cost| cost.mean_added_ns),
         );
     }
-    if let (Some(without), Some(with)) = (median(untraced_ns), median(traced_ns)) {
-        let share = with as f64 / without as f64 - 1.0;
+    let traced = |(_, overhead): &(&Visit, &Overhead)| {
+        let (without, with) = (median(&overhead.untraced_ns)?, median(&overhead.traced_ns)?);
+        Some((with as f64 / without as f64 - 1.0) * 100.0)
+    };
+    let shares: Vec<f64> = of_visits.iter().filter_map(traced).collect();
+    if !shares.is_empty() {
+        let shortest = of_visits.iter().map(|(_, overhead)| overhead.shortest_ns).min();
         _ = writeln!(
             text,
-            "\nA pipeline whose shortest operation lasts {} takes {} without tracing and {} with CUPTI: \
-             {:+.1} %. The goal is {:.0} % where operations last {} or more.",
-            duration(*shortest_ns),
-            duration(without),
-            duration(with),
-            share * 100.0,
+            "\nCUPTI adds {} % to a pipeline whose shortest operation lasts {}. The goal is {:.0} % where \
+             operations last {} or more.",
+            middle_and_ends(shares, |share| format!("{share:+.1}")),
+            duration(shortest.unwrap_or(0)),
             TRACING_GOAL * 100.0,
             duration(LONG_NS)
         );
     }
     text
+}
+
+/// The middle one of some values, and the least and the most if there are several.
+fn middle_and_ends(values: Vec<f64>, show: impl Fn(f64) -> String) -> String {
+    let values = sorted(&values);
+    match (values.first(), median(&values), values.last()) {
+        (Some(least), Some(middle), Some(most)) if values.len() > 1 => {
+            format!("{} ({} to {})", show(middle), show(*least), show(*most))
+        }
+        (_, Some(middle), _) => show(middle),
+        _ => "–".to_owned(),
+    }
 }

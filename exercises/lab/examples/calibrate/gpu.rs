@@ -168,7 +168,12 @@ impl Gpu {
 
     /// The grid that fills every multiprocessor of the devices that we know: 8 blocks of 256 threads.
     pub(crate) fn whole_device(&self, rounds: u32) -> Grid {
-        let (blocks, threads) = (8 * self.multiprocessors, 256);
+        self.full_blocks(8, rounds)
+    }
+
+    /// So many blocks of 256 threads on each multiprocessor.
+    pub(crate) fn full_blocks(&self, blocks: usize, rounds: u32) -> Grid {
+        let (blocks, threads) = (blocks * self.multiprocessors, 256);
         Grid { blocks, threads, elements: blocks * threads * ELEMENTS_PER_THREAD, rounds }
     }
 

@@ -21,9 +21,14 @@ impl Pages {
             return Err(format!("cannot map {bytes} bytes"));
         }
         let pages = Self { pointer: pointer.cast(), bytes };
-        // SAFETY: the mapping is that long and nothing else uses it.
-        unsafe { pages.pointer.write_bytes(1, bytes) };
+        pages.touch();
         Ok(pages)
+    }
+
+    /// Writes all of it, which drives everything else out of the caches.
+    pub(crate) fn touch(&self) {
+        // SAFETY: the mapping is that long, and whoever shares it with the device has waited.
+        unsafe { self.pointer.write_bytes(1, self.bytes) };
     }
 
     /// The address of a block of `bytes` that starts at `offset`, or at the beginning if it would not

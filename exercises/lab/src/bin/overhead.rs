@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_void};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::ptr::null_mut;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::{CUdeviceptr, CUevent, CUfunction, CUresult, CUstream};
 use cudarc::driver::{CudaContext, result};
@@ -59,7 +59,7 @@ fn table(overhead: &Overhead) {
     let Overhead { calls, untraced_ns, traced_ns, shortest_ns } = overhead;
     for cost in calls {
         say(&format!(
-            "{:<14} {:>7.0} ns direct, {:>7.0} ns through the library: {:+.0} ns, on average {:+.0} ns",
+            "{:<24} {:>7.0} ns direct, {:>7.0} ns through the library: {:+.0} ns, on average {:+.0} ns",
             cost.call,
             cost.direct_ns,
             cost.through_ns,
@@ -235,7 +235,27 @@ fn calls() -> Result<Vec<CallCost>> {
             blocks: BLOCKS as u32,
         });
     }
+    costs.push(declared_work()?);
     Ok(costs)
+}
+
+/// Work that the host declares takes as long as it says, and what lies around it.
+fn declared_work() -> Result<CallCost> {
+    const WORK: Duration = Duration::from_micros(20);
+    let mut times = Vec::new();
+    for _ in 0..BLOCKS {
+        let start = Instant::now();
+        lab::host_work(WORK)?;
+        times.push(start.elapsed().as_nanos() as f64);
+    }
+    let direct_ns = WORK.as_nanos() as f64;
+    Ok(CallCost {
+        call: "20 µs of declared work".to_owned(),
+        direct_ns,
+        through_ns: median(&times).unwrap_or(0.0),
+        mean_added_ns: times.iter().sum::<f64>() / times.len() as f64 - direct_ns,
+        blocks: BLOCKS as u32,
+    })
 }
 
 /// What the calls are made with, for the life of the process.

@@ -221,7 +221,7 @@ fn the_bytes_are_as_without_protection() {
     it.up();
     // The copy reads what is there when it starts, and that is later than the call.
     it.host.words()[0] = 6;
-    lab::driver::ask(&Request::HostWork { ns: 1_000_000 }).unwrap();
+    lab::driver::ask(&Request::HostWork { ns: 1_000_000, asking_ns: 0 }).unwrap();
     it.down(0..WORDS);
     it.host.words().fill(9);
     it.context.synchronize().unwrap();

@@ -8,6 +8,7 @@ use crate::gpu::{
     self, Direction, Gpu, KIB, MIB, MS, Outcome, Pair, REPETITIONS, Timing, call, do_nothing,
     entry, event, is_free, is_ready, load,
 };
+use crate::pages::Pages;
 use crate::samples::Samples;
 
 /// Behind a kernel: well below the 1022 operations after which a launch blocks.
@@ -16,11 +17,14 @@ const CALLS: usize = 200;
 const TRIES: usize = 101;
 /// Longer than so many calls take.
 const AHEAD: u64 = 8 * MS;
+/// More than the caches of a processor hold.
+const OTHERS: usize = 256 * MIB;
 
 pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
     let pair = gpu.pair(MIB)?;
     streams_and_events(gpu, &pair, samples)?;
     memory(gpu, samples);
+    page_locking(gpu, samples)?;
     rest(gpu, samples)
 }
 
@@ -106,17 +110,26 @@ fn memory(gpu: &Gpu, samples: &mut Samples) {
     make_and_end(gpu, samples, "alloc_async", "free_async", times, take, |pointer| {
         call!(cuMemFreeAsync(pointer, stream))
     });
+}
+
+/// Page-locking. The pages that the system hands out are in no cache, as where a program has worked on other
+/// memory since it gave some back: it clears them.
+fn page_locking(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
+    let others = Pages::new(gpu.arm.in_memory(OTHERS))?;
     for bytes in [64 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB] {
-        make_and_end(
-            gpu,
-            samples,
-            &format!("alloc_host/{bytes}"),
-            &format!("free_host/{bytes}"),
-            times,
-            || gpu.pin(bytes),
-            |pointer| call!(cuMemFreeHost(pointer.cast())),
-        );
+        let (mut locks, mut ends) = (Vec::new(), Vec::new());
+        let measured = (0..gpu.arm.repetitions(REPETITIONS)).try_for_each(|_| {
+            others.touch();
+            let began = gpu.arm.now()?;
+            let pointer = gpu.pin(bytes)?;
+            locks.push(began.elapsed_ns()?);
+            ends.push(gpu.held(|| call!(cuMemFreeHost(pointer.cast())))?);
+            Ok(())
+        });
+        samples.keep(format!("call_alloc_host_ns/{bytes}"), measured.clone().map(|()| locks));
+        samples.keep(format!("call_free_host_ns/{bytes}"), measured.map(|()| ends));
     }
+    Ok(())
 }
 
 fn rest(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
@@ -140,7 +153,7 @@ fn rest(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
     Ok(())
 }
 
-/// The cost of making a thing and of ending it, one after the other. A size goes after the unit.
+/// The cost of making a thing and of ending it, one after the other.
 fn make_and_end<T>(
     gpu: &Gpu,
     samples: &mut Samples,
@@ -150,10 +163,7 @@ fn make_and_end<T>(
     make: impl Fn() -> Outcome<T>,
     end: impl Fn(T) -> Outcome<()>,
 ) {
-    let key = |name: &str| match name.split_once('/') {
-        Some((name, size)) => format!("call_{name}_ns/{size}"),
-        None => format!("call_{name}_ns"),
-    };
+    let key = |name: &str| format!("call_{name}_ns");
     let mut ends = Ok(Vec::new());
     samples.take(key(make_name), times, || {
         let began = gpu.arm.now()?;

@@ -11,6 +11,10 @@ const GATE: u64 = 8 * MS;
 /// Lengths of two rows of operations; three calls to each at most, and below 1022 in all.
 const ROWS: [usize; 2] = [100, 300];
 
+/// Lengths of two rows of host functions. The system wakes the driver's thread for them when it likes, some
+/// tenths of a millisecond sooner or later.
+const FUNCTIONS: [usize; 2] = [100, 500];
+
 type Issue<'a> = Box<dyn Fn() -> Outcome<()> + 'a>;
 
 pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
@@ -37,7 +41,7 @@ pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
         samples.take(format!("{name}_period_ns"), times, || gpu.period(GATE, ROWS, issue));
     }
     samples.take("host_function_period_ns", times, || {
-        gpu.period(GATE, [20, 60], || {
+        gpu.period(GATE, FUNCTIONS, || {
             call!(cuLaunchHostFunc(stream, Some(do_nothing), ptr::null_mut()))
         })
     });

@@ -1,5 +1,7 @@
 //! How fast kernels are.
 
+use std::cell::Cell;
+
 use kernels::Blocks;
 
 use crate::gpu::{ELEMENTS_PER_THREAD, Gpu, Grid, MIB, MS, Outcome, REPETITIONS, US};
@@ -7,9 +9,18 @@ use crate::samples::Samples;
 
 /// Many enough for about 2 ms on a full multiprocessor: what is fixed plays no part in the slope.
 const ROUNDS: u32 = 16_385;
-/// About 30 and 60 µs on a full multiprocessor, much longer than its loads and stores take: what the
-/// line through both points holds at no rounds at all is the fixed part.
-const FEW_ROUNDS: [u32; 2] = [512, 1024];
+/// Elements of a thread, in eighths, in three kernels: as programs have them, they come out even neither with
+/// the threads nor with the four chains of each, so that some warps are at work when others are done.
+const UNEVEN: [usize; 3] = [35, 61, 122];
+/// Some 14 to 48 µs for each block of a multiprocessor, much longer than its loads and stores take.
+const UNEVEN_ROUNDS: u32 = 1536;
+/// What device memory is handed out in, in bytes.
+const ALIGNED: usize = 256;
+/// Blocks of 256 threads on each multiprocessor, up to as many as it holds: their line tells what a kernel
+/// takes however large it is from what each of its blocks takes beside its work.
+const BLOCKS: [usize; 6] = [1, 2, 4, 6, 7, 8];
+/// More than any cache on the device holds: kernels of exercises find their elements in memory.
+const FRESH: usize = 1024 * MIB;
 /// Threads of a block that has a multiprocessor to itself: one warp for each of its four schedulers.
 const THREADS_ALONE: usize = 128;
 
@@ -35,10 +46,24 @@ pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
     samples.take("map_alone_ns", times, || slope(alone));
     samples.keep("map_units_whole_device", Ok(vec![work(whole)]));
     samples.take("map_whole_device_ns", times, || slope(whole));
-    for rounds in FEW_ROUNDS {
-        let grid = Grid { rounds, ..whole };
-        samples.take(format!("map_whole_device_period_ns/{rounds}"), times, || {
-            gpu.period(2 * MS, [20, 80], || gpu.launch_map(grid, memory, memory, stream))
+    let uneven = |blocks: usize| {
+        let whole = gpu.full_blocks(blocks, UNEVEN_ROUNDS);
+        UNEVEN.map(|eighths| Grid { elements: whole.blocks * whole.threads * eighths / 8, ..whole })
+    };
+    let of_each = uneven(1).map(work).iter().sum::<i64>() / gpu.multiprocessors as i64;
+    samples.keep("map_units_of_block", Ok(vec![of_each]));
+    let fresh = gpu.allocate(FRESH)?;
+    let room = gpu.arm.in_memory(FRESH) as u64;
+    for blocks in BLOCKS {
+        let next = Cell::new(0);
+        let launch = |grid: Grid| {
+            let bytes = gpu.arm.in_memory(4 * grid.elements).next_multiple_of(ALIGNED) as u64;
+            let at = if next.get() + bytes > room { 0 } else { next.get() };
+            next.set(at + bytes);
+            gpu.launch_map(grid, fresh + at, fresh + at, stream)
+        };
+        samples.take(format!("map_blocks_period_ns/{blocks}"), times, || {
+            gpu.period(8 * MS, [5, 20], || uneven(blocks).into_iter().try_for_each(launch))
         });
     }
 

@@ -12,6 +12,8 @@ use crate::samples::Samples;
 const ROW: usize = 50;
 /// Of the upload: many pieces.
 const UPLOAD: usize = 16 * MIB;
+/// As many, each from memory of its own: what the one before had read would still be in a cache.
+const UPLOADS: usize = 32;
 
 pub(crate) fn measure(gpu: &Gpu, _: &mut Samples) -> Outcome<()> {
     if gpu.arm == Arm::Real {
@@ -19,12 +21,13 @@ pub(crate) fn measure(gpu: &Gpu, _: &mut Samples) -> Outcome<()> {
     }
     let [stream, _] = gpu.streams;
     let pair = gpu.pair(UPLOAD)?;
-    let pages = Pages::new(gpu.arm.in_memory(UPLOAD))?;
-    let upload = || {
-        let block = pages.block(0, gpu.arm.in_memory(UPLOAD));
+    let bytes = gpu.arm.in_memory(UPLOAD);
+    let pages = Pages::new(UPLOADS * bytes)?;
+    let upload = |index: usize| {
+        let block = pages.block(index * bytes, bytes);
         gpu.copy(Direction::HostToDevice, block, pair.device, UPLOAD, stream)
     };
-    upload()?;
+    upload(UPLOADS - 1)?;
     gpu.idle()?;
     let ask = |request: Request| lab::driver::ask(&request).map_err(|error| error.to_string());
     ask(Request::RegionBegin(Region { name: "spans".to_owned(), ..Region::default() }))?;
@@ -40,8 +43,8 @@ pub(crate) fn measure(gpu: &Gpu, _: &mut Samples) -> Outcome<()> {
         (0..ROW).try_for_each(|_| issue())?;
         gpu.idle()?;
     }
-    for _ in 0..gpu.arm.repetitions(11) {
-        upload()?;
+    for index in 0..gpu.arm.repetitions(UPLOADS - 1) {
+        upload(index)?;
         gpu.idle()?;
     }
     ask(Request::RegionEnd).map(drop)

@@ -8,7 +8,7 @@
 //! and result codes, one body for both, compared with an NVIDIA H200 (driver 580.159.04, 2026-11-22);
 //! those that no GPU has been asked yet are named when they are run. 11 rows are known gaps, which assert
 //! today's wrong answer. What follows is wrong or missing today.
-//! - Which operations fill a stream's queue of 1022 is measured for launches alone; copies, memsets and
+//! - Which operations fill a stream's queue of 1021 is measured for launches alone; copies, memsets and
 //!   host functions are taken to count as launches do, records, waits and stream-ordered allocation not
 //!   to count, and streams that share a work queue to have room of their own.
 //! - Waits of a stream hold back its own operations and what is behind those in their work queue, but
@@ -23,8 +23,8 @@
 //!   where there is no memory left.
 //! - Contexts: there is the primary one of the one device.
 //! - Graphs: only by capture, without memory nodes, external events and graphs in graphs; not updated or
-//!   taken apart. What a launch costs the host, and capture and instantiation cost for each node, is
-//!   invented. Launches of two executable copies of one graph take turns as those of one copy do.
+//!   taken apart. A kernel in a graph follows the one before at once, which is nearly what was measured: what
+//!   it takes itself is that of a launch of its own. Launches of two executable copies of one graph take turns as those of one copy do.
 //! - Host threads: what starting and joining them and their messages cost is that of Rust's standard
 //!   library on another machine; calls of several threads do not hold one another up. Captures and pools
 //!   take the per-thread streams of all threads for one, and threads that the lab did not start for the

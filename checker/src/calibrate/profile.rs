@@ -396,16 +396,16 @@ impl PerMib {
     fn of(from: &From<'_>, key: &str) -> Result<Self> {
         const SMALLEST: i64 = 64 << 10;
         const LARGE: i64 = 4 << 20;
+        let small = from.median(&format!("{key}/{SMALLEST}"))?;
         let curve = from.raw.curve(key)?;
         let mut each: Vec<f64> = curve
             .into_iter()
             .filter(|&(bytes, _)| bytes >= LARGE)
-            .map(|(bytes, ns)| ns as f64 * MIB / bytes as f64)
+            .map(|(bytes, ns)| (ns as f64 - small) * MIB / (bytes - SMALLEST) as f64)
             .collect();
         each.sort_by(f64::total_cmp);
         let ns = each.get(each.len() / 2).copied();
         let ns = ns.with_context(|| format!("`{key}` was not measured for large blocks"))?;
-        let small = from.median(&format!("{key}/{SMALLEST}"))?;
         Ok(Self { ns, rest: small - ns * SMALLEST as f64 / MIB })
     }
 }
@@ -423,7 +423,9 @@ fn host(from: &From<'_>, parts: &Parts) -> Result<Host> {
     let copy_gap =
         from.mean(&["h2d_period_ns", "d2h_period_ns"])? - f64::midpoint(parts.up, parts.down);
     let rest = |key: &str| format!("{key}/65536 less its bytes");
-    let per_mib = |key: &str| format!("{key}: for each MiB, the middle one of 4, 16 and 64 MiB");
+    let per_mib = |key: &str| {
+        format!("{key}: for each MiB more than 64 KiB, the middle one of 4, 16 and 64 MiB")
+    };
     Ok(Host {
         launch_ns: from.as_measured("call_launch_busy_ns")?,
         copy_ns: mean(["call_h2d_busy_ns", "call_d2h_busy_ns"])?,

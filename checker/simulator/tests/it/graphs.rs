@@ -96,8 +96,8 @@ fn an_empty_graph_is_over_at_once() {
 
 #[test]
 fn two_hundred_tiny_kernels_take_what_they_took_on_an_h200() {
-    // Measured: 0.24 ms as one graph. (Launched one by one they are bound by the host: 1.10 ms from
-    // PyTorch, 0.52 ms at the cost of the driver's call alone.)
+    // Measured: 0.12 ms as one graph, of kernels that do nothing (2026-11-22, driver 580.159.04, `graph_run_ns`
+    // of the raw figures). Launched one by one they are bound by the host.
     let mut script = Script::new();
     let stream = script.stream(NonBlocking);
     let kernel = KernelId(1);
@@ -128,6 +128,7 @@ fn two_hundred_tiny_kernels_take_what_they_took_on_an_h200() {
     let timeline = script.run();
     let end = |step| timeline.host.iter().find(|call| call.step == step).unwrap().end_ns;
     let ms = |from, to| (end(to) - end(from)) as f64 / 1e6;
-    assert!((0.22..0.30).contains(&ms(begin, graph)), "{} ms", ms(begin, graph));
-    assert!((0.50..0.55).contains(&ms(graph, eager)), "{} ms", ms(graph, eager));
+    assert!((0.12..0.15).contains(&ms(begin, graph)), "{} ms", ms(begin, graph));
+    let launches = 200.0 * h200().host.launch_ns.value as f64 / 1e6;
+    assert!((launches..1.05 * launches).contains(&ms(graph, eager)), "{} ms", ms(graph, eager));
 }

@@ -83,6 +83,11 @@ fn a_wait_that_was_held_gives_back_what_was_freed_before_it() {
     let kind = StreamKind::NonBlocking;
     let stream = session.number(Command::StreamCreate { kind, priority: 0 });
     session.spawn();
+    let pass_the_time = |session: &mut Session| {
+        while session.machine.turn() == &Turn::Thread(1) {
+            session.ask(1, Command::Lab(lab::Request::HostWork { ns: 1_000_000, asking_ns: 0 }));
+        }
+    };
     // Different sizes, so that none is handed out again: together more than the device holds.
     for turn in 1..=8 {
         let address =
@@ -91,11 +96,11 @@ fn a_wait_that_was_held_gives_back_what_was_freed_before_it() {
         let (mode, target) = (Mode::Asynchronous, address);
         let set = Command::Memset { stream, mode, target, pattern: 0, width: 1, count };
         assert_eq!(session.ask(0, set), Reply::Done);
+        pass_the_time(&mut session);
         assert_eq!(session.ask(0, Command::FreeAsync { address, stream }), Reply::Done);
+        pass_the_time(&mut session);
         assert_eq!(session.ask(0, Command::StreamSynchronize { stream }), Reply::Held);
-        while session.machine.turn() == &Turn::Thread(1) {
-            session.ask(1, Command::Lab(lab::Request::HostWork { ns: 1_000_000, asking_ns: 0 }));
-        }
+        pass_the_time(&mut session);
         assert_eq!(session.ask(0, Command::Resume), Reply::Done);
     }
 }

@@ -108,7 +108,7 @@ fn a_full_stream_holds_each_thread_until_there_is_room_for_it() {
     let stream = script.stream(NonBlocking);
     script.kernel(stream, 1, 10_000);
     script.call(Call::HostWork { ns: 100_000 });
-    (0..1022).for_each(|_| _ = script.kernel(stream, 1, 1));
+    (0..1021).for_each(|_| _ = script.kernel(stream, 1, 1));
     let waiting: Vec<u32> = (1..4)
         .map(|thread| {
             script.call(Call::ThreadSpawn { thread });

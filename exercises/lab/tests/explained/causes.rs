@@ -491,7 +491,7 @@ mod c14 {
     use super::*;
 
     pub(crate) fn wrong(lab: &Lab) -> Result<()> {
-        let (a, b, kernel) = (stream(lab)?, stream(lab)?, Kernel::sized(lab, 16, 1)?);
+        let (a, b, kernel) = (stream(lab)?, stream(lab)?, Kernel::sized(lab, 16, 200)?);
         let (mut x, mut blocks, host) = (sized(lab, 1)?, each(4, || sized(lab, 256))?, vast(lab)?);
         lab.region(|| {
             // listing: SWIM-C14
@@ -508,7 +508,7 @@ mod c14 {
     }
 
     pub(crate) fn right(lab: &Lab) -> Result<()> {
-        let (a, b, kernel) = (stream(lab)?, stream(lab)?, Kernel::sized(lab, 16, 1)?);
+        let (a, b, kernel) = (stream(lab)?, stream(lab)?, Kernel::sized(lab, 16, 200)?);
         let (mut x, mut blocks, host) = (sized(lab, 1)?, each(4, || sized(lab, 256))?, vast(lab)?);
         lab.region(|| {
             // listing: SWIM-C14

@@ -133,7 +133,7 @@ fn predictions_and_quiz_work_from_a_file() {
 hidden before: 4 of 4
 4 of 4 places as they turned out.
 4 of 4 places as they turned out.
-✗ It is elsewhere: at 23.6 ms.
+✗ It is elsewhere: at 24.5 ms.
 ✗ It is held for that time indeed, but a
 hidden after: 0
 choice: ✗ Downloads

@@ -101,7 +101,7 @@ impl<'a> Row<'a> {
         let (mut visits, mut order) = (0, None::<Order>);
         for (visit, measured) in of() {
             visits += usize::from(!measured.makespans_ns.is_empty());
-            makespans.extend(&measured.makespans_ns);
+            makespans.push(measured.makespans_ns.iter().map(|ns| *ns as f64).collect::<Vec<_>>());
             let bounds = match predicted.ends {
                 // A task has one scale, whichever program does it: that of the program that defines 0.
                 Ends::Task => {
@@ -113,7 +113,8 @@ impl<'a> Row<'a> {
                 Ends::Program => measured.bounds.or(Some(predicted.bounds)),
             };
             let efficiency = |ns: &u64| bounds?.overlap_efficiency(*ns);
-            efficiencies.extend(measured.makespans_ns.iter().filter_map(efficiency));
+            efficiencies
+                .push(measured.makespans_ns.iter().filter_map(efficiency).collect::<Vec<_>>());
             if let Some(more) = measured.order {
                 let order = order.get_or_insert_default();
                 order.engine.pairs += more.engine.pairs;
@@ -129,15 +130,17 @@ impl<'a> Row<'a> {
                 tracing.push(with as f64 / without as f64 - 1.0);
             }
         }
-        let measured = median(&makespans).map(|makespan_ns| Seen {
-            runs: makespans.len(),
+        let all = sorted(&makespans.concat());
+        let efficiency_seen = median(&efficiencies.concat());
+        let measured = median(&all).map(|makespan_ns| Seen {
+            runs: all.len(),
             visits,
-            makespan_ns,
-            least_ns: makespans.iter().copied().min().unwrap_or(makespan_ns),
-            most_ns: makespans.iter().copied().max().unwrap_or(makespan_ns),
-            spread_ns: spread(&makespans.iter().map(|ns| *ns as f64).collect::<Vec<_>>()) as u64,
-            efficiency: median(&efficiencies),
-            efficiency_spread: (!efficiencies.is_empty()).then(|| spread(&efficiencies)),
+            makespan_ns: makespan_ns as u64,
+            least_ns: all.first().map_or(0, |ns| *ns as u64),
+            most_ns: all.last().map_or(0, |ns| *ns as u64),
+            spread_ns: spread(&makespans) as u64,
+            efficiency: efficiency_seen,
+            efficiency_spread: efficiency_seen.map(|_| spread(&efficiencies)),
             order,
             tracing: median(&tracing),
         });
@@ -181,15 +184,16 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The largest distance from the median of a value, where a tenth of the values at either end is left out:
-/// one at the least, from five values on.
-fn spread(values: &[f64]) -> f64 {
-    let sorted = sorted(values);
-    let left_out = if sorted.len() >= 5 { sorted.len().div_ceil(10) } else { 0 };
-    let kept = &sorted[left_out..sorted.len() - left_out];
-    let (Some(middle), Some(first), Some(last)) = (median(values), kept.first(), kept.last())
-    else {
-        return 0.0;
+/// The largest distance from the middle of all values, where of each visit a tenth of its own at either end is
+/// left out, one at the least from five values on: a run that was disturbed is no spread, another machine is.
+fn spread(visits: &[Vec<f64>]) -> f64 {
+    let Some(middle) = median(&visits.concat()) else { return 0.0 };
+    let distance = |values: &Vec<f64>| {
+        let sorted = sorted(values);
+        let left_out = if sorted.len() >= 5 { sorted.len().div_ceil(10) } else { 0 };
+        let kept = &sorted[left_out..sorted.len() - left_out];
+        let (first, last) = (kept.first()?, kept.last()?);
+        Some((middle - first).max(last - middle))
     };
-    (middle - first).max(last - middle)
+    visits.iter().filter_map(distance).fold(0.0, f64::max)
 }

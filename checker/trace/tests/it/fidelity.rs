@@ -85,6 +85,13 @@ fn one_run_that_was_disturbed_is_no_excuse() {
 }
 
 #[test]
+fn a_machine_that_is_slower_throughout_is_the_gpus_own_spread_however_many_were_visited() {
+    let (fast, slow): (&[u64], &[u64]) = (&[1_000_000; 9], &[1_300_000; 9]);
+    assert_eq!(verdict(1_300_000, &[fast, fast, fast, fast, fast, slow]), Verdict::Met);
+    assert_eq!(verdict(1_301_000, &[fast, fast, fast, fast, fast, slow]), Verdict::Makespan);
+}
+
+#[test]
 fn a_sum_counts_what_was_measured_and_what_is_close() {
     let close = |ns| {
         let kept = kept(ns, &[&[1_000_000]]);

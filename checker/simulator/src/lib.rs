@@ -24,7 +24,8 @@
 //! - Contexts: there is the primary one of the one device.
 //! - Graphs: only by capture, without memory nodes, external events and graphs in graphs; not updated or
 //!   taken apart. A kernel in a graph follows the one before at once, which is nearly what was measured: what
-//!   it takes itself is that of a launch of its own. Launches of two executable copies of one graph take turns as those of one copy do.
+//!   it takes itself is that of a launch of its own. Launches of two executable copies of one graph take
+//!   turns as those of one copy do.
 //! - Host threads: what starting and joining them and their messages cost is that of Rust's standard
 //!   library on another machine; calls of several threads do not hold one another up. Captures and pools
 //!   take the per-thread streams of all threads for one, and threads that the lab did not start for the

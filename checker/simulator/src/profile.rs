@@ -157,7 +157,7 @@ figures! {
         units_per_us_warp,
         /// A full multiprocessor, in units per µs: what its throughput allows.
         units_per_us_multiprocessor,
-        /// Time of a kernel that does nothing, from its start to its end, in ns.
+        /// What a kernel takes beside its work and its blocks, from its start to its end, in ns.
         fixed_ns,
         /// What each block takes of its multiprocessor beside its work, in ns: until it is dispatched and
         /// has its first elements, and until its last ones are written.

@@ -160,7 +160,7 @@ pub struct Measured {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Overhead {
-    /// Calls, one by one, without tracing.
+    /// Calls, one by one, without tracing; none where they were those of a library that was another since.
     pub calls: Vec<CallCost>,
     /// Makespans of a pipeline of long operations without tracing, in ns.
     pub untraced_ns: Vec<u64>,

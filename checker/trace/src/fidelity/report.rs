@@ -133,7 +133,8 @@ fn legend(rows: &[Row<'_>]) -> String {
          | overlap efficiency off by at most {EFFICIENCY_GOAL}, or the GPU's own spread | {} of {of} |\n\
          | both | {} of {of} |\n\
          | makespan off by at most {}, for two thirds of the programs | {} of {of}: {thirds} |\n\n\
-         *Measured* is the median of untraced runs. *Order* is the share of pairs of operations that ran in \
+         *Measured* is the median of untraced runs. *The GPU's own spread* is the largest distance of a run \
+         from it, where of each visit a tenth of its runs is left out at either end. *Order* is the share of pairs of operations that ran in \
          the same order on both, among those that were in order on both. \\* Such a program has no task: the \
          ends of its scale are what the copies of each direction and the kernels that it asks for take alone, \
          simulated and measured.\n",
@@ -164,12 +165,13 @@ fn misses(rows: &[Row<'_>]) -> String {
 fn overhead(visits: &[Visit]) -> String {
     let of_visits: Vec<(&Visit, &Overhead)> =
         visits.iter().filter_map(|visit| Some((visit, visit.overhead.as_ref()?))).collect();
+    let measured_calls = of_visits.iter().filter(|(_, overhead)| !overhead.calls.is_empty());
     let Some((newest, _)) = of_visits.last() else { return String::new() };
     let mut text = format!(
         "\n## What the library costs\n\nBetween a program and the driver, in {} visits up to {} ({}): \
          the middle one, and in brackets the least and the most.\n\n\
          | call | the driver's own | added | added on average |\n| --- | ---: | ---: | ---: |\n",
-        of_visits.len(),
+        measured_calls.count(),
         newest.date,
         driver(newest)
     );
@@ -203,8 +205,9 @@ fn overhead(visits: &[Visit]) -> String {
         let shortest = of_visits.iter().map(|(_, overhead)| overhead.shortest_ns).min();
         _ = writeln!(
             text,
-            "\nCUPTI adds {} % to a pipeline whose shortest operation lasts {}. The goal is {:.0} % where \
-             operations last {} or more.",
+            "\nCUPTI adds, in {} visits, {} % to a pipeline whose shortest operation lasts {}. The goal is \
+             {:.0} % where operations last {} or more.",
+            shares.len(),
             middle_and_ends(shares, |share| format!("{share:+.1}")),
             duration(shortest.unwrap_or(0)),
             TRACING_GOAL * 100.0,

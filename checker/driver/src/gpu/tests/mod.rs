@@ -311,6 +311,26 @@ fn a_run_whose_time_counts_has_a_program_and_no_spans() {
 }
 
 #[test]
+fn a_call_that_fails_is_a_step_with_its_code_in_a_run_whose_time_counts_too() {
+    let program = Program::new(Trace::Off);
+    let stream = program.stream;
+    program.pass(Pass::Counts, || {
+        let command = Command::StreamQuery { stream };
+        let failed = program.gpu.call(command, || code::NOT_READY, || Reply::Done);
+        assert_eq!(failed, code::NOT_READY);
+    });
+    let results: Vec<_> = program
+        .record()
+        .program
+        .steps
+        .iter()
+        .map(|step| step.result)
+        .filter(|it| *it != 0)
+        .collect();
+    assert_eq!(results, [code::NOT_READY]);
+}
+
+#[test]
 fn event_pairs_enclose_the_operations() {
     let program = Program::new(Trace::Events);
     let record = solve_twice(&program);

@@ -11,7 +11,7 @@ use crate::gpu::{
 use crate::pages::Pages;
 use crate::samples::Samples;
 
-/// Behind a kernel: well below the 1022 operations after which a launch blocks.
+/// Behind a kernel: well below the 1021 operations after which a launch blocks.
 const CALLS: usize = 200;
 /// One at a time.
 const TRIES: usize = 101;

@@ -8,7 +8,7 @@ use crate::samples::Samples;
 const TRIES: usize = 101;
 /// A row is at most 900 calls of less than 5 µs.
 const GATE: u64 = 8 * MS;
-/// Lengths of two rows of operations; three calls to each at most, and below 1022 in all.
+/// Lengths of two rows of operations; three calls to each at most, and below 1021 in all.
 const ROWS: [usize; 2] = [100, 300];
 
 /// Lengths of two rows of host functions. The system wakes the driver's thread for them when it likes, some

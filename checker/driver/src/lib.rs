@@ -31,4 +31,5 @@ mod extension;
 mod gpu;
 mod library;
 mod sites;
+mod stack;
 mod threads;

@@ -6,11 +6,12 @@
 //! code of cudarc is compiled into the student's crate.
 
 use std::collections::HashMap;
-use std::ffi::{c_int, c_void};
-use std::ops::Range;
+use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 
 use trace::program::Site;
+
+use crate::stack::{self, Frame, Object, Step};
 
 /// The folder that calls are attributed to, for programs that do not say so themselves.
 const SOURCE: &str = "SWIM_SOURCE";
@@ -21,15 +22,24 @@ const NOT_THE_STUDENTS: &str = "src/main.rs";
 /// No stack of a sane program is deeper between the student's code and the driver.
 const MOST_FRAMES: usize = 128;
 
+/// What is known of a return address.
+#[derive(Clone, Copy)]
+struct Known {
+    /// The number of its site, or none if it is not the student's.
+    site: Option<u32>,
+    /// The way to the caller's frame, where it can be taken without the system's unwinder.
+    caller: Option<Step>,
+}
+
 /// The places that calls come from.
 pub(crate) struct Sites {
     folder: Option<PathBuf>,
-    /// Where the program itself is mapped. Debug information is read for addresses in here only: the
-    /// student's code is in no library, and reading that of libraries takes longer than a whole run.
-    program: Range<usize>,
-    /// By return address: the number of its site, or none if it is not the student's. Only looked up,
-    /// never iterated.
-    known: HashMap<usize, Option<u32>>,
+    /// The program itself, and the library that this is. Debug information is read for addresses in the
+    /// program only: the student's code is in no library, and reading that of libraries takes longer than
+    /// a whole run.
+    objects: Vec<Object>,
+    /// By return address. Only looked up, never iterated.
+    known: HashMap<usize, Known>,
     /// By place, since several addresses can belong to one.
     numbers: HashMap<Site, u32>,
 }
@@ -46,17 +56,33 @@ impl Sites {
     }
 
     fn new(folder: Option<PathBuf>) -> Self {
-        Self { folder, program: program(), known: HashMap::new(), numbers: HashMap::new() }
+        let objects = stack::program_and_driver();
+        Self { folder, objects, known: HashMap::new(), numbers: HashMap::new() }
     }
 
     /// The place that the current call comes from; `number` gives a new place its number.
     pub(crate) fn here(&mut self, mut number: impl FnMut(Site) -> Option<u32>) -> Option<u32> {
         self.folder.as_deref()?;
+        let mut frame = Frame::current();
+        for _ in 0..MOST_FRAMES {
+            let Some(of) = frame else { return self.here_by_unwinder(number) };
+            let known = self.known(of.address, &mut number);
+            if known.site.is_some() {
+                return known.site;
+            }
+            // SAFETY: the step is that of the frame's address, and the frames are those below this call.
+            frame = known.caller.map(|step| unsafe { of.caller(step) });
+        }
+        None
+    }
+
+    /// The same by the system's unwinder, which finds its way through every library.
+    fn here_by_unwinder(&mut self, mut number: impl FnMut(Site) -> Option<u32>) -> Option<u32> {
         let mut found = None;
         let mut depth = 0;
         let mut visit = |frame: &backtrace::Frame| {
             depth += 1;
-            found = self.at(frame.ip() as usize, &mut number);
+            found = self.known(frame.ip() as usize, &mut number).site;
             found.is_none() && depth < MOST_FRAMES
         };
         // SAFETY: the library is used under the driver's lock only.
@@ -70,50 +96,30 @@ impl Sites {
         addresses: &[usize],
         mut number: impl FnMut(Site) -> Option<u32>,
     ) -> Option<u32> {
-        addresses.iter().find_map(|&address| self.at(address, &mut number))
+        addresses.iter().find_map(|&address| self.known(address, &mut number).site)
     }
 
-    /// The site of a return address, if it is the student's.
-    fn at(&mut self, address: usize, number: impl FnOnce(Site) -> Option<u32>) -> Option<u32> {
-        let folder = self.folder.as_deref()?;
-        if !self.program.contains(&address) {
-            return None;
-        }
-        let numbers = &mut self.numbers;
-        *self.known.entry(address).or_insert_with(|| {
-            let place = resolve(address, folder)?;
-            if let Some(&site) = numbers.get(&place) {
-                return Some(site);
-            }
-            let site = number(place.clone())?;
-            numbers.insert(place, site);
-            Some(site)
+    fn known(&mut self, address: usize, number: impl FnOnce(Site) -> Option<u32>) -> Known {
+        let Self { folder, objects, known, numbers } = self;
+        *known.entry(address).or_insert_with(|| {
+            let Some(object) = objects.iter().position(|it| it.contains(address)) else {
+                return Known { site: None, caller: None };
+            };
+            let place = match folder {
+                Some(folder) if object == 0 => resolve(address, folder),
+                _ => None,
+            };
+            let site = place.and_then(|place| {
+                let before = numbers.get(&place).copied();
+                before.or_else(|| {
+                    let site = number(place.clone())?;
+                    numbers.insert(place, site);
+                    Some(site)
+                })
+            });
+            Known { site, caller: objects[object].step(address) }
         })
     }
-}
-
-/// Where the program itself is mapped: the first object that the loader lists.
-fn program() -> Range<usize> {
-    unsafe extern "C" fn look(
-        object: *mut libc::dl_phdr_info,
-        _size: usize,
-        found: *mut c_void,
-    ) -> c_int {
-        // SAFETY: the loader gives a valid object with its headers, and `found` is the range below.
-        unsafe {
-            let (object, found) = (&*object, &mut *found.cast::<Range<usize>>());
-            let headers = std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum.into());
-            let ends = headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
-            let end = ends.map(|header| header.p_vaddr + header.p_memsz).max().unwrap_or(0);
-            let start = object.dlpi_addr as usize;
-            *found = start..start + end as usize;
-        }
-        1 // enough
-    }
-    let mut found = 0..0;
-    // SAFETY: `look` is called before this returns, with this pointer.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut found).cast()) };
-    found
 }
 
 /// The place of a return address, if it is the student's. It belongs to the instruction before it.

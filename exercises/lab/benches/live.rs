@@ -5,7 +5,8 @@
 //! streams that uploads, waits, launches, records and downloads, on blocks of 4 KiB, so that little of
 //! the time goes into the data. Three arms: with the line of each call and without, in this process,
 //! and with lines and the device in another process. The best of several rounds counts, since other
-//! programs only ever make it slower.
+//! programs only ever make it slower. One turn before them is recorded, and is looked at: its
+//! calls have their lines, or none has.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::{Command, Stdio};
@@ -18,7 +19,8 @@ use cudarc::driver::{
 };
 use cudarc::nvrtc::Ptx;
 use kernels::Stage;
-use trace::lab::Request;
+use trace::lab::{Region, Request};
+use trace::record::Record;
 use trace::run;
 
 /// This process is to measure this arm.
@@ -62,14 +64,17 @@ fn main() {
     for (name, lines, remote) in ARMS {
         let program = std::env::current_exe().expect("this program has a path");
         let mut arm = Command::new(&program);
-        arm.env(ARM, if lines { "lines" } else { "plain" }).env_remove(run::RECORD);
+        let folder = tempfile::tempdir().expect("there is room for a record");
+        let record = folder.path().join("record.json");
+        arm.env(ARM, if lines { "lines" } else { "plain" }).env(run::RECORD, &record);
         let mut device = None;
         let memory;
         if remote {
             memory = lab::driver::device_memory().expect("there is memory to share");
             arm.env(run::MACHINE, memory.as_raw_fd().to_string());
             let mut server = Command::new(&program);
-            server.env(SERVE, memory.as_raw_fd().to_string()).stdin(Stdio::null());
+            server.env(SERVE, memory.as_raw_fd().to_string()).env(run::RECORD, &record);
+            server.stdin(Stdio::null());
             device = Some(server.spawn().expect("the device process starts"));
         }
         let output = arm.output().expect("the arm runs");
@@ -80,7 +85,16 @@ fn main() {
         let (text, error) = (output.stdout, output.stderr);
         print!("{name:<32}{}", String::from_utf8_lossy(&text));
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&error));
+        let record = std::fs::read(record).expect("the arm wrote a record");
+        check_lines(&serde_json::from_slice(&record).expect("it is one"), lines);
     }
+}
+
+/// What was measured is what was meant: the calls of a turn have their lines, or none has.
+fn check_lines(record: &Record, lines: bool) {
+    let sites = record.program.steps.iter().filter_map(|step| record.program.site(step));
+    let found = sites.filter(|site| file!().ends_with(&site.file)).count();
+    assert_eq!(found >= CALLS, lines, "{found} calls have their line");
 }
 
 struct Lane {
@@ -117,6 +131,10 @@ fn measure(lines: bool) -> Result<Vec<f64>, Box<dyn std::error::Error>> {
         let uploaded = context.new_event(None)?;
         lanes.push(Lane { stream, uploaded, input, output, data, result });
     }
+    lab::driver::ask(&Request::RegionBegin(Region::default()))?;
+    one_turn(&mut lanes[0], &map)?;
+    context.synchronize()?;
+    lab::driver::ask(&Request::RegionEnd)?;
     let mut rates = Vec::new();
     for _ in 0..ROUNDS {
         let start = Instant::now();

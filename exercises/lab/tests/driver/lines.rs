@@ -16,6 +16,7 @@ pub(crate) const CASES: &[Case] = &[
     ("two_calls_on_one_line_have_a_column_each", two_calls_on_one_line_have_a_column_each),
     ("calls_in_a_closure_and_a_macro_are_named", calls_in_a_closure_and_a_macro_are_named),
     ("a_drop_is_named_by_the_end_of_the_block", a_drop_is_named_by_the_end_of_the_block),
+    ("a_call_that_a_library_makes_is_named_by_the_line_that_called_it", a_library_makes_a_call),
 ];
 
 /// Runs `body` in a region of its own, and gives the program so far.
@@ -127,4 +128,27 @@ fn a_drop_is_named_by_the_end_of_the_block() {
         );
         assert_eq!(lines(&calls), [first, first, first + 2]);
     }
+}
+
+/// The C library lies between the line and the call.
+fn a_library_makes_a_call() {
+    unsafe extern "C" {
+        // POSIX. glibc's `pthread_once_t` is an `int` that starts as 0.
+        fn pthread_once(once: *mut i32, routine: unsafe extern "C" fn()) -> i32;
+    }
+    lab::driver::load().unwrap();
+    // SAFETY: the library is loaded already, and the symbol's type is that of `cuda.h` but for its
+    // result, which nobody reads.
+    let synchronize: unsafe extern "C" fn() = unsafe {
+        let library = libc::dlopen(c"libcuda.so".as_ptr(), libc::RTLD_NOW);
+        std::mem::transmute(libc::dlsym(library, c"cuCtxSynchronize".as_ptr()))
+    };
+    let first = line!() + 4;
+    let calls = calls(|_| {
+        let mut once = 0;
+        // SAFETY: it is called once, without arguments.
+        let result = unsafe { pthread_once(&raw mut once, synchronize) };
+        assert_eq!(result, 0);
+    });
+    assert_eq!(lines(&calls), [first]);
 }

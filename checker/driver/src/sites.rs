@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use trace::program::Site;
 
-use crate::stack::{self, Frame, Object, Step};
+use crate::stack::{self, Caller, Frame, Object};
 
 /// The folder that calls are attributed to, for programs that do not say so themselves.
 const SOURCE: &str = "SWIM_SOURCE";
@@ -27,16 +27,14 @@ const MOST_FRAMES: usize = 128;
 struct Known {
     /// The number of its site, or none if it is not the student's.
     site: Option<u32>,
-    /// The way to the caller's frame, where it can be taken without the system's unwinder.
-    caller: Option<Step>,
+    caller: Caller,
 }
 
 /// The places that calls come from.
 pub(crate) struct Sites {
     folder: Option<PathBuf>,
-    /// The program itself, and the library that this is. Debug information is read for addresses in the
-    /// program only: the student's code is in no library, and reading that of libraries takes longer than
-    /// a whole run.
+    /// The program and what is always with it. Debug information is read for addresses in the program only: the
+    /// student's code is in no library, and reading that of libraries takes longer than a whole run.
     objects: Vec<Object>,
     /// By return address. Only looked up, never iterated.
     known: HashMap<usize, Known>,
@@ -56,27 +54,30 @@ impl Sites {
     }
 
     fn new(folder: Option<PathBuf>) -> Self {
-        let objects = stack::program_and_driver();
+        let objects = stack::objects();
         Self { folder, objects, known: HashMap::new(), numbers: HashMap::new() }
     }
 
     /// The place that the current call comes from; `number` gives a new place its number.
     pub(crate) fn here(&mut self, mut number: impl FnMut(Site) -> Option<u32>) -> Option<u32> {
         self.folder.as_deref()?;
-        let mut frame = Frame::current();
+        let Some(mut frame) = Frame::current() else { return self.here_by_unwinder(number) };
         for _ in 0..MOST_FRAMES {
-            let Some(of) = frame else { return self.here_by_unwinder(number) };
-            let known = self.known(of.address, &mut number);
+            let known = self.known(frame.address, &mut number);
             if known.site.is_some() {
                 return known.site;
             }
-            // SAFETY: the step is that of the frame's address, and the frames are those below this call.
-            frame = known.caller.map(|step| unsafe { of.caller(step) });
+            match known.caller {
+                // SAFETY: the step is that of the frame's address, and the frames are those below this.
+                Caller::Follows(step) => frame = unsafe { frame.caller(step) },
+                Caller::Nobody => return None,
+                Caller::Unknown => return self.here_by_unwinder(number),
+            }
         }
         None
     }
 
-    /// The same by the system's unwinder, which finds its way through every library.
+    /// The same by the system's unwinder, which finds its way wherever there is one.
     fn here_by_unwinder(&mut self, mut number: impl FnMut(Site) -> Option<u32>) -> Option<u32> {
         let mut found = None;
         let mut depth = 0;
@@ -103,7 +104,7 @@ impl Sites {
         let Self { folder, objects, known, numbers } = self;
         *known.entry(address).or_insert_with(|| {
             let Some(object) = objects.iter().position(|it| it.contains(address)) else {
-                return Known { site: None, caller: None };
+                return Known { site: None, caller: Caller::Unknown };
             };
             let place = match folder {
                 Some(folder) if object == 0 => resolve(address, folder),
@@ -117,7 +118,7 @@ impl Sites {
                     Some(site)
                 })
             });
-            Known { site, caller: objects[object].step(address) }
+            Known { site, caller: objects[object].caller(address) }
         })
     }
 }

@@ -1,11 +1,11 @@
-//! From a frame of the stack to its caller's, for code of the program and of this library.
+//! From a frame of the stack to its caller's.
 //!
 //! The system's unwinder takes some 300 ns a frame, since it looks up at each walk which object an
 //! address lies in and what that object's tables say. Here the tables (`.eh_frame`; System V ABI, AMD64,
-//! chapter 3.7, and DWARF 5, section 6.4) are read once for an address, and what they say of a function
-//! between two instructions is always the same: the frame's base is `rsp` or `rbp` and a number. A frame
-//! that is found in another way, or in another library, has no [`Step`]; the caller of this module takes
-//! the system's unwinder then.
+//! chapter 3.7, and DWARF 5, section 6.4) are read once for an address: what they say of the place behind
+//! a call is always the same, nearly always that the frame ends a number of bytes from `rsp` or `rbp`.
+//! Where they say something else, or there are none, the way is [`Caller::Unknown`], and whoever walks
+//! here takes the system's unwinder instead.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -19,7 +19,7 @@ use gimli::{
 const WORD: usize = size_of::<usize>();
 
 /// What a caller's frame follows from.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     /// Where the frame's function goes on: behind the call that it has made.
     pub(crate) address: usize,
@@ -73,7 +73,16 @@ impl Frame {
     }
 }
 
-/// How a caller's frame follows, at one address.
+/// The way to the caller's frame, at one address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Caller {
+    Follows(Step),
+    /// There is none: the thread began here.
+    Nobody,
+    Unknown,
+}
+
+/// How a caller's frame follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     /// Whether the top is counted from `rbp`, or from `rsp`.
@@ -89,27 +98,22 @@ pub(crate) struct Step {
 pub(crate) struct Object {
     /// What is mapped of it, upwards.
     segments: Vec<Range<usize>>,
-    /// `.eh_frame_hdr`, which says where `.eh_frame` is; empty if the object has none.
-    header: Range<usize>,
+    /// `.eh_frame_hdr`, which says where `.eh_frame` is.
+    header: Option<Range<usize>>,
 }
 
-/// The program itself, the first object that the loader lists, and this library.
-pub(crate) fn program_and_driver() -> Vec<Object> {
-    struct Found {
-        objects: Vec<Object>,
-        /// An address in this library.
-        driver: usize,
-    }
+/// The program itself, this library and the C library, which are never unloaded; the program is first.
+pub(crate) fn objects() -> Vec<Object> {
     unsafe extern "C" fn look(
         object: *mut libc::dl_phdr_info,
         _size: usize,
         found: *mut c_void,
     ) -> c_int {
-        // SAFETY: the loader gives a valid object with its headers, and `found` is the one below.
+        // SAFETY: the loader gives a valid object with its headers, and `found` is the list below.
         let (object, headers, found) = unsafe {
             let object = &*object;
             let headers = std::slice::from_raw_parts(object.dlpi_phdr, object.dlpi_phnum.into());
-            (object, headers, &mut *found.cast::<Found>())
+            (object, headers, &mut *found.cast::<Vec<Object>>())
         };
         let start = object.dlpi_addr as usize;
         let range = |header: &libc::Elf64_Phdr| {
@@ -118,17 +122,18 @@ pub(crate) fn program_and_driver() -> Vec<Object> {
         };
         let of = |kind| headers.iter().filter(move |it| it.p_type == kind).map(range);
         let segments = of(libc::PT_LOAD).collect();
-        let header = of(libc::PT_GNU_EH_FRAME).next().unwrap_or_default();
-        let object = Object { segments, header };
-        if found.objects.is_empty() || object.contains(found.driver) {
-            found.objects.push(object);
+        let object = Object { segments, header: of(libc::PT_GNU_EH_FRAME).next() };
+        let kept = [look as *const () as usize, libc::getpid as *const () as usize];
+        // The loader lists the program first.
+        if found.is_empty() || kept.into_iter().any(|address| object.contains(address)) {
+            found.push(object);
         }
         0 // the next one
     }
-    let mut found = Found { objects: Vec::new(), driver: look as *const () as usize };
+    let mut found: Vec<Object> = Vec::new();
     // SAFETY: `look` is called before this returns, with this pointer.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut found).cast()) };
-    found.objects
+    found
 }
 
 impl Object {
@@ -141,20 +146,24 @@ impl Object {
         self.segments.iter().find(|it| it.contains(&address))
     }
 
-    /// How a caller's frame follows at a return address of this object; none if its tables do not say,
-    /// or say it in a way that is not known here.
-    pub(crate) fn step(&self, address: usize) -> Option<Step> {
-        if !cfg!(target_arch = "x86_64") || self.header.is_empty() {
+    /// The way to the caller's frame, at a return address of this object's.
+    pub(crate) fn caller(&self, address: usize) -> Caller {
+        self.look_up(address).unwrap_or(Caller::Unknown)
+    }
+
+    /// The same; none where the tables do not say, or say it in a way that is not known here.
+    fn look_up(&self, address: usize) -> Option<Caller> {
+        if !cfg!(target_arch = "x86_64") {
             return None;
         }
         let bytes = |range: Range<usize>| {
             let (start, length) = (range.start as *const u8, range.len());
-            // SAFETY: the object is mapped here, and neither the program nor this library is unloaded.
+            // SAFETY: the object is mapped here, and is never unloaded.
             unsafe { std::slice::from_raw_parts(start, length) }
         };
-        let bases = BaseAddresses::default().set_eh_frame_hdr(self.header.start as u64);
-        let header = EhFrameHdr::new(bytes(self.header.clone()), NativeEndian);
-        let header = header.parse(&bases, WORD as u8).ok()?;
+        let header = self.header.clone()?;
+        let bases = BaseAddresses::default().set_eh_frame_hdr(header.start as u64);
+        let header = EhFrameHdr::new(bytes(header), NativeEndian).parse(&bases, WORD as u8).ok()?;
         let Pointer::Direct(frames) = header.eh_frame_ptr() else { return None };
         let bases = bases.set_eh_frame(frames);
         // Where it ends is written nowhere; what is looked up lies in it.
@@ -171,21 +180,23 @@ impl Object {
                 EhFrame::cie_from_offset,
             )
             .ok()?;
+        match row.register(X86_64::RA) {
+            Some(RegisterRule::Offset(at)) if at == -(WORD as i64) => {}
+            Some(RegisterRule::Undefined) => return Some(Caller::Nobody),
+            _ => return None,
+        }
         let CfaRule::RegisterAndOffset { register, offset } = *row.cfa() else { return None };
         let from_base = match register {
             X86_64::RSP => false,
             X86_64::RBP => true,
             _ => return None,
         };
-        if row.register(X86_64::RA) != Some(RegisterRule::Offset(-(WORD as i64))) {
-            return None;
-        }
         let base = match row.register(X86_64::RBP) {
             Some(RegisterRule::Offset(at)) => Some(at as isize),
             Some(RegisterRule::SameValue | RegisterRule::Undefined) | None => None,
             _ => return None,
         };
-        Some(Step { from_base, top: offset as isize, base })
+        Some(Caller::Follows(Step { from_base, top: offset as isize, base }))
     }
 }
 
@@ -193,19 +204,24 @@ impl Object {
 mod tests {
     use super::*;
 
-    /// Return addresses outwards from the caller of this, as far as steps are known.
+    fn caller(objects: &[Object], address: usize) -> Caller {
+        let object = objects.iter().find(|object| object.contains(address));
+        object.map_or(Caller::Unknown, |object| object.caller(address))
+    }
+
+    /// Return addresses from the caller of this to where the thread began.
     #[inline(never)]
     fn by_steps() -> Vec<usize> {
-        let objects = program_and_driver();
-        let mut frame = Frame::current();
+        let objects = objects();
+        let mut frame = Frame::current().expect("this processor is known");
         let mut addresses = Vec::new();
-        while let Some(of) = frame {
-            addresses.push(of.address);
-            let step = objects.iter().find_map(|object| object.step(of.address));
+        while let Caller::Follows(step) = caller(&objects, frame.address) {
             // SAFETY: the step is that of the frame's address, and the frames are those below this one.
-            frame = step.map(|step| unsafe { of.caller(step) });
+            frame = unsafe { frame.caller(step) };
+            addresses.push(frame.address);
         }
-        addresses.split_off(1) // behind this function's own
+        assert_eq!(caller(&objects, frame.address), Caller::Nobody, "{frame:x?}");
+        addresses
     }
 
     /// The same by the system's unwinder, which starts in a function of its own.
@@ -216,6 +232,8 @@ mod tests {
             addresses.push(frame.ip() as usize);
             true
         });
+        // Without the unwinder's own frame and this one; the system's ends with a 0.
+        addresses.retain(|&address| address != 0);
         addresses.split_off(2)
     }
 
@@ -241,34 +259,35 @@ mod tests {
 
     #[test]
     #[cfg(target_arch = "x86_64")]
-    fn steps_lead_to_the_return_addresses_that_the_unwinder_finds() {
-        let (mut steps, mut unwinder) = (Vec::new(), Vec::new());
+    fn steps_lead_to_the_return_addresses_that_the_unwinder_finds_up_to_where_the_thread_began() {
         for depth in [0, 1, 9] {
+            let (mut steps, mut unwinder) = (Vec::new(), Vec::new());
             plain(depth, &mut || (steps, unwinder) = (by_steps(), by_unwinder()));
-            // Two calls of one function return to two places of it.
-            let [steps, unwinder] = [&steps[1..], &unwinder[1..]];
             assert!(steps.len() > 2 * depth, "{} frames at depth {depth}", steps.len());
-            assert_eq!(steps, &unwinder[..steps.len()], "depth {depth}");
+            // Two calls of one function return to two places of it.
+            assert_eq!(steps[1..], unwinder[1..], "depth {depth}");
         }
     }
 
     #[test]
     #[cfg(target_arch = "x86_64")]
-    fn frames_with_a_base_of_their_own_and_without_one_are_both_stepped_over() {
+    fn frames_that_end_by_either_register_are_both_stepped_over() {
         let mut addresses = Vec::new();
         plain(1, &mut || addresses = by_steps());
-        let objects = program_and_driver();
-        let steps = addresses.iter().filter_map(|&it| objects.iter().find_map(|o| o.step(it)));
-        let from_base: Vec<bool> = steps.map(|step| step.from_base).collect();
+        let objects = objects();
+        let from_base = |&address: &usize| match caller(&objects, address) {
+            Caller::Follows(step) => Some(step.from_base),
+            _ => None,
+        };
+        let from_base: Vec<bool> = addresses.iter().filter_map(from_base).collect();
         assert!(from_base.contains(&true) && from_base.contains(&false), "{from_base:?}");
     }
 
     #[test]
-    fn an_address_without_a_table_has_no_step() {
-        let objects = program_and_driver();
-        let of_libc = libc::getpid as *const () as usize;
-        assert!(objects.iter().all(|object| object.step(of_libc).is_none()));
-        let start = objects[0].segments[0].start;
-        assert_eq!(objects[0].step(start + 1), None, "the file's header is no function");
+    fn the_way_from_an_address_without_a_table_is_unknown() {
+        let objects = objects();
+        let header = objects[0].segments[0].start + 1; // the file's own, which is no function
+        assert_eq!(caller(&objects, header), Caller::Unknown);
+        assert_eq!(caller(&objects, 1), Caller::Unknown);
     }
 }

@@ -162,9 +162,9 @@ pub struct Measured {
 pub struct Overhead {
     /// Calls, one by one, without tracing; none where they were those of a library that was another since.
     pub calls: Vec<CallCost>,
-    /// Makespans of a pipeline of long operations without tracing, in ns.
+    /// Makespans of a pipeline of long operations without tracing, in ns; none where tracing was another.
     pub untraced_ns: Vec<u64>,
-    /// The same with CUPTI.
+    /// The same with CUPTI; none likewise.
     pub traced_ns: Vec<u64>,
     /// The shortest operation of that pipeline, in ns.
     pub shortest_ns: u64,

@@ -348,11 +348,12 @@ fn endless_loops_are_stopped_with_and_without_driver_calls() {
         "while !blocks.upload.is_empty() { upload.synchronize()?; }",
     ] {
         for machine in ["in-process", "process"] {
-            let start = Instant::now();
             let more = ["--time-limit", "1", "--machine", machine];
+            let start = Instant::now();
             let (code, object) = real.with_line(line, &more);
             assert_eq!((code, say(&object)), (1, ["failed", "time"]), "{object:#}");
-            assert!(start.elapsed() < Duration::from_secs(30), "{line}");
+            // The build is part of it, and may have to wait for those of other tests.
+            assert!(start.elapsed() < Duration::from_secs(300), "{line}");
         }
     }
 }

@@ -292,13 +292,15 @@ impl Gpu {
         result
     }
 
-    /// Takes up a log that is full, unless that would take time in a region.
+    /// Takes up a log that is full, unless that would take time in a region. A program that calls this
+    /// often outside of its regions does not want a record of it, which would only grow.
     #[cold]
     fn make_room(&self) {
         if let Ok(mut regions) = self.regions.try_lock()
             && regions.open.is_none()
         {
             self.take_up(&mut regions);
+            regions.observed.forget_what_is_over();
         }
     }
 

@@ -222,33 +222,44 @@ impl Observed {
         self.names.is_device(address)
     }
 
-    /// A region begins with the next step. Where one was before, only what made the things that are
-    /// still there stays of all that happened so far: the device is idle, so nothing else can matter.
+    /// A region begins with the next step. Where one was before, nothing that is over stays: the device is
+    /// idle, so it cannot matter.
     pub(super) fn begin_region(&mut self) {
-        if !std::mem::replace(&mut self.had_region, true) {
-            return;
+        if std::mem::replace(&mut self.had_region, true) {
+            self.forget_what_is_over();
         }
-        let steps = std::mem::take(&mut self.program.steps);
+    }
+
+    /// Of all that happened so far only what made the things that are still there stays.
+    pub(super) fn forget_what_is_over(&mut self) {
+        let Self { program, host, .. } = self;
+        let steps = &mut program.steps;
         let has_graphs = steps.iter().any(|step| matches!(step.call, Call::GraphCreate { .. }));
         let gone: BTreeSet<Thing> = steps.iter().filter_map(|step| released(&step.call)).collect();
-        for (step, mut span) in steps.into_iter().zip(std::mem::take(&mut self.host)) {
+        let stays = |call: &Call| match made(call) {
             // Nodes of graphs name streams that may be gone.
-            let made = made(&step.call).is_some_and(|thing| {
-                !gone.contains(&thing) || has_graphs && matches!(thing, Thing::Stream(_))
-            });
-            let stays = matches!(
-                step.call,
+            Some(thing @ Thing::Stream(_)) => has_graphs || !gone.contains(&thing),
+            Some(thing) => !gone.contains(&thing),
+            None => matches!(
+                call,
                 Call::FunctionGet { .. }
                     | Call::Connections { .. }
                     | Call::GraphCreate { .. }
                     | Call::GraphInstantiate { .. }
-            );
-            if made || stays {
-                span.step = self.program.steps.len() as u32;
-                self.program.steps.push(step);
-                self.host.push(span);
+            ),
+        };
+        // In place: what comes next finds its room.
+        let mut kept = 0;
+        for step in 0..steps.len() {
+            if stays(&steps[step].call) {
+                steps.swap(kept, step);
+                host.swap(kept, step);
+                host[kept].step = kept as u32;
+                kept += 1;
             }
         }
+        steps.truncate(kept);
+        host.truncate(kept);
     }
 
     /// What CUPTI should show for a step; none if it shows nothing.

@@ -216,3 +216,22 @@ fn blocks_beyond_one_for_each_multiprocessor_double_up_on_some() {
     let ratio = ns(133) / ns(132);
     assert!((1.85..2.05).contains(&ratio), "{ratio}");
 }
+
+#[test]
+fn what_a_block_takes_beside_its_work_holds_its_multiprocessor() {
+    const BESIDE: u64 = 10_000;
+    let ns = |blocks, beside| {
+        let mut profile = h200();
+        profile.rates.get_mut("map").expect("the map has a rate").block_ns.value = beside;
+        let mut script = Script::new();
+        let stream = script.stream(NonBlocking);
+        let step = script.kernel(stream, blocks, 1000);
+        script.synchronize();
+        span(&script.run_on(&profile), step).interval().ns()
+    };
+    // One block on each multiprocessor, and eight that share it.
+    for (blocks, times) in [(1, 1), (132, 1), (1056, 8)] {
+        let more = ns(blocks, BESIDE) - ns(blocks, 0);
+        assert!(more.abs_diff(times * BESIDE) <= 10, "{blocks} blocks: {more} ns more");
+    }
+}

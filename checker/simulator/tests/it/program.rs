@@ -144,7 +144,11 @@ impl Script {
     }
 
     pub(crate) fn run(&self) -> Timeline {
-        replay(&self.program, &h200(), Schedule::Exact)
+        self.run_on(&h200())
+    }
+
+    pub(crate) fn run_on(&self, profile: &Profile) -> Timeline {
+        replay(&self.program, profile, Schedule::Exact)
     }
 }
 

@@ -10,7 +10,7 @@ use kernels::{Stage, map_constants};
 use simulator::machine::{Address, Arguments};
 use trace::Record;
 use trace::lab::{Buffer, Device, Pass, Region, ThreadRequest};
-use trace::program::{AccessKind, Call, ChannelEnd, ChannelId, Mode, StreamKind};
+use trace::program::{AccessKind, Call, ChannelEnd, ChannelId, Mode, Step, StreamKind};
 use trace::record::{DeviceState, Output, Trial};
 use trace::timeline::{HostMemory, Origin, SpanKind};
 
@@ -420,8 +420,28 @@ fn the_lab_is_answered() {
     assert_eq!(ask(lab::Request::HostWork { ns: 300_000, asking_ns: 0 }), lab::Reply::Done);
     assert!(clock() - start >= 300_000);
     assert_eq!(ask(lab::Request::Ready), lab::Reply::Done);
-    let worked = |step: &trace::program::Step| step.call == Call::HostWork { ns: 300_000 };
+    let worked = |step: &Step| step.call == Call::HostWork { ns: 300_000 };
     assert_eq!(program.record().program.steps.iter().filter(|step| worked(step)).count(), 1);
+}
+
+#[test]
+fn what_it_takes_to_ask_for_declared_work_is_part_of_its_time() {
+    /// The first work puts the clock far enough from its start for the second's asking.
+    const ASKING: u64 = 20_000_000;
+    let program = Program::new(Trace::Events);
+    for (ns, asking_ns) in [(ASKING, 0), (ASKING / 2, ASKING)] {
+        let work = lab::Request::HostWork { ns, asking_ns };
+        assert_eq!(program.gpu.ask(work), lab::Reply::Done);
+    }
+    let back = program.gpu.clock.now();
+    assert_eq!(program.gpu.ask(lab::Request::Ready), lab::Reply::Done);
+    let record = program.record();
+    let worked = |step: &Step| step.call == Call::HostWork { ns: ASKING / 2 };
+    let step = record.program.steps.iter().position(worked).expect("it is a step") as u32;
+    let span = record.timeline.host.iter().find(|span| span.step == step).expect("and has a span");
+    // Had it begun when it was noted, it would have been asked for since it came back.
+    assert!(span.start_ns + ASKING <= back, "{span:?}, back at {back}");
+    assert!(span.end_ns >= span.start_ns + ASKING / 2, "{span:?}");
 }
 
 #[test]
@@ -557,4 +577,23 @@ fn memory_that_the_host_takes_at_hand_is_held_against_copies_in_flight() {
     };
     assert_eq!(hazards_of(true), <[&str; 0]>::default());
     assert_eq!(hazards_of(false), ["SWIM-H02", "SWIM-H01"]);
+}
+
+#[test]
+fn what_a_program_does_before_its_regions_is_forgotten_when_it_is_very_much() {
+    let program = Program::new(Trace::Off);
+    let calls = 100_000;
+    for _ in 0..calls {
+        program.synchronize();
+    }
+    let trial = program.pass(Pass::Counts, || program.solve());
+    assert_eq!((trial.output, trial.missing_work), (Output::Correct, Vec::new()));
+    let record = program.record();
+    let is_synchronized = |step: &&Step| matches!(step.call, Call::StreamSynchronize { .. });
+    let kept = record.program.steps.iter().filter(is_synchronized).count();
+    assert!(kept < calls / 2, "{kept} of {calls} calls are kept");
+    // What the program has made is known as ever.
+    assert_eq!(record.notes, Vec::<String>::new());
+    let made = |step: &&Step| matches!(step.call, Call::StreamCreate { .. } | Call::Alloc { .. });
+    assert_eq!(record.program.steps.iter().filter(made).count(), 2);
 }

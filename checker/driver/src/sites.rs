@@ -33,8 +33,9 @@ struct Known {
 /// The places that calls come from.
 pub(crate) struct Sites {
     folder: Option<PathBuf>,
-    /// The program and what is always with it. Debug information is read for addresses in the program only: the
-    /// student's code is in no library, and reading that of libraries takes longer than a whole run.
+    /// The program and what is always with it. Debug information is read for addresses in the program
+    /// only: the student's code is in no library, and reading that of libraries takes longer than a whole
+    /// run.
     objects: Vec<Object>,
     /// By return address. Only looked up, never iterated.
     known: HashMap<usize, Known>,

@@ -118,6 +118,8 @@ pub struct Machine {
     notes: Vec<String>,
     /// What requests have left behind beside steps, in bytes, about.
     left_behind: u64,
+    /// A request was refused since there was more than is kept account of, and the program was told why.
+    is_full: bool,
     trials: Vec<Trial>,
     open_region: Option<region::Open>,
     threads: threads::Threads,
@@ -150,6 +152,7 @@ impl Machine {
             demand: None,
             notes: Vec::new(),
             left_behind: 0,
+            is_full: false,
             trials: Vec::new(),
             open_region: None,
             threads: threads::Threads::default(),
@@ -191,7 +194,12 @@ impl Machine {
         self.store.origins.settle(request.thread);
         self.left_behind += left_behind(&request.command);
         if self.program.steps.len() as u64 * STEP_BYTES + self.left_behind > MOST_LEFT_BEHIND {
-            let why = "the program has asked for more than the simulated device keeps account of";
+            // Whatever the program lets go of asks once more: it is told once.
+            if std::mem::replace(&mut self.is_full, true) {
+                return Reply::Failed(Failure::bare(code::OUT_OF_MEMORY));
+            }
+            let why = "the program has asked for more than the simulated device keeps account of\n\
+                       hint: does a loop of calls come to its end? There is room for a million of them";
             return Reply::Failed(Failure::because(code::OUT_OF_MEMORY, why.to_owned()));
         }
         self.settle_connections(&request.command, host);

@@ -12,9 +12,9 @@ use std::time::Duration;
 use simulator::Schedule;
 use simulator::bounds::TaskWork;
 use simulator::machine::{
-    self, Address, Command, DEVICE_BASE, GraphCommand, Guard, Host, Kernel, KernelAccess,
+    self, Address, Command, DEVICE_BASE, Failure, GraphCommand, Guard, Host, Kernel, KernelAccess,
     KernelStep, KernelWork, Library, Machine, NotMapped, PINNED_BYTES, Reply, Request, Task, Turn,
-    Twin,
+    Twin, code,
 };
 use trace::lab::{self, Buffer, Pass, Region, Speeds, ThreadRequest};
 use trace::program::{AccessKind, ChannelEnd, Mode, StreamKind, Timing};
@@ -682,4 +682,27 @@ fn each(count: u64, body: fn(u64)) {
 #[test]
 fn a_million_hostile_commands_neither_stop_nor_hang_the_machine() {
     each(COMMANDS / SESSION as u64, check);
+}
+
+#[test]
+fn a_program_that_asks_for_too_much_is_refused_from_then_on_and_told_why_once() {
+    let mut machine = Machine::new(h200(), Schedule::Exact, Box::new(Kernels));
+    let mut process = Process::new();
+    let mut request = || {
+        let command = Command::ContextSynchronize;
+        machine.execute(&Request { command, site: None, thread: 0 }, &mut process)
+    };
+    let mut fits = 0;
+    let refused = loop {
+        match request() {
+            Reply::Failed(failure) => break failure,
+            _ => fits += 1,
+        }
+    };
+    assert_eq!(fits / 1000, (1 << 20) / 1000, "a million calls fit");
+    assert_eq!(refused.code, code::OUT_OF_MEMORY);
+    assert!(refused.why.is_some_and(|why| why.contains("a million")));
+    for _ in 0..3 {
+        assert_eq!(request(), Reply::Failed(Failure::bare(code::OUT_OF_MEMORY)));
+    }
 }

@@ -1,7 +1,8 @@
 //! From a frame of the stack to its caller's.
 //!
-//! The system's unwinder takes some 300 ns a frame, since it looks up at each walk which object an
-//! address lies in and what that object's tables say. Here the tables (`.eh_frame`; System V ABI, AMD64,
+//! The system's unwinder takes some 250 ns a frame (2.6 µs for the ten frames up to `main` of the benchmark
+//! `live`, a Xeon, 2026-11-22), since it looks up at each walk which object an address lies in and what
+//! that object's tables say. Here the tables (`.eh_frame`; System V ABI, AMD64,
 //! chapter 3.7, and DWARF 5, section 6.4) are read once for an address: what they say of the place behind
 //! a call is always the same, nearly always that the frame ends a number of bytes from `rsp` or `rbp`.
 //! Where they say something else, or there are none, the way is [`Caller::Unknown`], and whoever walks

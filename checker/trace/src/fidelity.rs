@@ -15,8 +15,8 @@
 //! is known to miss carries the reason in the file, and counts as missed all the same.
 //!
 //! The measured value is the median of all runs of all visits, the GPU's own spread the largest distance
-//! from it of a run, where of each visit a tenth of its runs at either end is left out: visits are of different
-//! machines, and the time that a host takes for its own part differs between them.
+//! from it of a run, where of each visit a tenth of its runs at either end is left out: visits are of
+//! different machines, and the time that a host takes for its own part differs between them.
 //!
 //! | module | what it holds |
 //! | --- | --- |

@@ -30,11 +30,11 @@ const HEADER: u64 = WORDS + MESSAGE + WINDOW;
 /// All of it.
 pub(super) const SIZE: u64 = HEADER + PINNED_BYTES;
 
-/// How often the turn is looked at before sleeping: 20 µs to 200 µs by processor, many times a round trip
-/// between two cores (0.5 µs).
+/// How often the turn is looked at before sleeping: for many times a round trip between two cores (0.5 µs),
+/// and for some 80 µs where nobody answers (a Xeon, whose pause is long; 2026-11-22).
 const SPINS: u32 = 4000;
 /// After so many looks the core is given to whoever waits for it, which is the other side where both share
-/// one: 130,000 calls a second there, and 5,000 without (two vCPUs of a Xeon, Linux 6.18, 2026-11-22,
+/// one: 130,000 calls a second there, and 6,000 without (two vCPUs of a Xeon, Linux 6.18, 2026-11-22,
 /// `taskset -c 0` before the benchmark `live`). Twice as many looks cost half of that; on two cores neither
 /// shows.
 const LOOKS: u32 = 64;

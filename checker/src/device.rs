@@ -96,8 +96,10 @@ fn simulated(profile: Option<&str>) -> Result<Simulated> {
         return Err(Usage(message).into());
     }
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{path}`"))?;
-    let profile = toml::from_str(&text)
-        .map_err(|error| Usage(format!("`{path}` is not a device profile: {error}")))?;
+    let profile = toml::from_str(&text).map_err(|error| {
+        let hint = "hint: `checker calibrate` writes one with all figures that this version knows";
+        Usage(format!("`{path}` is not a device profile: {error}\n{hint}"))
+    })?;
     let file = file.canonicalize().with_context(|| format!("cannot resolve `{path}`"))?;
     Ok(Simulated { profile, file: Some(file) })
 }

@@ -130,22 +130,22 @@ impl Built {
 fn predictions_and_quiz_work_from_a_file() {
     let Some(said) = Built::new().says("three_lanes.html", ACT) else { return };
     insta::assert_snapshot!(said, @"
-hidden before: 4 of 4
-4 of 4 places as they turned out.
-4 of 4 places as they turned out.
-✗ It is elsewhere: at 24.5 ms.
-✗ It is held for that time indeed, but a
-hidden after: 0
-choice: ✗ Downloads
-order: ✗ “the last
-number: ✓ Right.
-choice: ✗ Recording
-timeline: ✗ That is an
-1 of 5 right at the first try.
-to be tried again: 4
-errors: none
-asked of others: nothing
-");
+    hidden before: 4 of 4
+    4 of 4 places as they turned out.
+    4 of 4 places as they turned out.
+    ✗ It is elsewhere: at 24.0 ms.
+    ✗ It is held for that time indeed, but a
+    hidden after: 0
+    choice: ✗ Downloads
+    order: ✗ “the last
+    number: ✓ Right.
+    choice: ✗ Recording
+    timeline: ✗ That is an
+    1 of 5 right at the first try.
+    to be tried again: 4
+    errors: none
+    asked of others: nothing
+    ");
 }
 
 /// Until the controls are there; then four streams and pinned memory, as a reader chooses them.

@@ -4,7 +4,7 @@ use kernels::{Argument, Kernel, Mode, Parameter, Stage, task};
 use simulator::bounds::{TaskKernel, TaskWork};
 use simulator::machine::{self, KernelAccess, KernelStep, KernelWork, Part, Role, Side, Twin};
 use trace::lab::Speeds;
-use trace::program::AccessKind;
+use trace::program::{AccessKind, Items};
 
 /// All kernels and tasks of the lab.
 pub(crate) struct Library;
@@ -73,6 +73,10 @@ impl machine::Kernel for Known {
         self.0.shared_bytes
     }
 
+    fn items(&self) -> Option<Items> {
+        items(self.0)
+    }
+
     fn work(&self, bytes: &[u8], scale: u32) -> Option<KernelWork> {
         let work = self.0.work(&arguments(self.0, bytes)?, scale);
         Some(KernelWork { units: work.units, bytes: work.bytes })
@@ -105,6 +109,10 @@ impl machine::Kernel for Known {
     }
 }
 
+fn items(kernel: &Kernel) -> Option<Items> {
+    kernel.items.map(|kernels::Items { bytes, together }| Items { bytes, together })
+}
+
 /// A task of the lab.
 struct Set(kernels::Task);
 
@@ -112,15 +120,23 @@ impl machine::Task for Set {
     fn work(&self) -> TaskWork {
         let (up, down) = self.0.bytes();
         let small = self.0.small();
-        let work = |(kernel, units): (&str, u64)| TaskKernel {
-            rate: kernels::find(kernel).map_or("", |kernel| kernel.rate).to_owned(),
-            units,
-            multiprocessors: small.iter().find(|(name, _)| *name == kernel).map(|&(_, n)| n.into()),
+        let elements = self.0.elements() * u64::from(self.0.scale());
+        let work = |(name, units): (&str, u64)| {
+            let kernel = kernels::find(name)?;
+            Some(TaskKernel {
+                rate: kernel.rate.to_owned(),
+                units,
+                bytes: elements * kernel.items.map_or(0, |items| items.bytes.into()),
+                threads: kernel.threads,
+                registers: kernel.registers,
+                items: items(kernel),
+                multiprocessors: small.iter().find(|(it, _)| *it == name).map(|&(_, n)| n.into()),
+            })
         };
         TaskWork {
             host_to_device_bytes: up,
             device_to_host_bytes: down,
-            kernels: self.0.units().into_iter().map(work).collect(),
+            kernels: self.0.units().into_iter().filter_map(work).collect(),
             host_ns: self.0.host_ns(),
         }
     }

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use simulator::Profile;
-use simulator::bounds::{TaskKernel, TaskWork, bounds as bounds_of, bounds_of_program};
+use simulator::bounds::bounds_of_program;
 use trace::Program;
 use trace::metrics::Bounds;
 use trace::program::{
-    Access, AccessKind, BlockId, Call, EventId, KernelId, Launch, Mode, Place, Range, Step,
+    Access, AccessKind, BlockId, Call, EventId, Items, KernelId, Launch, Mode, Place, Range, Step,
     StreamId, StreamKind, Timing,
 };
 
@@ -50,31 +50,17 @@ pub fn program(setting: &Setting) -> Program {
 /// The two ends of the scale of a setting's task. They belong to the task: neither the number of
 /// pieces nor the number of streams changes them.
 pub fn bounds(setting: &Setting, profile: &Arc<Profile>) -> Bounds {
-    match setting.sheet {
-        // How many products there are is given, and each leaves a part of the device empty. They are
-        // asked for at once, so that nothing else that was chosen holds them up.
-        Sheet::ThreeLanes => {
-            let mut at_once = setting.clone();
-            at_once.choose(Key::Host, "goes-on");
-            at_once.choose(Key::Streams, "3");
-            at_once.choose(Key::Order, "depth");
-            bounds_of_program(&program(&at_once), profile)
-        }
-        Sheet::Pipeline => {
-            let task = TaskWork {
-                host_to_device_bytes: PIPELINE_BYTES,
-                device_to_host_bytes: PIPELINE_BYTES,
-                kernels: vec![TaskKernel {
-                    rate: "map".into(),
-                    units: PIPELINE_BYTES / 4 * rounds(setting),
-                    multiprocessors: None,
-                }],
-                host_ns: 0,
-            };
-            // A device without the rate runs no such kernel either: there is nothing to overlap.
-            bounds_of(&task, profile).unwrap_or_default()
-        }
+    let mut alone = setting.clone();
+    alone.choose(Key::Host, "goes-on");
+    alone.choose(Key::Streams, "3");
+    alone.choose(Key::Order, "depth");
+    // How many products there are is given, and each leaves a part of the device empty: they stay as they are.
+    if setting.sheet == Sheet::Pipeline {
+        alone.choose(Key::Pieces, "1");
+        alone.choose(Key::Up, "pinned");
+        alone.choose(Key::Down, "pinned");
     }
+    bounds_of_program(&program(&alone), profile)
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -97,6 +83,11 @@ const DOWNLOADED: u64 = LANE_BYTES;
 const FACTORS: u64 = 2 * LANE_BYTES;
 
 const KERNEL: KernelId = KernelId(0);
+
+// As the kernels of the exercises: `exercises/lab/kernels/src/map.rs`.
+const MAP_THREADS: u32 = 256;
+const MAP_REGISTERS: u32 = 32;
+const MAP_ITEMS: Items = Items { bytes: 8, together: 4 };
 /// An event that is never recorded.
 const NEVER: EventId = EventId(0);
 
@@ -190,6 +181,7 @@ fn three_lanes(setting: &Setting, out: &mut Writer) {
             rate: "matmul".into(),
             registers: 167,
             shared_bytes: 16896,
+            items: None,
         },
     );
     let product = |out: &mut Writer| {
@@ -241,8 +233,9 @@ fn pipeline(setting: &Setting, out: &mut Writer) {
             kernel: KERNEL,
             name: "map_a".into(),
             rate: "map".into(),
-            registers: 32,
+            registers: MAP_REGISTERS,
             shared_bytes: 0,
+            items: Some(MAP_ITEMS),
         },
     );
     let map = |out: &mut Writer, chunk: u64| {
@@ -253,7 +246,7 @@ fn pipeline(setting: &Setting, out: &mut Writer) {
             stream: stream(chunk % streams),
             // Eight blocks for each multiprocessor of an H200, which fill it.
             grid: [8 * 132, 1, 1],
-            block: [256, 1, 1],
+            block: [MAP_THREADS, 1, 1],
             shared_bytes: 0,
             units: bytes / 4 * rounds(setting),
             bytes: 2 * bytes,

@@ -4,11 +4,13 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use trace::metrics::Bounds;
-use trace::program::{Call, Direction, Step};
+use trace::program::{
+    BlockId, Call, Direction, Items, KernelId, Launch, Mode, Place, Range, Step, StreamId,
+};
 use trace::{Program, Timeline};
 
-use crate::device::Schedule;
-use crate::profile::{NoSuchRate, Profile};
+use crate::device::{Device, Schedule};
+use crate::profile::{Link, NoSuchRate, Profile};
 use crate::replay::replay_without;
 
 /// The work of a task, engine by engine.
@@ -31,38 +33,103 @@ pub struct TaskKernel {
     pub rate: String,
     /// In units of that rate.
     pub units: u64,
+    /// Device memory traffic of one kernel that does all of it.
+    pub bytes: u64,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Registers of a thread.
+    pub registers: u32,
+    /// What the threads share out among them; none where each does the same.
+    pub items: Option<Items>,
     /// On how many multiprocessors each of these kernels runs, where the task says that they leave some
     /// empty: others may run beside them, and alone they take longer.
     pub multiprocessors: Option<u64>,
 }
 
-/// S and floor of a task on a device: each engine's work at full speed, one engine after the other
-/// (S), and the longest of them (floor). The host is one of the engines where it has work. Small kernels
-/// are alone in S, and side by side in the floor, where they leave nothing empty. Neither holds a fixed
-/// cost of an operation, since how many operations there are is the student's choice; so no schedule is
-/// shorter than the floor.
-pub fn bounds(work: &TaskWork, profile: &Profile) -> Result<Bounds, NoSuchRate> {
-    let link_ns = |bytes: u64, bytes_per_us: u64| bytes * 1000 / bytes_per_us;
+/// S and floor of a task on a device.
+///
+/// S is what each engine takes for its share, one after the other, as it is measured on a GPU: as one copy, or a
+/// kernel of each kind, from the host's call to its waking up. The host is one of the engines where it has work.
+///
+/// The floor is the longest of the shares at full speed. No fixed cost of an operation is in it, since how many
+/// operations there are is the student's choice, and small kernels are side by side where they leave nothing
+/// empty; so no schedule is shorter than the floor.
+pub fn bounds(work: &TaskWork, profile: &Arc<Profile>) -> Result<Bounds, NoSuchRate> {
     let copies = &profile.copies;
-    let up = link_ns(work.host_to_device_bytes, copies.host_to_device.pinned_bytes_per_us.value);
-    let down = link_ns(work.device_to_host_bytes, copies.device_to_host.pinned_bytes_per_us.value);
-    let all = profile.chip.multiprocessors.value;
-    let (mut kernels, mut packed) = (0, 0);
-    for TaskKernel { rate, units, multiprocessors } in &work.kernels {
+    let link_ns = |bytes: u64, link: &Link| bytes * 1000 / link.pinned_bytes_per_us.value;
+    let up = link_ns(work.host_to_device_bytes, &copies.host_to_device);
+    let down = link_ns(work.device_to_host_bytes, &copies.device_to_host);
+    let mut kernels = 0;
+    for TaskKernel { rate, units, .. } in &work.kernels {
         let per_us = profile.rate(rate)?.units_per_us_multiprocessor.value;
-        let ns_on = |multiprocessors: u64| {
-            (u128::from(*units) * 1000 / u128::from(per_us * multiprocessors)) as u64
-        };
-        kernels += ns_on(multiprocessors.map_or(all, |few| few.clamp(1, all)));
-        packed += ns_on(all);
+        let all = u128::from(per_us * profile.chip.multiprocessors.value);
+        kernels += (u128::from(*units) * 1000 / all) as u64;
     }
     let longest = if profile.chip.copy_engines.value >= 2 { up.max(down) } else { up + down };
-    let host_ns = work.host_ns;
-    Ok(Bounds {
-        serial_ns: up + kernels + down + host_ns,
-        floor_ns: packed.max(longest).max(host_ns),
-        host_ns,
-    })
+    let floor_ns = kernels.max(longest).max(work.host_ns);
+
+    let alone = |calls: Vec<Call>| if calls.is_empty() { 0 } else { makespan_ns(calls, profile) };
+    let copy = |bytes: u64, of: fn(Range) -> [Place; 2]| match bytes {
+        0 => Vec::new(),
+        bytes => {
+            let [source, target] = of(Range { block: BlockId(0), offset: 0, bytes });
+            let (stream, mode) = (StreamId::LEGACY, Mode::Asynchronous);
+            vec![Call::Copy { stream, mode, source, target, bytes }]
+        }
+    };
+    let shares = [
+        copy(work.host_to_device_bytes, |range| [Place::Pinned(range), Place::Device(range)]),
+        launches(&work.kernels, profile),
+        copy(work.device_to_host_bytes, |range| [Place::Device(range), Place::Pinned(range)]),
+    ];
+    let serial_ns = shares.into_iter().map(alone).sum::<u64>() + work.host_ns;
+    Ok(Bounds { serial_ns, floor_ns, host_ns: work.host_ns })
+}
+
+/// A launch of each of these kernels, with what the device has to know of it.
+fn launches(kernels: &[TaskKernel], profile: &Profile) -> Vec<Call> {
+    let calls = (0..).map(KernelId).zip(kernels).flat_map(|(id, kernel)| {
+        let resident = profile.resident_blocks(kernel.threads.max(1), kernel.registers, 0);
+        let all = profile.chip.multiprocessors.value;
+        let blocks = match kernel.multiprocessors {
+            None => all * u64::from(resident),
+            Some(few) => few.clamp(1, all),
+        };
+        let known = Call::FunctionGet {
+            kernel: id,
+            name: String::new(),
+            rate: kernel.rate.clone(),
+            registers: kernel.registers,
+            shared_bytes: 0,
+            items: kernel.items,
+        };
+        let launch = Launch {
+            kernel: id,
+            stream: StreamId::LEGACY,
+            grid: [blocks as u32, 1, 1],
+            block: [kernel.threads.max(1), 1, 1],
+            shared_bytes: 0,
+            units: kernel.units,
+            bytes: kernel.bytes,
+            accesses: Vec::new(),
+        };
+        [known, Call::Launch(launch)]
+    });
+    calls.collect()
+}
+
+/// What a region takes in which the host makes these calls and waits for the device.
+fn makespan_ns(calls: Vec<Call>, profile: &Arc<Profile>) -> u64 {
+    let (known, asked): (Vec<_>, Vec<_>) =
+        calls.into_iter().partition(|call| matches!(call, Call::FunctionGet { .. }));
+    let begun = known.into_iter().chain([Call::RegionBegin]).chain(asked);
+    let calls = begun.chain([Call::ContextSynchronize, Call::RegionEnd]);
+    let mut device = Device::new(Arc::clone(profile), Schedule::Exact);
+    for (step, call) in (0..).zip(calls) {
+        device.call(step, &call, &mut ());
+    }
+    device.run_to_idle(&mut ());
+    device.take_timeline().extent().ns()
 }
 
 /// A part of a program's work that one kind of engine does.

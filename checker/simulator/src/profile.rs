@@ -90,6 +90,10 @@ figures! {
         copy_engines,
         /// The highest stream priority is minus this.
         highest_priority,
+        /// How many blocks of a grid are handed out between two that come to the same multiprocessor, at the
+        /// least: fewer than there are multiprocessors where these are in groups of different sizes that are
+        /// served in turn.
+        turn_blocks,
     }
 }
 
@@ -162,6 +166,65 @@ figures! {
         /// What each block takes of its multiprocessor beside its work, in ns: until it is dispatched and
         /// has its first elements, and until its last ones are written.
         block_ns,
+        /// What a thread waits for memory each time that it takes up items, in ns, where the cache has them.
+        wait_ns,
+    }
+}
+
+/// Each serves warps of its own. So many have the multiprocessors of all devices from compute capability 5.0 on
+/// but those of 6.0 (CUDA C++ Programming Guide, compute capabilities).
+const SCHEDULERS: u64 = 4;
+
+/// The figures of a [`Rate`] as numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// One warp alone on a multiprocessor, in units per µs.
+    pub units_per_us_warp: u64,
+    /// A full multiprocessor, in units per µs.
+    pub units_per_us_multiprocessor: u64,
+    /// What a kernel takes beside its work and its blocks, in ns.
+    pub fixed_ns: u64,
+    /// What each block takes of its multiprocessor beside its work, in ns.
+    pub block_ns: u64,
+    /// What a thread waits for memory each time that it takes up items, in ns.
+    pub wait_ns: u64,
+}
+
+impl From<&Rate> for Pace {
+    fn from(rate: &Rate) -> Self {
+        Self {
+            units_per_us_warp: rate.units_per_us_warp.value,
+            units_per_us_multiprocessor: rate.units_per_us_multiprocessor.value,
+            fixed_ns: rate.fixed_ns.value,
+            block_ns: rate.block_ns.value,
+            wait_ns: rate.wait_ns.value,
+        }
+    }
+}
+
+impl Pace {
+    /// So many warps alone on a multiprocessor, in units per µs: at least 1.
+    ///
+    /// A scheduler is idle while each of its warps waits for its last instruction, and how long one does is told
+    /// by a warp alone. Of several it is taken that they wait independently of one another.
+    pub fn units_per_us(&self, warps: u64) -> u64 {
+        const WHOLE: u128 = 1_000_000_000;
+        let most = u128::from(self.units_per_us_multiprocessor.max(1));
+        let one = u128::from(self.units_per_us_warp) * u128::from(SCHEDULERS);
+        let idle = WHOLE - (one * WHOLE / most).min(WHOLE);
+        let busy = |warps: u64| {
+            let mut all_wait = WHOLE;
+            for _ in 0..warps {
+                if all_wait == 0 {
+                    break;
+                }
+                all_wait = all_wait * idle / WHOLE;
+            }
+            WHOLE - all_wait
+        };
+        let (each, more) = (warps / SCHEDULERS, warps % SCHEDULERS);
+        let all = u128::from(more) * busy(each + 1) + u128::from(SCHEDULERS - more) * busy(each);
+        ((most * all / (WHOLE * u128::from(SCHEDULERS))) as u64).max(1)
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use simulator::Profile;
-use simulator::profile::{Chip, Copies, Figure, Gaps, Host, Link, Rate};
+use simulator::profile::{Chip, Copies, Figure, Gaps, Host, Link, Pace, Rate};
 
 use super::line::Line;
 use super::raw::Raw;
@@ -21,6 +21,11 @@ const MIB: f64 = 1_048_576.0;
 
 /// Nodes of the graph whose launch is the profile's: what is launched as one in exercises has tens.
 const GRAPH_NODES: i64 = 20;
+
+/// Blocks on each multiprocessor in the kernels that tell how blocks are handed out.
+const BLOCKS: i64 = 8;
+/// Warps of a block of the map.
+const WARPS: u64 = 8;
 
 /// Pieces of large pageable copies where no CUPTI tells, in bytes: seen on an H200.
 const PIECE: u64 = 1 << 20;
@@ -182,7 +187,31 @@ fn chip(from: &From<'_>) -> Result<Chip> {
             "duplex_h2d_everything_ns: whether both directions take as long as one after the other",
         ),
         highest_priority: from.stated("highest_priority")?,
+        turn_blocks: from.measured(
+            turn_blocks(from)?,
+            "map_longer_period_ns: the first so many of 8 blocks on each multiprocessor have one element \
+             more; how many of them come to one multiprocessor",
+        ),
     })
+}
+
+/// How many blocks are handed out between two that come to the same multiprocessor, from how much longer a kernel
+/// takes whose first blocks have an element more than the others: as many elements longer as of these blocks come
+/// to the multiprocessor that gets most of them.
+fn turn_blocks(from: &From<'_>) -> Result<f64> {
+    let multiprocessors = from.median("multiprocessors")?;
+    let all = from.median("map_units_whole_device")? / from.median("map_whole_device_ns")?.max(1.0);
+    let element_ns = from.median("map_units_of_element")? * multiprocessors / all.max(1e-9);
+    let even = from.median(&format!("map_blocks_period_ns/{BLOCKS}"))?;
+    let mut turn = 0.0_f64;
+    for (sixteenths, ns) in from.raw.curve("map_longer_period_ns")? {
+        let longer = multiprocessors * BLOCKS as f64 * sixteenths as f64 / 16.0;
+        let on_fullest = ((ns as f64 - even) / element_ns).round();
+        if (1.0..BLOCKS as f64).contains(&on_fullest) {
+            turn = turn.max((longer / on_fullest).ceil());
+        }
+    }
+    Ok(if turn > 0.0 { turn.min(multiprocessors) } else { multiprocessors })
 }
 
 /// Whether the directions take turns: 8 pieces one way and 12 the other take 2.5 times as long as 8
@@ -299,14 +328,25 @@ fn rates(from: &From<'_>, parts: &Parts) -> Result<BTreeMap<String, Rate>> {
         Ok(from.median(units)? * 1000.0 / from.median(ns)?.max(1.0))
     };
     let gap = from.median("kernel_period_ns")? - parts.kernel;
-    let on_each = from.line("map_blocks_period_ns", |_| true)?;
     let throughput = per_us("map_units_whole_device", "map_whole_device_ns")? / multiprocessors;
+    let warp = per_us("map_units_alone", "map_alone_ns")? / from.median("map_warps_alone")?;
+    // Without waiting.
+    let pace = Pace {
+        units_per_us_warp: warp as u64,
+        units_per_us_multiprocessor: throughput as u64,
+        fixed_ns: 0,
+        block_ns: 0,
+        wait_ns: 0,
+    };
+    let waits = from.line("map_waits_period_ns", |_| true)?;
+    let between = from.median("map_units_of_wait")? * 1000.0 / pace.units_per_us(WARPS) as f64;
+    let wait = waits.slope - between;
+    let on_each = from.line("map_blocks_period_ns", |_| true)?;
     let work = from.median("map_units_of_block")? * 1000.0 / throughput.max(1.0);
-    // Each period is that of three kernels.
-    let (block, fixed) = ((on_each.slope - work) / 3.0, on_each.intercept / 3.0 - gap);
+    let (block, fixed) = (on_each.slope - work, on_each.intercept - gap - wait);
     let map = Rate {
         units_per_us_warp: from.measured(
-            per_us("map_units_alone", "map_alone_ns")? / from.median("map_warps_alone")?,
+            warp,
             "map_alone_ns: one block of 128 threads, twice as many rounds less once as many",
         ),
         units_per_us_multiprocessor: from.measured(
@@ -317,16 +357,19 @@ fn rates(from: &From<'_>, parts: &Parts) -> Result<BTreeMap<String, Rate>> {
         fixed_ns: from.measured(
             fixed,
             &format!(
-                "map_blocks_period_ns: three kernels of 1 to 8 blocks on each multiprocessor, with \
-                 elements that are in no cache and do not come out even: a third of the rest of their \
-                 line, less the gap; {}",
+                "map_blocks_period_ns: 1 to 8 blocks on each multiprocessor, with elements that are in \
+                 no cache: the rest of their line, less the gap and wait_ns; {}",
                 parts.told_by
             ),
         ),
         block_ns: from.measured(
             block,
-            "map_blocks_period_ns: a third of the slope of that line less the blocks' work at the rate of \
-             all",
+            "map_blocks_period_ns: the slope of that line less a block's work at the rate of all",
+        ),
+        wait_ns: from.measured(
+            wait,
+            "map_waits_period_ns: one block of 256 threads on each multiprocessor, with elements that the \
+             cache holds: what 16 more waits take, each less the work in between at the rate of 8 warps",
         ),
     };
 
@@ -347,6 +390,7 @@ fn rates(from: &From<'_>, parts: &Parts) -> Result<BTreeMap<String, Rate>> {
         fixed_ns: from
             .measured(parts.kernel, &format!("span_kernel_ns: an empty kernel; {}", parts.told_by)),
         block_ns: from.figure("derived", 0.0, "it is contained in the rate"),
+        wait_ns: from.figure("derived", 0.0, "it is contained in the rate"),
     };
     Ok([("map".to_owned(), map), ("matmul".to_owned(), matmul)].into())
 }

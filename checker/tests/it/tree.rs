@@ -605,7 +605,10 @@ fn held() -> Record {
     }
     let kernel = KernelId(0);
     let (name, rate) = ("map_a".to_owned(), "map".to_owned());
-    push(Call::FunctionGet { kernel, name, rate, registers: 32, shared_bytes: 0 }, None);
+    push(
+        Call::FunctionGet { kernel, name, rate, registers: 32, shared_bytes: 0, items: None },
+        None,
+    );
     push(Call::RegionBegin, None);
     let part = |block| Range { block: BlockId(block), offset: 0, bytes: 16 << 20 };
     for block in 0..4 {

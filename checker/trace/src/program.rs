@@ -247,6 +247,17 @@ pub struct Access {
     pub range: Range,
 }
 
+/// Pieces of a kernel's work that one thread does as a whole. Thread `t` of `n` has the items `t`, `t + n`,
+/// `t + 2n` and so on: where they do not come out even, the first threads have one more than the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Items {
+    /// Device memory traffic of an item, in bytes.
+    pub bytes: u32,
+    /// How many a thread takes up together, waiting for memory once. What is left over it takes up one by one.
+    pub together: u32,
+}
+
 /// How much is known of where the host used memory. (No byte of page-locked memory can be watched on
 /// the simulated device but by the page.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -514,6 +525,9 @@ pub enum Call {
         registers: u32,
         /// Static shared memory of a block, in bytes.
         shared_bytes: u32,
+        /// What its threads share out among them; none where the work is the same for all of them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        items: Option<Items>,
     },
     /// `cuLaunchKernel`.
     Launch(Launch),

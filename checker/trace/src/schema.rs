@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::program::{
     Access, AccessKind, BlockId, Call, ChannelEnd, ChannelId, EventId, Extent, GraphId, GraphNode,
-    KernelId, Launch, Mode, Place, Range, Site, Step, StreamId, StreamKind, Timing,
+    Items, KernelId, Launch, Mode, Place, Range, Site, Step, StreamId, StreamKind, Timing,
 };
 use crate::{Metrics, Program, Record, Timeline};
 
@@ -124,6 +124,7 @@ fn every_call() -> Vec<Call> {
             rate: "lcg".into(),
             registers: 16,
             shared_bytes: 0,
+            items: Some(Items { bytes: 8, together: 4 }),
         },
         Call::Launch(Launch {
             kernel: KernelId(0),

@@ -4,12 +4,16 @@
 //! in groups of equal blocks, as many as fit; the next grid's turn comes when the last block of the one
 //! before it has been placed (the leftover policy). Resident blocks share throughput and memory
 //! bandwidth: while the sum of what they could use alone is more than there is, all are slower.
+//!
+//! Blocks of a grid are equal here. Where a launch shares out items that do not come out even, what the longer
+//! blocks take more than the others comes at the end of the grid, and so does what its threads wait for memory:
+//! neither keeps blocks of other grids from the multiprocessors.
 
-use trace::program::{KernelId, Launch};
+use trace::program::{Items, KernelId, Launch};
 
 use super::waiting::Waiting;
 use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work};
-use crate::profile::Profile;
+use crate::profile::{Pace, Profile};
 
 /// A multiprocessor is divided into this many shares; a kernel of which `n` blocks are resident takes
 /// `SHARES / n` for each. Divisible by every residency up to 16 and by 32.
@@ -29,11 +33,8 @@ pub(super) const LONGEST_NS: u64 = u64::MAX / FULL_SPEED / 64;
 pub(super) struct Facts {
     pub registers: u32,
     pub shared_bytes: u32,
-    pub units_per_us_warp: u64,
-    pub units_per_us_multiprocessor: u64,
-    pub fixed_ns: u64,
-    /// What each block takes beside its work.
-    pub beside_ns: u64,
+    pub items: Option<Items>,
+    pub rate: Pace,
 }
 
 /// What launches may differ in that decides what their grids take.
@@ -97,16 +98,16 @@ impl Grid {
         }
         let blocks = launch.grid.iter().map(|&n| u64::from(n)).product::<u64>().max(1);
         let warps = u64::from(threads.div_ceil(32).max(1));
-        let throughput = facts.units_per_us_multiprocessor.max(1);
-        let alone = (warps * facts.units_per_us_warp).clamp(1, throughput);
+        let throughput = facts.rate.units_per_us_multiprocessor.max(1);
+        let alone = facts.rate.units_per_us(warps);
         let per_block = |work: u64, parts: u64, speed: u64| {
             let whole = u128::from(blocks) * u128::from(speed);
             let ns = (u128::from(work) * 1000 * u128::from(parts)).div_ceil(whole);
             ns.min(LONGEST_NS.into()) as u64
         };
         // What a block takes beside its work holds its multiprocessor as a whole.
-        let compute_ns = per_block(launch.units, 1, alone).saturating_add(facts.beside_ns);
-        let busy_ns = per_block(launch.units, 1, throughput).saturating_add(facts.beside_ns);
+        let compute_ns = per_block(launch.units, 1, alone).saturating_add(facts.rate.block_ns);
+        let busy_ns = per_block(launch.units, 1, throughput).saturating_add(facts.rate.block_ns);
         let bandwidth = profile.chip.memory_bytes_per_us.value.max(1);
         // One block draws at most a multiprocessor's even part of the memory bandwidth.
         let parts = profile.chip.multiprocessors.value.max(1);
@@ -126,9 +127,67 @@ impl Grid {
                 memory_ns,
                 FULL_SPEED * FULL_SPEED / profile.chip.multiprocessors.value,
             ),
-            fixed_ns: facts.fixed_ns,
+            // Where memory is the limit, waiting for it is what its bandwidth takes.
+            fixed_ns: facts
+                .rate
+                .fixed_ns
+                .saturating_add(if compute_ns > memory_ns { waiting_ns(launch, facts) } else { 0 })
+                .saturating_add(tail_ns(launch, facts, resident, profile)),
         })
     }
+}
+
+/// How the items of a launch are shared out.
+struct Shares {
+    items: u64,
+    blocks: u64,
+    /// Of a block.
+    threads: u64,
+    /// Items of each thread …
+    each: u64,
+    /// … and how many threads have one more: the first ones.
+    more: u64,
+}
+
+impl Shares {
+    fn of(launch: &Shape, items: Items) -> Self {
+        let product = |of: [u32; 3]| of.iter().map(|&n| u64::from(n)).product::<u64>().max(1);
+        let (blocks, threads) = (product(launch.grid), product(launch.block));
+        let items = launch.bytes / u64::from(items.bytes.max(1));
+        let all = blocks.saturating_mul(threads);
+        Self { items, blocks, threads, each: items / all, more: items % all }
+    }
+}
+
+/// What a thread waits for memory, in ns: each time that it takes up items.
+fn waiting_ns(launch: &Shape, facts: &Facts) -> u64 {
+    let Some(items) = facts.items else { return 0 };
+    let Shares { each, more, .. } = Shares::of(launch, items);
+    let together = u64::from(items.together.max(1));
+    let times = |items: u64| items / together + items % together;
+    let most = if more > 0 { times(each).max(times(each + 1)) } else { times(each) };
+    most.saturating_mul(facts.rate.wait_ns).min(LONGEST_NS)
+}
+
+/// What a grid takes longer than if its blocks all did the same, in ns: where the items do not come out even, the
+/// blocks that have one more come together on some multiprocessors, which are at work while the others are done.
+/// Blocks of another grid may be there then.
+fn tail_ns(launch: &Shape, facts: &Facts, resident: u64, profile: &Profile) -> u64 {
+    let Some(items) = facts.items else { return 0 };
+    let Shares { items, blocks, threads, more, .. } = Shares::of(launch, items);
+    let multiprocessors = profile.chip.multiprocessors.value.max(1);
+    let (used, on_each) = (blocks.min(multiprocessors), blocks.div_ceil(multiprocessors));
+    // In several waves, a multiprocessor that is done gets the next block.
+    if more == 0 || on_each > resident {
+        return 0;
+    }
+    let longer = more.div_ceil(threads);
+    let on_fullest = longer.div_ceil(profile.chip.turn_blocks.value.max(1)).min(on_each);
+    // More than the even share of the longer blocks, in blocks times `used`.
+    let excess = (on_fullest * used).saturating_sub(longer);
+    let units = u128::from(excess) * u128::from(threads) * u128::from(launch.units);
+    let speed = u128::from(facts.rate.units_per_us_multiprocessor.max(1)) * u128::from(used);
+    (units / u128::from(items) * 1000 / speed).min(LONGEST_NS.into()) as u64
 }
 
 /// Equal blocks of one grid that were dispatched together and end together.

@@ -247,15 +247,13 @@ impl Device {
 
             Call::ModuleLoad => (host.module_load_ns.value, Wait::All),
             Call::ModuleUnload => (host.other_ns.value, Wait::None),
-            Call::FunctionGet { kernel, name, rate, registers, shared_bytes } => {
+            Call::FunctionGet { kernel, name, rate, registers, shared_bytes, items } => {
                 let cost = host.other_ns.value;
                 let facts = self.profile.rate(rate).ok().map(|rate| blocks::Facts {
                     registers: *registers,
                     shared_bytes: *shared_bytes,
-                    units_per_us_warp: rate.units_per_us_warp.value,
-                    units_per_us_multiprocessor: rate.units_per_us_multiprocessor.value,
-                    fixed_ns: rate.fixed_ns.value,
-                    beside_ns: rate.block_ns.value,
+                    items: *items,
+                    rate: rate.into(),
                 });
                 let known = slot(&mut self.kernels, kernel.0);
                 known.name.clone_from(name);

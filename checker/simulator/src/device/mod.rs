@@ -240,7 +240,7 @@ impl Device {
     }
 
     /// The figures it works by.
-    pub fn profile(&self) -> &Profile {
+    pub fn profile(&self) -> &Arc<Profile> {
         &self.profile
     }
 

@@ -2,7 +2,7 @@
 //! on neither.
 
 use trace::lab::Speeds;
-use trace::program::AccessKind;
+use trace::program::{AccessKind, Items};
 
 use crate::bounds::TaskWork;
 
@@ -31,6 +31,10 @@ pub trait Kernel {
     fn most_threads(&self) -> u32;
     /// Static shared memory of a block, in bytes.
     fn shared_bytes(&self) -> u32;
+    /// What its threads share out among them; none where each does the same.
+    fn items(&self) -> Option<Items> {
+        None
+    }
     /// The work of a launch, where one byte in memory stands for `scale`: what it does in memory, so
     /// `1 / scale` of what it does on a device. None if the arguments are too short.
     fn work(&self, arguments: &[u8], scale: u32) -> Option<KernelWork>;

@@ -364,13 +364,25 @@ impl Names {
                 let function = number()?;
                 let kernel = self.functions.add(function, name.clone());
                 self.functions_of.entry(*module).or_default().push(function);
-                let (rate, registers, shared_bytes) = match library.kernel(name) {
-                    Some(known) => {
-                        (known.rate().to_owned(), known.registers(), known.shared_bytes())
-                    }
-                    None => Default::default(),
-                };
-                Call::FunctionGet { kernel, name: name.clone(), rate, registers, shared_bytes }
+                let name = name.clone();
+                match library.kernel(&name) {
+                    Some(known) => Call::FunctionGet {
+                        kernel,
+                        name,
+                        rate: known.rate().to_owned(),
+                        registers: known.registers(),
+                        shared_bytes: known.shared_bytes(),
+                        items: known.items(),
+                    },
+                    None => Call::FunctionGet {
+                        kernel,
+                        name,
+                        rate: String::new(),
+                        registers: 0,
+                        shared_bytes: 0,
+                        items: None,
+                    },
+                }
             }
             Command::Launch { .. } => Call::Launch(self.launch(command, library, false)?),
             Command::HostFunction { stream, .. } => {

@@ -1,6 +1,9 @@
 //! Copy engines and multiprocessors, as an H200 was seen to work.
 
+use simulator::Profile;
+use simulator::profile::Pace;
 use trace::program::StreamKind::NonBlocking;
+use trace::program::{Call, Items, KernelId, Launch};
 
 use crate::program::*;
 
@@ -234,4 +237,80 @@ fn what_a_block_takes_beside_its_work_holds_its_multiprocessor() {
         let more = ns(blocks, BESIDE) - ns(blocks, 0);
         assert!(more.abs_diff(times * BESIDE) <= 10, "{blocks} blocks: {more} ns more");
     }
+}
+
+/// The time of a kernel of `blocks` blocks of 256 threads over so many items, of `rounds` units each.
+fn over_items(profile: &Profile, blocks: u32, items: u64, rounds: u64) -> u64 {
+    let mut script = Script::new();
+    let kernel = KernelId(7);
+    script.call(Call::FunctionGet {
+        kernel,
+        name: "map_b".to_owned(),
+        rate: "map".to_owned(),
+        registers: 32,
+        shared_bytes: 0,
+        items: Some(Items { bytes: 8, together: 4 }),
+    });
+    let stream = script.stream(NonBlocking);
+    let step = script.call(Call::Launch(Launch {
+        kernel,
+        stream,
+        grid: [blocks, 1, 1],
+        block: [256, 1, 1],
+        shared_bytes: 0,
+        units: items * rounds,
+        bytes: 8 * items,
+        accesses: Vec::new(),
+    }));
+    script.synchronize();
+    span(&script.run_on(profile), step).interval().ns()
+}
+
+#[test]
+fn a_kernel_takes_as_long_as_the_multiprocessor_that_gets_most_of_the_longer_blocks() {
+    // Measured on an H200 of driver 580.159.04, 2026-11-22: with this many of 1056 blocks having a fifth item, the
+    // kernel takes 1.9, 2.9, 4.9, 5.8, 6.8 and 8.1 items of a block longer, and no longer after that.
+    let mut profile = h200();
+    profile.chip.turn_blocks.value = 95;
+    let rate = profile.rates.get_mut("map").expect("the map has a rate");
+    rate.wait_ns.value = 0;
+    let item_ns = 256.0 * 1479.0 * 1000.0 / rate.units_per_us_multiprocessor.value as f64;
+    let ns = |longer: u64| over_items(&profile, 1056, (4 * 1056 + longer) * 256, 1479) as f64;
+    let more = |longer| ((ns(longer) - ns(0)) / item_ns * 10.0).round() / 10.0;
+    assert_eq!(
+        [0, 132, 264, 396, 528, 660, 792, 924, 1056].map(more),
+        [0.0, 2.0, 3.0, 5.0, 6.0, 7.0, 8.0, 8.0, 8.0]
+    );
+}
+
+#[test]
+fn a_thread_waits_for_memory_each_time_that_it_takes_up_items() {
+    let with = |wait_ns| {
+        let mut profile = h200();
+        profile.rates.get_mut("map").expect("the map has a rate").wait_ns.value = wait_ns;
+        profile
+    };
+    // Four together, then one by one; who has most waits says how long it takes.
+    for (each, waits) in [(4, 1), (8, 2), (7, 4), (128, 32), (1, 1)] {
+        let ns = |wait_ns| over_items(&with(wait_ns), 132, 132 * 256 * each, 500);
+        assert_eq!(ns(1000) - ns(0), waits * 1000, "{each} items");
+    }
+    let ns = |wait_ns| over_items(&with(wait_ns), 132, 132 * 256 * 4 + 1, 500);
+    assert_eq!(ns(1000) - ns(0), 2000);
+    // Where memory is the limit, waiting for it is what its bandwidth takes.
+    let ns = |wait_ns| over_items(&with(wait_ns), 1056, 1056 * 256 * 100, 1);
+    assert_eq!(ns(1000), ns(0));
+}
+
+#[test]
+fn eight_warps_leave_a_multiprocessor_idle_now_and_then_and_sixteen_hardly() {
+    let pace = Pace::from(h200().rate("map").expect("it is there"));
+    let share = |warps| pace.units_per_us(warps) as f64 / pace.units_per_us_multiprocessor as f64;
+    let (one, four) = (share(1), share(4));
+    assert!((0.21..0.23).contains(&one), "{one}");
+    assert!((four - 4.0 * one).abs() < 1e-4, "{four}");
+    // Measured: 0.970 to 0.984 with 8 warps, 0.988 with 16, 1 with 64.
+    assert!((0.97..0.99).contains(&share(8)), "{}", share(8));
+    assert!((0.999..=1.0).contains(&share(16)), "{}", share(16));
+    assert_eq!(pace.units_per_us(64), pace.units_per_us_multiprocessor);
 }

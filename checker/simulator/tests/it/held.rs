@@ -90,9 +90,10 @@ fn a_wait_that_was_held_gives_back_what_was_freed_before_it() {
     };
     // Different sizes, so that none is handed out again: together more than the device holds.
     for turn in 1..=8 {
+        pass_the_time(&mut session);
         let address =
             session.number(Command::AllocAsync { bytes: (1 << 30) - turn * 4096, stream });
-        let count = 4096;
+        let count = 16 << 20; // long against the calls after it
         let (mode, target) = (Mode::Asynchronous, address);
         let set = Command::Memset { stream, mode, target, pattern: 0, width: 1, count };
         assert_eq!(session.ask(0, set), Reply::Done);

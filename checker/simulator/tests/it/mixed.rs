@@ -260,7 +260,7 @@ impl Mixed {
         }
         // No quicker than its work, no slower than all of it in a row.
         let makespan = timeline.region.expect("the region ended").ns();
-        let floor = bounds(&self.work, &h200()).expect("the rate is known").floor_ns;
+        let floor = bounds(&self.work, &h200().into()).expect("the rate is known").floor_ns;
         assert!(makespan >= floor, "seed {seed}: {makespan} ns, under the floor of {floor} ns");
         let spans: u64 = timeline.spans.iter().map(|span| span.interval().ns()).sum();
         // A call or a gap takes 30 µs at most, the host's own copy of a staged piece 250 µs; each node
@@ -321,5 +321,5 @@ fn several_threads_give_the_same_bytes_every_time() {
 
 /// Work that may have the whole device.
 fn kernel(units: u64) -> TaskKernel {
-    TaskKernel { rate: "map".to_owned(), units, multiprocessors: None }
+    TaskKernel { rate: "map".to_owned(), units, ..TaskKernel::default() }
 }

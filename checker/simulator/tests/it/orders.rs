@@ -68,6 +68,7 @@ fn play(program: &Program, schedule: Schedule) -> (Played, bool) {
         rate: "map".to_owned(),
         registers: 32,
         shared_bytes: 0,
+        items: None,
     };
     device.call(u32::MAX, &map, &mut played);
     for (index, step) in (0..).zip(&program.steps) {

@@ -58,6 +58,7 @@ impl Script {
             rate: "map".to_owned(),
             registers: 32,
             shared_bytes: 0,
+            items: None,
         });
         script
     }

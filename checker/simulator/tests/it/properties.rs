@@ -119,7 +119,7 @@ fn order_engines_and_bytes_hold_for_random_programs_on_any_schedule() {
         check(&replay(&script.program, &h200(), Schedule::Perturbed(seed)), &script, &order, seed);
 
         let makespan = exact.region.unwrap().ns();
-        let limits = bounds(&work, &h200()).unwrap();
+        let limits = bounds(&work, &h200().into()).unwrap();
         assert!(
             makespan >= limits.floor_ns,
             "seed {seed}: {makespan} ns beats the floor, {limits:?}"
@@ -158,5 +158,5 @@ fn perturbed_schedules_differ_from_one_another() {
 
 /// Work that may have the whole device.
 fn kernel(units: u64) -> TaskKernel {
-    TaskKernel { rate: "map".to_owned(), units, multiprocessors: None }
+    TaskKernel { rate: "map".to_owned(), units, ..TaskKernel::default() }
 }

@@ -30,7 +30,7 @@ fn a_loader_of_100_ms_beside_kernels_of_100_ms_takes_100_ms() {
         } else {
             script.call(Call::HostWork { ns: WORK });
         }
-        script.kernel(stream, 1, WORK / 1000);
+        script.kernel(stream, 1056, WORK / 1000);
         script.synchronize();
         if threads {
             script.call(Call::ThreadJoin { thread: 1 });

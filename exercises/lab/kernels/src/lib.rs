@@ -63,6 +63,16 @@ pub struct Work {
     pub bytes: u64,
 }
 
+/// Pieces of work that one thread does as a whole: of `n` threads, thread `t` has the items `t`, `t + n`,
+/// `t + 2n` and so on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Items {
+    /// What passes between device memory and the SM for one of them, in bytes.
+    pub bytes: u32,
+    /// How many a thread takes up together; what is left over it takes up one by one.
+    pub together: u32,
+}
+
 /// The blocks that a kernel may be launched with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocks {
@@ -95,6 +105,8 @@ pub struct Kernel {
     pub threads: u32,
     /// Blocks that it is meant for.
     pub blocks: Blocks,
+    /// What its threads share out among them; `None` where each thread does the same.
+    pub items: Option<Items>,
     body: Body,
 }
 

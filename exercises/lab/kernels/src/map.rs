@@ -9,7 +9,7 @@
 //! number that has the factors of two of `r` and of `s` and at most six more, modulo 2^32. Odd numbers of
 //! rounds keep the stages apart; 2^13 rounds of each would let them commute.
 
-use crate::{Access, Argument, Blocks, Body, Kernel, Mode, Parameter, Twin, Work};
+use crate::{Access, Argument, Blocks, Body, Items, Kernel, Mode, Parameter, Twin, Work};
 
 /// The PTX of `cuda/map.cu`.
 pub const IMAGE: &str = include_str!("../ptx/map.ptx");
@@ -21,6 +21,9 @@ const THREADS: u32 = 256;
 const REGISTERS: u32 = 32;
 
 const ELEMENT_BYTES: u64 = 4;
+
+/// As `CHAINS` in `cuda/map.cu`: elements that a thread iterates side by side.
+const CHAINS: u32 = 4;
 
 /// Which of the maps: a pipeline's stages use different ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -118,6 +121,7 @@ pub(crate) const fn kernel(stage: Stage) -> Kernel {
         shared_bytes: 0,
         threads: THREADS,
         blocks: Blocks::Any,
+        items: Some(Items { bytes: 2 * ELEMENT_BYTES as u32, together: CHAINS }),
         body: Body::Map(stage),
     }
 }
@@ -345,6 +349,12 @@ mod tests {
             assert_ne!(map.power(1 << 31), Affine::IDENTITY, "{stage:?}");
             assert_eq!(map.power(1 << 31).then(map.power(1 << 31)), Affine::IDENTITY, "{stage:?}");
         }
+    }
+
+    #[test]
+    fn a_thread_takes_up_as_many_elements_together_as_the_source_says() {
+        let source = include_str!("../cuda/map.cu");
+        assert!(source.contains(&format!("\n#define CHAINS {CHAINS}\n")));
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub(crate) const fn kernel(
         shared_bytes,
         threads,
         blocks: Blocks::Exactly(blocks),
+        items: None,
         body: Body::Matmul,
     }
 }

@@ -227,6 +227,12 @@ impl Task {
         self.elements
     }
 
+    /// How many nominal elements one in memory stands for.
+    #[must_use]
+    pub fn scale(&self) -> u32 {
+        self.scale
+    }
+
     /// Rounds of each map.
     #[must_use]
     pub fn rounds(&self) -> u32 {

@@ -155,6 +155,7 @@ pub(crate) fn program(text: &str, shape: Shape) -> Program {
         rate: rate(shape).to_owned(),
         registers: 32,
         shared_bytes: 0,
+        items: None,
     })];
     for own in made {
         for number in 0..shape.streams {

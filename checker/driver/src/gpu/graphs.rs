@@ -45,6 +45,11 @@ pub(super) enum Meaning {
 }
 
 impl Graphs {
+    /// Whether no stream captures, and no event stands for something captured.
+    pub(super) fn capture_nothing(&self) -> bool {
+        self.open.is_empty() && self.events.is_empty()
+    }
+
     /// Follows a call; `given` is the handle that it gave.
     pub(super) fn follow(
         &mut self,
@@ -56,7 +61,7 @@ impl Graphs {
         if let Command::Graph(asked) = command {
             return self.graph(asked, given, result, stream_named);
         }
-        if result != code::SUCCESS || self.open.is_empty() && self.events.is_empty() {
+        if result != code::SUCCESS || self.capture_nothing() {
             return Meaning::Unrelated;
         }
         let stream = command.stream();

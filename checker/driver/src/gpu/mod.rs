@@ -299,8 +299,8 @@ impl Gpu {
         if let Ok(mut regions) = self.regions.try_lock()
             && regions.open.is_none()
         {
-            self.take_up(&mut regions);
-            regions.observed.forget_what_is_over();
+            let now_ns = self.clock.now();
+            regions.observed.take_up_what_stays(&mut lock(&self.log), now_ns);
         }
     }
 

@@ -69,10 +69,38 @@ impl Observed {
 
     /// Turns the log into steps; those that ask the device for work.
     pub(super) fn take_up(&mut self, log: &mut Log, now_ns: u64) -> Vec<Work> {
+        self.take_up_but(log, now_ns, |_, _| false)
+    }
+
+    /// Of all that happened so far only what made the things that are still there stays. What does not is not
+    /// turned into steps first: a program pays for this between its own calls.
+    pub(super) fn take_up_what_stays(&mut self, log: &mut Log, now_ns: u64) {
+        self.take_up_but(log, now_ns, |graphs, asked| match asked {
+            Asked::Command(command) => {
+                let stays = matches!(command, Command::Graph(_))
+                    || gives_a_name(command)
+                    || takes_a_name(command);
+                !stays && graphs.capture_nothing()
+            }
+            Asked::HostAccess(_) => true,
+            Asked::Lab(_) => false,
+        });
+        self.forget_what_is_over();
+    }
+
+    fn take_up_but(
+        &mut self,
+        log: &mut Log,
+        now_ns: u64,
+        is_over: impl Fn(&Graphs, &Asked) -> bool,
+    ) -> Vec<Work> {
         let mut work = Vec::new();
         let first = log.first;
         log.first += log.calls.len() as u64;
         for (number, mut noted) in (first..).zip(log.calls.drain(..)) {
+            if is_over(&self.graphs, &noted.asked) {
+                continue;
+            }
             if noted.result.is_none() {
                 // Another thread is still in it.
                 (noted.times.start, noted.times.end) = (noted.times.entered, now_ns);
@@ -507,6 +535,40 @@ mod tests {
         }
         let steps: Vec<_> = observed.host().iter().map(|span| span.step).collect();
         assert_eq!(steps, (0..5 + 4).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_stays_is_the_same_without_turning_the_rest_into_steps_first() {
+        let after = |forget: fn(&mut Observed, &mut Log)| {
+            let (mut log, mut observed) = (setup(), Observed::new());
+            let graph = |asked, given, at| done(Command::Graph(asked), given, at);
+            log.note(done(copy(0x9000, 0x1000), 0, 40));
+            log.note(done(Command::Alloc { bytes: 64 }, 0x2000, 41));
+            log.note(done(Command::Free { address: 0x2000 }, 0, 42));
+            // The log is full amid a capture, of which nothing may be lost.
+            log.note(graph(GraphCommand::BeginCapture { stream: 0x70, mode: 0 }, 0, 50));
+            log.note(done(copy(0x9000, 0x1000), 0, 51));
+            forget(&mut observed, &mut log);
+            log.note(done(copy(0x9040, 0x1040), 0, 60));
+            log.note(graph(GraphCommand::EndCapture { stream: 0x70 }, 0xa0, 61));
+            log.note(done(copy(0x9000, 0x1000), 0, 62));
+            forget(&mut observed, &mut log);
+            assert_eq!(log.first, 11);
+            observed
+        };
+        let with_steps = after(|observed, log| {
+            observed.take_up(log, 100);
+            observed.forget_what_is_over();
+        });
+        let without = after(|observed, log| observed.take_up_what_stays(log, 100));
+        assert_eq!(with_steps.program(), without.program());
+        let Some(Call::GraphCreate { nodes, .. }) =
+            without.program().steps.last().map(|it| &it.call)
+        else {
+            panic!("{:?}", without.program())
+        };
+        assert_eq!(nodes.len(), 2);
+        assert_eq!(without.program().steps.len(), 4);
     }
 
     #[test]

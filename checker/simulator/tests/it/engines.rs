@@ -3,7 +3,6 @@
 use simulator::Profile;
 use simulator::profile::Pace;
 use trace::program::StreamKind::NonBlocking;
-use trace::program::{Call, Items, KernelId, Launch};
 
 use crate::program::*;
 
@@ -242,26 +241,9 @@ fn what_a_block_takes_beside_its_work_holds_its_multiprocessor() {
 /// The time of a kernel of `blocks` blocks of 256 threads over so many items, of `rounds` units each.
 fn over_items(profile: &Profile, blocks: u32, items: u64, rounds: u64) -> u64 {
     let mut script = Script::new();
-    let kernel = KernelId(7);
-    script.call(Call::FunctionGet {
-        kernel,
-        name: "map_b".to_owned(),
-        rate: "map".to_owned(),
-        registers: 32,
-        shared_bytes: 0,
-        items: Some(Items { bytes: 8, together: 4 }),
-    });
+    script.with_items();
     let stream = script.stream(NonBlocking);
-    let step = script.call(Call::Launch(Launch {
-        kernel,
-        stream,
-        grid: [blocks, 1, 1],
-        block: [256, 1, 1],
-        shared_bytes: 0,
-        units: items * rounds,
-        bytes: 8 * items,
-        accesses: Vec::new(),
-    }));
+    let step = script.over_items(stream, blocks, items, rounds);
     script.synchronize();
     span(&script.run_on(profile), step).interval().ns()
 }

@@ -8,6 +8,7 @@ use trace::timeline::{Span, Timeline};
 pub(crate) const MIB: u64 = 1 << 20;
 /// The map kernel, which every program here has.
 const MAP: KernelId = KernelId(0);
+const MAP_OF_ITEMS: KernelId = KernelId(1);
 
 /// A program that is being written.
 pub(crate) struct Script {
@@ -128,6 +129,38 @@ impl Script {
             shared_bytes: 0,
             units: per_us * us * busy,
             bytes: 0,
+            accesses: Vec::new(),
+        }))
+    }
+
+    /// Tells the device of the kernel of [`over_items`](Self::over_items).
+    pub(crate) fn with_items(&mut self) {
+        self.call(Call::FunctionGet {
+            kernel: MAP_OF_ITEMS,
+            name: "map_b".to_owned(),
+            rate: "map".to_owned(),
+            registers: 32,
+            shared_bytes: 0,
+            items: Some(Items { bytes: 8, together: 4 }),
+        });
+    }
+
+    /// A map of this many blocks of 256 threads that share out `items`, of `rounds` units each.
+    pub(crate) fn over_items(
+        &mut self,
+        stream: StreamId,
+        blocks: u32,
+        items: u64,
+        rounds: u64,
+    ) -> u32 {
+        self.call(Call::Launch(Launch {
+            kernel: MAP_OF_ITEMS,
+            stream,
+            grid: [blocks, 1, 1],
+            block: [256, 1, 1],
+            shared_bytes: 0,
+            units: items * rounds,
+            bytes: 8 * items,
             accesses: Vec::new(),
         }))
     }

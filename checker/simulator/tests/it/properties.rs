@@ -36,6 +36,7 @@ fn random(seed: u64) -> (Script, Vec<(u32, u32)>, TaskWork) {
     let mut waiting: BTreeMap<StreamId, Vec<u32>> = BTreeMap::new();
     let mut order = Vec::new();
     let mut work = TaskWork::default();
+    script.with_items();
     script.call(Call::RegionBegin);
     for _ in 0..4 + dice.below(40) {
         let stream = streams[dice.below(streams.len() as u64) as usize];
@@ -51,8 +52,13 @@ fn random(seed: u64) -> (Script, Vec<(u32, u32)>, TaskWork) {
                 work.device_to_host_bytes += bytes;
                 script.copy(stream, Way::Down(host), bytes)
             }
-            4 | 5 => {
-                let step = script.kernel(stream, 1 + dice.below(2000) as u32, 1 + dice.below(300));
+            kind @ (4 | 5) => {
+                let (blocks, us) = (1 + dice.below(2000) as u32, 1 + dice.below(300));
+                let step = if kind == 4 {
+                    script.kernel(stream, blocks, us)
+                } else {
+                    script.over_items(stream, blocks, 1 + dice.below(4 * MIB), us)
+                };
                 let Call::Launch(launch) = &script.program.steps[step as usize].call else {
                     unreachable!()
                 };

@@ -32,7 +32,7 @@ use raw::{Answer, Raw};
 
 /// The program that measures.
 pub(crate) fn program() -> Target {
-    Target { package: "lab".into(), kind: TargetKind::Example, name: "calibrate".into() }
+    Target { package: "lab".into(), kind: TargetKind::Bin, name: "calibrate".into() }
 }
 
 /// A part of the measurements, in a process of its own.

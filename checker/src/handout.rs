@@ -323,7 +323,7 @@ mod tests {
         for path in [
             "checker/driver/src/gpu/tests/mod.rs",
             "exercises/04_three_lanes/examples/three_lanes_blocking.rs",
-            "exercises/lab/examples/calibrate/main.rs",
+            "exercises/lab/src/bin/calibrate/main.rs",
         ] {
             assert!(!is_for_authors(Path::new(path)), "{path}");
         }

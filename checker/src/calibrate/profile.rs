@@ -195,9 +195,9 @@ fn chip(from: &From<'_>) -> Result<Chip> {
     })
 }
 
-/// How many blocks are handed out between two that come to the same multiprocessor, from how much longer a kernel
-/// takes whose first blocks have an element more than the others: as many elements longer as of these blocks come
-/// to the multiprocessor that gets most of them.
+/// For how many of the first blocks of a grid one more comes to the multiprocessor that gets most of them, from how
+/// much longer a kernel takes whose first blocks have an element more than the others: as many elements longer as of
+/// these blocks come there.
 fn turn_blocks(from: &From<'_>) -> Result<f64> {
     let multiprocessors = from.median("multiprocessors")?;
     let all = from.median("map_units_whole_device")? / from.median("map_whole_device_ns")?.max(1.0);

@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::calibrate;
 use crate::commands::run::{player, target};
-use crate::compile::{Built, OVERHEAD, Optimisation, Source, Target};
+use crate::compile::{Built, OVERHEAD, Optimisation, Source, Target, TargetKind};
 use crate::exercise::{self, Exercise};
 use crate::exit::{Exit, Usage};
 use crate::print::{self, Style};
@@ -46,7 +46,8 @@ pub(super) fn bundle(folder: &Path) -> Result<Exit> {
         targets.extend(all_targets(exercise, &source)?);
     }
     targets.push(calibrate::program());
-    targets.push(Target { name: TRACKING_HOLE.to_owned(), ..calibrate::program() });
+    let tracking_hole = TRACKING_HOLE.to_owned();
+    targets.push(Target { name: tracking_hole, kind: TargetKind::Example, ..player() });
     targets.push(player());
     targets.push(Target { name: OVERHEAD.to_owned(), ..player() });
     let mut driver = None;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::process::Command;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use insta::assert_snapshot;
 use simulator::Profile;
@@ -10,16 +11,38 @@ use simulator::profile::BuiltIn;
 use crate::real::real;
 use crate::tree::{scratch, tree};
 
-/// The profile that comes of measuring the simulated device of this one, and what was said.
-fn measured(built_in: BuiltIn) -> (Profile, serde_json::Value) {
-    let output = scratch().join(format!("{}.toml", built_in.name()));
-    let path = output.to_str().expect("UTF-8");
-    let arguments = ["calibrate", "--profile", built_in.name(), "--output", path];
-    let (code, object) = real().json(&arguments);
-    assert_eq!(code, 0, "{object:#}");
+/// What came of measuring the simulated device of a profile.
+struct Measured {
+    profile: Profile,
+    /// What was said.
+    said: serde_json::Value,
+    /// Every sample.
+    raw: serde_json::Value,
+}
+
+/// The device of each profile is measured once: what comes of it is always the same.
+fn measured(built_in: BuiltIn) -> Arc<Measured> {
+    static MEASURED: Mutex<BTreeMap<&str, Arc<OnceLock<Arc<Measured>>>>> =
+        Mutex::new(BTreeMap::new());
+    let mut by_name = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
+    let one = Arc::clone(by_name.entry(built_in.name()).or_default());
+    drop(by_name);
+    Arc::clone(one.get_or_init(|| Arc::new(measure(built_in))))
+}
+
+fn measure(built_in: BuiltIn) -> Measured {
+    let file = |suffix: &str| scratch().join(format!("{}{suffix}", built_in.name()));
+    let (output, raw) = (file(".toml"), file(".raw.json"));
+    let [to, every_sample] = [&output, &raw].map(|path| path.to_str().expect("UTF-8"));
+    let name = format!("measured_{}", built_in.name());
+    let arguments = ["calibrate", "--profile", built_in.name(), "--output", to, "--name", &name];
+    let (code, said) = real().json(&[&arguments[..], &["--raw", every_sample]].concat());
+    assert_eq!((code, said["name"].as_str()), (0, Some(&*name)), "{said:#}");
     let text = std::fs::read_to_string(&output).expect("a profile was written");
     assert!(text.starts_with("# Profile `") && text.contains("\n# device: "), "{text}");
-    (toml::from_str(&text).expect("it is a profile"), object)
+    let profile = toml::from_str(&text).expect("it is a profile");
+    let raw = std::fs::read(raw).expect("every sample was kept");
+    Measured { profile, said, raw: serde_json::from_slice(&raw).expect("JSON") }
 }
 
 fn shipped(built_in: BuiltIn) -> Profile {
@@ -49,9 +72,9 @@ const NS: u64 = 10;
 /// Lines through whole nanoseconds, and through sizes of whole elements, in thousandths.
 const PERMILLE: u64 = 2;
 
-fn assert_comes_back(built_in: BuiltIn, lost: &[&str]) -> Profile {
-    let (measured, _) = measured(built_in);
-    let (found, expected) = (values(&measured), values(&shipped(built_in)));
+fn assert_comes_back(built_in: BuiltIn, lost: &[&str]) -> Arc<Measured> {
+    let measured = measured(built_in);
+    let (found, expected) = (values(&measured.profile), values(&shipped(built_in)));
     assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
     let is_lost = |name: &str| LOST.iter().any(|&(it, _)| it == name) || lost.contains(&name);
     let off: Vec<_> = expected
@@ -79,9 +102,9 @@ fn measuring_an_invented_device_finds_what_was_invented() {
     // With one engine nothing goes both ways, and how fast it would be cannot be seen.
     let duplex = ["copies.host_to_device.duplex_permille", "copies.device_to_host.duplex_permille"];
     let one = assert_comes_back(BuiltIn::OneEngine, &duplex);
-    assert_eq!(one.chip.copy_engines.value, 1);
+    assert_eq!(one.profile.chip.copy_engines.value, 1);
     let slow = assert_comes_back(BuiltIn::SlowLink, &[]);
-    assert!(slow.copies.host_to_device.pinned_bytes_per_us.value.abs_diff(3300) < 5);
+    assert!(slow.profile.copies.host_to_device.pinned_bytes_per_us.value.abs_diff(3300) < 5);
 }
 
 #[test]
@@ -96,24 +119,11 @@ fn a_profile_that_was_measured_is_a_device_to_run_on() {
 
 #[test]
 fn a_simulated_device_has_no_spread_and_every_sample_can_be_kept() {
-    let raw = scratch().join("raw.json");
-    let output = scratch().join("kept.toml");
-    let arguments = [
-        "calibrate",
-        "--raw",
-        raw.to_str().expect("UTF-8"),
-        "--output",
-        output.to_str().expect("UTF-8"),
-        "--name",
-        "mine",
-    ];
-    let (code, object) = real().json(&arguments);
-    assert_eq!((code, object["name"].as_str()), (0, Some("mine")), "{object:#}");
+    let measured = measured(BuiltIn::H200);
+    let (object, raw) = (&measured.said, &measured.raw);
     assert_eq!(object["wide"], serde_json::json!([]));
     let launch_ns = shipped(BuiltIn::H200).host.launch_ns.value;
     assert_eq!(object["figures"]["host"]["launch_ns"]["value"], launch_ns);
-    let raw: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(raw).expect("raw figures")).expect("JSON");
     let launch = &raw["figures"]["call_launch_busy_ns"];
     assert_eq!(launch["median"], launch_ns);
     assert_eq!(launch["samples"], serde_json::json!([launch_ns]));

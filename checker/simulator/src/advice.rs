@@ -33,11 +33,11 @@ mod words;
 
 use serde::Serialize;
 use trace::causes::{self, Basis, Cause, Code, LEAST_PERMILLE, Severity};
-use trace::hazards::{self, CallAt};
-use trace::program::Call;
+use trace::hazards::{self, CallAt, MOST_EFFORT};
+use trace::program::{Call, StreamId};
 use trace::{Program, Timeline};
 
-use crate::{Profile, Schedule, replay};
+use crate::{Profile, Schedule, replay_changed};
 
 pub use change::Change;
 
@@ -87,8 +87,19 @@ pub enum Refused {
     Query(CallAt),
     /// The program has a hazard.
     Hazard,
+    /// The program has more steps than [`MOST_STEPS`].
+    Long,
+    /// The program uses what it does not create: it was recorded elsewhere.
+    Invalid,
 }
 
+/// Steps of the longest program that gets advice: each change is a copy of all of it, simulated again.
+pub const MOST_STEPS: usize = 100_000;
+/// Steps of changed programs that are kept at a time, in case two changes gain what none of them does: 100 MB.
+const MOST_KEPT: usize = 200_000;
+/// Of programs in which more has to be looked at for hazards, in the unit of [`MOST_EFFORT`], no change is tried: each
+/// is searched a few times.
+const MOST_SEARCHED: u64 = MOST_EFFORT / 40;
 /// Steps that are replayed in all, at most and roughly: a second's work.
 pub const REPLAYED_STEPS: usize = 2_000_000;
 /// Replays that even the longest program gets, and that the shortest needs no more than.
@@ -110,7 +121,9 @@ pub fn advise(program: &Program, causes: Vec<Cause>, profile: &Profile) -> Advis
     if let Some(refused) = refusal(program) {
         return Advised { causes, advice: Vec::new(), refused: Some(refused) };
     }
-    let mut advisor = Advisor::new(program, profile);
+    let Some(mut advisor) = Advisor::new(program, profile) else {
+        return Advised { causes, advice: Vec::new(), refused: Some(Refused::Invalid) };
+    };
     let mut gains = vec![None; causes.len()];
     let mut advice = advisor.first(&causes, &mut gains);
     while !advice.is_empty() && advice.len() < MOST {
@@ -136,7 +149,7 @@ fn weigh(
         let same = |it: &&Advice| it.code == cause.code && it.at.site == cause.at.site;
         let part = advice.iter().filter(same).map(Advice::gain_ns).max();
         if let Some(gain_ns) = (*gain).max(part) {
-            if gain_ns * 1000 < makespan_ns * LEAST_PERMILLE {
+            if gain_ns.saturating_mul(1000) < makespan_ns.saturating_mul(LEAST_PERMILLE) {
                 continue;
             }
             cause.cost_ns = gain_ns;
@@ -149,6 +162,9 @@ fn weigh(
 }
 
 fn refusal(program: &Program) -> Option<Refused> {
+    if program.steps.len() > MOST_STEPS || weight(program) > REPLAYED_STEPS {
+        return Some(Refused::Long);
+    }
     let region = causes::chains::region(program);
     let asks = |index: &usize| {
         matches!(program.steps[*index].call, Call::StreamQuery { .. } | Call::EventQuery { .. })
@@ -156,8 +172,24 @@ fn refusal(program: &Program) -> Option<Refused> {
     if let Some(index) = region.clone().find(asks) {
         return Some(Refused::Query(hazards::call(program, index as u32)));
     }
-    let mut hazards = hazards::find(program).into_iter();
+    let Ok(hazards) = hazards::find_within(program, MOST_SEARCHED) else {
+        return Some(Refused::Long);
+    };
+    let mut hazards = hazards.into_iter();
     hazards.any(|it| it.severity == hazards::Severity::Error).then_some(Refused::Hazard)
+}
+
+/// What playing a program once takes, in steps: one in the default stream looks at all other streams.
+fn weight(program: &Program) -> usize {
+    let mut streams = 0;
+    let in_default = program.steps.iter().filter(|step| {
+        streams += usize::from(matches!(step.call, Call::StreamCreate { .. }));
+        edit::stream_of(&step.call) == Some(StreamId::LEGACY)
+    });
+    /// Streams that are looked at in the time that a step takes.
+    const STREAMS: usize = 16;
+    let in_default = in_default.count();
+    program.steps.len().saturating_add(in_default.saturating_mul(streams) / STREAMS)
 }
 
 /// A program, its replay, and how many more there may be.
@@ -178,16 +210,18 @@ struct Trial {
 }
 
 impl<'a> Advisor<'a> {
-    fn new(program: &Program, profile: &'a Profile) -> Self {
-        let timeline = replay(program, profile, Schedule::Exact);
-        let affordable = REPLAYED_STEPS / program.steps.len().max(1);
-        Self {
+    /// None for a program that cannot be played.
+    fn new(program: &Program, profile: &'a Profile) -> Option<Self> {
+        let timeline = replay_changed(program, profile, Schedule::Exact).ok()?;
+        let searched = MOST_EFFORT / hazards::effort(program).max(1);
+        let affordable = (REPLAYED_STEPS / weight(program).max(1)).min(searched as usize);
+        Some(Self {
             profile,
             program: program.clone(),
             original_ns: timeline.extent().ns(),
             timeline,
             replays: affordable.clamp(*REPLAYS.start(), *REPLAYS.end()),
-        }
+        })
     }
 
     fn makespan_ns(&self) -> u64 {
@@ -195,7 +229,7 @@ impl<'a> Advisor<'a> {
     }
 
     fn is_worth_it(&self, gain_ns: u64) -> bool {
-        gain_ns * 1000 >= self.original_ns * LEAST_PERMILLE
+        gain_ns.saturating_mul(1000) >= self.original_ns.saturating_mul(LEAST_PERMILLE)
     }
 
     /// The change that gains most, or the pair of which neither does alone. The advisor goes on with
@@ -209,12 +243,15 @@ impl<'a> Advisor<'a> {
             for trial in self.trials(cause) {
                 let gain_ns = trial.advice.gain_ns();
                 gains[index] = gains[index].max(Some(gain_ns));
-                let margin_ns = self.original_ns * BETTER_PERMILLE / 1000;
+                let margin_ns = self.original_ns.saturating_mul(BETTER_PERMILLE) / 1000;
                 let known = best.as_ref().map_or(0, |best| best.advice.gain_ns() + margin_ns);
                 if self.is_worth_it(gain_ns) && gain_ns > known {
                     best = Some(trial);
                 } else if !self.is_worth_it(gain_ns) {
-                    idle.push(trial);
+                    let kept: usize = idle.iter().map(|it| it.program.steps.len()).sum();
+                    if kept + trial.program.steps.len() <= MOST_KEPT {
+                        idle.push(trial);
+                    }
                 }
             }
         }
@@ -255,7 +292,10 @@ impl<'a> Advisor<'a> {
             }
             let Some((program, edges)) = edit::mend(option.program) else { continue };
             self.replays -= 1;
-            let timeline = replay(&program, self.profile, Schedule::Exact);
+            // A change may use a stream before it is created, where the program creates it in the region.
+            let Ok(timeline) = replay_changed(&program, self.profile, Schedule::Exact) else {
+                continue;
+            };
             let after_ns = timeline.extent().ns();
             let advice = Advice {
                 code: cause.code,

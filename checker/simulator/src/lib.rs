@@ -33,7 +33,12 @@
 //! - After an illegal access of a kernel what is queued still takes its time, though it does nothing.
 //! - Peer copies, managed and registered memory, textures, 2D and 3D copies: the driver says
 //!   that the call is not supported.
-//! - Where values come from is followed element by element, for a region's task alone; kernels that work
+//! - Page-locked memory is watched where the student's process was given it. A process that maps the same memory a
+//!   second time can use it there while a copy does, and nobody notices; the values that come of it are looked at as
+//!   all others are.
+//! - What is declared of the host's work, and what is asked of the device, comes to an hour at most in one run:
+//!   beyond that it is refused.
+//! - Where values come from is followed byte by byte, for a region's task alone; kernels that work
 //!   otherwise (the matrix product) leave nothing behind that an output may go back to. What a host function
 //!   or the host itself does between calls takes no time, so nothing that it computes counts either; the
 //!   lab says where the host works, loads and copies, and that takes its time.
@@ -62,4 +67,4 @@ pub mod replay;
 
 pub use device::Schedule;
 pub use profile::Profile;
-pub use replay::{replay, replay_on};
+pub use replay::{replay, replay_changed, replay_on};

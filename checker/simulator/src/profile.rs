@@ -90,9 +90,9 @@ figures! {
         copy_engines,
         /// The highest stream priority is minus this.
         highest_priority,
-        /// How many blocks of a grid are handed out between two that come to the same multiprocessor, at the
-        /// least: fewer than there are multiprocessors where these are in groups of different sizes that are
-        /// served in turn.
+        /// Of the first `n` blocks of a grid, the multiprocessor that gets most of them has `n` divided by this,
+        /// rounded up. It is less than the number of multiprocessors where these are in groups of different
+        /// sizes that are served in turn.
         turn_blocks,
     }
 }

@@ -5,6 +5,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use trace::program::{Call, Step};
+use trace::validity::{self, Invalid, Validity};
 use trace::{Program, Timeline};
 
 use crate::device::{Device, Schedule};
@@ -14,8 +15,22 @@ use crate::profile::Profile;
 ///
 /// The program is played as it was recorded: calls that failed are left out, and a program that
 /// branched on a query takes the branch that it took then.
+///
+/// # Panics
+/// If the program is not valid ([`trace::validity`]), which what was recorded always is.
 pub fn replay(program: &Program, profile: &Profile, schedule: Schedule) -> Timeline {
     replay_without(program, profile.clone(), schedule, |_| false)
+}
+
+/// The same for a program that somebody has changed: none if it is not valid, with the first step at which it is
+/// not. Where host threads come to their calls in another order than before, that counts.
+pub fn replay_changed(
+    program: &Program,
+    profile: &Profile,
+    schedule: Schedule,
+) -> Result<Timeline, Invalid> {
+    validity::check(program)?;
+    play(program, profile.clone(), schedule, |_| false, Some(Validity::of(program)))
 }
 
 /// The same on a profile that need not be copied.
@@ -30,6 +45,19 @@ pub(crate) fn replay_without(
     schedule: Schedule,
     left_out: impl Fn(&Call) -> bool,
 ) -> Timeline {
+    match play(program, profile, schedule, left_out, None) {
+        Ok(timeline) => timeline,
+        Err(invalid) => unreachable!("nobody asked whether it is valid: {invalid}"),
+    }
+}
+
+fn play(
+    program: &Program,
+    profile: impl Into<Arc<Profile>>,
+    schedule: Schedule,
+    left_out: impl Fn(&Call) -> bool,
+    mut validity: Option<Validity>,
+) -> Result<Timeline, Invalid> {
     // In a page all memory is free again with the next request, so the code that gives it back piece by
     // piece, some kB of it, may be left out.
     let mut device = ManuallyDrop::new(Device::new(profile, schedule));
@@ -39,6 +67,7 @@ pub(crate) fn replay_without(
     let counts =
         |step: &Step| (step.result == 0 || step.result == NOT_READY) && !left_out(&step.call);
     let mut steps = (0..).zip(&program.steps).filter(|(_, step)| counts(step));
+    let mut ended = Ok(());
     let threads = if cfg!(feature = "threads") { spawned(program) } else { BTreeSet::new() };
     if !cfg!(feature = "threads") || threads.is_empty() {
         // One host thread, or several of which it is not known what made them wait for one another:
@@ -50,19 +79,28 @@ pub(crate) fn replay_without(
             let thread = if threads.contains(&step.thread) { step.thread } else { 0 };
             by_thread.entry(thread).or_default().push_back((index, step));
         }
-        while let Some(thread) = device.turn(&mut ()) {
+        while ended.is_ok()
+            && let Some(thread) = device.turn(&mut ())
+        {
             match by_thread.get_mut(&thread).and_then(VecDeque::pop_front) {
-                Some((index, step)) => _ = device.call(index, &step.call, &mut ()),
+                Some((index, step)) => {
+                    ended = validity.as_mut().map_or(Ok(()), |it| it.check(index, step));
+                    if ended.is_ok() {
+                        _ = device.call(index, &step.call, &mut ());
+                    }
+                }
                 None => device.retire(),
             }
         }
     }
-    device.run_to_idle(&mut ());
+    if ended.is_ok() {
+        device.run_to_idle(&mut ());
+    }
     let timeline = device.take_timeline();
     if !cfg!(target_family = "wasm") {
         drop(ManuallyDrop::into_inner(device));
     }
-    timeline
+    ended.map(|()| timeline)
 }
 
 /// The host threads that the program starts itself.

@@ -1,8 +1,9 @@
 //! How long `hazards::find` takes: `cargo run --release -p trace --example hazards_speed`.
 //!
-//! Programs of a quarter of a million operations and of a million, on 64 streams, in several shapes. The
-//! time for an operation should be the same for both lengths. The operations of a graph count each time
-//! that it is launched, and what the host itself does to page-locked memory counts by its ranges.
+//! Programs of ten thousand operations to a million, on 64 streams, in several shapes. The slope is that of the
+//! time against the operations on a log-log plot, over the two decades: 1 is linear, and it should be no more than
+//! 1.1. The operations of a graph count each time that it is launched, and what the host itself does to page-locked
+//! memory counts by its ranges.
 
 use std::time::Instant;
 
@@ -22,7 +23,7 @@ const NODES: u32 = 16;
 #[expect(clippy::print_stdout, reason = "the figures are what it is for")]
 fn main() {
     type Shape = fn(&mut Writer, u32);
-    let shapes: [(&str, Shape); 7] = [
+    let shapes: [(&str, Shape); 8] = [
         ("pipeline over 64 streams", pipeline),
         ("every eighth operation in the default stream", default_stream),
         ("one block in many parts", parts),
@@ -30,14 +31,17 @@ fn main() {
         ("nothing in order", racy),
         ("the host fills, copies, waits and reads", host_accesses),
         ("graphs of 16 operations, beside copies", graphs),
+        ("ever more pieces, all read again and again", pieces_and_readers),
     ];
     println!("{:<46}{:>10}{:>12}{:>12}{:>10}", "shape", "operations", "time", "each", "hazards");
     for (name, shape) in shapes {
-        for length in [250_000, 1_000_000] {
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        for length in [10_000, 100_000, 1_000_000] {
             let program = Writer::write(length, shape);
             let start = Instant::now();
             let found = hazards::find(&program);
             let took = start.elapsed();
+            let took_s = took.as_secs_f64();
             let operations = operations(&program);
             let each = took.as_nanos() / operations as u128;
             let took = format!("{} ms", took.as_millis());
@@ -46,6 +50,11 @@ fn main() {
                 format!("{each} ns"),
                 found.len()
             );
+            points.push((operations as f64, took_s));
+        }
+        if let (Some(first), Some(last)) = (points.first(), points.last()) {
+            let slope = (last.1 / first.1).log10() / (last.0 / first.0).log10();
+            println!("{:<46}{slope:>10.2}", "  slope");
         }
     }
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -257,6 +266,18 @@ fn host_accesses(writer: &mut Writer, turn: u32) {
     writer.inside += 2 * (PAGES as usize - 1);
 }
 
+/// One stream writes pieces of a block one after the other, and others read all that there are.
+fn pieces_and_readers(writer: &mut Writer, turn: u32) {
+    const PIECE: u64 = 8;
+    let (first, reader) = (existing(0), existing(1 + turn % 8));
+    let event = EventId(turn % STREAMS);
+    let piece = Range { block: BlockId(0), offset: 2 * PIECE * u64::from(turn), bytes: PIECE };
+    writer.launch(first, vec![Access { kind: AccessKind::Write, range: piece }]);
+    writer.push(Call::EventRecord { event, stream: first });
+    writer.push(Call::StreamWait { stream: reader, event });
+    writer.read(reader, Range { offset: 0, bytes: piece.offset + PIECE, ..piece });
+}
+
 /// Each stream has a graph of its own, a chain of maps over one block with copies on a branch.
 fn graphs(writer: &mut Writer, turn: u32) {
     if turn == 0 {
@@ -268,7 +289,7 @@ fn graphs(writer: &mut Writer, turn: u32) {
     }
     let stream = existing(turn);
     writer.upload(stream, whole(turn % STREAMS));
-    writer.push(Call::GraphLaunch { graph: GraphId(turn % STREAMS), stream });
+    writer.push(Call::GraphLaunch { graph: GraphId(turn % STREAMS), stream, accesses: Vec::new() });
     writer.inside += NODES as usize - 1;
 }
 

@@ -273,6 +273,11 @@ pub fn find(program: &Program, timeline: &Timeline) -> Vec<Cause> {
     found.causes(&view)
 }
 
+/// Whether a part is less than so many thousandths of a whole, however long they are.
+fn is_under(part_ns: u64, permille: u64, whole_ns: u64) -> bool {
+    u128::from(part_ns) * 1000 < u128::from(whole_ns) * u128::from(permille)
+}
+
 /// What has been found so far, by code and line.
 #[derive(Default)]
 struct Found {
@@ -292,10 +297,11 @@ impl Found {
     fn charge(&mut self, view: &View<'_>, code: Code, step: u32, cost_ns: u64) -> &mut Group {
         let place = view.program.steps[step as usize].site;
         let group = self.groups.entry((code, place)).or_default();
-        group.cost_ns += cost_ns;
+        group.cost_ns = group.cost_ns.saturating_add(cost_ns);
         if group.steps.last() != Some(&step) {
             group.steps.push(step);
-            group.held_ns += view.host(step).map_or(0, |span| span.blocked_ns);
+            let held_ns = view.host(step).map_or(0, |span| span.blocked_ns);
+            group.held_ns = group.held_ns.saturating_add(held_ns);
         }
         group
     }
@@ -308,7 +314,7 @@ impl Found {
         for ((mut code, place), group) in self.groups {
             let Group { cost_ns, held_ns, mut steps, other } = group;
             let cost_ns = cost_ns.min(makespan_ns);
-            if cost_ns * 1000 < makespan_ns * LEAST_PERMILLE || steps.is_empty() {
+            if is_under(cost_ns, LEAST_PERMILLE, makespan_ns) || steps.is_empty() {
                 continue;
             }
             if code.is_of_the_line() {

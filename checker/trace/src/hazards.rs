@@ -18,7 +18,10 @@
 //! - A system call that is handed such a page (`read`, `write`, …) is not told of. The kernel refuses it
 //!   with `EFAULT`, "bad address", and the program goes on with that: an error of this kind from memory
 //!   that is there means that a copy still uses it.
-//! - On a GPU, all that the host itself does to page-locked memory but through the lab.
+//! - What the host does through a second mapping of page-locked memory, which a program has to make for
+//!   itself (`mremap`, `/proc/self/fd`): the one that it was given is watched.
+//! - On a GPU, all that the host itself does to page-locked memory but through the lab, and other memory than that
+//!   which was there when a graph was captured.
 //!
 //! # What is found
 //! | code | name | severity | what it is |
@@ -30,7 +33,8 @@
 //! | `SWIM-H05` | `use-before-allocation` | error | stream-ordered memory may be used before it is there |
 //! | `SWIM-H06` | `relies-on-unspecified-blocking` | warning | one of the above, but for a call that was seen to wait for the device and need not |
 //!
-//! Orders that count: streams are in order; the legacy default stream and the blocking streams, in
+//! Orders that count: streams are in order, as far as the host threads that queue into them know of one another's
+//! calls; the legacy default stream and the blocking streams, in
 //! which the per-thread default streams are; a wait for what an event stood for when the wait was
 //! made; synchronisation of streams, events and the context; queries that found the work done; the
 //! synchronous copies, as far as they are documented to be; the start of a measured region; the start
@@ -40,6 +44,10 @@
 //! What the host itself and its host functions do to page-locked memory counts as far as the program
 //! holds it. Where no more is known than that they used some of a range, only a use of all of the range
 //! is sure to meet it; two of that kind are never held against each other.
+//!
+//! A search costs about as much for each use of memory as there are streams, however many pieces the memory was used
+//! in. [`find_within`] gives up where that is too much: counted in what is looked at, and not in time, so that it
+//! gives up at the same call on every machine.
 //!
 //! A pair is reported once, and from there on taken for ordered: with all reported edges put in, the
 //! program has no hazard left but the use of memory that is gone. A pair is a warning where it would be
@@ -74,8 +82,8 @@ use crate::program::{
     AccessKind, BlockId, Call, GraphId, GraphNode, KernelId, Program, Range, Site, StreamId,
 };
 use near::{Attempts, NearMiss, Turn};
-pub use search::accesses;
-use search::{At, Pair, Trust};
+use search::{At, Pair, Trust, accesses_of_node};
+pub use search::{MOST_EFFORT, TooMuch, accesses, effort};
 pub(crate) use words::named;
 pub use words::{Names, Told};
 
@@ -242,6 +250,9 @@ pub struct CallAt {
     pub node: u32,
     /// The line; none for calls that the lab or a library makes on its own.
     pub site: Option<Site>,
+    /// For an operation of a graph, the line of the launch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launched: Option<Site>,
     /// What it is, in words: "kernel `map_a`", "the copy to the device", "`cuMemFree`".
     pub what: String,
 }
@@ -260,8 +271,12 @@ pub struct AccessAt {
     /// The call that asked for it.
     #[serde(flatten)]
     pub call: CallAt,
-    /// The stream it is queued in; none for what the host does itself.
+    /// The stream it is queued in; none for what the host does itself. Of an operation of a graph, that of the
+    /// launch, where the other use is not of the same launch.
     pub stream: Option<StreamId>,
+    /// Whose it is, for a per-thread default stream of a program of several threads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<u32>,
     /// What it does to the memory.
     pub usage: Usage,
     /// The bytes that it uses, more than the other does perhaps.
@@ -325,20 +340,32 @@ pub enum Edge {
 /// Hazards for which it is found out what comes close: a report shows fewer, and each costs a few searches
 /// of the whole program.
 const MOST_NEAR: usize = 8;
+/// Programs of which a search looks at no more than this, in the unit of [`MOST_EFFORT`], are searched again for what
+/// comes close: four times for each of those hazards, and once more.
+const NEAR_EFFORT: u64 = MOST_EFFORT / 40;
 
 /// All hazards of `program`, by the step of the second use and then of the first, of which the latest
 /// comes first. The same program
 /// gives the same hazards, however long anything in it took.
 pub fn find(program: &Program) -> Vec<Hazard> {
-    let pairs = search::search(program, Trust::Documented);
+    find_within(program, u64::MAX).unwrap_or_default()
+}
+
+/// The same, unless more than `most` would have to be looked at: then nothing is known of the program. For one that
+/// somebody else wrote, [`MOST_EFFORT`] is enough; it is the same on every machine.
+pub fn find_within(program: &Program, most: u64) -> Result<Vec<Hazard>, TooMuch> {
+    let (pairs, effort) = search::search(program, Trust::Documented, most)?;
     if pairs.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let blocking = blocking_steps(program);
-    let left: Option<HashSet<(At, At)>> = (!blocking.is_empty()).then(|| {
-        let left = search::search(program, Trust::Blocking);
-        left.iter().map(|pair| (pair.first, pair.second)).collect()
-    });
+    let left: Option<HashSet<(At, At)>> = match blocking.is_empty() {
+        true => None,
+        false => {
+            let (left, _) = search::search(program, Trust::Blocking, most)?;
+            Some(left.iter().map(|pair| (pair.first, pair.second)).collect())
+        }
+    };
     let narrator =
         Narrator { program, kernels: kernels(program), graphs: graphs(program), blocking };
     let attempts = Attempts::new(program);
@@ -354,7 +381,7 @@ pub fn find(program: &Program) -> Vec<Hazard> {
                 places.insert(key, hazards.len());
                 let mut hazard = narrator.hazard(pair, code);
                 let call = |step| narrator.call(At { step, node: 0 });
-                if hazards.len() < MOST_NEAR {
+                if hazards.len() < MOST_NEAR && effort <= NEAR_EFFORT {
                     hazard.near = attempts.nearest(&hazard.missing, call);
                 }
                 // Two uses inside one launch of a graph are of one turn.
@@ -373,7 +400,7 @@ pub fn find(program: &Program) -> Vec<Hazard> {
             }
         }
     }
-    hazards
+    Ok(hazards)
 }
 
 /// Steps that were seen to wait for the device although nobody promises that they do.
@@ -416,20 +443,25 @@ pub fn call(program: &Program, step: u32) -> CallAt {
 pub(crate) fn call_at(program: &Program, step: u32, kernels: &BTreeMap<KernelId, &str>) -> CallAt {
     let made = &program.steps[step as usize];
     let site = program.site(made).cloned();
-    CallAt { step, node: 0, site, what: words::what(&made.call, kernels) }
+    CallAt { step, node: 0, site, launched: None, what: words::what(&made.call, kernels) }
 }
 
 /// The smallest change that orders each pair of uses that nothing orders: all of them, where [`find`]
 /// tells those of one line once.
 pub fn missing(program: &Program) -> Vec<Edge> {
-    let pairs = search::search(program, Trust::Documented);
+    missing_within(program, u64::MAX).unwrap_or_default()
+}
+
+/// The same, unless more than `most` would have to be looked at.
+pub fn missing_within(program: &Program, most: u64) -> Result<Vec<Edge>, TooMuch> {
+    let (pairs, _) = search::search(program, Trust::Documented, most)?;
     let narrator = Narrator {
         program,
         kernels: BTreeMap::new(),
         graphs: graphs(program),
         blocking: Vec::new(),
     };
-    pairs.iter().map(|pair| narrator.hazard(pair, pair.kind.code()).missing).collect()
+    Ok(pairs.iter().map(|pair| narrator.hazard(pair, pair.kind.code()).missing).collect())
 }
 
 /// Makes hazards of pairs of steps.
@@ -455,12 +487,21 @@ impl Narrator<'_> {
         nodes.get((at.node as usize).checked_sub(1)?)
     }
 
+    /// The memory that it uses.
+    fn uses(&self, at: At, tell: impl FnMut(AccessKind, Range)) {
+        let moved = match &self.program.steps[at.step as usize].call {
+            Call::GraphLaunch { accesses, .. } => &accesses[..],
+            _ => &[],
+        };
+        accesses_of_node(self.made(at), at.node, moved, tell);
+    }
+
     fn made(&self, at: At) -> &Call {
         self.node(at).map_or(&self.program.steps[at.step as usize].call, |node| &node.call)
     }
 
     fn hazard(&self, pair: &Pair, code: Code) -> Hazard {
-        let Pair { first, second, kind, overlap } = *pair;
+        let Pair { first, second, kind, overlap, is_unheard } = *pair;
         // What each of the two does follows from how they conflict.
         let (first_use, second_use) = match kind {
             Kind::ReadAfterWrite => (Usage::Write, Usage::Read),
@@ -470,12 +511,14 @@ impl Narrator<'_> {
                 (self.usage(first, overlap.block), self.usage(second, overlap.block))
             }
         };
-        let first = self.access(first, first_use, overlap);
-        let second = self.access(second, second_use, overlap);
+        let of_one_launch = first.step == second.step;
+        let first = self.access(first, first_use, overlap, of_one_launch);
+        let second = self.access(second, second_use, overlap, of_one_launch);
         let (before, after) = (first.call.step, second.call.step);
         let missing = match (first.usage, first.stream, second.stream) {
             (Usage::Free, ..) => Edge::FreeLater { free: before, after },
             (_, None, _) => Edge::Handover { after: before, before: after },
+            _ if is_unheard => Edge::Handover { after: before, before: after },
             (_, Some(stream), None) => Edge::Synchronise { stream, after: before, before: after },
             (_, Some(record_in), Some(wait_in)) => {
                 Edge::Wait { record_after: before, record_in, wait_before: after, wait_in }
@@ -509,16 +552,18 @@ impl Narrator<'_> {
     fn call(&self, at: At) -> CallAt {
         let site = self.place(at).and_then(|site| self.program.sites.get(site as usize)).cloned();
         let At { step, node } = at;
-        CallAt { step, node, site, what: words::what(self.made(at), &self.kernels) }
+        let launch = &self.program.steps[step as usize];
+        let launched = (node > 0).then(|| self.program.site(launch).cloned()).flatten();
+        CallAt { step, node, site, launched, what: words::what(self.made(at), &self.kernels) }
     }
 
     fn usage(&self, at: At, block: BlockId) -> Usage {
         match self.made(at) {
             Call::AllocAsync { .. } => Usage::Allocate,
             Call::Free { .. } | Call::FreeAsync { .. } | Call::FreeHost { .. } => Usage::Free,
-            call => {
+            _ => {
                 let mut usage = Usage::Read;
-                search::accesses(call, |kind, range| {
+                self.uses(at, |kind, range| {
                     if range.block == block && kind == AccessKind::Write {
                         usage = Usage::Write;
                     }
@@ -528,15 +573,22 @@ impl Narrator<'_> {
         }
     }
 
-    fn access(&self, at: At, usage: Usage, overlap: Range) -> AccessAt {
-        let call = self.made(at);
+    fn access(&self, at: At, usage: Usage, overlap: Range, of_one_launch: bool) -> AccessAt {
+        let step = &self.program.steps[at.step as usize];
+        let stream = match &step.call {
+            Call::GraphLaunch { stream, .. } if !of_one_launch => Some(*stream),
+            _ => stream(self.made(at)),
+        };
+        let is_one_of_many = || self.program.steps.iter().any(|step| step.thread > 0);
+        let thread =
+            (stream == Some(StreamId::PER_THREAD) && is_one_of_many()).then_some(step.thread);
         let mut range = overlap;
         let meets = |other: &Range| {
             other.block == overlap.block
                 && other.offset < overlap.offset.saturating_add(overlap.bytes)
                 && overlap.offset < other.offset.saturating_add(other.bytes)
         };
-        search::accesses(call, |kind, used| {
+        self.uses(at, |kind, used| {
             let same = matches!(
                 (kind, usage),
                 (AccessKind::Read, Usage::Read) | (AccessKind::Write, Usage::Write)
@@ -545,7 +597,7 @@ impl Narrator<'_> {
                 range = used;
             }
         });
-        AccessAt { call: self.call(at), stream: stream(call), usage, range }
+        AccessAt { call: self.call(at), stream, thread, usage, range }
     }
 }
 

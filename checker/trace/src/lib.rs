@@ -8,6 +8,7 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`program`] | calls, in the order in which the host made them |
+//! | [`validity`] | whether a program can be played at all |
 //! | [`timeline`] | spans of device work and of host calls |
 //! | [`record`] | one run of one program: both of the above and what was checked |
 //! | [`run`] | how a run is asked for: environment variables |
@@ -38,6 +39,7 @@ pub mod program;
 pub mod record;
 pub mod run;
 pub mod timeline;
+pub mod validity;
 pub mod version;
 
 #[cfg(test)]

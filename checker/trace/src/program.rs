@@ -305,6 +305,16 @@ pub struct GraphNode {
     pub site: Option<u32>,
 }
 
+/// The memory that an operation of a graph uses in one launch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct NodeAccesses {
+    /// Which node it is, counted from 1.
+    pub node: u32,
+    /// What it reads, then what it writes.
+    pub accesses: Vec<Access>,
+}
+
 /// A call that the host made: to the driver, or to the lab.
 ///
 /// Calls that neither take host time nor order anything (current context, attributes) are left out.
@@ -570,6 +580,10 @@ pub enum Call {
         graph: GraphId,
         /// The stream it is queued in.
         stream: StreamId,
+        /// The operations that use other memory than when they were captured: what is at their addresses when the
+        /// graph is launched. In the order of the nodes.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        accesses: Vec<NodeAccesses>,
     },
 }
 

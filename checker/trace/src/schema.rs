@@ -160,7 +160,7 @@ fn every_call() -> Vec<Call> {
             ],
         },
         Call::GraphInstantiate { graph: GraphId(0) },
-        Call::GraphLaunch { graph: GraphId(0), stream },
+        Call::GraphLaunch { graph: GraphId(0), stream, accesses: Vec::new() },
     ]
 }
 

@@ -160,7 +160,11 @@ impl Graphs {
                 if let (Some(&graph), Some(stream)) =
                     (self.executables.get(&executable), stream_named(stream))
                 {
-                    return Meaning::Step(Call::GraphLaunch { graph, stream });
+                    return Meaning::Step(Call::GraphLaunch {
+                        graph,
+                        stream,
+                        accesses: Vec::new(),
+                    });
                 }
             }
             _ => {}

@@ -466,7 +466,10 @@ mod tests {
         assert_eq!(after, [&[][..], &[0], &[0], &[1, 2]]);
         assert!(matches!(nodes[1].call, Call::Memset { stream: StreamId(3), .. }));
         assert_eq!(*instantiated, Call::GraphInstantiate { graph: id });
-        assert_eq!(*launched, Call::GraphLaunch { graph: id, stream: StreamId(3) });
+        assert_eq!(
+            *launched,
+            Call::GraphLaunch { graph: id, stream: StreamId(3), accesses: Vec::new() }
+        );
         // A second pass launches what the first has made.
         observed.begin_region();
         observed.begin_region();

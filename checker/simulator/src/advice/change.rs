@@ -106,7 +106,8 @@ pub(super) fn options(program: &Program, cause: &Cause) -> Vec<Choice> {
 
 fn pin(program: &Program, at: &HashSet<u32>) -> Program {
     let mut block = free_block(program);
-    rewrite(program, |index, own, out| {
+    let mut blocks = Vec::new();
+    let mut changed = rewrite(program, |index, own, out| {
         let mut own = own.clone();
         if at.contains(&index)
             && let Call::Copy { source, target, bytes, .. } = &mut own.call
@@ -114,12 +115,15 @@ fn pin(program: &Program, at: &HashSet<u32>) -> Program {
             for place in [source, target] {
                 if *place == Place::Pageable {
                     *place = Place::Pinned(Range { block, offset: 0, bytes: *bytes });
+                    blocks.push(Call::AllocHost { block, bytes: *bytes });
                     block = BlockId(block.0 + 1);
                 }
             }
         }
         out.push(own);
-    })
+    });
+    prepare(&mut changed, blocks);
+    changed
 }
 
 fn own_stream(program: &Program, at: &HashSet<u32>) -> Program {
@@ -360,7 +364,7 @@ fn graph(program: &Program, at: &[u32]) -> Option<Program> {
         made.push(Call::GraphInstantiate { graph });
         let stream = stream_of(&program.steps[run[0] as usize].call)?;
         launches.extend(run.iter().map(|&step| (step, None)));
-        launches.insert(run[0], Some(Call::GraphLaunch { graph, stream }));
+        launches.insert(run[0], Some(Call::GraphLaunch { graph, stream, accesses: Vec::new() }));
     }
     let mut changed = rewrite(program, |index, own, out| match launches.get(&index) {
         Some(Some(launch)) => out.push(Step { call: launch.clone(), ..own.clone() }),

@@ -122,11 +122,16 @@ fn cut(program: &Program, job: &Job, parts: u64) -> Program {
     })
 }
 
+/// The first `number` of `parts` equal parts of so many bytes.
+fn share(bytes: u64, number: u64, parts: u64) -> u64 {
+    (u128::from(bytes) * u128::from(number) / u128::from(parts)) as u64
+}
+
 /// One of `parts` equal parts of an operation.
 fn part(call: &Call, number: u64, parts: u64) -> Call {
     let cut = |range: &mut Range| {
-        let (from, to) = (range.bytes * number / parts, range.bytes * (number + 1) / parts);
-        range.offset += from;
+        let (from, to) = (share(range.bytes, number, parts), share(range.bytes, number + 1, parts));
+        range.offset = range.offset.saturating_add(from);
         range.bytes = to - from;
     };
     let mut call = call.clone();
@@ -137,7 +142,7 @@ fn part(call: &Call, number: u64, parts: u64) -> Call {
                     cut(range);
                 }
             }
-            *bytes = *bytes * (number + 1) / parts - *bytes * number / parts;
+            *bytes = share(*bytes, number + 1, parts) - share(*bytes, number, parts);
         }
         Call::Memset { target, .. } => cut(target),
         Call::Launch(launch) => {
@@ -182,19 +187,21 @@ fn grown(call: &Call, times: u64) -> Call {
         Call::Copy { source, target, bytes, .. } => {
             for place in [source, target] {
                 if let Place::Device(range) | Place::Pinned(range) = place {
-                    range.bytes *= times;
+                    range.bytes = range.bytes.saturating_mul(times);
                 }
             }
-            *bytes *= times;
+            *bytes = bytes.saturating_mul(times);
         }
-        Call::Memset { target, .. } => target.bytes *= times,
+        Call::Memset { target, .. } => target.bytes = target.bytes.saturating_mul(times),
         Call::Launch(launch) => {
             let longest = launch.grid.iter_mut().max().expect("three numbers");
             let all = u64::from(*longest).saturating_mul(times).min(WIDE.into()) as u32;
             *longest = all.max(*longest);
-            launch.units *= times;
-            launch.bytes *= times;
-            launch.accesses.iter_mut().for_each(|access| access.range.bytes *= times);
+            launch.units = launch.units.saturating_mul(times);
+            launch.bytes = launch.bytes.saturating_mul(times);
+            for access in &mut launch.accesses {
+                access.range.bytes = access.range.bytes.saturating_mul(times);
+            }
         }
         _ => {}
     }

@@ -123,7 +123,7 @@ const ROUNDS: u32 = 3;
 pub(super) fn mend(mut program: Program) -> Option<(Program, u32)> {
     let mut edges = 0;
     for _ in 0..ROUNDS {
-        let missing = hazards::missing(&program);
+        let missing = hazards::missing_within(&program, hazards::MOST_EFFORT).ok()?;
         if missing.is_empty() {
             return Some((program, edges));
         }

@@ -3,7 +3,7 @@
 use trace::draw::duration;
 
 use super::chunk::Streams;
-use super::{Advice, Change, Refused};
+use super::{Advice, Change, MOST_STEPS, Refused};
 
 impl Change {
     /// What is done, as the subject of "takes … to …".
@@ -75,6 +75,13 @@ impl Refused {
                 at.place()
             ),
             Self::Hazard => "what a change would give is said once the hazards are gone".to_owned(),
+            Self::Long => format!(
+                "the program makes more than {MOST_STEPS} calls, too many to simulate it again for each change"
+            ),
+            Self::Invalid => {
+                "the program uses something that it does not create, so it cannot be simulated again"
+                    .to_owned()
+            }
         }
     }
 }

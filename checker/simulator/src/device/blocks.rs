@@ -28,6 +28,11 @@ const MOST_WAVES: u64 = 10_000;
 /// makes it 16 times as long.
 pub(super) const LONGEST_NS: u64 = u64::MAX / FULL_SPEED / 64;
 
+/// How many there are along all three axes.
+fn product(along: [u32; 3]) -> u64 {
+    along.iter().fold(1, |all: u64, &n| all.saturating_mul(n.into())).max(1)
+}
+
 /// What launches of a kernel have in common.
 #[derive(Clone, Copy)]
 pub(super) struct Facts {
@@ -77,9 +82,16 @@ pub(super) struct Grid {
     /// Of the device's memory bandwidth, what such a block uses, in millionths of millionths.
     block_traffic: u64,
     fixed_ns: u64,
+    multiprocessors: u64,
 }
 
 impl Grid {
+    /// What it takes on an empty device, in ns, if its waves came one after the other.
+    pub(super) fn alone_ns(&self) -> u64 {
+        let at_once = (SHARES / self.shares.max(1)).saturating_mul(self.multiprocessors).max(1);
+        self.block_ns.saturating_mul(self.blocks.div_ceil(at_once)).saturating_add(self.fixed_ns)
+    }
+
     /// The grid of a launch of priority 0; none if a single block does not fit on a multiprocessor.
     pub(super) fn new(
         kernel: KernelId,
@@ -87,7 +99,7 @@ impl Grid {
         facts: &Facts,
         profile: &Profile,
     ) -> Option<Self> {
-        let threads: u32 = launch.block.iter().product();
+        let threads = u32::try_from(product(launch.block)).unwrap_or(u32::MAX);
         let resident = u64::from(profile.resident_blocks(
             threads,
             facts.registers,
@@ -96,7 +108,7 @@ impl Grid {
         if resident == 0 {
             return None;
         }
-        let blocks = launch.grid.iter().map(|&n| u64::from(n)).product::<u64>().max(1);
+        let blocks = product(launch.grid);
         let warps = u64::from(threads.div_ceil(32).max(1));
         let throughput = facts.rate.units_per_us_multiprocessor.max(1);
         let alone = facts.rate.units_per_us(warps);
@@ -119,6 +131,7 @@ impl Grid {
         Some(Self {
             kernel,
             priority: 0,
+            multiprocessors: parts,
             blocks,
             shares: SHARES / resident,
             block_ns,
@@ -138,7 +151,7 @@ impl Grid {
 }
 
 /// How the items of a launch are shared out.
-struct Shares {
+struct Portions {
     items: u64,
     blocks: u64,
     /// Of a block.
@@ -149,9 +162,8 @@ struct Shares {
     more: u64,
 }
 
-impl Shares {
+impl Portions {
     fn of(launch: &Shape, items: Items) -> Self {
-        let product = |of: [u32; 3]| of.iter().map(|&n| u64::from(n)).product::<u64>().max(1);
         let (blocks, threads) = (product(launch.grid), product(launch.block));
         let items = launch.bytes / u64::from(items.bytes.max(1));
         let all = blocks.saturating_mul(threads);
@@ -162,7 +174,7 @@ impl Shares {
 /// What a thread waits for memory, in ns: each time that it takes up items.
 fn waiting_ns(launch: &Shape, facts: &Facts) -> u64 {
     let Some(items) = facts.items else { return 0 };
-    let Shares { each, more, .. } = Shares::of(launch, items);
+    let Portions { each, more, .. } = Portions::of(launch, items);
     let together = u64::from(items.together.max(1));
     let times = |items: u64| items / together + items % together;
     let most = if more > 0 { times(each).max(times(each + 1)) } else { times(each) };
@@ -174,7 +186,7 @@ fn waiting_ns(launch: &Shape, facts: &Facts) -> u64 {
 /// Blocks of another grid may be there then.
 fn tail_ns(launch: &Shape, facts: &Facts, resident: u64, profile: &Profile) -> u64 {
     let Some(items) = facts.items else { return 0 };
-    let Shares { items, blocks, threads, more, .. } = Shares::of(launch, items);
+    let Portions { items, blocks, threads, more, .. } = Portions::of(launch, items);
     let multiprocessors = profile.chip.multiprocessors.value.max(1);
     let (used, on_each) = (blocks.min(multiprocessors), blocks.div_ceil(multiprocessors));
     // In several waves, a multiprocessor that is done gets the next block.

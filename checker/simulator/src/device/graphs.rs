@@ -44,6 +44,12 @@ impl Device {
         self.graphs.get(graph.0 as usize).map_or(0, |graph| graph.nodes.len() as u64)
     }
 
+    /// What the nodes of a graph take alone, together, in ns.
+    pub(crate) fn graph_ns(&self, graph: GraphId) -> u64 {
+        let nodes = self.graphs.get(graph.0 as usize).into_iter().flat_map(|it| it.nodes.iter());
+        nodes.fold(0, |sum: u64, node| sum.saturating_add(node.work.alone_ns()))
+    }
+
     /// Queues all of a graph.
     pub(super) fn launch_graph(
         &mut self,

@@ -114,6 +114,15 @@ enum Work {
 }
 
 impl Work {
+    /// What it takes where nothing else runs, in ns; not exactly, for a kernel.
+    fn alone_ns(&self) -> u64 {
+        match self {
+            Work::Marker | Work::HostFunction => 0,
+            Work::Transfer { ns, .. } | Work::Memory { ns, .. } => *ns,
+            Work::Kernel(grid) => grid.alone_ns(),
+        }
+    }
+
     fn place(&self) -> Place {
         match self {
             Work::Marker => Place::Nowhere,
@@ -165,6 +174,8 @@ pub struct Device {
     operations: Vec<Operation>,
     edges: Vec<Edge>,
     unfinished: usize,
+    /// What all operations that were asked for take alone, together, in ns.
+    asked_ns: u64,
     last_end_ns: u64,
     streams: streams::Streams,
     events: Vec<Option<OperationId>>,
@@ -210,6 +221,7 @@ impl Device {
             operations: Vec::new(),
             edges: Vec::new(),
             unfinished: 0,
+            asked_ns: 0,
             last_end_ns: 0,
             streams: streams::Streams::default(),
             events: Vec::new(),
@@ -247,6 +259,11 @@ impl Device {
     /// The clock of the host thread whose turn it is, in ns since the start of the run.
     pub fn host_ns(&self) -> u64 {
         self.host_ns
+    }
+
+    /// What all operations that were asked for so far take alone, together, in ns.
+    pub(crate) fn asked_ns(&self) -> u64 {
+        self.asked_ns
     }
 
     /// Whether all work has ended by the host's clock.
@@ -316,6 +333,7 @@ impl Device {
         visible_ns: u64,
     ) -> OperationId {
         let id = self.operations.len() as OperationId;
+        self.asked_ns = self.asked_ns.saturating_add(work.alone_ns());
         self.operations.push(Operation {
             step,
             node,
@@ -479,7 +497,8 @@ impl Device {
         let operation = &mut self.operations[id as usize];
         operation.start_ns = self.now;
         if operation.node == 0 {
-            self.streams[operation.stream].waiting -= 1;
+            let waiting = &mut self.streams[operation.stream].waiting;
+            *waiting = waiting.saturating_sub(1);
         }
         let (step, node) = (operation.step, operation.node);
         self.starts_now(step, node);

@@ -33,6 +33,8 @@ pub(super) struct Hosts {
     ended: BTreeMap<u32, Option<u64>>,
     /// How many go on.
     alive: u32,
+    /// Those that have had a turn.
+    begun: BTreeSet<u32>,
     /// Whose turn it is; none if that thread is held or has ended.
     running: Option<u32>,
     /// Counts turns, to tell who has been ready longest.
@@ -51,6 +53,7 @@ impl Default for Hosts {
         Self {
             ended: (0..u32::from(cfg!(feature = "threads"))).map(|first| (first, None)).collect(),
             alive: 1,
+            begun: BTreeSet::new(),
             running: Some(0),
             turns: 0,
             ready: BTreeSet::new(),
@@ -134,13 +137,18 @@ impl Device {
         self.hosts.ended.get(&thread).is_some_and(Option::is_none)
     }
 
-    /// A thread that was asked for could not be started: it ends before it began.
-    pub fn abandon(&mut self, thread: u32) {
+    /// A thread that was asked for could not be started: it ends before it began. False for one that has had
+    /// its turn: the time that it took counts, and it ends by itself.
+    pub fn abandon(&mut self, thread: u32) -> bool {
         let ready = self.hosts.ready.iter().find(|it| it.2 == thread).copied();
-        if let Some(ready) = ready {
-            self.hosts.ready.remove(&ready);
-            self.hosts.ended.insert(thread, Some(ready.0));
-            self.hosts.alive -= 1;
+        match ready.filter(|_| !self.hosts.begun.contains(&thread)) {
+            Some(ready) => {
+                self.hosts.ready.remove(&ready);
+                self.hosts.ended.insert(thread, Some(ready.0));
+                self.hosts.alive -= 1;
+                true
+            }
+            None => false,
         }
     }
 
@@ -167,6 +175,7 @@ impl Device {
                 (Some((clock, _, thread)), event) if event.is_none_or(|at| at > clock) => {
                     self.hosts.ready.pop_first();
                     self.hosts.running = Some(thread);
+                    self.hosts.begun.insert(thread);
                     self.host_ns = clock;
                     return Some(thread);
                 }

@@ -40,6 +40,8 @@ pub mod code {
     pub const ILLEGAL_ADDRESS: u32 = 700;
     /// `CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES`
     pub const LAUNCH_OUT_OF_RESOURCES: u32 = 701;
+    /// `CUDA_ERROR_LAUNCH_TIMEOUT`
+    pub const LAUNCH_TIMEOUT: u32 = 702;
     /// `CUDA_ERROR_NOT_PERMITTED`
     pub const NOT_PERMITTED: u32 = 800;
     /// `CUDA_ERROR_NOT_SUPPORTED`

@@ -9,7 +9,7 @@ use super::guards::Touch;
 use super::library::{KernelAccess, Twin};
 use super::origins::{Origins, Piece};
 use super::watch::{Watching, poison};
-use super::{Host, Machine, NotMapped};
+use super::{Host, Machine, NotMapped, PINNED_BYTES};
 use crate::device::{At, Effects};
 
 /// Contents of device memory, by address. Ranges are checked at the call, against live blocks; freed
@@ -18,6 +18,8 @@ use crate::device::{At, Effects};
 pub(super) struct Store {
     blocks: BTreeMap<u64, Vec<u8>>,
     freed: Vec<u64>,
+    /// What operations have read or made and not yet written, in bytes.
+    in_flight: u64,
     /// Where the values come from that are in there, and in the host's memory.
     pub(super) origins: Origins,
 }
@@ -45,6 +47,21 @@ impl Store {
             self.blocks.range(..=address).next_back().expect("ranges are checked at the call");
         let offset = (address - start) as usize;
         &block[offset..offset + bytes as usize]
+    }
+
+    /// Takes account of so many bytes that an operation is to hold until it ends.
+    fn take_along(&mut self, bytes: u64) -> Result<(), Failure> {
+        if bytes > MOST_IN_FLIGHT.saturating_sub(self.in_flight) {
+            let why = format!(
+                "operations that run at the same time move more than {} MiB of data together, which is more \
+                 than the simulated device holds beside its memory\n\
+                 hint: use smaller blocks, or wait for some of them before the next",
+                MOST_IN_FLIGHT >> 20
+            );
+            return Err(Failure::because(code::OUT_OF_MEMORY, why));
+        }
+        self.in_flight += bytes;
+        Ok(())
     }
 
     fn slice_mut(&mut self, address: u64, bytes: u64) -> &mut [u8] {
@@ -107,6 +124,10 @@ fn not_mapped(does: &str, address: Address, bytes: u64) -> Failure {
 /// Between two places of the host, bytes are moved in pieces of this size: the whole may be larger
 /// than what the machine could hold.
 const PIECE: usize = 1 << 20;
+
+/// What operations may hold together that have begun and not ended, in bytes: as much as there is page-locked
+/// memory. The exercises' own hold a few MiB.
+const MOST_IN_FLIGHT: u64 = PINNED_BYTES;
 
 /// No process has more memory than this, in bytes: the user half of a 48-bit address space.
 const LARGEST_COPY: u64 = 1 << 47;
@@ -189,9 +210,12 @@ impl Movement {
         match self {
             Movement::Copy { source, target, bytes, data, pieces } => {
                 if data.is_none() && is_on_device(*source, *target) {
+                    store.take_along(*bytes)?;
                     let mut read = vec![0; *bytes as usize];
-                    let done = store.read(*source, &mut read, host);
-                    done.map_err(|NotMapped| not_mapped("reads", *source, *bytes))?;
+                    if store.read(*source, &mut read, host).is_err() {
+                        store.in_flight -= *bytes;
+                        return Err(not_mapped("reads", *source, *bytes));
+                    }
                     *pieces = store.origins.copied(*source, &read, step);
                     *data = Some(read);
                 }
@@ -204,6 +228,8 @@ impl Movement {
                     *pieces = store.origins.mapped(&known, kernel, *rounds, *blocks, step);
                 }
                 let Some(run) = run else { return Ok(()) };
+                let written = accesses.iter().filter(|access| access.kind == AccessKind::Write);
+                store.take_along(written.map(|access| access.bytes).sum())?;
                 let slice = |access: &KernelAccess| store.slice(access.address, access.bytes);
                 let of_kind = |kind| accesses.iter().filter(move |a| a.kind == kind && a.bytes > 0);
                 let inputs: Vec<&[u8]> = of_kind(AccessKind::Read).map(slice).collect();
@@ -216,6 +242,15 @@ impl Movement {
             Movement::HostFunction { .. } => {}
         }
         Ok(())
+    }
+
+    /// What it holds until it ends, in bytes.
+    fn in_flight(&self) -> u64 {
+        match self {
+            Movement::Copy { data: Some(data), .. } => data.len() as u64,
+            Movement::Kernel { results, .. } => results.iter().map(|it| it.len() as u64).sum(),
+            _ => 0,
+        }
     }
 
     /// The operation ends: everything that it writes lands now.
@@ -301,6 +336,13 @@ impl Machine {
                 if !matches!(width, 1 | 2 | 4) || target % u64::from(width) != 0 {
                     return Err(Failure::bare(code::INVALID_VALUE));
                 }
+                let bytes = count.saturating_mul(u64::from(width));
+                if count > 0 && self.names.device.range(target, bytes).is_err() {
+                    return Err(Failure::because(
+                        code::INVALID_VALUE,
+                        self.not_there(target, bytes),
+                    ));
+                }
                 Movement::Memset { target, pattern, width, count }
             }
             Command::Launch { function, grid, block, shared_bytes, arguments, .. } => {
@@ -313,6 +355,26 @@ impl Machine {
             }
             _ => return Ok(None),
         }))
+    }
+
+    /// Why memory cannot be set.
+    fn not_there(&self, target: u64, bytes: u64) -> String {
+        let offset = self.pinned_base.and_then(|base| target.checked_sub(base));
+        if offset.is_some_and(|at| self.names.pinned.holds(at)) {
+            return format!(
+                "{target:#x} is an address of page-locked memory on the host, which the simulated device does not \
+                 set\nhint: write to it from the host, or set memory of the device and copy it"
+            );
+        }
+        match self.names.device.holds(target) {
+            true => format!(
+                "the memset of {bytes} bytes at {target:#x} goes beyond the end of its block"
+            ),
+            false => format!(
+                "there is no device memory at {target:#x}: it has been freed, or was never allocated\n\
+                 hint: a memset has to be asked for before the memory is freed"
+            ),
+        }
     }
 
     fn kernel_movement(
@@ -388,6 +450,7 @@ impl Effects for World<'_> {
 
     fn end(&mut self, step: u32, node: u32) {
         let Some(movement) = self.moving.remove(&(step, node)) else { return };
+        self.store.in_flight = self.store.in_flight.saturating_sub(movement.in_flight());
         if self.fault.is_some() {
             return;
         }

@@ -77,6 +77,9 @@ impl Machine {
                 demand.task
             ));
         }
+        // From the first command on: what is captured before the lab asks for its scale is played later.
+        self.names.scale = demand.scale;
+        self.program.scale = demand.scale;
         self.demand = Some(demand);
         Ok(())
     }
@@ -103,9 +106,6 @@ impl Machine {
                 other => format!("`{other}`"),
             };
             return Some(format!("its task is `{}`, and the region has {found}", demand.task));
-        }
-        if (region.seed, self.program.scale) != (demand.seed, demand.scale) {
-            return Some("its inputs are given, and the region has others".to_owned());
         }
         if region.pass != Pass::Counts {
             return Some("every pass through its region counts".to_owned());

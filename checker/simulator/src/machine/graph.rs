@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trace::program::{Call, GraphId, GraphNode, StreamId, StreamKind};
+use trace::hazards;
+use trace::program::{Access, Call, GraphId, GraphNode, NodeAccesses, StreamId, StreamKind};
 
 use super::command::{Address, Command, Failure, GraphCommand, Reply, code};
 use super::data::Movement;
@@ -43,6 +44,8 @@ pub(super) struct Graphs {
     commands: Vec<Vec<Command>>,
     /// The step that made each graph.
     made: Vec<u32>,
+    /// How often memory had come or gone when the capture of each graph began.
+    memory_changes: Vec<u64>,
 }
 
 /// A capture that has not ended.
@@ -52,6 +55,8 @@ struct Capture {
     /// The host thread that began it.
     thread: u32,
     mode: Mode,
+    /// How often memory had come or gone when it began.
+    memory_changes: u64,
     invalid: bool,
     nodes: Vec<GraphNode>,
     commands: Vec<Command>,
@@ -334,6 +339,7 @@ impl Machine {
                     origin: stream,
                     thread: self.threads.running(),
                     mode,
+                    memory_changes: self.names.memory_changes,
                     invalid: false,
                     nodes: Vec::new(),
                     commands: Vec::new(),
@@ -442,6 +448,7 @@ impl Machine {
         }
         let graph = GraphId(self.graphs.commands.len() as u32);
         self.graphs.commands.push(capture.commands);
+        self.graphs.memory_changes.push(capture.memory_changes);
         self.graphs.made.push(self.program.steps.len() as u32);
         self.make(Call::GraphCreate { graph, nodes: capture.nodes }, site, host);
         let reply = self.new_handle();
@@ -468,6 +475,10 @@ impl Machine {
         if legacy && self.graphs.open.iter().any(has_blocking) {
             return Err(self.graphs.refuse(code::STREAM_CAPTURE_IMPLICIT, has_blocking));
         }
+        let asked_ns = self.device.asked_ns().saturating_add(self.device.graph_ns(graph));
+        if asked_ns > super::region::LAST_NS {
+            return Err(super::takes_too_long());
+        }
         let step = self.program.steps.len() as u32;
         self.left_behind += STEP_BYTES * self.graphs.commands[graph.0 as usize].len() as u64;
         for (node, command) in (1..).zip(&self.graphs.commands[graph.0 as usize]) {
@@ -475,9 +486,35 @@ impl Machine {
                 self.moving.insert((step, node), movement);
             }
         }
-        self.make(Call::GraphLaunch { graph, stream }, site, host);
+        let accesses = self.uses_now(graph);
+        self.make(Call::GraphLaunch { graph, stream, accesses }, site, host);
         self.guard(None, host);
         Ok(Reply::Done)
+    }
+
+    /// The nodes of a graph that use other memory now than when they were captured: a kernel goes where its
+    /// arguments point, and what is there may have come since.
+    fn uses_now(&self, graph: GraphId) -> Vec<NodeAccesses> {
+        let known = graph.0 as usize;
+        let Some(&made) = self.graphs.made.get(known) else { return Vec::new() };
+        let Some(Call::GraphCreate { nodes, .. }) =
+            self.program.steps.get(made as usize).map(|step| &step.call)
+        else {
+            return Vec::new();
+        };
+        if self.graphs.memory_changes[known] == self.names.memory_changes {
+            return Vec::new();
+        }
+        let mut moved = Vec::new();
+        for ((node, captured), command) in (1..).zip(nodes).zip(&self.graphs.commands[known]) {
+            let Some(accesses) = self.names.uses(command, self.library.as_ref()) else { continue };
+            let mut before = Vec::new();
+            hazards::accesses(&captured.call, |kind, range| before.push(Access { kind, range }));
+            if accesses != before {
+                moved.push(NodeAccesses { node, accesses });
+            }
+        }
+        moved
     }
 
     /// What a node does to the data now. Memory that it was captured with may be gone.

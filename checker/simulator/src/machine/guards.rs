@@ -188,7 +188,7 @@ impl Machine {
                     self.guard_copy(command, stream, step, host);
                 }
             }
-            Call::GraphLaunch { graph, stream } => {
+            Call::GraphLaunch { graph, stream, .. } => {
                 let (graph, stream) = (*graph, *stream);
                 for command in self.graphs.commands_of(graph).to_vec() {
                     self.guard_copy(&command, stream, step, host);

@@ -202,6 +202,9 @@ impl Machine {
                        hint: does a loop of calls come to its end? There is room for a million of them";
             return Reply::Failed(Failure::because(code::OUT_OF_MEMORY, why.to_owned()));
         }
+        if self.device.asked_ns() > region::LAST_NS && asks_for_work(&request.command) {
+            return Reply::Failed(takes_too_long());
+        }
         self.settle_connections(&request.command, host);
         let steps = self.program.steps.len();
         let reply = self.try_execute(request, host).unwrap_or_else(Reply::Failed);
@@ -368,9 +371,10 @@ impl Machine {
             if let Movement::Copy { source: Address::Pageable(_), .. } = movement {
                 // The driver has taken the data when the call returns, however late the copy runs.
                 let step = self.program.steps.len() as u32;
-                movement
-                    .read(&mut self.store, host, step)
-                    .map_err(|fault| Failure { code: code::INVALID_VALUE, ..fault })?;
+                movement.read(&mut self.store, host, step).map_err(|fault| match fault.code {
+                    code::OUT_OF_MEMORY => fault,
+                    _ => Failure { code: code::INVALID_VALUE, ..fault },
+                })?;
             }
             self.moving.insert((self.program.steps.len() as u32, 0), movement);
         }
@@ -479,6 +483,24 @@ impl Machine {
         self.handles += 1;
         Reply::Number(BASE + self.handles * STRIDE)
     }
+}
+
+/// Why a command is refused after what would take longer than any run does.
+fn takes_too_long() -> Failure {
+    let why = "no run takes longer than an hour on the simulated device, and what this program has asked for \
+               does\nhint: how large are the grids, and how many rounds does each kernel make?";
+    Failure::because(code::LAUNCH_TIMEOUT, why.to_owned())
+}
+
+/// Whether a command gives the device work that takes time.
+fn asks_for_work(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Launch { .. }
+            | Command::Copy { .. }
+            | Command::Memset { .. }
+            | Command::Graph(GraphCommand::Launch { .. })
+    )
 }
 
 /// Whether a command is a call that fails once the context is lost.

@@ -123,6 +123,8 @@ pub struct Names {
     /// Page-locked memory, by what [`Address::Pinned`] holds.
     pub(super) pinned: Blocks,
     blocks: u32,
+    /// How often memory was given out or taken back.
+    pub(super) memory_changes: u64,
 }
 
 impl Default for Names {
@@ -140,6 +142,7 @@ impl Default for Names {
             device: Blocks::default(),
             pinned: Blocks::default(),
             blocks: 0,
+            memory_changes: 0,
         }
     }
 }
@@ -253,6 +256,16 @@ impl Names {
         reply: &Reply,
         library: &dyn Library,
     ) -> Result<Option<Call>, Failure> {
+        let changes_memory = matches!(
+            command,
+            Command::Alloc { .. }
+                | Command::AllocAsync { .. }
+                | Command::AllocHost { .. }
+                | Command::Free { .. }
+                | Command::FreeAsync { .. }
+                | Command::FreeHost { .. }
+        );
+        self.memory_changes += u64::from(changes_memory);
         let number = || match reply {
             Reply::Number(number) => Ok(*number),
             Reply::Entry { function, .. } => Ok(*function),
@@ -364,24 +377,15 @@ impl Names {
                 let function = number()?;
                 let kernel = self.functions.add(function, name.clone());
                 self.functions_of.entry(*module).or_default().push(function);
-                let name = name.clone();
-                match library.kernel(&name) {
-                    Some(known) => Call::FunctionGet {
-                        kernel,
-                        name,
-                        rate: known.rate().to_owned(),
-                        registers: known.registers(),
-                        shared_bytes: known.shared_bytes(),
-                        items: known.items(),
-                    },
-                    None => Call::FunctionGet {
-                        kernel,
-                        name,
-                        rate: String::new(),
-                        registers: 0,
-                        shared_bytes: 0,
-                        items: None,
-                    },
+                let known = library.kernel(name);
+                let known = known.as_deref();
+                Call::FunctionGet {
+                    kernel,
+                    name: name.clone(),
+                    rate: known.map_or_else(String::new, |known| known.rate().to_owned()),
+                    registers: known.map_or(0, |known| known.registers()),
+                    shared_bytes: known.map_or(0, |known| known.shared_bytes()),
+                    items: known.and_then(|known| known.items()),
                 }
             }
             Command::Launch { .. } => Call::Launch(self.launch(command, library, false)?),
@@ -412,6 +416,33 @@ impl Names {
             Address::Pinned(at) => Place::Pinned(self.nominal_range(self.pinned.range(at, bytes)?)),
             Address::Pageable(_) => Place::Pageable,
         })
+    }
+
+    /// The memory that a captured operation uses if it runs now, reads first; none where some of it is not there.
+    pub(super) fn uses(&self, command: &Command, library: &dyn Library) -> Option<Vec<Access>> {
+        let access = |kind, range: Range| Access { kind, range };
+        match command {
+            Command::Launch { .. } => Some(self.launch(command, library, false).ok()?.accesses),
+            Command::Copy { source, target, bytes, .. } => {
+                let ends = [(AccessKind::Read, source), (AccessKind::Write, target)];
+                let mut uses = Vec::new();
+                for (kind, end) in ends {
+                    match self.place(*end, *bytes).ok()? {
+                        Place::Device(range) | Place::Pinned(range) => {
+                            uses.push(access(kind, range));
+                        }
+                        Place::Pageable => {}
+                    }
+                }
+                Some(uses)
+            }
+            Command::Memset { target, width, count, .. } => {
+                let bytes = count.checked_mul(u64::from(*width))?;
+                let range = self.nominal_range(self.device.range(*target, bytes).ok()?);
+                Some(vec![access(AccessKind::Write, range)])
+            }
+            _ => None,
+        }
     }
 
     /// The call that a launch makes although its kernel touches memory that is not there: that much is

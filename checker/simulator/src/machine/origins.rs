@@ -34,6 +34,11 @@ const MOST_CLAIMS: usize = 1 << 17;
 /// to have been moved by the host, seldom enough not to take all the time there is.
 const MOST_SEARCHES: u32 = 4096;
 
+/// The whole words of some bytes.
+fn whole_words(pieces: &[Piece]) -> Vec<Piece> {
+    pieces.iter().filter_map(Piece::words).collect()
+}
+
 /// Where the values in memory come from, as far as the open region's task goes.
 #[derive(Default)]
 pub(super) struct Origins {
@@ -107,7 +112,7 @@ impl Origins {
     /// what the host itself moves on tells nothing about its having waited.
     pub(super) fn deliver(&mut self, address: Address, pieces: &[Piece]) {
         let (Address::Pageable(_), Some(goal)) = (address, &self.goal) else { return };
-        for piece in pieces {
+        for piece in &whole_words(pieces) {
             for array in goal.finished(piece) {
                 let elements = self.delivered.entry(array).or_default();
                 elements.add(piece.first, piece.first + piece.bytes / WORD);
@@ -178,7 +183,7 @@ impl Origins {
         let Some(goal) = &self.goal else { return false };
         let Source::Given { array, station } = piece.source else { return true };
         let bytes = &data[piece.offset as usize..(piece.offset + piece.bytes) as usize];
-        goal.alike(array, station, piece.first, bytes) as u64 == piece.bytes / WORD
+        goal.bears_out(array, station, (piece.first, piece.lead), bytes)
     }
 
     /// Looks for words of the host's in what the host has been given, from byte `from` to byte `to`.
@@ -187,7 +192,9 @@ impl Origins {
         let to = to / WORD * WORD;
         // Most likely it goes on with the element after the last.
         let mut guess = pieces.last().and_then(|last| match last.source {
-            Source::Given { array, .. } => Some((array, last.first + last.bytes / WORD)),
+            Source::Given { array, .. } => {
+                Some((array, last.first + (last.lead + last.bytes) / WORD))
+            }
             Source::Foreign { .. } => None,
         });
         while at < to {
@@ -199,7 +206,7 @@ impl Origins {
         }
         if at < to {
             let source = Source::Foreign { origin: Origin::Upload, step };
-            pieces.push(Piece { offset: at, bytes: to - at, source, first: 0 });
+            pieces.push(Piece { offset: at, bytes: to - at, source, first: 0, lead: 0 });
         }
     }
 
@@ -257,17 +264,18 @@ impl Origins {
             match goal.advance(array, station, kernel, rounds, blocks) {
                 Ok(station) => Piece { source: Source::Given { array, station }, ..*piece },
                 Err(origin) => {
-                    Piece { source: Source::Foreign { origin, step }, first: 0, ..*piece }
+                    let source = Source::Foreign { origin, step };
+                    Piece { source, first: 0, lead: 0, ..*piece }
                 }
             }
         };
-        pieces.iter().map(map).collect()
+        whole_words(pieces).iter().map(map).collect()
     }
 
     /// A kernel has left these values behind.
     pub(super) fn reached(&mut self, pieces: &[Piece]) {
         let Self { goal: Some(goal), reached, .. } = self else { return };
-        for piece in pieces {
+        for piece in &whole_words(pieces) {
             let Source::Given { array, station } = piece.source else { continue };
             let there = |&&(_, from, end): &&(u32, u32, Station)| {
                 from == array && end == station && station.steps > 0
@@ -300,7 +308,8 @@ impl Origins {
             let elements = at_hand.entry(array).or_default();
             delivered.0.iter().for_each(|(&first, &end)| elements.add(first, end));
         }
-        for piece in self.pinned.0.values() {
+        for piece in self.pinned.0.values().filter_map(Piece::words) {
+            let piece = &piece;
             for array in goal.finished(piece) {
                 let elements = at_hand.entry(array).or_default();
                 elements.add(piece.first, piece.first + piece.bytes / WORD);
@@ -348,7 +357,7 @@ impl Origins {
                     element = stop.min(end).max(gap);
                 }
             };
-            for piece in self.of(place(buffer), buffer.bytes) {
+            for piece in whole_words(&self.of(place(buffer), buffer.bytes)) {
                 if at < piece.offset {
                     note_unknown(at, piece.offset, &mut |at, bytes| note(at, bytes, nobody, None));
                 }
@@ -420,7 +429,7 @@ mod tests {
         let end = Station { steps: 1, rounds: 0 };
         let finished = |first, bytes| {
             let source = Source::Given { array: 0, station: end };
-            Piece { offset: 0, bytes, source, first }
+            Piece { offset: 0, bytes, source, first, lead: 0 }
         };
         let mut copy = |target, first, bytes| {
             origins.land(target, bytes, &[finished(first, bytes)]);

@@ -21,8 +21,11 @@ pub const POISON: u32 = 0xdead_beef;
 
 /// One byte in memory stands for no more than this: the lab's scale is 32.
 const LARGEST_SCALE: u32 = 1024;
-/// The host's clock goes no further, in ns: 73 years, far from where 64 bits end.
-const LAST_NS: u64 = 1 << 61;
+/// The host's clock goes no further by work that is declared, in ns: an hour, ten thousand times what an
+/// exercise takes. Sums of a million times of that length, in thousandths, still fit in 64 bits.
+pub(super) const LAST_NS: u64 = 3_600 * 1_000_000_000;
+/// Said where it would.
+const TOO_LONG: &str = "no run takes longer than an hour on the simulated device";
 
 pub(super) struct Open {
     region: Region,
@@ -51,6 +54,8 @@ impl Machine {
             {
                 LabReply::Refused { why: "the exercise has another scale".to_owned() }
             }
+            // It has held from the first command on.
+            LabRequest::Scale { .. } if self.demand.is_some() => LabReply::Done,
             LabRequest::Scale { scale } => {
                 if self.names.has_memory() || !(1..=LARGEST_SCALE).contains(scale) {
                     let why = format!(
@@ -68,7 +73,7 @@ impl Machine {
             LabRequest::HostWork { ns, .. }
                 if self.device.host_ns().saturating_add(*ns) > LAST_NS =>
             {
-                LabReply::Refused { why: "no run takes that long".to_owned() }
+                LabReply::Refused { why: TOO_LONG.to_owned() }
             }
             LabRequest::HostWork { ns, .. } => {
                 self.make(Call::HostWork { ns: *ns }, site, host);
@@ -84,7 +89,11 @@ impl Machine {
             {
                 LabReply::Refused { why: self.threads_left() }
             }
-            LabRequest::RegionBegin(region) => self.begin_region(region, site, host),
+            LabRequest::RegionBegin(region) => {
+                // Whoever demands a region knows its inputs, and nobody else has to.
+                let seed = self.demand.as_ref().map_or(region.seed, |demand| demand.seed);
+                self.begin_region(&Region { seed, ..region.clone() }, site, host)
+            }
             LabRequest::RegionEnd => self.end_region(site, host),
             // Answered before they come here.
             LabRequest::Thread(_) | LabRequest::HostAccess { .. } => LabReply::Done,
@@ -119,7 +128,7 @@ impl Machine {
         });
         let ns = task.as_ref().map_or(ns, |(ns, ..)| *ns);
         if self.device.host_ns().saturating_add(ns) > LAST_NS {
-            return LabReply::Refused { why: "no run takes that long".to_owned() };
+            return LabReply::Refused { why: TOO_LONG.to_owned() };
         }
         if let Some((_, task, seed)) = task {
             let address = self.address(place);
@@ -155,7 +164,7 @@ impl Machine {
         let nominal = u128::from(bytes) * u128::from(self.names.scale);
         let ns = u64::try_from(nominal * 1000 / u128::from(pace)).unwrap_or(u64::MAX);
         if self.device.host_ns().saturating_add(ns) > LAST_NS {
-            return LabReply::Refused { why: "no run takes that long".to_owned() };
+            return LabReply::Refused { why: TOO_LONG.to_owned() };
         }
         let (from, to) = (self.address(source), self.address(target));
         // What is on the device comes by copies alone.
@@ -273,8 +282,9 @@ impl Machine {
         self.make(Call::RegionEnd, site, host);
         let device = if self.device.is_idle() { DeviceState::Idle } else { DeviceState::Busy };
         let makespan_ns = self.device.host_ns() - open.start_ns;
-        // Where every result is known to be there, nothing can be wrong with reading it.
-        if open.task.is_some() && self.guards.awaits_results() {
+        // Where every result is known to be there, nothing can be wrong with reading it. Where several threads ask for
+        // results and wait for them, they may be there by luck.
+        if open.task.is_some() && (self.guards.awaits_results() || !self.guards.alone) {
             self.read_outputs(&open.region.outputs, site, host);
         }
         let mut world = World {

@@ -172,9 +172,11 @@ impl Machine {
                 Ok(Reply::Lab(LabReply::Number(thread.into())))
             }
             ThreadRequest::Started { thread: Ok(_) } => done,
+            ThreadRequest::Started { thread: Err(thread) } if self.device.abandon(thread) => done,
             ThreadRequest::Started { thread: Err(thread) } => {
-                self.device.abandon(thread);
-                done
+                let why =
+                    format!("{} has started", self.thread_named(thread).trim_end_matches(','));
+                Ok(Reply::Lab(LabReply::Refused { why }))
             }
             // The student's process knows who has started.
             ThreadRequest::Start { .. } => done,

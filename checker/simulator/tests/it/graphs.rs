@@ -21,7 +21,7 @@ fn capture(script: &mut Script, after: &[&[u32]]) {
 }
 
 fn launch(script: &mut Script, stream: StreamId) -> u32 {
-    script.call(Call::GraphLaunch { graph: GRAPH, stream })
+    script.call(Call::GraphLaunch { graph: GRAPH, stream, accesses: Vec::new() })
 }
 
 /// The spans of a launch, in the order of their starts.

@@ -5,7 +5,7 @@ use simulator::{Profile, Schedule};
 use trace::lab::{self, ThreadRequest};
 use trace::program::{Mode, StreamKind};
 
-use crate::hostile::{Kernels, Process};
+use crate::process::{Kernels, Process};
 use crate::program::h200;
 
 /// A machine, and the process that it serves.

@@ -3,12 +3,15 @@
 mod blocking;
 mod bounds;
 mod causes;
+mod contained;
 mod engines;
 mod graphs;
 mod held;
 mod hostile;
+mod judging;
 mod mixed;
 mod orders;
+mod process;
 mod profiles;
 mod program;
 mod properties;

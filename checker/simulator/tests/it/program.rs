@@ -121,14 +121,24 @@ impl Script {
         let profile = h200();
         let per_us = profile.rates["map"].units_per_us_multiprocessor.value;
         let busy = u64::from(blocks).min(profile.chip.multiprocessors.value);
+        self.launch(MAP, stream, blocks, [per_us * us * busy, 0])
+    }
+
+    fn launch(
+        &mut self,
+        kernel: KernelId,
+        stream: StreamId,
+        blocks: u32,
+        [units, bytes]: [u64; 2],
+    ) -> u32 {
         self.call(Call::Launch(Launch {
-            kernel: MAP,
+            kernel,
             stream,
             grid: [blocks, 1, 1],
             block: [256, 1, 1],
             shared_bytes: 0,
-            units: per_us * us * busy,
-            bytes: 0,
+            units,
+            bytes,
             accesses: Vec::new(),
         }))
     }
@@ -153,16 +163,7 @@ impl Script {
         items: u64,
         rounds: u64,
     ) -> u32 {
-        self.call(Call::Launch(Launch {
-            kernel: MAP_OF_ITEMS,
-            stream,
-            grid: [blocks, 1, 1],
-            block: [256, 1, 1],
-            shared_bytes: 0,
-            units: items * rounds,
-            bytes: 8 * items,
-            accesses: Vec::new(),
-        }))
+        self.launch(MAP_OF_ITEMS, stream, blocks, [items * rounds, 8 * items])
     }
 
     pub(crate) fn record(&mut self, event: EventId, stream: StreamId) -> u32 {

@@ -1,7 +1,7 @@
 //! exercise: two_streams
 //! gate: output
 //! says: the program exited with status 1 before the measured region came to its end
-//! cases: half_of_the_outputs no_outputs twice_the_first_half inputs_on_the_device no_task another_task another_seed warm_up work_before
+//! cases: half_of_the_outputs no_outputs twice_the_first_half inputs_on_the_device no_task another_task warm_up work_before
 //!
 //! A region of its own making, by somebody who speaks to the driver as the lab does.
 

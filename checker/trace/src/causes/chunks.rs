@@ -7,7 +7,7 @@ use crate::program::StreamId;
 use super::chains::{self, Job};
 use super::lanes::Lane;
 use super::view::{Op, View};
-use super::{Code, Found};
+use super::{Code, Found, is_under};
 
 /// Filling and draining a pipeline of three equal stages in n chunks takes 2 / (n + 2) of its time:
 /// under this share, in thousandths, there are 18 and more, and cutting further gains little.
@@ -32,7 +32,7 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
             charge(view, found, Code::TooFewChunks, &job, cost_ns);
         }
         let all = || ops.iter().flatten();
-        let work_ns: u64 = all().map(|op| op.end_ns - op.start_ns).sum();
+        let work_ns = sum(all());
         if job.chains.len() >= MANY && work_ns / (all().count() as u64) < SHORT_NS {
             charge(view, found, Code::TooManyChunks, &job, idle_ns);
         }
@@ -62,15 +62,20 @@ fn operations(view: &View<'_>, job: &Job) -> Vec<Vec<Op>> {
 /// How long the busiest lane of a job had not begun yet or was already done; none where that is little.
 fn filling(view: &View<'_>, ops: &[Vec<Op>]) -> Option<u64> {
     let of = |lane: Lane| ops.iter().flatten().filter(move |op| op.lane == lane);
-    let busy_ns = |lane| of(lane).map(|op| op.end_ns - op.start_ns).sum::<u64>();
+    let busy_ns = |lane| sum(of(lane));
     let lanes: HashSet<Lane> = ops.iter().flatten().map(|op| op.lane).collect();
     let busiest = lanes.into_iter().max_by_key(|&lane| (busy_ns(lane), lane))?;
     let start_ns = of(busiest).map(|op| op.start_ns).min()?;
     let end_ns = of(busiest).map(|op| op.end_ns).max()?;
     let before_ns = start_ns.saturating_sub(view.region.start_ns);
     let after_ns = view.region.end_ns.saturating_sub(end_ns);
-    let cost_ns = before_ns + after_ns;
-    (cost_ns * 1000 >= view.region.ns() * FILL_PERMILLE).then_some(cost_ns)
+    let cost_ns = before_ns.saturating_add(after_ns);
+    (!is_under(cost_ns, FILL_PERMILLE, view.region.ns())).then_some(cost_ns)
+}
+
+/// How long operations ran, all together.
+fn sum<'a>(ops: impl Iterator<Item = &'a Op>) -> u64 {
+    ops.fold(0, |sum: u64, op| sum.saturating_add(op.end_ns.saturating_sub(op.start_ns)))
 }
 
 /// Whether the host mostly began with the next chunk before it asked for the second step of one.

@@ -47,7 +47,7 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
             Call::Launch(_) if span.blocked_ns > 0 => (Code::FullQueue, held),
             Call::Launch(_) => {
                 // Nothing but the call itself kept it, and all that was asked for before had ended.
-                let prompt = span.end_ns + PROMPT_NS;
+                let prompt = span.end_ns.saturating_add(PROMPT_NS);
                 let own = ops.peek().filter(|op| op.step == step && op.start_ns <= prompt);
                 let start_ns = own.map_or(0, |op| op.start_ns);
                 (Code::LaunchBound, start_ns.saturating_sub(device_ns).min(whole.ns()))

@@ -154,7 +154,7 @@ pub fn held(timeline: &Timeline) -> Vec<Held> {
     let held = calls.map(|call| {
         let next = starts.partition_point(|&(step, _)| step <= call.step);
         let next_ns = starts.get(next).map_or(call.end_ns, |&(_, start_ns)| start_ns);
-        let until = next_ns.clamp(call.end_ns, call.end_ns + AFTERMATH_NS);
+        let until = next_ns.clamp(call.end_ns, call.end_ns.saturating_add(AFTERMATH_NS));
         let window = Interval::new(call.blocked().start_ns, until).clip(extent);
         let lost_ns = lanes.lost(window, call.step);
         Held { step: call.step, held_ns: call.blocked_ns, lost_ns }

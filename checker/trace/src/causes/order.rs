@@ -8,7 +8,7 @@ use crate::timeline::Interval;
 
 use super::lanes::Lane;
 use super::view::{Op, View};
-use super::{Code, Found};
+use super::{Code, Found, is_under};
 
 /// A delay shorter than this is the gap between two operations: 7 µs between engines on an H200.
 const GAP_NS: u64 = 10_000;
@@ -20,6 +20,9 @@ const FEW_BLOCKS: u64 = 32;
 /// Of the makespan, in thousandths, what kernels of several streams wait for one another before it is
 /// worth a note.
 const CROWDED_PERMILLE: u64 = 200;
+
+/// Of the time that a kernel waited, in thousandths, how much other kernels were at work for them to be the reason.
+const CROWDED_SHARE_PERMILLE: u64 = 900;
 
 pub(super) fn look(view: &View<'_>, found: &mut Found) {
     let mut order = Order::new(view);
@@ -38,6 +41,10 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
     order.crowd(view, found);
 }
 
+/// Of programs in which more has to be looked at it is not asked which waits they need: each line that waits costs two
+/// searches. In the unit of [`hazards::MOST_EFFORT`].
+const NEEDLESS_EFFORT: u64 = hazards::MOST_EFFORT / 40;
+
 /// Whether the program does without these waits: it has no hazard more.
 pub(super) fn is_needless(program: &Program, waits: &[u32]) -> bool {
     let dropped: HashSet<u32> = waits.iter().copied().collect();
@@ -47,7 +54,11 @@ pub(super) fn is_needless(program: &Program, waits: &[u32]) -> bool {
         index += 1;
         !dropped.contains(&(index - 1))
     });
-    hazards::find(&changed).len() <= hazards::find(program).len()
+    let missing = |program| hazards::missing_within(program, NEEDLESS_EFFORT).map(|it| it.len());
+    match (missing(&changed), missing(program)) {
+        (Ok(changed), Ok(before)) => changed <= before,
+        _ => false, // that a wait is needed is no false advice
+    }
 }
 
 /// Until when something keeps an operation, and the call that it is.
@@ -151,10 +162,14 @@ impl Order {
             found.charge(view, Code::SharedStream, op.step, by_stream).other = Some(last.step);
         }
         let ready_ns = [own_ns, wait.ns, barrier.ns, op.issued_ns].into_iter().max().unwrap_or(0);
-        if op.lane == Lane::Kernels && op.start_ns > ready_ns + GAP_NS {
+        if op.lane == Lane::Kernels && op.start_ns.saturating_sub(ready_ns) > GAP_NS {
             let window = Interval::new(ready_ns, op.start_ns);
             // Mostly busy with kernels, which are other streams': its own stream had ended.
-            if view.lanes.busy(Lane::Kernels, window) * 10 >= window.ns() * 9 {
+            if !is_under(
+                view.lanes.busy(Lane::Kernels, window),
+                CROWDED_SHARE_PERMILLE,
+                window.ns(),
+            ) {
                 self.crowded.push((op.step, op.stream, window.ns()));
             }
         }
@@ -171,11 +186,12 @@ impl Order {
         let crowded = || self.crowded.iter().filter(|(_, stream, _)| alone(stream));
         // Each instant counts once, however many wait.
         let most = crowded().fold(HashMap::new(), |mut sums, &(_, stream, ns)| {
-            *sums.entry(stream).or_insert(0) += ns;
+            let sum: &mut u64 = sums.entry(stream).or_insert(0);
+            *sum = sum.saturating_add(ns);
             sums
         });
         let Some(longest_ns) = most.values().copied().max() else { return };
-        if longest_ns * 1000 < view.region.ns() * CROWDED_PERMILLE {
+        if is_under(longest_ns, CROWDED_PERMILLE, view.region.ns()) {
             return;
         }
         for &(step, _, ns) in crowded() {
@@ -193,7 +209,9 @@ impl Default for Stream {
 /// Whether the device could run the two at the same time: on different lanes, or as small kernels.
 fn may_run_beside(view: &View<'_>, first: &Op, second: &Op) -> bool {
     let blocks = |op: &Op| match view.call(op.step) {
-        Call::Launch(launch) => launch.grid.iter().map(|&n| u64::from(n)).product(),
+        Call::Launch(launch) => {
+            launch.grid.iter().fold(1, |blocks: u64, &n| blocks.saturating_mul(n.into()))
+        }
         _ => u64::MAX,
     };
     first.lane != second.lane || (blocks(first) <= FEW_BLOCKS && blocks(second) <= FEW_BLOCKS)

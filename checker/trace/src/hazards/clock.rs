@@ -21,6 +21,11 @@ impl Clock {
         self.0[slot] = self.0[slot].max(count);
     }
 
+    /// How many slots it has heard of, at most.
+    pub(super) fn width(&self) -> usize {
+        self.0.len()
+    }
+
     /// Whatever `other` knows is known here too.
     pub(super) fn join(&mut self, other: &Clock) {
         if self.0.len() < other.0.len() {
@@ -28,6 +33,14 @@ impl Clock {
         }
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
             *mine = (*mine).max(*theirs);
+        }
+    }
+
+    /// Whatever `other` does not know is not known here any more.
+    pub(super) fn meet(&mut self, other: &Clock) {
+        self.0.truncate(other.0.len());
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine = (*mine).min(*theirs);
         }
     }
 

@@ -1,11 +1,15 @@
 //! Inside a graph: which of its nodes use the same memory with nothing between them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
-use crate::program::{AccessKind, BlockId, Call, GraphNode, Range};
+use crate::program::{AccessKind, BlockId, Call, GraphNode, NodeAccesses, Range};
 
 use super::Kind;
-use super::search::accesses;
+use super::clock::Clock;
+use super::memory::{Block, Conflict, Mark};
+use super::order::Epoch;
+use super::search::accesses_of_node;
 
 /// A graph, as far as the calls gone through so far say.
 pub(super) struct Graph<'a> {
@@ -13,8 +17,10 @@ pub(super) struct Graph<'a> {
     /// How many executable copies were made of it. Launches of one copy take turns (CUDA driver API,
     /// `cuGraphLaunch`); which copy is launched, a program does not say.
     pub(super) copies: u32,
-    /// What is wrong inside it, until it has been said.
-    pub(super) inside: Vec<Inside>,
+    /// With which memory it was launched when it was last said what is wrong inside it.
+    told: Option<&'a [NodeAccesses]>,
+    /// What the last launch looked at, in entries of clocks and pieces of memory.
+    pub(super) effort: u64,
 }
 
 /// Two nodes that nothing orders, counted from 1.
@@ -26,109 +32,128 @@ pub(super) struct Inside {
     pub(super) overlap: Range,
 }
 
-#[derive(Clone, Copy)]
-struct Use {
-    node: u32,
-    kind: AccessKind,
-    offset: u64,
-    end: u64,
-    /// Some of it, nobody knows which.
-    part: bool,
+/// The nodes that one node comes after, by chains: each node of a chain comes after the one before. As vector clocks
+/// of streams, with a chain for a stream.
+struct Chains {
+    /// By node.
+    clocks: Vec<Clock>,
+    epochs: Vec<Epoch>,
+}
+
+/// What the clocks of a graph's nodes may have in all, in entries: 200 MB.
+const MOST_ENTRIES: u64 = 50_000_000;
+
+impl Chains {
+    /// None where the graph goes apart so far that this takes more memory than it is worth.
+    fn of(nodes: &[GraphNode]) -> Option<Self> {
+        let mut entries = 0;
+        let mut ends: Vec<u32> = Vec::new(); // by chain, its last node so far
+        let mut it = Self { clocks: Vec::new(), epochs: Vec::with_capacity(nodes.len()) };
+        for (node, GraphNode { after, .. }) in (0u32..).zip(nodes) {
+            let mut clock = Clock::default();
+            let mut chain = None;
+            for &before in after.iter().filter(|&&before| before < node) {
+                let Epoch { slot, count } = it.epochs[before as usize];
+                clock.join(&it.clocks[before as usize]);
+                clock.raise(slot, count);
+                chain = chain.or_else(|| (ends[slot as usize] == before).then_some(slot));
+            }
+            let slot = chain.unwrap_or_else(|| {
+                ends.push(node);
+                ends.len() as u32 - 1
+            });
+            ends[slot as usize] = node;
+            entries += clock.width() as u64;
+            if entries > MOST_ENTRIES {
+                return None;
+            }
+            it.epochs.push(Epoch { slot, count: clock.of(slot) + 1 });
+            it.clocks.push(clock);
+        }
+        Some(it)
+    }
 }
 
 impl<'a> Graph<'a> {
     pub(super) fn new(nodes: &'a [GraphNode]) -> Self {
-        Self { nodes, copies: 0, inside: inside(nodes) }
+        Self { nodes, copies: 0, told: None, effort: 0 }
     }
-}
 
-/// For each node, all that it comes after: a bit for each.
-struct Before(Vec<Vec<u64>>);
-
-impl Before {
-    fn of(nodes: &[GraphNode]) -> Self {
-        let words = nodes.len().div_ceil(64);
-        let mut before: Vec<Vec<u64>> = Vec::with_capacity(nodes.len());
-        for node in nodes {
-            let mut own = vec![0; words];
-            for &earlier in &node.after {
-                let Some(theirs) = before.get(earlier as usize) else { continue };
-                own.iter_mut().zip(theirs).for_each(|(own, theirs)| *own |= theirs);
-                own[earlier as usize / 64] |= 1 << (earlier % 64);
-            }
-            before.push(own);
+    /// What is wrong inside it when it is launched, where that has not been said yet. `moved` says which nodes use
+    /// other memory in this launch.
+    pub(super) fn inside(&mut self, moved: &'a [NodeAccesses]) -> Vec<Inside> {
+        self.effort = self.nodes.len() as u64;
+        if self.told == Some(moved) || self.nodes.len() < 2 {
+            return Vec::new();
         }
-        Self(before)
-    }
-
-    fn orders(&self, first: u32, second: u32) -> bool {
-        self.0[second as usize][first as usize / 64] >> (first % 64) & 1 == 1
-    }
-}
-
-/// Each pair of nodes is named once, by the first of [`Kind`]'s order. Of several that one edge would
-/// order, only the pair is left out that the others' edges order too: a node that lacks an order to two
-/// nodes of which one comes after the other lacks one edge, to the later.
-fn inside(nodes: &[GraphNode]) -> Vec<Inside> {
-    let mut uses: BTreeMap<BlockId, Vec<Use>> = BTreeMap::new();
-    for (node, it) in (0u32..).zip(nodes) {
-        let part = matches!(it.call, Call::HostFunction { .. });
-        accesses(&it.call, |kind, range| {
-            let end = range.offset.saturating_add(range.bytes);
-            if range.bytes > 0 {
-                let known = uses.entry(range.block).or_default();
-                known.push(Use { node, kind, offset: range.offset, end, part });
+        self.told = Some(moved);
+        let Some(Chains { clocks, epochs }) = Chains::of(self.nodes) else {
+            self.effort = u64::MAX;
+            return Vec::new();
+        };
+        let width = |clock: &Clock| clock.width() as u64;
+        self.effort += clocks.iter().map(width).sum::<u64>();
+        let mut blocks: HashMap<BlockId, Block> = HashMap::new();
+        let mut found: Vec<Inside> = Vec::new();
+        for (index, node) in self.nodes.iter().enumerate() {
+            let number = index as u32 + 1;
+            let part = matches!(node.call, Call::HostFunction { .. });
+            let (clock, epoch) = (Rc::new(clocks[index].clone()), epochs[index]);
+            let mark = Mark { epoch, step: 0, node: number };
+            let knows = |other: Epoch| other == epoch || clock.of(other.slot) >= other.count;
+            let mut missing: BTreeMap<u32, (Kind, Conflict)> = BTreeMap::new();
+            // Reads first: an operation reads what was there before it.
+            for turn in [AccessKind::Read, AccessKind::Write] {
+                accesses_of_node(&node.call, number, moved, |kind, range| {
+                    if kind != turn {
+                        return;
+                    }
+                    let block = blocks.entry(range.block).or_default();
+                    let note = |conflict: Conflict| {
+                        let new = (Kind::of(conflict.earlier_kind, kind), conflict);
+                        let rank = |it: &(Kind, Conflict)| {
+                            (it.1.earlier.epoch.count, std::cmp::Reverse(it.0))
+                        };
+                        let slot = conflict.earlier.epoch.slot;
+                        let known = missing.entry(slot).or_insert(new);
+                        if rank(known) < rank(&new) {
+                            *known = new;
+                        }
+                    };
+                    match (part, kind) {
+                        (true, _) => block.access_somewhere(kind, range, mark, knows, note),
+                        (_, AccessKind::Read) => block.read(range, (mark, &clock), knows, note),
+                        (_, AccessKind::Write) => block.write(range, mark, knows, note),
+                    }
+                    self.effort += std::mem::take(&mut block.effort);
+                });
             }
-        });
-    }
-    if nodes.len() < 2 || uses.is_empty() {
-        return Vec::new();
-    }
-    let before = Before::of(nodes);
-    let mut found: BTreeMap<(u32, u32), (Kind, Range)> = BTreeMap::new();
-    for (&block, uses) in &mut uses {
-        uses.sort_by_key(|it| (it.offset, it.node));
-        for (index, a) in uses.iter().enumerate() {
-            for b in uses[index + 1..].iter().take_while(|b| b.offset < a.end) {
-                let (first, second) = if a.node < b.node { (a, b) } else { (b, a) };
-                let both_read = (a.kind, b.kind) == (AccessKind::Read, AccessKind::Read);
-                let holds = |outer: &Use, inner: &Use| {
-                    outer.offset <= inner.offset && inner.end <= outer.end
-                };
-                let sure = match (a.part, b.part) {
-                    (false, false) => true,
-                    (true, false) => holds(b, a),
-                    (false, true) => holds(a, b),
-                    (true, true) => false,
-                };
-                if first.node == second.node
-                    || both_read
-                    || !sure
-                    || before.orders(first.node, second.node)
-                {
-                    continue;
-                }
-                let end = a.end.min(b.end);
-                let overlap = Range { block, offset: b.offset, bytes: end - b.offset };
-                let kind = Kind::of(first.kind, second.kind);
-                let new = (kind, overlap);
-                let pair = found.entry((second.node, first.node)).or_insert(new);
-                if new.0 < pair.0 {
-                    *pair = new;
-                }
-            }
+            // A node that lacks an order to two nodes, of which one comes after the other, lacks one edge.
+            let is_last = |Epoch { slot, count }: Epoch| {
+                !missing.values().any(|(_, other)| {
+                    let later = other.earlier.node as usize - 1;
+                    clocks[later].of(slot) >= count
+                })
+            };
+            let kept = missing.values().filter(|(_, it)| is_last(it.earlier.epoch));
+            let kept = kept.map(|&(kind, Conflict { earlier, overlap, .. })| Inside {
+                first: earlier.node,
+                second: number,
+                kind,
+                overlap,
+            });
+            found.extend(kept);
         }
+        // The same for nodes that come after one which lacks the same edge.
+        let later = |it: &Inside| {
+            found.iter().any(|other| {
+                let Epoch { slot, count } = epochs[other.second as usize - 1];
+                other.first == it.first && clocks[it.second as usize - 1].of(slot) >= count
+            })
+        };
+        self.effort += (found.len() as u64).saturating_pow(2);
+        let mut kept: Vec<Inside> = found.iter().filter(|it| !later(it)).copied().collect();
+        kept.sort_by_key(|it| (it.second, it.first));
+        kept
     }
-    let later = |&(second, first): &(u32, u32)| {
-        found.keys().any(|&(of, other)| of == second && before.orders(first, other))
-            || found.keys().any(|&(other, of)| of == first && before.orders(other, second))
-    };
-    let kept = found.iter().filter(|(pair, _)| !later(pair));
-    kept.map(|(&(second, first), &(kind, overlap))| Inside {
-        first: first + 1,
-        second: second + 1,
-        kind,
-        overlap,
-    })
-    .collect()
 }

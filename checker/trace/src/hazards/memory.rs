@@ -1,10 +1,11 @@
-//! Who used which bytes last: for each block of memory, intervals with their last write and the reads
-//! since.
+//! Who used which bytes last: for each block of memory, the last write of each byte and the reads since.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use crate::program::{AccessKind, BlockId, Range};
 
+use super::clock::Clock;
 use super::order::Epoch;
 
 /// An operation that used some bytes.
@@ -29,26 +30,33 @@ pub(super) enum Origin {
 }
 
 /// What is known of one block of memory.
+///
+/// A use of many bytes costs about as much as one of few, however many pieces they were used in before: what is
+/// written is looked at through what whole parts of a tree have in common, and each read is one entry until it is
+/// written over.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     pub(super) origin: Origin,
     /// The step that freed it.
     pub(super) freed: Option<u32>,
-    /// By first byte. What nobody used is in none.
-    spans: BTreeMap<u64, Span>,
+    /// The last write of each byte. What nobody wrote is in none.
+    writes: Writes,
+    /// By slot, the last read of each byte since it was written.
+    reads: BTreeMap<u32, BTreeMap<u64, Read>>,
     /// Uses of which no more is known than that they were somewhere in a range: by first byte and end,
     /// the uses, less those that another of the kind comes after.
     somewhere: BTreeMap<(u64, u64), Vec<(AccessKind, Mark)>>,
+    /// What was looked at so far, in pieces of memory and of clocks.
+    pub(super) effort: u64,
 }
 
-/// A run of bytes that were used alike.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Span {
+/// A run of bytes that was read.
+#[derive(Clone, Debug)]
+struct Read {
     end: u64,
-    write: Option<Mark>,
-    /// Reads since, less those that another read comes after: whatever comes after the later one comes
-    /// after both.
-    reads: Vec<Mark>,
+    mark: Mark,
+    /// What the reader knew: what it came after need not be told beside it.
+    knew: Rc<Clock>,
 }
 
 /// An earlier use of the same bytes, of which at least one of the two is a write.
@@ -65,10 +73,44 @@ impl Block {
         Self { origin, ..Self::default() }
     }
 
-    /// Uses `range`: `found` is told of each conflicting use that `knows` does not know to be over.
-    pub(super) fn access(
+    /// Reads `range`: `found` is told of each conflicting use that `knows` does not know to be over, of those of
+    /// one slot the last.
+    pub(super) fn read(
         &mut self,
-        kind: AccessKind,
+        range: Range,
+        (mark, knew): (Mark, &Rc<Clock>),
+        knows: impl Fn(Epoch) -> bool,
+        mut found: impl FnMut(Conflict),
+    ) {
+        let (start, end) = (range.offset, range.offset.saturating_add(range.bytes));
+        if start == end {
+            return;
+        }
+        self.effort += self.writes.unknown(range, &knows, &mut found);
+        self.meet_somewhere(AccessKind::Read, range, &knows, &mut found);
+        let own = self.reads.entry(mark.epoch.slot).or_default();
+        self.effort += 1 + clip(own, start, end, |_, _, _| {});
+        let mut read = Read { end, mark, knew: Rc::clone(knew) };
+        let mut from = start;
+        // Two ranges of one operation that touch are one.
+        if let Some((&before, left)) = own.range(..start).next_back()
+            && left.end == start
+            && left.mark == mark
+        {
+            from = before;
+        }
+        if let Some(right) = own.get(&end)
+            && right.mark == mark
+        {
+            read.end = right.end;
+            own.remove(&end);
+        }
+        own.insert(from, read);
+    }
+
+    /// Writes `range`; the same.
+    pub(super) fn write(
+        &mut self,
         range: Range,
         mark: Mark,
         knows: impl Fn(Epoch) -> bool,
@@ -78,20 +120,44 @@ impl Block {
         if start == end {
             return;
         }
-        self.split(start);
-        self.split(end);
-        let whole = |from, to| Range { block: range.block, offset: from, bytes: to - from };
-        for (&from, span) in self.spans.range(start..end) {
-            span.conflicts(kind, whole(from, span.end), &knows, &mut found);
+        self.effort += self.writes.unknown(range, &knows, &mut found);
+        self.end_reads(range, &knows, &mut found);
+        self.meet_somewhere(AccessKind::Write, range, &knows, &mut found);
+        self.effort += self.writes.put(start, end, mark);
+    }
+
+    /// What was read of a range is read no more: whoever comes later comes after the one that ended it.
+    fn end_reads(
+        &mut self,
+        range: Range,
+        knows: impl Fn(Epoch) -> bool,
+        found: &mut impl FnMut(Conflict),
+    ) {
+        let (start, end) = (range.offset, range.offset.saturating_add(range.bytes));
+        let mut unknown: Vec<(Read, Range)> = Vec::new();
+        for reads in self.reads.values_mut() {
+            let mut last: Option<(Read, Range)> = None;
+            self.effort += 1 + clip(reads, start, end, |from, to, read| {
+                let is_later =
+                    last.as_ref().is_none_or(|(it, _)| it.mark.epoch.count < read.mark.epoch.count);
+                if is_later && !knows(read.mark.epoch) {
+                    let overlap = Range { block: range.block, offset: from, bytes: to - from };
+                    last = Some((read.clone(), overlap));
+                }
+            });
+            unknown.extend(last);
         }
-        if !self.somewhere.is_empty() {
-            self.meet_somewhere(kind, range, &knows, &mut found);
-        }
-        match kind {
-            AccessKind::Write => self.overwrite(start, end, mark),
-            AccessKind::Read => {
-                self.read(start, end, mark, knows);
-                self.merge(start, end);
+        self.reads.retain(|_, reads| !reads.is_empty());
+        self.effort += (unknown.len() as u64).saturating_pow(2);
+        for (read, overlap) in &unknown {
+            let Epoch { slot, count } = read.mark.epoch;
+            // Another read comes after it: whoever waits for that one has waited for this too.
+            let is_before = |(other, _): &(Read, Range)| {
+                other.mark.epoch != read.mark.epoch && other.knew.of(slot) >= count
+            };
+            if !unknown.iter().any(is_before) {
+                let (earlier, overlap) = (read.mark, *overlap);
+                found(Conflict { earlier, earlier_kind: AccessKind::Read, overlap });
             }
         }
     }
@@ -109,33 +175,21 @@ impl Block {
         if start == end {
             return;
         }
-        self.split(start);
-        self.split(end);
-        // Uses that have been in every span so far.
-        let mut throughout: Option<Vec<(AccessKind, Mark)>> = None;
-        let mut at = start;
-        for (&from, span) in self.spans.range(start..end) {
-            let here = span.uses();
-            throughout = Some(match throughout {
-                None => here.collect(),
-                Some(so_far) => {
-                    let here: Vec<_> = here.collect();
-                    so_far.into_iter().filter(|it| here.contains(it)).collect()
-                }
-            });
-            if from != at || throughout.as_ref().is_some_and(Vec::is_empty) {
-                throughout = None;
-                break;
-            }
-            at = span.end;
-        }
-        for (earlier_kind, earlier) in throughout.filter(|_| at == end).into_iter().flatten() {
+        let written = self.writes.throughout(start, end);
+        let reads = self.reads.values().filter_map(|reads| {
+            let (_, read) = reads.range(..=start).next_back()?;
+            (read.end >= end).then_some((AccessKind::Read, read.mark))
+        });
+        let throughout = written.map(|mark| (AccessKind::Write, mark)).into_iter().chain(reads);
+        for (earlier_kind, earlier) in throughout {
             let conflict = earlier_kind == AccessKind::Write || kind == AccessKind::Write;
             if conflict && !knows(earlier.epoch) {
                 found(Conflict { earlier, earlier_kind, overlap: range });
             }
         }
+        self.effort += 1 + self.reads.len() as u64;
         let uses = self.somewhere.entry((start, end)).or_default();
+        self.effort += uses.len() as u64;
         uses.retain(|(of, earlier)| *of != kind || !knows(earlier.epoch));
         uses.push((kind, mark));
     }
@@ -153,6 +207,7 @@ impl Block {
             self.somewhere.range((start, 0)..(end, 0)).filter(|((_, last), _)| *last <= end);
         let mut over: Vec<(u64, u64)> = Vec::new();
         for (&(from, last), uses) in inside {
+            self.effort += uses.len() as u64;
             let overlap = Range { block: range.block, offset: from, bytes: last - from };
             for &(earlier_kind, earlier) in uses {
                 let conflict = earlier_kind == AccessKind::Write || kind == AccessKind::Write;
@@ -176,153 +231,350 @@ impl Block {
         mut found: impl FnMut(Conflict),
     ) {
         self.freed = Some(step);
-        for (from, span) in std::mem::take(&mut self.spans) {
-            let overlap = Range { block, offset: from, bytes: span.end - from };
-            span.conflicts(AccessKind::Write, overlap, &knows, &mut found);
-        }
         let all = Range { block, offset: 0, bytes: u64::MAX };
+        self.effort += self.writes.unknown(all, &knows, &mut found);
+        self.writes = Writes::default();
+        self.end_reads(all, &knows, &mut found);
         self.meet_somewhere(AccessKind::Write, all, knows, &mut found);
     }
 
-    /// Who used any of it, but for those that another use comes after.
+    /// Who used any of it, but for those that a write of the same bytes, or a read in the same stream, comes after.
     pub(super) fn uses(&self) -> impl Iterator<Item = Mark> {
-        let known = self.spans.values().flat_map(Span::uses);
-        known.chain(self.somewhere.values().flatten().copied()).map(|(_, mark)| mark)
+        let reads = self.reads.values().flat_map(BTreeMap::values).map(|read| read.mark);
+        let somewhere = self.somewhere.values().flatten().map(|(_, mark)| *mark);
+        self.writes.marks().into_iter().chain(reads).chain(somewhere)
+    }
+}
+
+/// Takes the bytes from `start` to `end` out of what was read. `each` is told of every piece that is gone. Says how
+/// many there were.
+fn clip(
+    reads: &mut BTreeMap<u64, Read>,
+    start: u64,
+    end: u64,
+    mut each: impl FnMut(u64, u64, &Read),
+) -> u64 {
+    let mut gone = 0;
+    if let Some((_, read)) = reads.range_mut(..start).next_back()
+        && read.end > start
+    {
+        let rest = read.clone();
+        read.end = start;
+        each(start, rest.end.min(end), &rest);
+        gone += 1;
+        if rest.end > end {
+            reads.insert(end, rest);
+        }
+    }
+    while let Some((&from, _)) = reads.range(start..end).next() {
+        let Some(read) = reads.remove(&from) else { break };
+        each(from, read.end.min(end), &read);
+        gone += 1;
+        if read.end > end {
+            reads.insert(end, read);
+        }
+    }
+    gone
+}
+
+/// Who wrote each byte last: runs of bytes in order, in a search tree that chance keeps balanced (a treap).
+#[derive(Debug, Default)]
+struct Writes {
+    root: Tree,
+    /// The last number drawn.
+    chance: u64,
+}
+
+type Tree = Option<Box<Node>>;
+
+/// A run of bytes that one operation wrote last, and those before and after it.
+#[derive(Debug)]
+struct Node {
+    from: u64,
+    end: u64,
+    mark: Mark,
+    /// No smaller than those of the two below.
+    priority: u64,
+    before: Tree,
+    after: Tree,
+    /// By slot, the last operation of it that wrote anything from here downwards; empty where nothing is below.
+    last: Vec<(u32, u32)>,
+}
+
+impl Node {
+    fn own(&self) -> (u32, u32) {
+        (self.mark.epoch.slot, self.mark.epoch.count)
     }
 
-    /// No span has `at` inside.
-    fn split(&mut self, at: u64) {
-        let Some((_, span)) = self.spans.range_mut(..at).next_back() else { return };
-        if span.end > at {
-            let after = span.clone();
-            span.end = at;
-            self.spans.insert(at, after);
+    /// The last operation of each slot from here downwards.
+    fn each_last(&self, mut tell: impl FnMut(u32, u32)) {
+        match self.last.is_empty() {
+            true => tell(self.mark.epoch.slot, self.mark.epoch.count),
+            false => self.last.iter().for_each(|&(slot, count)| tell(slot, count)),
         }
     }
 
-    fn overwrite(&mut self, start: u64, end: u64, mark: Mark) {
-        let later = self.spans.range(start..end).map(|(&from, _)| from);
-        let later: Vec<u64> = later.filter(|&from| from != start).collect();
-        later.iter().for_each(|from| drop(self.spans.remove(from)));
-        let span = self.spans.entry(start).or_insert(Span { end, write: None, reads: Vec::new() });
-        span.end = end;
-        span.write = Some(mark);
-        span.reads.clear();
+    /// Something below has changed. Says how much was looked at.
+    fn update(&mut self) -> u64 {
+        self.last.clear();
+        if self.before.is_none() && self.after.is_none() {
+            return 1;
+        }
+        self.last.push(self.own());
+        let last = &mut self.last;
+        for below in [&self.before, &self.after].into_iter().flatten() {
+            below.each_last(|slot, count| {
+                match last.binary_search_by_key(&slot, |it| it.0) {
+                    Ok(at) => last[at].1 = last[at].1.max(count),
+                    Err(at) => last.insert(at, (slot, count)),
+                };
+            });
+        }
+        last.len() as u64
     }
 
-    fn read(&mut self, start: u64, end: u64, mark: Mark, knows: impl Fn(Epoch) -> bool) {
-        let mut gaps = Vec::new();
-        let mut at = start;
-        for (&from, span) in self.spans.range_mut(start..end) {
-            if at < from {
-                gaps.push((at, from));
+    /// The first run of bytes from here downwards that this operation wrote.
+    fn first_of(&self, epoch: (u32, u32), range: &std::ops::Range<u64>) -> Option<&Node> {
+        let mut is_here = false;
+        self.each_last(|slot, count| is_here |= slot == epoch.0 && count >= epoch.1);
+        if !is_here {
+            return None;
+        }
+        let before = self.before.as_ref().and_then(|it| it.first_of(epoch, range));
+        let is_it = self.own() == epoch && self.from < range.end && range.start < self.end;
+        before
+            .or_else(|| is_it.then_some(self))
+            .or_else(|| self.after.as_ref().and_then(|it| it.first_of(epoch, range)))
+    }
+}
+
+impl Writes {
+    /// Tells `found` of what was written in a range and is not known to be over, of each slot the last. Says how
+    /// much was looked at.
+    fn unknown(
+        &self,
+        range: Range,
+        knows: impl Fn(Epoch) -> bool,
+        found: &mut impl FnMut(Conflict),
+    ) -> u64 {
+        let bytes = range.offset..range.offset.saturating_add(range.bytes);
+        let mut looked_at = 0;
+        let mut unknown: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut tell = |slot: u32, count: u32| {
+            looked_at += 1;
+            if !knows(Epoch { slot, count }) {
+                let last = unknown.entry(slot).or_default();
+                *last = count.max(*last);
             }
-            at = span.end;
-            span.reads.retain(|earlier| !knows(earlier.epoch));
-            span.reads.push(mark);
+        };
+        look(&self.root, &bytes, (false, false), &mut tell);
+        for (slot, count) in unknown {
+            let node = self.root.as_ref().and_then(|root| root.first_of((slot, count), &bytes));
+            let Some(node) = node else { continue };
+            let (from, end) = (node.from.max(bytes.start), node.end.min(bytes.end));
+            let overlap = Range { block: range.block, offset: from, bytes: end - from };
+            found(Conflict { earlier: node.mark, earlier_kind: AccessKind::Write, overlap });
         }
-        if at < end {
-            gaps.push((at, end));
-        }
-        for (from, end) in gaps {
-            self.spans.insert(from, Span { end, write: None, reads: vec![mark] });
-        }
+        looked_at
     }
 
-    /// Neighbours that were used alike become one, so that many small uses do not make every large one
-    /// dear for ever.
-    fn merge(&mut self, start: u64, end: u64) {
-        let first = self.spans.range(..start).next_back().map_or(start, |(&from, _)| from);
-        let mut spans = self.spans.range(first..=end);
-        let Some((&kept, mut last)) = spans.next() else { return };
-        let mut kept = kept;
-        let mut merged: Vec<(u64, u64, u64)> = Vec::new(); // kept, its new end, gone
-        for (&from, span) in spans {
-            let alike = last.write == span.write && last.reads == span.reads;
-            if alike && merged.last().map_or(last.end, |m| m.1.max(last.end)) == from {
-                merged.push((kept, span.end, from));
+    /// Who wrote all of a range last, if it was a single one.
+    fn throughout(&self, start: u64, end: u64) -> Option<Mark> {
+        let mut next = self.root.as_ref();
+        while let Some(node) = next {
+            if node.from <= start && start < node.end {
+                return (end <= node.end).then_some(node.mark);
+            }
+            next = if start < node.from { node.before.as_ref() } else { node.after.as_ref() };
+        }
+        None
+    }
+
+    /// These bytes are written. Says how much was looked at.
+    fn put(&mut self, start: u64, end: u64, mark: Mark) -> u64 {
+        let mut effort = 0;
+        let root = self.root.take();
+        let (before, rest) = self.split(root, start, &mut effort);
+        let (_, after) = self.split(rest, end, &mut effort);
+        let new = self.node(start, end, mark);
+        let before = join(before, Some(new), &mut effort);
+        self.root = join(before, after, &mut effort);
+        effort
+    }
+
+    fn node(&mut self, from: u64, end: u64, mark: Mark) -> Box<Node> {
+        // Knuth's MMIX generator: any will do, as long as it is the same everywhere.
+        self.chance = self
+            .chance
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let priority = self.chance >> 16;
+        Box::new(Node { from, end, mark, priority, before: None, after: None, last: Vec::new() })
+    }
+
+    /// What is before a byte and what is not.
+    fn split(&mut self, tree: Tree, at: u64, effort: &mut u64) -> (Tree, Tree) {
+        let Some(mut node) = tree else { return (None, None) };
+        if at <= node.from {
+            let (before, after) = self.split(node.before.take(), at, effort);
+            node.before = after;
+            *effort += node.update();
+            return (before, Some(node));
+        }
+        if node.end <= at {
+            let (before, after) = self.split(node.after.take(), at, effort);
+            node.after = before;
+            *effort += node.update();
+            return (Some(node), after);
+        }
+        let rest = self.node(at, node.end, node.mark);
+        let after = node.after.take();
+        node.end = at;
+        *effort += node.update();
+        (Some(node), join(Some(rest), after, effort))
+    }
+
+    /// All of them, in the order of their bytes.
+    fn marks(&self) -> Vec<Mark> {
+        let mut marks = Vec::new();
+        let mut waiting: Vec<&Node> = self.root.as_deref().into_iter().collect();
+        while let Some(node) = waiting.pop() {
+            marks.push(node.mark);
+            waiting.extend(node.before.as_deref());
+            waiting.extend(node.after.as_deref());
+        }
+        marks
+    }
+}
+
+/// One tree of two, of which the first is all before the second.
+fn join(before: Tree, after: Tree, effort: &mut u64) -> Tree {
+    match (before, after) {
+        (tree, None) | (None, tree) => tree,
+        (Some(mut before), Some(mut after)) => {
+            if before.priority >= after.priority {
+                before.after = join(before.after.take(), Some(after), effort);
+                *effort += before.update();
+                Some(before)
             } else {
-                kept = from;
+                after.before = join(Some(before), after.before.take(), effort);
+                *effort += after.update();
+                Some(after)
             }
-            last = span;
-        }
-        for (kept, end, gone) in merged {
-            self.spans.remove(&gone);
-            self.spans.get_mut(&kept).expect("it is kept").end = end;
         }
     }
 }
 
-impl Span {
-    fn uses(&self) -> impl Iterator<Item = (AccessKind, Mark)> {
-        let write = self.write.iter().map(|write| (AccessKind::Write, *write));
-        write.chain(self.reads.iter().map(|read| (AccessKind::Read, *read)))
+/// Tells of who wrote in a range last. `within` says whether all of a tree is known to be after the start of the
+/// range, and before its end.
+fn look(
+    tree: &Tree,
+    range: &std::ops::Range<u64>,
+    within: (bool, bool),
+    tell: &mut impl FnMut(u32, u32),
+) {
+    let Some(node) = tree else { return };
+    if within == (true, true) {
+        return node.each_last(tell);
     }
-
-    /// Tells `found` of the uses that another of `kind` conflicts with and that are not known to be
-    /// over.
-    fn conflicts(
-        &self,
-        kind: AccessKind,
-        overlap: Range,
-        knows: impl Fn(Epoch) -> bool,
-        found: &mut impl FnMut(Conflict),
-    ) {
-        let mut tell = |earlier: &Mark, earlier_kind| {
-            if !knows(earlier.epoch) {
-                found(Conflict { earlier: *earlier, earlier_kind, overlap });
-            }
-        };
-        if let Some(write) = &self.write {
-            tell(write, AccessKind::Write);
-        }
-        if kind == AccessKind::Write {
-            self.reads.iter().for_each(|read| tell(read, AccessKind::Read));
-        }
+    if range.end <= node.from {
+        return look(&node.before, range, within, tell);
     }
+    if node.end <= range.start {
+        return look(&node.after, range, within, tell);
+    }
+    look(&node.before, range, (within.0, true), tell);
+    tell(node.mark.epoch.slot, node.mark.epoch.count);
+    look(&node.after, range, (true, within.1), tell);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// All in one stream, so everything is known.
-    fn uses(block: &mut Block, uses: impl Iterator<Item = (AccessKind, u64, u64)>) {
-        for (step, (kind, offset, end)) in (1..).zip(uses) {
-            let range = Range { block: BlockId(0), offset, bytes: end - offset };
-            let mark = Mark { epoch: Epoch { slot: 0, count: step }, step, node: 0 };
-            block.access(kind, range, mark, |_| true, |_| panic!("everything is in order"));
+    const BLOCK: BlockId = BlockId(0);
+
+    fn range(from: u64, end: u64) -> Range {
+        Range { block: BLOCK, offset: from, bytes: end - from }
+    }
+
+    fn mark(slot: u32, count: u32) -> Mark {
+        Mark { epoch: Epoch { slot, count }, step: count, node: 0 }
+    }
+
+    /// What the block did for so many writes side by side by one stream, and as many reads of all of it by others.
+    fn effort(parts: u64, streams: u32) -> u64 {
+        let mut block = Block::default();
+        for (count, part) in (1..).zip(0..parts) {
+            block.write(range(8 * part, 8 * part + 5), mark(0, count), |_| true, |_| {});
         }
+        for count in 0..parts as u32 {
+            let knew = Rc::new(Clock::default());
+            let mark = mark(1 + count % streams, 1 + count / streams);
+            block.read(range(0, 8 * parts), (mark, &knew), |_| true, |_| {});
+        }
+        block.effort
     }
 
     #[test]
-    fn many_small_uses_make_no_large_one_dear_for_ever() {
-        let mut block = Block::default();
-        let small = |kind| (0..1000).rev().map(move |at| (kind, 8 * at, 8 * at + 5));
-        uses(&mut block, small(AccessKind::Read));
-        assert_eq!(block.spans.len(), 1000);
-        uses(&mut block, [(AccessKind::Read, 0, 8000)].into_iter());
-        assert_eq!(block.spans.len(), 1);
-        uses(&mut block, small(AccessKind::Write));
-        uses(&mut block, [(AccessKind::Write, 0, 8000)].into_iter());
-        assert_eq!(block.spans.len(), 1);
+    fn many_small_uses_make_no_large_one_dear() {
+        let (small, large) = (effort(10_000, 8), effort(100_000, 8));
+        // Log-log slope: 1 is linear; the depth of the tree comes on top.
+        let slope = (large as f64 / small as f64).log10();
+        assert!(slope < 1.15, "{small} {large}: {slope}");
     }
 
     #[test]
-    fn spans_never_overlap_and_never_end_before_they_start() {
+    fn a_block_remembers_who_used_each_byte_as_lists_of_bytes_do() {
+        const BYTES: u64 = 48;
+        let mut chance = 1_u64;
+        let mut dice = |end: u64| {
+            chance = chance
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (chance >> 33) % end
+        };
         let mut block = Block::default();
-        let mut at = 1_u64;
-        let random = std::iter::from_fn(|| {
-            at = at.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let kind = if at >> 63 == 0 { AccessKind::Read } else { AccessKind::Write };
-            let (from, bytes) = (at >> 33 & 127, at >> 45 & 31);
-            Some((kind, from, from + bytes))
-        });
-        uses(&mut block, random.take(5000));
-        let mut last = 0;
-        for (&from, span) in &block.spans {
-            assert!(last <= from && from < span.end);
-            last = span.end;
+        let mut written: Vec<Option<Mark>> = vec![None; BYTES as usize];
+        let mut read: Vec<BTreeMap<u32, Mark>> = vec![BTreeMap::new(); BYTES as usize];
+        for count in 1..6000 {
+            let from = dice(BYTES);
+            let end = from + 1 + dice(BYTES - from);
+            let bytes = from as usize..end as usize;
+            let mark = mark(dice(4) as u32, count);
+            let known = dice(u64::from(count)) as u32; // operations up to this one are known
+            let knows = |epoch: Epoch| epoch.count <= known;
+            let mut found = BTreeMap::new();
+            let mut note = |conflict: Conflict| {
+                let Epoch { slot, count } = conflict.earlier.epoch;
+                let last = found.entry((conflict.earlier_kind, slot)).or_insert(count);
+                *last = count.max(*last);
+            };
+            let is_write = dice(2) == 0;
+            let knew = Rc::new(Clock::default());
+            match is_write {
+                true => block.write(range(from, end), mark, knows, &mut note),
+                false => block.read(range(from, end), (mark, &knew), knows, &mut note),
+            }
+            let mut expected = BTreeMap::new();
+            let mut expect = |kind, mark: &Mark| {
+                let Epoch { slot, count } = mark.epoch;
+                if !knows(mark.epoch) {
+                    let last = expected.entry((kind, slot)).or_insert(count);
+                    *last = count.max(*last);
+                }
+            };
+            for byte in bytes {
+                written[byte].iter().for_each(|it| expect(AccessKind::Write, it));
+                if is_write {
+                    read[byte].values().for_each(|it| expect(AccessKind::Read, it));
+                    read[byte].clear();
+                    written[byte] = Some(mark);
+                } else {
+                    read[byte].insert(mark.epoch.slot, mark);
+                }
+            }
+            assert_eq!(found, expected, "after {count} uses");
         }
     }
 }

@@ -226,7 +226,7 @@ pub(super) struct Attempts<'a> {
     /// and use them.
     taken: HashSet<u32>,
     /// What nothing orders as the program stands.
-    unordered: OnceCell<Unordered>,
+    unordered: OnceCell<Option<Unordered>>,
 }
 
 impl<'a> Attempts<'a> {

@@ -3,6 +3,13 @@
 //! Every edge in here is one that NVIDIA's documentation states. Two things follow from how it is
 //! built: the calls are gone through once, in the order in which they were made, and no step costs
 //! more than a few clocks' width.
+//!
+//! # Several host threads
+//! A stream is in the order of the calls, and an event stands for its last record. Where two threads make
+//! the calls, that order is one only as far as the threads have told each other: what happened to come first
+//! in this run may come second in another. So each thread has a slot of its own in every stream, and what
+//! another thread queued, or recorded, counts from the message on by which it is known. Where a wait may meet
+//! one record or another, it is good for what both stand for.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -37,28 +44,38 @@ enum Life {
     Open,
     /// One that can not.
     Destroyed,
-    /// What a host thread itself does to memory: no synchronisation with the device says that it is over.
+    /// What a host thread itself does, to memory or by its calls: no synchronisation with the device says that it
+    /// is over.
     Host,
 }
 
+/// What one host thread queued in one stream.
 #[derive(Debug)]
-struct Stream {
+struct Queue {
     clock: Clock,
+    stream: StreamId,
     kind: StreamKind,
     life: Life,
+    thread: u32,
+    /// When the thread made its last call here: how often it had told others something, and once more.
+    told: u32,
+    /// What the clock was when the thread told others something, where it has been here since.
+    past: Vec<(u32, Rc<Clock>)>,
     /// How many actions of the legacy default stream its clock has heard of.
     legacy_seen: u64,
     /// Whether it is in [`Order::unheard`].
     unheard: bool,
 }
 
-impl Stream {
-    fn new(kind: StreamKind) -> Self {
-        Self { clock: Clock::default(), kind, life: Life::Open, legacy_seen: 0, unheard: false }
-    }
+/// A record of an event, or a launch of a graph.
+#[derive(Debug)]
+struct Said {
+    thread: u32,
+    told: u32,
+    clock: Rc<Clock>,
 }
 
-/// The slot of the legacy default stream.
+/// The slot of what the first thread queues in the legacy default stream.
 const LEGACY: u32 = 0;
 
 /// What comes before what, as far as the calls gone through so far say.
@@ -66,86 +83,200 @@ const LEGACY: u32 = 0;
 pub(super) struct Order {
     /// By slot. A slot is used again once nobody can mistake the new stream's operations for the old
     /// one's, so clocks are as wide as the number of streams that exist together.
-    streams: Vec<Stream>,
-    /// The second number is the thread, for the per-thread default streams; 0 for all others.
+    queues: Vec<Queue>,
+    /// The slot of what a thread queues in a stream.
     slots: HashMap<(StreamId, u32), u32>,
+    /// All slots of a stream.
+    of_stream: HashMap<StreamId, Vec<u32>>,
+    kinds: HashMap<StreamId, StreamKind>,
+    /// Slots that may be used again.
+    destroyed: Vec<u32>,
     pub(super) hosts: BTreeMap<u32, Clock>,
     pub(super) threads: Threads,
     /// The slots of what threads themselves do to memory, for those that do.
     host_slots: BTreeMap<u32, u32>,
-    events: HashMap<EventId, Rc<Clock>>,
-    /// The last launch of each graph.
-    launched: HashMap<GraphId, Clock>,
+    /// The slot that counts how often a thread told others something, and that number; where there are several
+    /// threads.
+    calls: BTreeMap<u32, (u32, u32)>,
+    events: HashMap<EventId, Vec<Said>>,
+    /// The last launches of each graph.
+    launched: HashMap<GraphId, Vec<Said>>,
     legacy_actions: u64,
     /// What blocking streams did since the last action of the legacy default stream, which the next
     /// one comes after: that of `unheard` streams is still to be joined.
     before_legacy: Clock,
     unheard: Vec<u32>,
+    /// What was looked at so far, in entries of clocks.
+    pub(super) effort: u64,
 }
 
 impl Order {
     pub(super) fn new() -> Self {
-        Self {
-            streams: vec![Stream::new(StreamKind::Blocking)],
-            slots: HashMap::from([((StreamId::LEGACY, 0), LEGACY)]),
+        let mut order = Self {
+            queues: Vec::new(),
+            slots: HashMap::new(),
+            of_stream: HashMap::new(),
+            kinds: HashMap::from([
+                (StreamId::LEGACY, StreamKind::Blocking),
+                (StreamId::PER_THREAD, StreamKind::Blocking),
+            ]),
+            destroyed: Vec::new(),
             hosts: BTreeMap::new(),
             host_slots: BTreeMap::new(),
+            calls: BTreeMap::new(),
             threads: Threads::default(),
             events: HashMap::new(),
             launched: HashMap::new(),
             legacy_actions: 0,
             before_legacy: Clock::default(),
             unheard: Vec::new(),
-        }
+            effort: 0,
+        };
+        let slot = order.slot(0, StreamId::LEGACY);
+        debug_assert_eq!(slot, LEGACY);
+        order
     }
 
     /// A stream comes to be.
     pub(super) fn create(&mut self, stream: StreamId, kind: StreamKind) {
-        let known = |slot: u32, count: u32| self.hosts.values().all(|h| h.of(slot) >= count);
-        // Whatever the old stream did is over for every thread, and so for all that they will queue.
-        let reusable = (1u32..).zip(&self.streams[1..]).find_map(|(slot, old)| {
-            (old.life == Life::Destroyed && known(slot, old.clock.of(slot))).then_some(slot)
-        });
-        let slot = match reusable {
-            Some(slot) => {
-                let count = self.streams[slot as usize].clock.of(slot);
-                let mut new = Stream::new(kind);
-                new.clock.raise(slot, count);
-                self.streams[slot as usize] = new;
-                slot
-            }
-            None => self.add(kind),
-        };
-        self.slots.insert((stream, 0), slot);
+        self.kinds.insert(stream, kind);
     }
 
-    fn add(&mut self, kind: StreamKind) -> u32 {
-        self.streams.push(Stream::new(kind));
-        self.streams.len() as u32 - 1
+    fn add(&mut self, queue: Queue) -> u32 {
+        self.queues.push(queue);
+        self.queues.len() as u32 - 1
+    }
+
+    fn queue(stream: StreamId, kind: StreamKind, life: Life, thread: u32) -> Queue {
+        Queue {
+            clock: Clock::default(),
+            stream,
+            kind,
+            life,
+            thread,
+            told: 0,
+            past: Vec::new(),
+            legacy_seen: 0,
+            unheard: false,
+        }
     }
 
     /// A stream goes; what is queued in it still runs.
     pub(super) fn destroy(&mut self, stream: StreamId) {
         // Kept with the blocking streams until the legacy default stream has heard of it.
         self.hear();
-        if let Some(slot) = self.slots.remove(&(stream, 0)) {
-            self.streams[slot as usize].life = Life::Destroyed;
+        self.kinds.remove(&stream);
+        for slot in self.of_stream.remove(&stream).unwrap_or_default() {
+            let queue = &mut self.queues[slot as usize];
+            queue.life = Life::Destroyed;
+            self.slots.remove(&(stream, queue.thread));
+            self.destroyed.push(slot);
         }
     }
 
     fn slot(&mut self, thread: u32, stream: StreamId) -> u32 {
-        let key = (stream, if stream == StreamId::PER_THREAD { thread } else { 0 });
-        if let Some(&slot) = self.slots.get(&key) {
+        if let Some(&slot) = self.slots.get(&(stream, thread)) {
             return slot;
         }
-        // A stream that nobody created is the default stream of a thread, or one that was there
-        // before the recording; of the latter nothing is known, so nothing is ordered by it.
-        let slot = self.add(match stream {
-            StreamId::PER_THREAD => StreamKind::Blocking,
-            _ => StreamKind::NonBlocking,
-        });
-        self.slots.insert(key, slot);
+        // A stream that nobody created was there before the recording; nothing is known of it, so nothing is
+        // ordered by it.
+        let kind = self.kinds.get(&stream).copied().unwrap_or(StreamKind::NonBlocking);
+        let mut new = Self::queue(stream, kind, Life::Open, thread);
+        // Whatever the old stream did is over for every thread, and so for all that they will queue.
+        let is_over = |slot: u32| {
+            let count = self.queues[slot as usize].clock.of(slot);
+            self.hosts.values().all(|host| host.of(slot) >= count)
+        };
+        self.effort += (self.destroyed.len() * self.hosts.len().max(1)) as u64;
+        let slot = match self.destroyed.iter().position(|&slot| is_over(slot)) {
+            Some(at) => {
+                let slot = self.destroyed.swap_remove(at);
+                let old = &mut self.queues[slot as usize];
+                new.clock.raise(slot, old.clock.of(slot));
+                *old = new;
+                slot
+            }
+            None => self.add(new),
+        };
+        self.slots.insert((stream, thread), slot);
+        self.of_stream.entry(stream).or_default().push(slot);
         slot
+    }
+
+    /// Whether more than one host thread has made calls, or was started.
+    fn are_many(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
+    /// The slot that counts how often a thread told others something, and how often it did.
+    fn calls_of(&mut self, thread: u32) -> (u32, u32) {
+        if let Some(&known) = self.calls.get(&thread) {
+            return known;
+        }
+        let queue = Self::queue(StreamId::LEGACY, StreamKind::NonBlocking, Life::Host, thread);
+        let new = (self.add(queue), 0);
+        self.calls.insert(thread, new);
+        new
+    }
+
+    /// What a thread knows, as it tells others: from then on they know of all the calls that it made so far.
+    pub(super) fn tell(&mut self, thread: u32) -> Clock {
+        self.host(thread);
+        let (slot, told) = self.calls_of(thread);
+        self.calls.insert(thread, (slot, told + 1));
+        let host = self.hosts.get_mut(&thread).expect("it has just been made");
+        host.raise(slot, told + 1);
+        self.effort += self.queues.len() as u64;
+        host.clone()
+    }
+
+    /// How often a thread had told others something when it made the call at hand, and once more.
+    fn told(&self, thread: u32) -> u32 {
+        self.calls.get(&thread).map_or(0, |(_, told)| *told) + 1
+    }
+
+    /// Whether a thread knows of a call that another made when it had told others something so often, less one.
+    fn has_heard(&self, thread: u32, of: u32, told: u32) -> bool {
+        thread == of || self.hosts.get(&thread).is_some_and(|host| self.is_in(host, of, told))
+    }
+
+    /// Whether whoever has this clock knows of such a call.
+    fn is_in(&self, clock: &Clock, of: u32, told: u32) -> bool {
+        // What was there before there were several threads, all of them know.
+        self.calls.get(&of).map_or(!self.are_many(), |(slot, _)| clock.of(*slot) >= told)
+    }
+
+    /// What a thread knows to be in a queue.
+    fn known(&self, thread: u32, slot: u32) -> Option<&Clock> {
+        let queue = &self.queues[slot as usize];
+        if self.has_heard(thread, queue.thread, queue.told) {
+            return Some(&queue.clock);
+        }
+        let (calls, _) = self.calls.get(&queue.thread)?;
+        let heard = self.hosts.get(&thread)?.of(*calls);
+        let past = queue.past.partition_point(|(told, _)| *told <= heard);
+        Some(&queue.past[past.checked_sub(1)?].1)
+    }
+
+    /// Whether a thread knows that the call was made which queued an operation.
+    pub(super) fn knows_call(&self, thread: u32, operation: Epoch) -> bool {
+        let Epoch { slot, count } = operation;
+        self.queues[slot as usize].life == Life::Host
+            || self.known(thread, slot).is_some_and(|clock| clock.of(slot) >= count)
+    }
+
+    /// What a thread knows that others did, or it did itself: of each kind of queue that `wanted` names.
+    fn heard_of(&self, thread: u32, wanted: impl Fn(&Queue) -> bool) -> Clock {
+        let mut clock = Clock::default();
+        for (slot, queue) in (0u32..).zip(&self.queues) {
+            if queue.life != Life::Host
+                && wanted(queue)
+                && let Some(known) = self.known(thread, slot)
+            {
+                clock.join(known);
+            }
+        }
+        clock
     }
 
     /// A thread makes a call.
@@ -154,11 +285,16 @@ impl Order {
     }
 
     /// What a thread knows. A thread that nobody is seen to start knows what all threads knew at its
-    /// first call.
+    /// first call, and what they had asked for.
     pub(super) fn host(&mut self, thread: u32) -> &mut Clock {
         if !self.hosts.contains_key(&thread) {
             let mut clock = Clock::default();
-            self.hosts.values().for_each(|other| clock.join(other));
+            for other in self.hosts.keys().copied().collect::<Vec<_>>() {
+                clock.join(&self.tell(other));
+            }
+            if thread != 0 {
+                self.calls_of(thread);
+            }
             self.hosts.insert(thread, clock);
         }
         self.hosts.get_mut(&thread).expect("it has just been made")
@@ -167,9 +303,10 @@ impl Order {
     /// The legacy default stream hears what the blocking streams did.
     fn hear(&mut self) {
         for slot in self.unheard.drain(..) {
-            let stream = &mut self.streams[slot as usize];
-            self.before_legacy.join(&stream.clock);
-            stream.unheard = false;
+            let queue = &mut self.queues[slot as usize];
+            self.before_legacy.join(&queue.clock);
+            self.effort += self.queues.len() as u64;
+            self.queues[slot as usize].unheard = false;
         }
     }
 
@@ -177,17 +314,34 @@ impl Order {
     /// the legacy default stream comes after everything in blocking streams and before everything
     /// that they get later.
     fn act(&mut self, thread: u32, stream: StreamId) -> u32 {
-        let slot = self.slot(thread, stream);
         self.host(thread);
-        let host = &self.hosts[&thread];
-        self.streams[slot as usize].clock.join(host);
-        if slot == LEGACY {
+        let slot = self.slot(thread, stream);
+        let told = self.told(thread);
+        let are_many = self.are_many();
+        self.effort += self.queues.len() as u64;
+        let queue = &mut self.queues[slot as usize];
+        if are_many && queue.told > 0 && queue.told < told {
+            queue.past.push((queue.told, Rc::new(queue.clock.clone())));
+        }
+        queue.told = told;
+        queue.clock.join(&self.hosts[&thread]);
+        let is_blocking = queue.kind == StreamKind::Blocking;
+        if are_many {
+            let heard = self.heard_of(thread, |other| match stream {
+                // Each thread has its own per-thread stream.
+                StreamId::PER_THREAD => other.stream == StreamId::LEGACY,
+                StreamId::LEGACY => other.kind == StreamKind::Blocking,
+                _ => other.stream == stream || is_blocking && other.stream == StreamId::LEGACY,
+            });
+            self.effort += (self.queues.len() as u64).saturating_pow(2) / 4;
+            self.queues[slot as usize].clock.join(&heard);
+        } else if slot == LEGACY {
             self.hear();
             self.legacy_actions += 1;
-            self.streams[0].clock.join(&self.before_legacy);
+            self.queues[0].clock.join(&self.before_legacy);
             self.before_legacy.forget();
-        } else if self.streams[slot as usize].kind == StreamKind::Blocking {
-            let (legacy, rest) = self.streams.split_at_mut(1);
+        } else if is_blocking {
+            let (legacy, rest) = self.queues.split_at_mut(1);
             let own = &mut rest[slot as usize - 1];
             if own.legacy_seen < self.legacy_actions {
                 own.legacy_seen = self.legacy_actions;
@@ -204,7 +358,7 @@ impl Order {
     /// An operation is queued in a stream.
     pub(super) fn operate(&mut self, thread: u32, stream: StreamId) -> Epoch {
         let slot = self.act(thread, stream);
-        let clock = &mut self.streams[slot as usize].clock;
+        let clock = &mut self.queues[slot as usize].clock;
         let count = clock.of(slot) + 1;
         clock.raise(slot, count);
         Epoch { slot, count }
@@ -212,11 +366,13 @@ impl Order {
 
     /// A thread itself uses memory: whatever it asks for later comes after that.
     pub(super) fn use_by_host(&mut self, thread: u32) -> Epoch {
+        self.host(thread);
         let slot = match self.host_slots.get(&thread) {
             Some(&slot) => slot,
             None => {
-                let slot = self.add(StreamKind::NonBlocking);
-                self.streams[slot as usize].life = Life::Host;
+                let queue =
+                    Self::queue(StreamId::LEGACY, StreamKind::NonBlocking, Life::Host, thread);
+                let slot = self.add(queue);
                 self.host_slots.insert(thread, slot);
                 slot
             }
@@ -236,20 +392,33 @@ impl Order {
         graph: Option<GraphId>,
     ) -> Epoch {
         let epoch = self.operate(thread, stream);
-        let clock = &mut self.streams[epoch.slot as usize].clock;
         if let Some(graph) = graph {
-            if let Some(last) = self.launched.get(&graph) {
-                clock.join(last);
+            for last in self.launched.get(&graph).into_iter().flatten() {
+                if self.has_heard(thread, last.thread, last.told) {
+                    self.queues[epoch.slot as usize].clock.join(&last.clock);
+                }
             }
-            self.launched.insert(graph, clock.clone());
+            let new = self.said(thread, epoch.slot);
+            let is_one = !self.are_many();
+            note(self.launched.entry(graph).or_default(), new, is_one);
         }
         epoch
+    }
+
+    /// What the clock of a queue is now, said by a thread.
+    fn said(&mut self, thread: u32, slot: u32) -> Said {
+        // It is kept, so it counts for what memory it takes too.
+        self.effort += 4 * self.queues.len() as u64;
+        let clock = Rc::new(self.queues[slot as usize].clock.clone());
+        Said { thread, told: self.told(thread), clock }
     }
 
     /// An event is recorded: it stands for what the stream holds now, whatever it stood for before.
     pub(super) fn record(&mut self, thread: u32, stream: StreamId, event: EventId) {
         let slot = self.act(thread, stream);
-        self.events.insert(event, Rc::new(self.streams[slot as usize].clock.clone()));
+        let new = self.said(thread, slot);
+        let is_one = !self.are_many();
+        note(self.events.entry(event).or_default(), new, is_one);
     }
 
     /// An event goes; waits that were made for it still hold.
@@ -257,34 +426,86 @@ impl Order {
         self.events.remove(&event);
     }
 
+    /// What an event stands for at least, as far as a thread can tell: whatever it was recorded for. None if it
+    /// may not have been recorded.
+    fn recorded(&mut self, thread: u32, event: EventId) -> Option<Rc<Clock>> {
+        let records = self.events.get(&event)?;
+        if let [only] = &records[..]
+            && self.has_heard(thread, only.thread, only.told)
+        {
+            return Some(Rc::clone(&only.clock));
+        }
+        self.effort += (records.len() * (records.len() + self.queues.len())) as u64;
+        let is_known = |it: &Said| self.has_heard(thread, it.thread, it.told);
+        let known: Vec<&Said> = records.iter().filter(|it| is_known(it)).collect();
+        if known.is_empty() {
+            return None;
+        }
+        // A record comes after another of the same thread, and after those that its thread had heard of.
+        let is_over = |at: usize| {
+            let old = known[at];
+            (0..known.len()).any(|other| {
+                let new = known[other];
+                other != at
+                    && match new.thread == old.thread {
+                        true => other > at,
+                        false => self.is_in(&new.clock, old.thread, old.told),
+                    }
+            })
+        };
+        let last = (0..known.len()).filter(|&at| !is_over(at)).map(|at| known[at]);
+        // Those that the thread has not heard of may have been made, or not.
+        let maybe = records.iter().filter(|it| !is_known(it));
+        let mut least: Option<Clock> = None;
+        for one in last.chain(maybe) {
+            match &mut least {
+                None => least = Some((*one.clock).clone()),
+                Some(least) => least.meet(&one.clock),
+            }
+        }
+        least.map(Rc::new)
+    }
+
     /// A stream waits for what an event stands for now. One that was never recorded stands for nothing,
     /// and the wait does nothing, not even in the legacy default stream.
     pub(super) fn wait(&mut self, thread: u32, stream: StreamId, event: EventId) {
-        let Some(recorded) = self.events.get(&event).map(Rc::clone) else { return };
+        self.host(thread);
+        let Some(recorded) = self.recorded(thread, event) else { return };
         let slot = self.act(thread, stream);
-        self.streams[slot as usize].clock.join(&recorded);
+        self.queues[slot as usize].clock.join(&recorded);
     }
 
     /// A thread learns that what an event stands for is over.
     pub(super) fn finish_event(&mut self, thread: u32, event: EventId) {
         self.host(thread);
-        if let (Some(recorded), Some(host)) = (self.events.get(&event), self.hosts.get_mut(&thread))
-        {
-            host.join(recorded);
+        self.effort += self.queues.len() as u64;
+        if let Some(recorded) = self.recorded(thread, event) {
+            self.host(thread).join(&recorded);
         }
     }
 
     /// A thread learns that what a stream holds is over. The legacy default stream answers for the
     /// blocking streams too.
     pub(super) fn finish_stream(&mut self, thread: u32, stream: StreamId) {
-        let slot = self.slot(thread, stream);
         self.host(thread);
-        if slot == LEGACY {
+        self.effort += self.queues.len() as u64;
+        let is_legacy = stream == StreamId::LEGACY;
+        if self.are_many() {
+            self.effort += (self.queues.len() as u64).saturating_pow(2) / 4;
+            let heard = self.heard_of(thread, |other| match stream {
+                StreamId::PER_THREAD => other.stream == stream && other.thread == thread,
+                _ => other.stream == stream || is_legacy && other.kind == StreamKind::Blocking,
+            });
+            self.host(thread).join(&heard);
+            return;
+        }
+        let slot = self.slot(thread, stream);
+        if is_legacy {
             self.hear();
         }
         let host = self.hosts.get_mut(&thread).expect("it has just been made");
-        host.join(&self.streams[slot as usize].clock);
-        if slot == LEGACY {
+        host.join(&self.queues[slot as usize].clock);
+        if is_legacy {
             host.join(&self.before_legacy);
         }
     }
@@ -293,7 +514,7 @@ impl Order {
     pub(super) fn finish_operation(&mut self, thread: u32, last: Epoch) {
         self.host(thread);
         let host = self.hosts.get_mut(&thread).expect("it has just been made");
-        host.join(&self.streams[last.slot as usize].clock);
+        host.join(&self.queues[last.slot as usize].clock);
     }
 
     /// A thread learns that everything queued before one operation of a stream, which was queued last
@@ -301,42 +522,57 @@ impl Order {
     pub(super) fn finish_all_before(&mut self, thread: u32, last: Epoch) {
         self.host(thread);
         let known = self.hosts[&thread].of(last.slot);
-        let mut clock = self.streams[last.slot as usize].clock.clone();
+        let mut clock = self.queues[last.slot as usize].clock.clone();
         clock.lower(last.slot, known.max(last.count - 1));
         self.host(thread).join(&clock);
     }
 
     /// A thread learns that all streams are idle.
     pub(super) fn finish_all(&mut self, thread: u32) {
-        let everything = self.everything();
+        self.host(thread);
+        let everything = self.everything(Some(thread));
         self.host(thread).join(&everything);
     }
 
     /// All threads learn that all streams are idle.
     pub(super) fn finish_all_for_everyone(&mut self, thread: u32) {
-        let everything = self.everything();
         self.host(thread);
+        let everything = self.everything(None);
         self.hosts.values_mut().for_each(|host| host.join(&everything));
     }
 
     /// Nobody knows more of a stream than the stream itself. What the host did is over as far as an
-    /// operation that came after it was queued.
-    fn everything(&self) -> Clock {
+    /// operation that came after it was queued. What a thread has not heard of need not have been queued.
+    fn everything(&mut self, thread: Option<u32>) -> Clock {
         let mut clock = Clock::default();
-        let streams = (0u32..).zip(&self.streams).filter(|(_, stream)| stream.life != Life::Host);
-        for (slot, stream) in streams {
-            clock.raise(slot, stream.clock.of(slot));
+        for (slot, queue) in (0u32..).zip(&self.queues) {
+            let known = match thread {
+                _ if queue.life == Life::Host => continue,
+                Some(thread) => self.known(thread, slot),
+                None => Some(&queue.clock),
+            };
+            let Some(known) = known else { continue };
+            clock.raise(slot, known.of(slot));
             for &host in self.host_slots.values() {
-                clock.raise(host, stream.clock.of(host));
+                clock.raise(host, known.of(host));
             }
         }
+        self.effort += self.queues.len() as u64;
         clock
+    }
+
+    /// What whoever does something knows.
+    pub(super) fn clock(&self, actor: Actor) -> Clock {
+        match actor {
+            Actor::Stream(slot) => self.queues[slot as usize].clock.clone(),
+            Actor::Host(thread) => self.hosts.get(&thread).cloned().unwrap_or_default(),
+        }
     }
 
     /// Whether `before` is over when `actor` gets to what it does now.
     pub(super) fn knows(&self, actor: Actor, before: Epoch) -> bool {
         let clock = match actor {
-            Actor::Stream(slot) => &self.streams[slot as usize].clock,
+            Actor::Stream(slot) => &self.queues[slot as usize].clock,
             Actor::Host(thread) => match self.hosts.get(&thread) {
                 Some(clock) => clock,
                 None => return false,
@@ -349,9 +585,15 @@ impl Order {
     /// what it would have ordered is not worth a report of its own.
     pub(super) fn suppose(&mut self, actor: Actor, before: Epoch) {
         let clock = match actor {
-            Actor::Stream(slot) => &mut self.streams[slot as usize].clock,
+            Actor::Stream(slot) => &mut self.queues[slot as usize].clock,
             Actor::Host(thread) => self.host(thread),
         };
         clock.raise(before.slot, before.count);
     }
+}
+
+/// Something is said again. Of what a thread said before it told others anything, only the last counts.
+fn note(said: &mut Vec<Said>, new: Said, is_one: bool) {
+    said.retain(|old| !is_one && (old.thread, old.told) != (new.thread, new.told));
+    said.push(new);
 }

@@ -1,13 +1,15 @@
 //! Going through a program once, and noting each pair of uses that nothing orders.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 use crate::program::{
-    Access, AccessKind, BlockId, Call, Direction, Extent, GraphId, Launch, Mode, Place, Program,
-    Range, Step, StreamId,
+    Access, AccessKind, BlockId, Call, Direction, Extent, GraphId, Launch, Mode, NodeAccesses,
+    Place, Program, Range, Step, StreamId,
 };
 
 use super::Kind;
+use super::clock::Clock;
 use super::graph::{Graph, Inside};
 use super::memory::{Block, Conflict, Mark, Origin};
 use super::order::{Actor, Epoch, Order};
@@ -41,6 +43,20 @@ pub(super) struct Pair {
     pub(super) second: At,
     pub(super) kind: Kind,
     pub(super) overlap: Range,
+    /// The host thread of the second has not heard that the first was asked for, so which of them comes first
+    /// even in the same stream is up to the threads.
+    pub(super) is_unheard: bool,
+}
+
+/// What may be looked at in a search, in entries of clocks and pieces of memory: a search that takes longer is not
+/// worth its time, and needs too much memory. Two seconds or so.
+pub const MOST_EFFORT: u64 = 1_000_000_000;
+
+/// A program in which more would have to be looked at than [`MOST_EFFORT`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMuch {
+    /// The step at which it was too much.
+    pub step: u32,
 }
 
 /// Whether a call was seen to wait for the device although nobody promises that it does.
@@ -78,13 +94,44 @@ pub fn accesses(call: &Call, mut tell: impl FnMut(AccessKind, Range)) {
     }
 }
 
+/// The same for an operation of a graph, counted from 1: where it is among the `moved`, it uses other memory at this
+/// launch than when it was captured.
+pub(crate) fn accesses_of_node(
+    call: &Call,
+    node: u32,
+    moved: &[NodeAccesses],
+    mut tell: impl FnMut(AccessKind, Range),
+) {
+    match moved.binary_search_by_key(&node, |it| it.node) {
+        Ok(at) => moved[at].accesses.iter().for_each(|access| tell(access.kind, access.range)),
+        Err(_) => accesses(call, tell),
+    }
+}
+
 /// All pairs, in the order of their second steps.
-pub(super) fn search(program: &Program, trust: Trust) -> Vec<Pair> {
+pub(super) fn search(
+    program: &Program,
+    trust: Trust,
+    most: u64,
+) -> Result<(Vec<Pair>, u64), TooMuch> {
     let mut search = Search::new(trust);
     for (index, step) in (0u32..).zip(&program.steps) {
         search.make(index, step);
+        if search.effort() > most {
+            return Err(TooMuch { step: index });
+        }
     }
-    search.pairs
+    let effort = search.effort();
+    Ok((search.pairs, effort))
+}
+
+/// What a search of the whole program looks at, in the unit of [`MOST_EFFORT`].
+pub fn effort(program: &Program) -> u64 {
+    let mut search = Search::new(Trust::Documented);
+    for (index, step) in (0u32..).zip(&program.steps) {
+        search.make(index, step);
+    }
+    search.effort()
 }
 
 /// A program, as far as it has been gone through.
@@ -94,8 +141,10 @@ pub(super) struct Search<'a> {
     order: Order,
     blocks: HashMap<BlockId, Block>,
     /// What the step at hand lacks an edge from.
-    missing: Vec<Missing>,
+    missing: BTreeMap<u32, Missing>,
     pub(super) pairs: Vec<Pair>,
+    /// What was looked at so far beside the orders.
+    effort: u64,
 }
 
 /// Who uses memory, and how the use is remembered.
@@ -103,6 +152,7 @@ pub(super) struct Search<'a> {
 struct User {
     actor: Actor,
     mark: Mark,
+    thread: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -119,9 +169,14 @@ impl<'a> Search<'a> {
             trust,
             order: Order::new(),
             blocks: HashMap::new(),
-            missing: Vec::new(),
+            missing: BTreeMap::new(),
             pairs: Vec::new(),
+            effort: 0,
         }
+    }
+
+    fn effort(&self) -> u64 {
+        self.effort.saturating_add(self.order.effort)
     }
 
     /// The next call is made.
@@ -131,6 +186,11 @@ impl<'a> Search<'a> {
         if step.result == 0 {
             self.step(index, step);
         }
+    }
+
+    /// How many blocks of memory there are.
+    pub(super) fn blocks(&self) -> usize {
+        self.blocks.len()
     }
 
     /// The uses of memory that may still go on, as far as a host thread knows: of page-locked memory, or
@@ -183,45 +243,48 @@ impl<'a> Search<'a> {
                 self.allocate(*block, Origin::StreamOrdered(Mark { epoch, step: index, node: 0 }));
             }
             Call::Free { block } | Call::FreeHost { block } => {
-                self.free(*block, index, Actor::Host(thread));
+                self.free(*block, index, (Actor::Host(thread), thread));
             }
             Call::FreeAsync { block, stream } => {
                 let epoch = self.order.operate(thread, *stream);
-                self.free(*block, index, Actor::Stream(epoch.slot));
+                self.free(*block, index, (Actor::Stream(epoch.slot), thread));
             }
 
             Call::Copy { stream, .. } | Call::Memset { stream, .. } => {
                 let epoch = self.order.operate(thread, *stream);
-                self.operation(index, call, epoch);
+                self.operation((index, thread), call, epoch);
                 self.release_host(call, thread, epoch);
             }
             Call::Launch(launch) => {
                 let epoch = self.order.operate(thread, launch.stream);
-                self.operation(index, call, epoch);
+                self.operation((index, thread), call, epoch);
             }
             Call::HostFunction { stream, accesses } => {
                 let epoch = self.order.operate(thread, *stream);
                 let user = User {
                     actor: Actor::Stream(epoch.slot),
                     mark: Mark { epoch, step: index, node: 0 },
+                    thread,
                 };
                 self.use_all(user, accesses, Extent::Part);
             }
             Call::HostAccess { accesses, extent } => {
                 let epoch = self.order.use_by_host(thread);
-                let user =
-                    User { actor: Actor::Host(thread), mark: Mark { epoch, step: index, node: 0 } };
+                let mark = Mark { epoch, step: index, node: 0 };
+                let user = User { actor: Actor::Host(thread), mark, thread };
                 self.use_all(user, accesses, *extent);
             }
             Call::GraphCreate { graph, nodes } => {
-                drop(self.graphs.insert(*graph, Graph::new(nodes)))
+                self.graphs.insert(*graph, Graph::new(nodes));
             }
             Call::GraphInstantiate { graph } => {
                 if let Some(known) = self.graphs.get_mut(graph) {
                     known.copies += 1;
                 }
             }
-            Call::GraphLaunch { graph, stream } => self.launch(index, thread, *graph, *stream),
+            Call::GraphLaunch { graph, stream, accesses } => {
+                self.launch((index, thread), *graph, *stream, accesses);
+            }
 
             Call::ThreadSpawn { thread: new } => self.order.spawn(thread, *new),
             Call::ThreadEnd => self.order.end(thread),
@@ -280,52 +343,71 @@ impl<'a> Search<'a> {
 
     /// All nodes of a graph come after what the stream holds and before what it gets later. Among
     /// themselves its own edges count, which are looked at once.
-    fn launch(&mut self, index: u32, thread: u32, graph: GraphId, stream: StreamId) {
+    fn launch(
+        &mut self,
+        (index, thread): (u32, u32),
+        graph: GraphId,
+        stream: StreamId,
+        moved: &'a [NodeAccesses],
+    ) {
         let Some(known) = self.graphs.get_mut(&graph) else {
             self.order.operate(thread, stream);
             return;
         };
         let epoch = self.order.launch(thread, stream, (known.copies == 1).then_some(graph));
         let nodes = known.nodes;
-        let inside = std::mem::take(&mut known.inside);
+        let inside = known.inside(moved);
+        self.effort = self.effort.saturating_add(known.effort);
+        let mut uses = Vec::new();
         for (node, at) in (1..).zip(nodes) {
             let extent = match at.call {
                 Call::HostFunction { .. } => Extent::Part,
                 _ => Extent::Whole,
             };
             let mark = Mark { epoch, step: index, node };
-            let user = User { actor: Actor::Stream(epoch.slot), mark };
-            let mut uses = Vec::new();
-            accesses(&at.call, |kind, range| uses.push(Access { kind, range }));
+            let user = User { actor: Actor::Stream(epoch.slot), mark, thread };
+            uses.clear();
+            accesses_of_node(&at.call, node, moved, |kind, range| {
+                uses.push(Access { kind, range });
+            });
             self.use_all(user, &uses, extent);
         }
         for Inside { first, second, kind, overlap } in inside {
             let at = |node| At { step: index, node };
-            self.pairs.push(Pair { first: at(first), second: at(second), kind, overlap });
+            let (first, second) = (at(first), at(second));
+            self.pairs.push(Pair { first, second, kind, overlap, is_unheard: false });
         }
     }
 
-    fn operation(&mut self, index: u32, call: &Call, epoch: Epoch) {
-        let user =
-            User { actor: Actor::Stream(epoch.slot), mark: Mark { epoch, step: index, node: 0 } };
+    fn operation(&mut self, (index, thread): (u32, u32), call: &Call, epoch: Epoch) {
+        let mark = Mark { epoch, step: index, node: 0 };
+        let user = User { actor: Actor::Stream(epoch.slot), mark, thread };
         let mut uses = Vec::new();
         accesses(call, |kind, range| uses.push(Access { kind, range }));
         self.use_all(user, &uses, Extent::Whole);
     }
 
     fn use_all(&mut self, user: User, uses: &[Access], extent: Extent) {
+        let reads = uses.iter().any(|access| access.kind == AccessKind::Read);
+        let knew = Rc::new(if reads { self.order.clock(user.actor) } else { Clock::default() });
         // Reads first, in whatever order they are listed: an operation reads what was there before it.
         for turn in [AccessKind::Read, AccessKind::Write] {
             for access in uses.iter().filter(|access| access.kind == turn) {
-                self.access(access.kind, access.range, user, extent);
+                self.access(access.kind, access.range, (user, &knew), extent);
             }
         }
-        self.report(user.mark.at(), user.actor);
+        self.report(user.mark.at(), (user.actor, user.thread));
     }
 
-    fn access(&mut self, kind: AccessKind, range: Range, user: User, extent: Extent) {
-        let User { actor, mark } = user;
-        let Self { order, blocks, missing, pairs, .. } = self;
+    fn access(
+        &mut self,
+        kind: AccessKind,
+        range: Range,
+        (user, knew): (User, &Rc<Clock>),
+        extent: Extent,
+    ) {
+        let User { actor, mark, .. } = user;
+        let Self { order, blocks, missing, pairs, effort, .. } = self;
         let block = blocks.entry(range.block).or_default();
         if let Some(freed) = block.freed {
             let kind = Kind::UseAfterFree;
@@ -334,6 +416,7 @@ impl<'a> Search<'a> {
                 second: mark.at(),
                 kind,
                 overlap: range,
+                is_unheard: false,
             };
             let mut of_this_step = pairs.iter().rev().take_while(|last| last.second == mark.at());
             if of_this_step.all(|last| last.first.step != freed) {
@@ -354,19 +437,24 @@ impl<'a> Search<'a> {
             lack(missing, Missing { earlier, kind, overlap });
         };
         match extent {
-            Extent::Whole => block.access(kind, range, mark, knows, found),
+            Extent::Whole if kind == AccessKind::Read => {
+                block.read(range, (mark, knew), knows, found);
+            }
+            Extent::Whole => block.write(range, mark, knows, found),
             Extent::Part => block.access_somewhere(kind, range, mark, knows, found),
         }
+        *effort += 1 + std::mem::take(&mut block.effort);
     }
 
-    fn free(&mut self, id: BlockId, index: u32, actor: Actor) {
-        let Self { order, blocks, missing, pairs, .. } = self;
+    fn free(&mut self, id: BlockId, index: u32, (actor, thread): (Actor, u32)) {
+        let Self { order, blocks, missing, pairs, effort, .. } = self;
         let block = blocks.entry(id).or_default();
         let overlap = Range { block: id, offset: 0, bytes: 0 };
         if let Some(freed) = block.freed {
             let kind = Kind::UseAfterFree;
             let at = |step| At { step, node: 0 };
-            pairs.push(Pair { first: at(freed), second: at(index), kind, overlap });
+            let (first, second) = (at(freed), at(index));
+            pairs.push(Pair { first, second, kind, overlap, is_unheard: false });
             return;
         }
         let knows = |epoch| order.knows(actor, epoch);
@@ -378,15 +466,21 @@ impl<'a> Search<'a> {
         block.free(id, index, knows, |Conflict { earlier, overlap, .. }| {
             lack(missing, Missing { earlier, kind: Kind::UseAfterFree, overlap });
         });
-        self.report(At { step: index, node: 0 }, actor);
+        *effort += 1 + std::mem::take(&mut block.effort);
+        self.report(At { step: index, node: 0 }, (actor, thread));
     }
 
     /// Notes down what the step at hand lacks, and goes on as if it did not. The latest of several uses
     /// comes first: where it has waited for the others, whoever waits for it has waited for them too.
-    fn report(&mut self, second: At, actor: Actor) {
-        self.missing.sort_by_key(|missing| std::cmp::Reverse(missing.earlier.at()));
-        for Missing { earlier, kind, overlap } in self.missing.drain(..) {
-            self.pairs.push(Pair { first: earlier.at(), second, kind, overlap });
+    fn report(&mut self, second: At, (actor, thread): (Actor, u32)) {
+        let mut missing: Vec<Missing> = std::mem::take(&mut self.missing).into_values().collect();
+        missing.sort_by_key(|missing| std::cmp::Reverse(missing.earlier.at()));
+        // Each pair is kept, and takes memory as many entries of a clock do.
+        const KEPT: u64 = 32;
+        self.effort += KEPT * missing.len() as u64;
+        for Missing { earlier, kind, overlap } in missing {
+            let is_unheard = !self.order.knows_call(thread, earlier.epoch);
+            self.pairs.push(Pair { first: earlier.at(), second, kind, overlap, is_unheard });
             self.order.suppose(actor, earlier.epoch);
         }
     }
@@ -394,12 +488,10 @@ impl<'a> Search<'a> {
 
 /// Keeps one lack for each stream, that of its latest operation: an edge from there orders the ones
 /// before it too. Of several conflicts with that one the first of [`Kind`]'s order is named.
-fn lack(missing: &mut Vec<Missing>, new: Missing) {
+fn lack(missing: &mut BTreeMap<u32, Missing>, new: Missing) {
     let rank = |it: &Missing| (it.earlier.epoch.count, std::cmp::Reverse(it.kind));
-    let slot = |it: &Missing| it.earlier.epoch.slot;
-    match missing.iter_mut().find(|it| slot(it) == slot(&new)) {
-        Some(old) if rank(old) < rank(&new) => *old = new,
-        Some(_) => {}
-        None => missing.push(new),
+    let known = missing.entry(new.earlier.epoch.slot).or_insert(new);
+    if rank(known) < rank(&new) {
+        *known = new;
     }
 }

@@ -35,13 +35,13 @@ pub(super) struct Threads {
 impl Order {
     /// A thread starts another, which knows what it knows.
     pub(super) fn spawn(&mut self, thread: u32, new: u32) {
-        let clock = self.host(thread).clone();
+        let clock = self.tell(thread);
         self.hosts.insert(new, clock);
     }
 
     /// A thread does nothing more.
     pub(super) fn end(&mut self, thread: u32) {
-        let clock = self.host(thread).clone();
+        let clock = self.tell(thread);
         for waiting in self.threads.joining.remove(&thread).unwrap_or_default() {
             self.host(waiting).join(&clock);
         }
@@ -80,7 +80,7 @@ impl Order {
     }
 
     fn put_in(&mut self, thread: u32, message: Message) {
-        let clock = self.host(thread).clone();
+        let clock = self.tell(thread);
         self.threads.sent.insert(message, clock);
         if let Some(receiver) = self.threads.receiving.remove(&message) {
             self.take_out(receiver, message);
@@ -105,7 +105,7 @@ impl Order {
         if !self.threads.capacities.contains_key(&message.0) {
             return;
         }
-        let clock = self.host(thread).clone();
+        let clock = self.tell(thread);
         match self.threads.sending.remove(&message) {
             Some((sender, next)) => {
                 self.host(sender).join(&clock);
@@ -117,7 +117,7 @@ impl Order {
 
     /// One end of a channel is gone, but for the senders that are left.
     pub(super) fn close(&mut self, thread: u32, end: (ChannelId, ChannelEnd), left: u32) {
-        let clock = self.host(thread).clone();
+        let clock = self.tell(thread);
         let (known, is_closed) = self.threads.closed.entry(end).or_default();
         known.join(&clock);
         *is_closed = left == 0;

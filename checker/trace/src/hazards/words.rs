@@ -125,10 +125,19 @@ impl CallAt {
 impl AccessAt {
     /// The operation and its stream.
     fn subject(&self, names: &Names) -> String {
-        match self.stream {
-            Some(stream) => format!("{} in {}", self.call.what, names.stream(stream)),
+        match self.stream_in(names) {
+            Some(stream) => format!("{} in {stream}", self.call.what),
             None => self.call.what.clone(),
         }
+    }
+
+    /// Its stream, and whose that is.
+    fn stream_in(&self, names: &Names) -> Option<String> {
+        let stream = names.stream(self.stream?);
+        Some(match self.thread {
+            Some(thread) => format!("{stream} of host thread {thread}"),
+            None => stream,
+        })
     }
 
     /// What it does to the memory.
@@ -185,7 +194,18 @@ impl Hazard {
     }
 
     fn first_label(&self) -> String {
-        format!("{} {} here", self.first.subject(&Names::default()), self.first.verb())
+        let (subject, verb) = (self.first.subject(&Names::default()), self.first.verb());
+        format!("{subject} {verb} here{}", self.when_launched(&self.first))
+    }
+
+    /// Which launch of a graph is meant, where the two uses are of two launches.
+    fn when_launched(&self, access: &AccessAt) -> String {
+        match &access.call.launched {
+            Some(site) if self.first.call.step != self.second.call.step => {
+                format!(", in the graph that {site} launches")
+            }
+            _ => String::new(),
+        }
     }
 
     fn second_label(&self) -> String {
@@ -195,7 +215,8 @@ impl Hazard {
             (Turn::Later, 0) => ", when this line is run again".to_owned(),
             (Turn::Later, _) => ", when its graph is launched again".to_owned(),
         };
-        format!("{} {} here{again}", self.second.subject(&Names::default()), self.second.verb())
+        let (subject, verb) = (self.second.subject(&Names::default()), self.second.verb());
+        format!("{subject} {verb} here{}{again}", self.when_launched(&self.second))
     }
 
     /// What is wrong with the synchronisation that comes close, where it stands.
@@ -357,6 +378,11 @@ impl Hazard {
                 "streams run side by side: which call came first orders nothing between them"
                     .to_owned(),
             ),
+            Edge::Handover { .. } if self.first.stream.is_some() => Some(
+                "which of two host threads makes its call first is open, unless a message, a start or a join \
+                 decides it: in the same stream, too"
+                    .to_owned(),
+            ),
             Edge::Synchronise { .. } if self.first.stream.is_some() => {
                 Some(format!("the call only queues {first}, and the host goes on at once"))
             }
@@ -365,11 +391,24 @@ impl Hazard {
     }
 
     fn first_place(&self) -> String {
-        self.first.call.near(&self.second.call)
+        let (first, second) = self.changed();
+        first.near(&second)
     }
 
     fn second_place(&self) -> String {
-        self.second.call.near(&self.first.call)
+        let (first, second) = self.changed();
+        second.near(&first)
+    }
+
+    /// The calls between which something is missing: the launches of graphs, not what was captured for them, but where
+    /// both uses are of one launch.
+    fn changed(&self) -> (CallAt, CallAt) {
+        let is_inside = self.first.call.step == self.second.call.step;
+        let changed = |call: &CallAt| match &call.launched {
+            Some(launch) if !is_inside => CallAt { site: Some(launch.clone()), ..call.clone() },
+            _ => call.clone(),
+        };
+        (changed(&self.first.call), changed(&self.second.call))
     }
 
     /// The place of the second use, as the moment before which something is to be done.
@@ -380,7 +419,11 @@ impl Hazard {
                 format!(" uses this memory again, {} laps later", self.laps)
             }
             (Turn::Later, 0) => " is run again".to_owned(),
-            (Turn::Later, _) => " is launched again".to_owned(),
+            // The same line may launch twice, or another one.
+            (Turn::Later, _) if self.first.call.launched == self.second.call.launched => {
+                " is run again".to_owned()
+            }
+            (Turn::Later, _) => String::new(),
         };
         format!("{}{again}", self.second_place())
     }
@@ -479,7 +522,9 @@ impl Hazard {
         let before = self.second_run();
         match self.missing {
             Edge::Wait { record_in, wait_in, .. } => {
-                let (record_in, wait_in) = (names.stream(record_in), names.stream(wait_in));
+                let record_in =
+                    self.first.stream_in(names).unwrap_or_else(|| names.stream(record_in));
+                let wait_in = self.second.stream_in(names).unwrap_or_else(|| names.stream(wait_in));
                 format!(
                     "record an event in {record_in} after {first}, and let {wait_in} wait for it \
                      before {before}{}",
@@ -487,7 +532,7 @@ impl Hazard {
                 )
             }
             Edge::Synchronise { stream, .. } => {
-                let stream = names.stream(stream);
+                let stream = self.first.stream_in(names).unwrap_or_else(|| names.stream(stream));
                 format!("synchronise the host with {stream} after {first} and before {before}")
             }
             Edge::Handover { .. } => format!(

@@ -7,4 +7,5 @@ mod oracle;
 mod racy;
 mod random;
 mod script;
+mod threaded;
 mod words;

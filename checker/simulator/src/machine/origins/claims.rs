@@ -23,37 +23,53 @@ pub(super) enum Source {
     Foreign { origin: Origin, step: u32 },
 }
 
-/// Some words in a row, and where they come from.
+/// Some bytes in a row, and where they come from: a copy may begin and end inside a word, and the next one bring the
+/// rest of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::machine) struct Piece {
     /// First byte, counted from the start of whatever they are a part of.
     pub(super) offset: u64,
     pub(super) bytes: u64,
     pub(super) source: Source,
-    /// The element that the first word comes from; 0 where it comes from none.
+    /// The element that the first byte comes from; 0 where it comes from none.
     pub(super) first: u64,
+    /// Which byte of that element it is.
+    pub(super) lead: u64,
 }
 
 impl Piece {
-    /// The words from `from` to `to`, bytes that are counted as `offset` is; none if there is no whole word.
+    /// The bytes from `from` to `to`, counted as `offset` is; none if there are none.
     pub(super) fn within(&self, from: u64, to: u64) -> Option<Self> {
-        let skipped = from.saturating_sub(self.offset).next_multiple_of(WORD);
-        let end = to.min(self.offset + self.bytes).saturating_sub(self.offset) / WORD * WORD;
-        let bytes = end.checked_sub(skipped).filter(|&bytes| bytes > 0)?;
-        let first = match self.source {
-            Source::Given { .. } => self.first + skipped / WORD,
-            Source::Foreign { .. } => 0,
-        };
-        Some(Self { offset: self.offset + skipped, bytes, first, ..*self })
+        let start = from.max(self.offset);
+        let end = to.min(self.offset.saturating_add(self.bytes));
+        let bytes = end.checked_sub(start).filter(|&bytes| bytes > 0)?;
+        let (first, lead) = self.after(start - self.offset);
+        Some(Self { offset: start, bytes, first, lead, ..*self })
+    }
+
+    /// Its whole words; none if there is none.
+    pub(super) fn words(&self) -> Option<Self> {
+        let skipped = (WORD - self.lead) % WORD;
+        let whole = self.bytes.checked_sub(skipped)? / WORD * WORD;
+        self.within(self.offset + skipped, self.offset + skipped + whole)
+    }
+
+    /// The element, and the byte of it, that so many bytes further on comes from.
+    fn after(&self, bytes: u64) -> (u64, u64) {
+        match self.source {
+            Source::Given { .. } => {
+                let bytes = self.lead + bytes;
+                (self.first + bytes / WORD, bytes % WORD)
+            }
+            Source::Foreign { .. } => (0, 0),
+        }
     }
 
     /// Whether `next` goes on where this one ends.
     fn goes_on(&self, next: &Self) -> bool {
-        let first = match self.source {
-            Source::Given { .. } => self.first + self.bytes / WORD,
-            Source::Foreign { .. } => 0,
-        };
-        self.offset + self.bytes == next.offset && self.source == next.source && first == next.first
+        self.offset + self.bytes == next.offset
+            && self.source == next.source
+            && self.after(self.bytes) == (next.first, next.lead)
     }
 }
 
@@ -141,7 +157,7 @@ impl Elements {
 /// Elements of a given array as they are given.
 pub(super) fn given(array: u32, first: u64, bytes: u64) -> Piece {
     let source = Source::Given { array, station: Station::default() };
-    Piece { offset: 0, bytes: bytes / WORD * WORD, source, first }
+    Piece { offset: 0, bytes: bytes / WORD * WORD, source, first, lead: 0 }
 }
 
 #[cfg(test)]
@@ -175,7 +191,8 @@ mod tests {
             claims.forget(at * WORD, count * WORD);
             let is_forgotten = dice.below(3) == 0;
             if count > 0 && !is_forgotten {
-                let piece = Piece { offset: 0, bytes: count * WORD, source: source(array), first };
+                let bytes = count * WORD;
+                let piece = Piece { offset: 0, bytes, source: source(array), first, lead: 0 };
                 claims.put(at * WORD, piece);
             }
             for index in 0..count {
@@ -197,22 +214,47 @@ mod tests {
         claims.forget(0, WORDS * WORD);
         assert!(claims.0.is_empty());
         for at in [2, 0, 3, 1] {
-            let piece = Piece { offset: 0, bytes: WORD, source: source(0), first: at };
+            let piece = Piece { offset: 0, bytes: WORD, source: source(0), first: at, lead: 0 };
             claims.put(at * WORD, piece);
         }
         assert_eq!(claims.0.len(), 1);
     }
 
+    fn words(claims: &Claims, address: u64, bytes: u64) -> Vec<(u64, u64, u64)> {
+        let pieces = claims.of(address, bytes);
+        let words = pieces.iter().filter_map(Piece::words);
+        words.map(|it| (it.offset, it.bytes, it.first)).collect()
+    }
+
     #[test]
     fn half_a_word_is_no_word() {
         let mut claims = Claims::default();
-        let piece = Piece { offset: 0, bytes: 16, source: source(0), first: 10 };
+        let piece = Piece { offset: 0, bytes: 16, source: source(0), first: 10, lead: 0 };
         claims.put(100, piece);
         claims.forget(107, 2); // the last byte of one word, and the first of the next
-        let left = claims.of(0, 1000);
-        let shown: Vec<_> = left.iter().map(|it| (it.offset, it.bytes, it.first)).collect();
-        assert_eq!(shown, [(100, 4, 10), (112, 4, 13)]);
-        assert_eq!(claims.of(101, 10), []);
+        assert_eq!(words(&claims, 0, 1000), [(100, 4, 10), (112, 4, 13)]);
+        assert_eq!(words(&claims, 101, 10), []);
+    }
+
+    #[test]
+    fn two_halves_that_belong_together_are_a_word_wherever_they_meet() {
+        for meet in 1..16 {
+            let mut claims = Claims::default();
+            let whole = Piece { offset: 0, bytes: 16, source: source(0), first: 10, lead: 0 };
+            let halves = [whole.within(0, meet), whole.within(meet, 16)].map(Option::unwrap);
+            for half in halves.iter().rev() {
+                claims.forget(100 + half.offset, half.bytes);
+                claims.put(100, *half);
+            }
+            assert_eq!(words(&claims, 100, 16), [(0, 16, 10)], "{meet}");
+            // The same bytes of another element are no such half.
+            let other = Piece { first: halves[1].first + 1, ..halves[1] };
+            claims.forget(100 + other.offset, other.bytes);
+            claims.put(100, other);
+            let known: u64 = words(&claims, 100, 16).iter().map(|it| it.1).sum();
+            let split = if meet % WORD == 0 { 0 } else { WORD };
+            assert_eq!(known, 16 - split, "{meet}");
+        }
     }
 
     #[test]

@@ -76,14 +76,55 @@ impl Goal {
         self.made.iter().filter(is_end).map(|(made, ..)| *made)
     }
 
-    /// Whether the bytes are what elements of a given array are, from `first` on, at a station of their way.
-    /// How many of the words are, if not all.
-    pub(super) fn alike(&self, array: u32, station: Station, first: u64, bytes: &[u8]) -> usize {
+    /// Whether bytes are what is claimed of them: those of a given array from an element, and a byte of it, on.
+    pub(super) fn bears_out(
+        &self,
+        array: u32,
+        station: Station,
+        (first, lead): (u64, u64),
+        bytes: &[u8],
+    ) -> bool {
+        let word = WORD as usize;
+        let (lead, mut first) = (lead as usize, first);
+        // What is only a part of a word is filled up with what it would have to be.
+        let is_part = |first: u64, from: usize, part: &[u8]| {
+            let expected = self.word(array, station, first).to_le_bytes();
+            expected[from..from + part.len()] == *part
+        };
+        let head = if lead > 0 { (word - lead).min(bytes.len()) } else { 0 };
+        if head > 0 {
+            if !is_part(first, lead, &bytes[..head]) {
+                return false;
+            }
+            first += 1;
+        }
+        let whole = (bytes.len() - head) / word;
+        let (middle, tail) = bytes[head..].split_at(whole * word);
+        self.alike(array, station, first, middle) == whole
+            && (tail.is_empty() || is_part(first + whole as u64, 0, tail))
+    }
+
+    /// One element of a given array, at a station of its way.
+    fn word(&self, array: u32, station: Station, element: u64) -> u32 {
+        let mut word = [0];
+        self.task.passed(array, self.seed, element, &self.passed(array, station), &mut word);
+        word[0]
+    }
+
+    /// The kernels that elements have gone through at a station of their way.
+    fn passed(&self, array: u32, station: Station) -> Vec<KernelStep> {
         let way = self.ways.get(&array).map_or(&[][..], |way| way);
         let mut passed = way[..station.steps.min(way.len())].to_vec();
         if let Some(next) = way.get(station.steps).filter(|_| station.rounds > 0) {
             passed.push(KernelStep { rounds: station.rounds, ..next.clone() });
         }
+        passed
+    }
+
+    /// Whether the bytes are what elements of a given array are, from `first` on, at a station of their way.
+    /// How many of the words are, if not all.
+    pub(super) fn alike(&self, array: u32, station: Station, first: u64, bytes: &[u8]) -> usize {
+        let passed = self.passed(array, station);
         let mut expected = [0; BATCH];
         let mut alike = 0;
         for words in bytes.chunks(BATCH * WORD as usize) {

@@ -22,6 +22,10 @@ pub(super) struct Change {
     new: BTreeMap<u32, Vec<Step>>,
 }
 
+/// Uses that may go on, and blocks, that are looked at where the host is told something, all together: a second's
+/// work at most for all that is tried, and 50 MB.
+const MOST_LOOKED_AT: usize = 500_000;
+
 /// What nothing orders, by both uses; or a use that may still go on, and a step in which the host was
 /// told something.
 pub(super) type Unordered = HashSet<(At, At)>;
@@ -50,9 +54,12 @@ impl Change {
     /// The host's own uses of page-locked memory are in a program only where they were not known to be
     /// in order, so what the host may use without being seen counts too: all such memory that it knew to
     /// be at rest when it was told something. When a region ends, all memory is to be at rest.
-    pub(super) fn unordered<'a>(&'a self, program: &'a Program) -> Unordered {
+    ///
+    /// None where that is too much to look at.
+    pub(super) fn unordered<'a>(&'a self, program: &'a Program) -> Option<Unordered> {
         let mut search = Search::new(Trust::Documented);
         let mut unordered = HashSet::new();
+        let mut looked_at = 0;
         for (index, step) in (0u32..).zip(&program.steps) {
             for new in self.new.get(&index).into_iter().flatten() {
                 search.make(index, new);
@@ -63,12 +70,18 @@ impl Change {
             let is_end = step.call == Call::RegionEnd;
             if is_end || is_told(&step.call) {
                 let told = At { step: index, node: HOST };
-                let going_on = search.going_on(step.thread, is_end);
+                let before = unordered.len();
+                let mut uses = 0;
+                let going_on = search.going_on(step.thread, is_end).inspect(|_| uses += 1);
                 unordered.extend(going_on.map(|it| (it, told)));
+                looked_at += uses + unordered.len() - before + search.blocks();
+                if looked_at > MOST_LOOKED_AT {
+                    return None;
+                }
             }
         }
         unordered.extend(search.pairs.iter().map(|pair| (pair.first, pair.second)));
-        unordered
+        Some(unordered)
     }
 }
 
@@ -101,13 +114,33 @@ impl Attempts<'_> {
     /// lines are run, and leaves in order what was.
     pub(super) fn is_put_right(&self, uses: Uses, slip: &Slip) -> bool {
         let Some(change) = self.change(uses, slip) else { return true };
+        // A wait for what was queued for another place in memory is right as it is, and no place to put in one for
+        // this.
+        if let Slip::WaitsForAnotherEvent { wait, stale, record } = slip
+            && stale.site == record.site
+            && self.is_needed(wait.step)
+        {
+            return false;
+        }
         let before = self.unordered.get_or_init(|| Change::default().unordered(self.program));
-        let left = change.unordered(self.program);
+        let (Some(before), Some(left)) = (before, change.unordered(self.program)) else {
+            return false;
+        };
         let is = |at: At, step: u32| at.step == step || self.same_place(at.step, step);
         left.is_subset(before)
             && !left
                 .iter()
                 .any(|(first, second)| is(*first, uses.first) && is(*second, uses.second))
+    }
+
+    /// Whether something is not in order without a wait.
+    fn is_needed(&self, wait: u32) -> bool {
+        let without = Change { out: HashSet::from([wait]), ..Change::default() };
+        let before = self.unordered.get_or_init(|| Change::default().unordered(self.program));
+        match (before, without.unordered(self.program)) {
+            (Some(before), Some(left)) => !left.is_subset(before),
+            _ => true,
+        }
     }
 
     /// The change, at each run of the lines; none where nothing that is there is changed.
@@ -198,7 +231,22 @@ impl Attempts<'_> {
                     }
                 }
             }
-            Slip::NobodyWaits { .. } | Slip::ByTurns { .. } => return None,
+            Slip::NobodyWaits { record, .. } => {
+                // Where the record's line is not run in each turn, there is a use that it does nothing for.
+                let records = self.all(&record.step);
+                for &second in seconds {
+                    let event = last(records, second).and_then(|record| event(self.step(record)));
+                    let Some(event) = event else { continue };
+                    let call = match stream_of(self.step(second)) {
+                        Some(stream) if uses.waiter != Waiter::Host => {
+                            Call::StreamWait { stream, event }
+                        }
+                        _ => Call::EventSynchronize { event },
+                    };
+                    change.put_in(program, second, second, call);
+                }
+            }
+            Slip::ByTurns { .. } => return None,
         }
         Some(change)
     }

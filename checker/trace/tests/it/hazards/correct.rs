@@ -155,6 +155,20 @@ pub(crate) const PROGRAMS: &[(&str, &str)] = &[
         "a thread is joined before it ends",
         "spawn 1; join 1; @1 map a x; @1 sync a; @1 done; map b x",
     ),
+    ("one stream of two threads", "spawn 1; @1 map a x; @1 send 0 0; recv 0 0; map a x"),
+    ("one stream after another", "map a x; spawn 1; @1 map a x; @1 done; join 1; map a x"),
+    (
+        "an event of another thread",
+        "spawn 1; @1 map a x; @1 rec e a; @1 send 0 0; recv 0 0; wait b e; map b x",
+    ),
+    (
+        "a stream of another thread is synchronised",
+        "spawn 1; @1 down a x h; @1 send 0 0; recv 0 0; sync a; read h",
+    ),
+    (
+        "the default stream waits for what another thread asked for",
+        "spawn 1; @1 map A x; @1 send 0 0; recv 0 0; map 0 x",
+    ),
     ("a message", "spawn 1; @1 map a x; @1 sync a; @1 send 0 0; recv 0 0; map b x"),
     (
         "a message that is waited for",

@@ -427,7 +427,16 @@ impl<'a> Oracle<'a> {
 
     /// All pairs of steps with a conflict that no path orders, by the names of what is wrong.
     pub(crate) fn pairs(&self) -> Pairs {
-        let reach = self.closure();
+        self.pairs_in(&self.closure())
+    }
+
+    /// All pairs of steps with a conflict, ordered or not.
+    #[allow(dead_code, reason = "the tests of `simulator` do not use it")]
+    pub(crate) fn conflicts(&self) -> Pairs {
+        self.pairs_in(&vec![vec![0; self.edges.len().div_ceil(64)]; self.edges.len()])
+    }
+
+    fn pairs_in(&self, reach: &[Vec<u64>]) -> Pairs {
         let mut pairs = Pairs::new();
         let mut by_block: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
         for (number, user) in self.users.iter().enumerate() {
@@ -439,7 +448,7 @@ impl<'a> Oracle<'a> {
             for &b in users {
                 for &a in users.range(..b) {
                     let (first, second) = (&self.users[a], &self.users[b]);
-                    let wrong = self.between(first, second, &reach);
+                    let wrong = self.between(first, second, reach);
                     if !wrong.is_empty() {
                         let steps = (first.step as u32, second.step as u32);
                         pairs.entry(steps).or_default().extend(wrong);

@@ -314,6 +314,28 @@ const THREADS: &[Row] = &[
         "spawn 1; @1 send 0 0; @1 map a x; @1 sync a; @1 send 0 1; recv 0 0; map b x",
         &["H01 3>7"],
     ),
+    ("two threads queue into one stream", "spawn 1; @1 map a x; map a x", &["H01 2>3"]),
+    (
+        "an event that the other thread may not have recorded",
+        "spawn 1; @1 map a x; @1 rec e a; wait b e; map b x",
+        &["H01 2>5"],
+    ),
+    (
+        "an event that the other thread may have recorded again, elsewhere",
+        "map a x; rec e a; spawn 1; @1 rec e c; wait b e; map b x",
+        &["H01 1>6"],
+    ),
+    (
+        "a stream is synchronised while another thread queues into it",
+        "spawn 1; @1 down a x h; sync a; read h",
+        &["H01 2>4"],
+    ),
+    ("so is the context", "spawn 1; @1 down a x h; ctx; read h", &["H01 2>4"]),
+    (
+        "the default stream waits for what another thread may not have asked for",
+        "spawn 1; @1 map A x; map 0 x",
+        &["H01 2>3"],
+    ),
     ("work from after the start", "spawn 1; map a x; sync a; @1 map b x", &["H01 2>4"]),
     (
         "there was room without waiting",

@@ -91,26 +91,26 @@ fn how_long_anything_took_makes_no_difference() {
 }
 
 /// Xorshift, which is enough here and the same everywhere.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn below(&mut self, end: u64) -> u64 {
+    pub(super) fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 >> 11) % end
     }
 
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+    pub(super) fn of<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len() as u64) as usize]
     }
 }
 
 /// Blocks, by where they come from.
-struct Blocks {
-    device: Vec<BlockId>,
-    host: Vec<BlockId>,
-    next: u32,
+pub(super) struct Blocks {
+    pub(super) device: Vec<BlockId>,
+    pub(super) host: Vec<BlockId>,
+    pub(super) next: u32,
 }
 
 fn random(seed: u64) -> Program {
@@ -121,7 +121,7 @@ fn random(seed: u64) -> Program {
     let mut program = Program::new(1);
     let mut streams = vec![StreamId::LEGACY, StreamId::PER_THREAD];
     let mut blocks = Blocks { device: Vec::new(), host: Vec::new(), next: 0 };
-    let threads = if dice.below(4) == 0 { 2 } else { 1 };
+    let threads = 1;
     let events = [EventId(0), EventId(1), EventId(2)];
     let created = 1 + dice.below(3) as u32;
     let mut next_stream = StreamId::FIRST_CREATED;
@@ -225,20 +225,20 @@ fn random(seed: u64) -> Program {
     program
 }
 
-fn push(program: &mut Program, call: Call, thread: u32, result: u32) {
+pub(super) fn push(program: &mut Program, call: Call, thread: u32, result: u32) {
     let site = program.sites.len() as u32;
     program.sites.push(Site { file: "src/lib.rs".to_owned(), line: site + 1, column: None });
     program.steps.push(Step { call, site: Some(site), thread, gap_ns: 0, result });
 }
 
 impl Blocks {
-    fn add(&mut self) -> BlockId {
+    pub(super) fn add(&mut self) -> BlockId {
         self.next += 1;
         BlockId(self.next - 1)
     }
 }
 
-fn stream_create(dice: &mut Dice, number: u32) -> Call {
+pub(super) fn stream_create(dice: &mut Dice, number: u32) -> Call {
     let kind = dice.of(&[StreamKind::Blocking, StreamKind::NonBlocking, StreamKind::NonBlocking]);
     Call::StreamCreate { stream: StreamId(number), kind, priority: 0 }
 }
@@ -250,14 +250,14 @@ fn range(dice: &mut Dice, blocks: &[BlockId]) -> Range {
 
 /// What the host uses, by parts that every other use holds or does not meet: as it is where pages are
 /// watched for the copies in flight.
-fn vague(dice: &mut Dice, blocks: &Blocks) -> Vec<Access> {
+pub(super) fn vague(dice: &mut Dice, blocks: &Blocks) -> Vec<Access> {
     let block = dice.of(&blocks.host);
     let kind = dice.of(&[AccessKind::Read, AccessKind::Write]);
     let (offset, bytes) = dice.of(&[(0, 16), (16, 16), (32, 8), (40, 8), (48, 16)]);
     vec![Access { kind, range: Range { block, offset, bytes } }]
 }
 
-fn launch(dice: &mut Dice, blocks: &Blocks, stream: StreamId) -> Call {
+pub(super) fn launch(dice: &mut Dice, blocks: &Blocks, stream: StreamId) -> Call {
     let mut accesses = Vec::new();
     for _ in 0..1 + dice.below(3) {
         let kind = dice.of(&[AccessKind::Read, AccessKind::Read, AccessKind::Write]);
@@ -275,7 +275,7 @@ fn launch(dice: &mut Dice, blocks: &Blocks, stream: StreamId) -> Call {
     })
 }
 
-fn copy(dice: &mut Dice, blocks: &Blocks, stream: StreamId) -> Call {
+pub(super) fn copy(dice: &mut Dice, blocks: &Blocks, stream: StreamId) -> Call {
     let mode = dice.of(&[Mode::Asynchronous, Mode::Asynchronous, Mode::Synchronous]);
     let stream = if mode == Mode::Synchronous { StreamId::LEGACY } else { stream };
     let device = Place::Device(range(dice, &blocks.device));
@@ -293,7 +293,7 @@ fn copy(dice: &mut Dice, blocks: &Blocks, stream: StreamId) -> Call {
 }
 
 /// One line a step.
-fn listing(program: &Program) -> String {
+pub(super) fn listing(program: &Program) -> String {
     let lines = program.steps.iter().enumerate().map(|(index, step)| {
         format!("{index:3} @{} {:?} = {}\n", step.thread, step.call, step.result)
     });

@@ -225,6 +225,7 @@ impl Writer {
             "go" => Call::GraphLaunch {
                 graph: GraphId(self.made_graphs - 1),
                 stream: self.stream(of[0]),
+                accesses: Vec::new(),
             },
             "fn" => {
                 let arrow = of.iter().position(|&word| word == ">").unwrap_or(of.len());

@@ -94,8 +94,38 @@ fn two_branches_of_one_launch_are_of_one_turn_and_two_launches_are_not() {
         only(&format!("{branches}; go a")).help(),
         "record an event in stream 1 after line 4, and let stream 2 wait for it before line 5"
     );
-    let help = only("cap a; map a x; endcap; inst; inst; go a; go b").help();
-    assert!(help.ends_with("wait for it before line 2 is launched again"), "{help}");
+    // Nothing can be put in where it was captured: the launches are what lacks an order.
+    let launches = only("cap a; map a x; endcap; inst; inst; go a; go b");
+    assert_eq!(
+        launches.help(),
+        "record an event in stream 1 after line 6, and let stream 2 wait for it before line 7"
+    );
+    let told = launches.tell(&Names::default());
+    assert_eq!(
+        told.places[1].1,
+        "kernel 0 in stream 1 writes here, in the graph that src/lib.rs:6 launches"
+    );
+}
+
+#[test]
+fn the_per_thread_stream_of_one_thread_is_told_from_that_of_another() {
+    assert_eq!(
+        only("spawn 1; map p x; @1 map p x").headline(),
+        "kernel 0 in the per-thread stream of host thread 1 reads memory that kernel 0 in the per-thread stream of \
+         host thread 0 writes, and nothing orders the two"
+    );
+}
+
+#[test]
+fn where_threads_do_not_know_of_one_anothers_calls_they_have_to_tell_each_other() {
+    let hazard = only("spawn 1; @1 map a x; map a x");
+    assert_eq!(
+        hazard.help(),
+        "let the host thread of line 3 wait for the one of line 2, with a message or by joining it, before line 3"
+    );
+    assert!(
+        hazard.notes()[0].starts_with("which of two host threads makes its call first is open")
+    );
 }
 
 #[test]

@@ -1,0 +1,150 @@
+//! What a program cannot get by what it asks for, however it asks: cheaper work, time that does not count,
+//! memory without end.
+
+use simulator::Schedule;
+use simulator::machine::{
+    Address, Command, Connections, Demand, GraphCommand, Machine, Reply, Request, code,
+};
+use trace::lab::{self, ThreadRequest};
+use trace::program::{Mode, StreamKind};
+
+use crate::process::{Kernels, Process};
+use crate::program::h200;
+
+struct Run {
+    machine: Machine,
+    process: Process,
+}
+
+impl Run {
+    fn new() -> Self {
+        let machine = Machine::new(h200(), Schedule::Exact, Box::new(Kernels));
+        Self { machine, process: Process::new() }
+    }
+
+    fn ask_as(&mut self, thread: u32, command: Command) -> Reply {
+        self.machine.execute(&Request { command, site: None, thread }, &mut self.process)
+    }
+
+    fn ask(&mut self, command: Command) -> Reply {
+        self.ask_as(0, command)
+    }
+
+    #[track_caller]
+    fn number(&mut self, command: Command) -> u64 {
+        match self.ask(command) {
+            Reply::Number(number) => number,
+            Reply::Lab(lab::Reply::Number(number)) => number,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn stream(&mut self) -> u64 {
+        self.number(Command::StreamCreate { kind: StreamKind::NonBlocking, priority: 0 })
+    }
+
+    fn now_ns(&mut self) -> u64 {
+        match self.ask(Command::Lab(lab::Request::Clock)) {
+            Reply::Lab(lab::Reply::Clock { ns }) => ns,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// From one end of a block to the other.
+fn copy(stream: u64, block: u64, bytes: u64) -> Command {
+    let (source, target) = (Address::Device(block), Address::Device(block + bytes));
+    Command::Copy { stream, mode: Mode::Asynchronous, source, target, bytes }
+}
+
+#[test]
+fn what_is_captured_before_the_lab_asks_for_its_scale_costs_what_it_costs_later() {
+    const BYTES: u64 = 1 << 20;
+    let took_ns = |scale_comes_first: bool| {
+        let mut run = Run::new();
+        let demand =
+            Demand { task: "fill".to_owned(), seed: 1, scale: 32, connections: Connections::Any };
+        run.machine.demand(demand).expect("there is such a task");
+        let scale = Command::Lab(lab::Request::Scale { scale: 32 });
+        if scale_comes_first {
+            assert_eq!(run.ask(scale.clone()), Reply::Lab(lab::Reply::Done));
+        }
+        let stream = run.stream();
+        let block = run.number(Command::Alloc { bytes: 2 * BYTES });
+        run.ask(Command::Graph(GraphCommand::BeginCapture { stream, mode: 0 }));
+        run.ask(copy(stream, block, BYTES));
+        let graph = run.number(Command::Graph(GraphCommand::EndCapture { stream }));
+        assert_eq!(run.ask(scale), Reply::Lab(lab::Reply::Done));
+        let other = Command::Lab(lab::Request::Scale { scale: 1 });
+        assert!(matches!(run.ask(other), Reply::Lab(lab::Reply::Refused { .. })));
+        let executable = run.number(Command::Graph(GraphCommand::Instantiate { graph, flags: 0 }));
+        let began_ns = run.now_ns();
+        run.ask(Command::Graph(GraphCommand::Launch { executable, stream }));
+        run.ask(Command::StreamSynchronize { stream });
+        run.now_ns() - began_ns
+    };
+    assert_eq!(took_ns(false), took_ns(true));
+}
+
+#[test]
+fn a_thread_that_has_had_its_turn_is_not_abandoned_and_its_time_counts() {
+    let thread_request = |asked| Command::Lab(lab::Request::Thread(asked));
+    let mut run = Run::new();
+    let thread = run.number(thread_request(ThreadRequest::Spawn)) as u32;
+    assert_eq!(
+        run.ask(thread_request(ThreadRequest::Started { thread: Ok(thread) })),
+        Reply::Lab(lab::Reply::Done)
+    );
+    // The first thread waits so long that the other one has its turn.
+    let work = |ns| Command::Lab(lab::Request::HostWork { ns, asking_ns: 0 });
+    run.ask(work(100_000));
+    run.ask_as(thread, work(6_000_000));
+    let abandoned = run.ask(thread_request(ThreadRequest::Started { thread: Err(thread) }));
+    assert!(matches!(abandoned, Reply::Lab(lab::Reply::Refused { .. })), "{abandoned:?}");
+    assert!(matches!(
+        run.ask(Command::Lab(lab::Request::RegionEnd)),
+        Reply::Lab(lab::Reply::Refused { .. })
+    ));
+    run.ask(thread_request(ThreadRequest::Join { thread }));
+    run.ask_as(thread, thread_request(ThreadRequest::End));
+    run.ask(Command::Resume);
+    assert!(run.now_ns() > 6_000_000);
+
+    // One that the system could not start is another matter.
+    let thread = run.number(thread_request(ThreadRequest::Spawn)) as u32;
+    assert_eq!(
+        run.ask(thread_request(ThreadRequest::Started { thread: Err(thread) })),
+        Reply::Lab(lab::Reply::Done)
+    );
+}
+
+#[test]
+fn operations_hold_no_more_data_together_than_there_is_room_for() {
+    const BYTES: u64 = 320 << 20;
+    let mut run = Run::new();
+    let block = run.number(Command::Alloc { bytes: 2 * BYTES });
+    // One after the other they have room.
+    let stream = run.stream();
+    for _ in 0..4 {
+        assert_eq!(run.ask(copy(stream, block, BYTES)), Reply::Done);
+        assert_eq!(run.ask(Command::StreamSynchronize { stream }), Reply::Done);
+    }
+    let module = run.number(Command::ModuleLoad { entries: vec!["touch".to_owned()] });
+    let function = match run.ask(Command::FunctionGet { module, name: "touch".to_owned() }) {
+        Reply::Entry { function, .. } => function,
+        other => panic!("{other:?}"),
+    };
+    let large = run.number(Command::Alloc { bytes: (1 << 30) + 512 });
+    let arguments = [large, large, (1 << 30) + 512].map(u64::to_le_bytes).concat();
+    let (grid, block, shared_bytes) = ([1; 3], [256, 1, 1], 0);
+    let arguments = arguments.into_iter().collect();
+    run.ask(Command::Launch { function, grid, block, shared_bytes, stream, arguments });
+    match run.ask(Command::StreamSynchronize { stream }) {
+        Reply::Failed(failure) => {
+            assert_eq!(failure.code, code::OUT_OF_MEMORY);
+            let why = failure.why.unwrap_or_default();
+            assert!(why.contains("more than 1024 MiB of data together"), "{why}");
+        }
+        other => panic!("{other:?}"),
+    }
+}

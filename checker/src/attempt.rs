@@ -1,9 +1,10 @@
 //! One run of one program: what it is told, and what it leaves behind.
 
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use simulator::Schedule;
@@ -94,7 +95,7 @@ pub(crate) fn run(order: &Order<'_>) -> Result<Attempt> {
     command.current_dir(order.folder);
     settings(&mut command, order, &path);
 
-    let device = match order.device {
+    let mut device = match order.device {
         Watched::Simulated { machine: Machine::Process, .. } => {
             let device = DeviceProcess::start(order, &path, scratch.path())?;
             device.connect(&mut command);
@@ -115,10 +116,12 @@ pub(crate) fn run(order: &Order<'_>) -> Result<Attempt> {
             Ended { ending, exceeded: None, output }
         }
     };
-    if let (Ending::Deserted, Some(device)) = (ended.ending, &device) {
-        bail!("the device process came to an end before the program: {}", device.last_words());
+    let Ended { ending, mut exceeded, output } = ended;
+    match device.as_mut().and_then(DeviceProcess::end) {
+        Some(End::OfItself(how)) => bail!("the device process came to an end: {how}"),
+        Some(End::OverTheProgram) => exceeded = exceeded.or(Some(Exceeded::Device)),
+        None => {}
     }
-    let Ended { ending, exceeded, output } = ended;
     Ok(Attempt { ending, exceeded, output, record: read_record(&path) })
 }
 
@@ -220,6 +223,37 @@ pub(crate) fn read_program(path: &Path) -> Result<Program> {
     Ok(serde_json::from_slice(&text)?)
 }
 
+/// Why a device process came to an end while its program ran.
+enum End {
+    /// Nothing that a program asks for brings this about.
+    OfItself(String),
+    /// What the program asked for was more than the process can do, or may use.
+    OverTheProgram,
+}
+
+/// What a device process may use.
+struct DeviceLimits {
+    /// Bytes of memory of its own: what the machine holds (`simulator::machine`: 4 GiB of device memory,
+    /// 1 GiB of data in flight), and the account of a million calls.
+    memory_bytes: u64,
+    /// Seconds of CPU time.
+    cpu_s: u64,
+    /// Bytes of the record.
+    file_bytes: u64,
+}
+
+impl DeviceLimits {
+    /// Of a program that has so much time. It has an answer to every call of its program's, so that it needs
+    /// no more time than that.
+    fn of(wall: Duration) -> Self {
+        let cpu_s = wall.as_secs().saturating_add(1).saturating_mul(2);
+        Self { memory_bytes: 7 << 30, cpu_s, file_bytes: 2 << 30 }
+    }
+}
+
+/// A device process that held so many bytes when it was killed was killed for that, and not by a person.
+const MUCH_BYTES: u64 = 1 << 30;
+
 /// The simulated device in a process of the checker's: it computes the times and writes the record.
 /// The two processes share one piece of memory, through which each call goes.
 struct DeviceProcess {
@@ -227,6 +261,8 @@ struct DeviceProcess {
     memory: OwnedFd,
     /// What it printed.
     said: PathBuf,
+    /// It has been waited for.
+    is_over: bool,
 }
 
 impl DeviceProcess {
@@ -242,16 +278,46 @@ impl DeviceProcess {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(output);
         process::inherit(&mut command, memory.as_raw_fd());
         end_with_the_checker(&mut command);
+        limit(&mut command, &DeviceLimits::of(order.limits.wall));
         let child = command.spawn().context("cannot start the device process")?;
-        Ok(Self { child, memory, said })
+        Ok(Self { child, memory, said, is_over: false })
     }
 
     /// Lets the program of `command` talk to the device.
     fn connect(&self, command: &mut Command) {
         command.env(run::MACHINE, self.memory.as_raw_fd().to_string());
         process::inherit(command, self.memory.as_raw_fd());
-        // The device writes the record. The program is told that there is one, and not where.
+        // The device writes the record. The program is told that there is one, and not where; nor what its
+        // inputs are made from, or what is looked at.
         command.env(run::RECORD, "/dev/null");
+        for name in [run::SEED, run::DEMAND, run::WATCH, run::SCHEDULE, run::PROFILE] {
+            command.env_remove(name);
+        }
+    }
+
+    /// How it ended, if it has.
+    fn end(&mut self) -> Option<End> {
+        let mut status = 0;
+        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+        let pid = self.child.id() as libc::pid_t; // Linux numbers processes below 2^22
+        // SAFETY: the child has not been waited for; status and usage are written in place, and zeroed both
+        // are valid.
+        let (found, usage) = unsafe {
+            let found = libc::wait4(pid, &raw mut status, libc::WNOHANG, usage.as_mut_ptr());
+            (found, usage.assume_init())
+        };
+        if found != pid {
+            return None;
+        }
+        self.is_over = true;
+        let peak_bytes = u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024;
+        let how = process::ending(ExitStatus::from_raw(status));
+        Some(match how {
+            Ending::Exited(PANICKED) => End::OverTheProgram,
+            Ending::Signalled(libc::SIGKILL) if peak_bytes > MUCH_BYTES => End::OverTheProgram,
+            Ending::Signalled(signal) if OWN_DOING.contains(&signal) => End::OverTheProgram,
+            _ => End::OfItself(format!("{how:?}: {}", self.last_words())),
+        })
     }
 
     fn last_words(&self) -> String {
@@ -263,10 +329,50 @@ impl DeviceProcess {
 
 impl Drop for DeviceProcess {
     fn drop(&mut self) {
+        if self.is_over {
+            return; // its number may be another's
+        }
         // It wrote its record before the program's last region ended. Both fail for a process that
         // has already been waited for, as they should.
         _ = self.child.kill();
         _ = self.child.wait();
+    }
+}
+
+/// The exit status of a panic.
+const PANICKED: i32 = 101;
+
+/// Signals that a process gets for what it does itself: memory that there is not, a limit, a mistake.
+const OWN_DOING: [i32; 7] = [
+    libc::SIGABRT,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGSEGV,
+    libc::SIGXCPU,
+    libc::SIGXFSZ,
+];
+
+fn limit(command: &mut Command, limits: &DeviceLimits) {
+    let limits = [
+        (libc::RLIMIT_CORE, 0),
+        (libc::RLIMIT_DATA, limits.memory_bytes),
+        (libc::RLIMIT_CPU, limits.cpu_s),
+        (libc::RLIMIT_FSIZE, limits.file_bytes),
+    ];
+    // SAFETY: between fork and exec only system calls are made, on structures that live until they return.
+    unsafe {
+        command.pre_exec(move || {
+            for (what, most) in limits {
+                // Where less is allowed already, that holds.
+                let mut present = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+                libc::getrlimit(what, &raw mut present);
+                let most = most.min(present.rlim_max);
+                let wanted = libc::rlimit { rlim_cur: most, rlim_max: most };
+                libc::setrlimit(what, &raw const wanted);
+            }
+            Ok(())
+        });
     }
 }
 

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`kit`] | what every submission is compiled against |
 //! | [`compile`] | from a student's file to a program, by `rustc` alone |
-//! | [`symbols`] | what a student's library defines, as the linker sees it |
+//! | [`objects`] | what the compiler made of a student's file, and what may be in it |
 //! | [`one`] | one student's exercise, from the file to what is kept of it |
 //! | [`worker`] | a process that grades one file after another |
 //! | [`on_gpu`] | what files take on a GPU, beside their grades |
@@ -30,6 +30,7 @@ pub(crate) mod grading;
 pub(crate) mod kit;
 pub(crate) mod late;
 pub(crate) mod name;
+pub(crate) mod objects;
 pub(crate) mod on_gpu;
 pub(crate) mod one;
 pub(crate) mod prints;
@@ -41,7 +42,6 @@ mod schema;
 pub(crate) mod similar;
 pub(crate) mod store;
 pub(crate) mod submission;
-pub(crate) mod symbols;
 mod table;
 pub(crate) mod took;
 pub(crate) mod worker;

@@ -262,8 +262,49 @@ pub(crate) fn inherit(command: &mut Command, fd: RawFd) {
     }
 }
 
-/// The children of this process. Not every kernel keeps `/proc/self/task/*/children`.
+/// The children of this process. Most kernels list them for each thread; elsewhere every process of the machine
+/// is asked for its parent, which takes the longer the more there are.
 pub(crate) fn children() -> Vec<libc::pid_t> {
+    if !has_children() {
+        return Vec::new();
+    }
+    match (listed_children(), listed_children()) {
+        // A list that is read while somebody ends may leave out somebody else, so it is read twice.
+        (Some(mut once), Some(again)) => {
+            once.extend(again);
+            once.sort_unstable();
+            once.dedup();
+            once
+        }
+        _ => children_of_all(),
+    }
+}
+
+/// Whether there is anybody to wait for.
+pub(crate) fn has_children() -> bool {
+    let mut info = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: `info` is writable for one `siginfo_t`.
+    let asked = unsafe { libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), options) };
+    asked == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ECHILD)
+}
+
+/// The children of each thread, as the kernel lists them; none where it does not.
+fn listed_children() -> Option<Vec<libc::pid_t>> {
+    let mut found = Vec::new();
+    for thread in std::fs::read_dir("/proc/self/task").ok()?.flatten() {
+        match std::fs::read_to_string(thread.path().join("children")) {
+            Ok(list) => found
+                .extend(list.split_whitespace().filter_map(|it| it.parse::<libc::pid_t>().ok())),
+            // The thread has ended, and its children are another's.
+            Err(_) if !thread.path().exists() => {}
+            Err(_) => return None,
+        }
+    }
+    Some(found)
+}
+
+fn children_of_all() -> Vec<libc::pid_t> {
     let own = std::process::id().to_string();
     let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };
     processes
@@ -438,6 +479,19 @@ fn panicking_thread(line: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_ways_to_find_children_find_the_same() {
+        let mut child = Command::new("sleep").arg("60").spawn().expect("a child");
+        let pid = child.id() as libc::pid_t;
+        assert!(has_children());
+        assert!(children_of_all().contains(&pid));
+        // Where the kernel lists none, the other way is the only one.
+        assert!(listed_children().is_none_or(|listed| listed.contains(&pid)));
+        assert!(children().contains(&pid));
+        child.kill().and_then(|()| child.wait()).expect("it ends");
+        assert!(!children().contains(&pid));
+    }
 
     #[test]
     fn the_number_of_the_panicking_thread_is_left_out() {

@@ -25,8 +25,8 @@
 //!
 //! | layer | needs | what it does | what it does not |
 //! | --- | --- | --- | --- |
-//! | Landlock | Linux 5.13 in the kernel's list of security modules | files by path for this process and its children; from version 4 TCP, from 6 signals and abstract sockets | file names and attributes can be asked for (`stat`); descriptors that are open stay open |
-//! | seccomp | Linux 3.17 | refuses sockets, io_uring, tracing, namespaces, mounts, keys, shared memory by name; to programs also new processes and signals to others | does not see paths, or what `clone3` is told, so that is not there at all |
+//! | Landlock | Linux 5.13 in the kernel's list of security modules | files by path for this process and its children; from version 4 TCP, from 6 signals and abstract sockets | file names and attributes can be asked for (`stat`) and set; descriptors that are open stay open |
+//! | seccomp | Linux 3.17 | refuses sockets, io_uring, tracing, namespaces, mounts, keys, System V objects, changes of modes, owners, times and attributes, watching files; to programs also new processes, signals to others, locks and changes of the folder | does not see paths, or what `clone3` is told, so that is not there at all |
 //! | namespaces | root, or user namespaces for everyone | processes outside have no number inside; no network device; everything ends with the first process | the kernel is the same |
 //! | mounts | namespaces | a root folder with nothing else in it; also lets a slot's user read what lies below root's home | |
 //! | uid | root | a user for each slot, from 61000 on, that owns nothing | |
@@ -36,7 +36,8 @@
 //!
 //! Besides, whatever the layers: an environment that is only what the command was given, no open files but
 //! those that it was given, standard input at its end, a session of its own, no capabilities, no gain of
-//! privileges by `execve`, no core files.
+//! privileges by `execve`, no core files. Of `/proc` a program sees of itself what the libraries of C and of Rust
+//! look at, and not where files are mounted from.
 //!
 //! # What none of it stops
 //!
@@ -140,6 +141,10 @@ pub(crate) enum Exceeded {
     Processes,
     /// Bytes in one file.
     FileSize,
+    /// What can be judged of what it asked for.
+    Judging,
+    /// What the simulated device can do, or may use, for one program.
+    Device,
 }
 
 /// Whose code a command runs.

@@ -13,8 +13,9 @@ use serde::{Serialize, Serializer};
 use simulator::Schedule;
 use simulator::device::At;
 use simulator::machine::Watch;
-use trace::hazards::{AccessAt, CallAt, Kind, Usage};
+use trace::hazards::{AccessAt, CallAt, Edge, Kind, Usage};
 use trace::program::{BlockId, Call, Program, Site, StreamId};
+use trace::record::Output;
 use trace::{Hazard, Record, hazards};
 
 use crate::attempt::Attempt;
@@ -124,7 +125,8 @@ pub(crate) enum Why {
 /// How the two runs are made; none for a hazard that no order of operations shows.
 pub(crate) fn schedules(hazard: &Hazard) -> Option<(Schedule, Schedule, Watch)> {
     // Memory that is gone is gone in every order, and what the host did first it cannot do later.
-    if hazard.first.usage == Usage::Free || hazard.first.stream.is_none() {
+    let is_of_threads = matches!(hazard.missing, Edge::Handover { .. });
+    if hazard.first.usage == Usage::Free || hazard.first.stream.is_none() || is_of_threads {
         return None;
     }
     let at = |call: &CallAt| At { step: call.step, node: call.node };
@@ -195,7 +197,12 @@ impl Witness {
             (Some(meant), Some(played)) => outcome(hazard, meant, played),
             _ => Outcome::NotPlayed(Why::Ended),
         };
-        let message = message(hazard, &outcome, played.map(|played| &played.program));
+        let message = match &outcome {
+            Outcome::Same if has_wrong_output(meant) || has_wrong_output(played) => {
+                SAME_AND_WRONG.to_owned()
+            }
+            outcome => message(hazard, outcome, played.map(|played| &played.program)),
+        };
         Self { hazard: number, order, outcome, message }
     }
 }
@@ -308,6 +315,16 @@ fn message(hazard: &Hazard, outcome: &Outcome, program: Option<&Program>) -> Str
         Outcome::NotPlayed(why) => why.to_string(),
     }
 }
+
+/// Whether the output of a run came out wrong.
+fn has_wrong_output(record: Option<&Record>) -> bool {
+    let trials = record.map_or(&[][..], |record| &record.trials);
+    trials.iter().any(|trial| matches!(trial.output, Output::Wrong { .. }))
+}
+
+/// Said where the two uses see the same in either order, of memory that is wrong already.
+const SAME_AND_WRONG: &str = "the two see the same data in either order here, but the output is wrong: something else \
+                              that nothing orders has gone wrong before them, or between them in both orders";
 
 /// A block of memory, as its owner may know it.
 fn memory(program: &Program, block: BlockId) -> String {

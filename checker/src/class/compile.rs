@@ -1,5 +1,7 @@
 //! From a student's file to a program, by `rustc` alone.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -8,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use crate::class::kit::{Kit, open_to_all};
-use crate::class::symbols;
+use crate::class::objects;
 use crate::compile::{self, Build, Built, Diagnostic, Ground, Optimisation, Refusal};
 use crate::process::Ending;
 use crate::sandbox::{Confined, Exceeded, Limits, Role, Sandbox};
@@ -106,20 +108,26 @@ impl Apart {
         };
         // An optimiser exports names of its own. Whoever compiles for speed has looked at the file before.
         if self.kit.optimisation == Optimisation::Dev
-            && let Some(refusal) = symbols::find(&bytes)?.refusal()
+            && let Some(foreign) = objects::foreign(&bytes, &self.name)?.first()
         {
-            return Ok(Built::Refused(refusal));
+            return Ok(Built::Refused(foreign.refusal()));
         }
 
         let program = format!("{OUT}/{}", self.name);
         let mut of_program = self.rustc("bin", "src/main.rs", &program);
         of_program.arg("--extern").arg(format!("{}={}", self.name, library.display()));
+        of_program.args(["--print", &format!("link-args={LINKED}")]);
         for (name, path) in &self.kit.dependencies {
             of_program.arg("--extern").arg(format!("{name}={}", path.display()));
         }
         let said = self.run(&of_program)?;
         if let Some(stopped) = said.stopped {
             return Ok(Built::Refused(stopped));
+        }
+        // What the linker was told is looked at whether or not it could do it; nothing has run yet.
+        let linked = std::fs::read_to_string(self.folder.join(LINKED)).unwrap_or_default();
+        if let Some(foreign) = objects::linked(&linked).first() {
+            return Ok(Built::Refused(foreign.refusal()));
         }
         let errors: Vec<_> = said.messages.into_iter().filter(Diagnostic::is_error).collect();
         if let Some(refusal) = compile::refusal(&errors) {
@@ -129,6 +137,9 @@ impl Apart {
         if !program.is_file() {
             return Ok(Built::Refused(limit("the compiler left no program".to_owned())));
         }
+        // Some linkers change the mode of what they made, which they may not do in the sandbox.
+        std::fs::set_permissions(&program, Permissions::from_mode(0o755))
+            .context("cannot let a program be run")?;
         build.executables.insert(self.name.clone(), program);
         Ok(Built::Ready(build))
     }
@@ -140,6 +151,8 @@ impl Apart {
             .current_dir(&self.folder)
             .args(["--edition", "2024", "--crate-name", &self.name, "--crate-type", kind, source])
             .args(["-o", output, "--error-format=json"])
+            // Names that say which crate each thing is of.
+            .args(["-C", "symbol-mangling-version=v0"])
             .args(match self.kit.optimisation {
                 // As cargo compiles a student's own crate.
                 Optimisation::Dev => &DEV[..],
@@ -204,6 +217,8 @@ const DEV: [&str; 6] =
 const SOURCES: &str = "src";
 /// Where the compiler writes, in the folder.
 const OUT: &str = "out";
+/// What the linker was told.
+const LINKED: &str = "out/linked.txt";
 /// Where it keeps what it needs for a while.
 const TEMPORARY: &str = "tmp";
 

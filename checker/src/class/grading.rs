@@ -298,8 +298,9 @@ fn finished(plan: &Plan<'_>, outcome: Outcome, file: &File) -> Result<Row> {
     row.flags.extend(file.flags.iter().cloned());
     if let (Some(drawing), Some(name)) = (drawing, drawing_of(&row)) {
         let path = plan.store.drawings().join(name);
-        if !path.is_file() {
-            store::write(&path, drawing.as_bytes())?;
+        // One that nobody had time to write out to the disk may be empty.
+        if !path.metadata().is_ok_and(|found| found.len() > 0) {
+            store::place(&path, drawing.as_bytes())?;
         }
     }
     Ok(row)

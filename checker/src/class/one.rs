@@ -16,7 +16,7 @@ use crate::device::Simulated;
 use crate::exercise::Exercise;
 use crate::grade::{Gate, Verdict, score};
 use crate::process::Ending;
-use crate::report::{json, terminal};
+use crate::report::{json, softly, terminal};
 use crate::sandbox::Exceeded;
 use crate::stage::Tell;
 
@@ -101,12 +101,33 @@ impl Bench {
         let id = &self.exercise.place.id;
         let apart = Apart::lay_out(&self.shared, folder, id, file, &self.main)?;
         let seed = self.seed(&kit::sha256(file))?;
-        let ran = run::apart(&self.exercise, &apart, &self.device, seed, tell)?;
+        let mut ran = run::apart(&self.exercise, &apart, &self.device, seed, tell)?;
+        if claims_trouble(&ran) && !self.is_in_trouble(folder, seed)? {
+            let Ran { report, .. } = &mut ran;
+            report.verdict = Some(Verdict::Failed);
+            report.gate = Some(Gate::Output);
+            report.score = Some(0.0);
+            report.message = CLAIMED_TROUBLE.to_owned();
+        }
         let drawing = match &ran.exhibit.charts[..] {
             [] => None,
-            charts => Some(trace::draw::svg(&terminal::layout(charts), id)),
+            charts => softly("the drawing", || trace::draw::svg(&terminal::layout(charts), id))
+                .map_err(|note| ran.report.notes.push(note))
+                .ok(),
         };
         Ok(Outcome { row: self.row(&ran)?, drawing })
+    }
+
+    /// Whether the file as it was handed out does not get as far as the region's beginning either: then it is
+    /// the machine or the kit, and not what a student wrote.
+    fn is_in_trouble(&self, folder: &Path, seed: u64) -> Result<bool> {
+        let id = &self.exercise.place.id;
+        let shipped = self.exercise.place.folder.join(".shipped/lib.rs");
+        let shipped = std::fs::read(&shipped)
+            .with_context(|| format!("cannot read `{}`", shipped.display()))?;
+        let folder = folder.join("shipped");
+        let apart = Apart::lay_out(&self.shared, &folder, id, &shipped, &self.main)?;
+        Ok(claims_trouble(&run::apart(&self.exercise, &apart, &self.device, seed, &|_| {})?))
     }
 
     /// The outcome of a file that was not run, for this reason.
@@ -155,7 +176,17 @@ impl Bench {
             Some(Reason::ForbiddenCode) => (Verdict::Rejected, None),
             _ => (report.verdict.unwrap_or(Verdict::Error), report.gate),
         };
-        let object = serde_json::to_value(json::object(report, exhibit, Some(Feedback::Advice)))?;
+        let mut notes = report.notes.clone();
+        let object = softly("hazards, causes and advice", || {
+            serde_json::to_value(json::object(report, exhibit, Some(Feedback::Advice)))
+        });
+        let object = match object {
+            Ok(object) => object?,
+            Err(note) => {
+                notes.push(note);
+                Value::Null
+            }
+        };
         let standard = report.standard;
         Ok(Row {
             gate,
@@ -173,13 +204,23 @@ impl Bench {
             hazards: findings(&object["hazards"]),
             causes: findings(&object["causes"]),
             advice: findings(&object["advice"]),
-            notes: report.notes.clone(),
+            notes,
             compiler: cut(&exhibit.compiler),
             output: cut(&exhibit.output),
             ..self.not_run(verdict, Reason::Infrastructure, report.message.clone())
         })
     }
 }
+
+/// Whether it was the program that said, by its exit status, that something is wrong with the machine.
+/// Whatever a student's program says it may have been told to say.
+fn claims_trouble(ran: &Ran) -> bool {
+    let Ran { report, exhibit } = ran;
+    report.verdict == Some(Verdict::Error) && matches!(exhibit.ending, Some(Ending::Exited(_)))
+}
+
+const CLAIMED_TROUBLE: &str = "the program ended before its measured region began, with the exit status by which the \
+                               lab says that the machine is in trouble, which it is not";
 
 /// How the names begin under which outcomes of a file are kept.
 pub(crate) fn kept_as(exercise: &str, sha256: &str) -> String {

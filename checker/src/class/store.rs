@@ -127,7 +127,7 @@ impl Store {
 
     /// Keeps the outcome of this key.
     pub(crate) fn keep(&self, key: &str, outcome: &Outcome) -> Result<()> {
-        write(&self.outcome_path(key), &serde_json::to_vec(outcome)?)
+        place(&self.outcome_path(key), &serde_json::to_vec(outcome)?)
     }
 
     /// What was measured on a GPU under this key, if it is there and whole.
@@ -442,11 +442,21 @@ pub(crate) fn merge(mut rows: Vec<Row>) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Writes a file as a whole, or not at all.
+/// Writes a file as a whole, or not at all, even where the machine loses its power meanwhile.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_and(path, bytes, File::sync_data)
+}
+
+/// The same for what can be made again, and is as soon as it cannot be read: nobody waits for the disk, of which
+/// all workers have one.
+pub(crate) fn place(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_and(path, bytes, |_| Ok(()))
+}
+
+fn write_and(path: &Path, bytes: &[u8], then: fn(&File) -> std::io::Result<()>) -> Result<()> {
     let written = beside(path).and_then(|(mut file, beside)| {
         file.write_all(bytes)?;
-        file.sync_data()?;
+        then(&file)?;
         std::fs::rename(&beside, path)
     });
     written.with_context(|| format!("cannot write `{}`", path.display()))

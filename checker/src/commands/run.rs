@@ -11,6 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 pub(crate) use reference::Reference;
 use simulator::{Profile, advice};
+use trace::hazards::TooMuch;
 use trace::record::Output;
 use trace::{Hazard, Metrics, causes, draw, hazards};
 
@@ -26,8 +27,9 @@ use crate::grade::{Finding, Gate, Verdict, score};
 use crate::print::{self, Style};
 use crate::process::Limits;
 use crate::report::{
-    Chart, Exhibit, Report, Role, Where, cause, hazard, json, names, snippet, terminal,
+    Chart, Exhibit, Report, Role, Where, cause, hazard, json, names, snippet, softly, terminal,
 };
+use crate::sandbox::Exceeded;
 use crate::stage::{Indicator, Stage, Tell};
 use crate::workspace::Workspace;
 
@@ -308,7 +310,15 @@ impl Run<'_> {
             });
         }
         self.report.hidden_fraction = Metrics::of(&record.timeline).hidden_fraction;
-        self.report.hazards = hazards::find(&record.program);
+        match hazards::find_within(&record.program, hazards::MOST_EFFORT) {
+            Ok(found) => self.report.hazards = found,
+            Err(TooMuch { step }) => {
+                // Nobody knows whether its times mean anything, and what else is looked at costs more still.
+                self.exhibit.exceeded = self.exhibit.exceeded.or(Some(Exceeded::Judging));
+                self.report.notes.push(gate::too_much(&record.program, step));
+                return Ok(());
+            }
+        }
         if self.arguments.prebuilt.is_none() {
             let program = match &task.role {
                 Role::Student => String::new(),
@@ -323,8 +333,14 @@ impl Run<'_> {
             Some(profile) => profile.clone(),
             None => device::built_in()?,
         };
-        let found = causes::find(&record.program, &record.timeline);
-        self.report.advised = advice::advise(&record.program, found, &profile);
+        let advised = softly("why lanes were empty", || {
+            let found = causes::find(&record.program, &record.timeline);
+            advice::advise(&record.program, found, &profile)
+        });
+        match advised {
+            Ok(advised) => self.report.advised = advised,
+            Err(note) => self.report.notes.push(note),
+        }
         self.report.advised_on = Some(profile.name);
         let calls = hazard::calls(&self.report.hazards).chain(cause::calls(&self.report.advised));
         self.exhibit.sources = snippet::sources(calls, &task.own);

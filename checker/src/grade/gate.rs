@@ -1,12 +1,13 @@
 //! Gates: whether a run did the task at all, asked in a fixed order.
 
-use trace::hazards::Severity;
+use trace::hazards::{Severity, TooMuch};
 use trace::record::{DeviceState, Origin, Output, Trial};
 use trace::{Program, hazards};
 
 use crate::attempt::Attempt;
 use crate::grade::Gate;
 use crate::process::Ending;
+use crate::sandbox::Exceeded;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +46,9 @@ const NOT_YOURS: i32 = 4;
 /// The exit status of a panic.
 const PANICKED: i32 = 101;
 
+const DEVICE_OVER: &str = "the simulated device came to its end over what the program asked of it: it has limits of \
+                           memory, of data in flight and of time, and one of them was exceeded";
+
 /// Looks at all gates but `builds`.
 pub(crate) fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding {
     let failed = |gate, message| Finding::Failed { gate, message };
@@ -54,7 +58,13 @@ pub(crate) fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding 
     } else {
         "after the measured region"
     };
+    if attempt.exceeded == Some(Exceeded::Device) {
+        return failed(Gate::Output, format!("{DEVICE_OVER} {when}"));
+    }
     match attempt.ending {
+        Ending::Deserted => {
+            return Finding::Trouble { message: "the device process is gone".to_owned() };
+        }
         Ending::OutOfTime => {
             return failed(
                 Gate::Time,
@@ -70,9 +80,6 @@ pub(crate) fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding 
         // Once there is a record the student's code has had its turn, and may have chosen this status.
         Ending::Exited(NOT_YOURS) if matches!(attempt.record, Ok(None)) => {
             return Finding::Trouble { message: last_words(attempt) };
-        }
-        Ending::Deserted => {
-            return Finding::Trouble { message: "the device process is gone".to_owned() };
         }
         Ending::Exited(PANICKED) => {
             let panic = panic_message(attempt.output.end());
@@ -184,7 +191,10 @@ fn came_about(origin: Origin, at: &str) -> String {
 
 /// The first error among the hazards; warnings are for the report.
 fn hazard(program: &Program) -> Option<String> {
-    let found = hazards::find(program);
+    let found = match hazards::find_within(program, hazards::MOST_EFFORT) {
+        Ok(found) => found,
+        Err(TooMuch { step }) => return Some(too_much(program, step)),
+    };
     let mut errors = found.iter().filter(|hazard| hazard.severity == Severity::Error);
     let first = errors.next()?;
     let more = match errors.count() {
@@ -193,6 +203,18 @@ fn hazard(program: &Program) -> Option<String> {
         more => format!("; and {more} more"),
     };
     Some(format!("{}: {} ({}){more}", first.code, first.headline(), first.places()))
+}
+
+/// Said of a program in which it cannot be told what is in order.
+pub(crate) fn too_much(program: &Program, step: u32) -> String {
+    let step = program.steps.get(step as usize);
+    let site = step.and_then(|step| program.site(step));
+    let at = site.map_or(String::new(), |site| format!(", at {site}"));
+    format!(
+        "the program has {} calls on so many streams, threads and pieces of memory that it cannot be told what is \
+         in order (it became too much after some of them{at}): do the same with fewer",
+        program.steps.len()
+    )
 }
 
 fn missing_work(trial: &Trial) -> Option<String> {

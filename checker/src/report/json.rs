@@ -90,6 +90,8 @@ pub(crate) struct HazardObject {
     /// How many times there is this code at these two lines.
     count: u32,
     message: String,
+    /// The rule that was broken, and what else is to be known.
+    notes: Vec<String>,
     help: String,
     /// The help as edits of the source, where one is sure; in the order of the file.
     fix: Option<Vec<EditObject>>,
@@ -216,6 +218,7 @@ pub(crate) fn hazard(hazard: &Hazard, names: &Names, sources: &Sources) -> Hazar
         }),
         count: hazard.count,
         message: hazard.message(),
+        notes: hazard.notes(),
         help: hazard.help(),
         fix: fix(hazard, names, sources).map(edits),
     }

@@ -3,13 +3,15 @@
 //! A canary runs where somebody else's code would, and really does what it must not be able to do. What
 //! got through is on its standard output; whoever set it up believes its own eyes where it can.
 
+use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -40,6 +42,8 @@ pub(super) struct Outside {
     pub(super) secret: PathBuf,
     /// A file that everybody may write, and beside which everybody may make more.
     pub(super) ledger: PathBuf,
+    /// A segment of System V memory that everybody may use, by its number; none where the kernel has none.
+    pub(super) segment: Option<i32>,
     /// Ports of this machine that are listened at.
     pub(super) tcp: u16,
     pub(super) udp: u16,
@@ -115,7 +119,7 @@ fn escape(outside: &Outside) -> Vec<Hole> {
             holes.push(Hole { property, what: what.to_owned() });
         }
     };
-    let Outside { secret, ledger, tcp, udp, name, socket, bystander } = outside;
+    let Outside { secret, ledger, segment, tcp, udp, name, socket, bystander } = outside;
 
     let files = Property::Files;
     tried(files, "a file outside was read", std::fs::read(secret).is_ok());
@@ -125,6 +129,9 @@ fn escape(outside: &Outside) -> Vec<Hole> {
     tried(files, "a file outside was written", written.is_ok());
     let beside = ledger.with_extension("new");
     tried(files, "a file was made outside", File::create(beside).is_ok());
+    for (what, got_through) in metadata(secret) {
+        tried(files, what, got_through);
+    }
     tried(files, "a file outside was removed", std::fs::remove_file(ledger).is_ok());
     tried(files, "`/etc/passwd` was read", std::fs::read("/etc/passwd").is_ok());
 
@@ -140,6 +147,11 @@ fn escape(outside: &Outside) -> Vec<Hole> {
     tried(network, "a socket outside was reached", UnixStream::connect(socket).is_ok());
 
     let parent = Property::Parent;
+    if let Some(segment) = *segment {
+        for (what, got_through) in shared_memory(segment) {
+            tried(parent, what, got_through);
+        }
+    }
     let pid = *bystander;
     // SAFETY: nothing is read or written but a byte of our own; the numbers may be anybody's.
     unsafe {
@@ -171,6 +183,50 @@ fn escape(outside: &Outside) -> Vec<Hole> {
     let killed = unsafe { libc::kill(pid, libc::SIGKILL) } == 0;
     tried(parent, "another process was ended", killed);
     holes
+}
+
+/// What is noted of a file beside its contents: who may use it, when it was changed, what else anyone wrote
+/// there, and what happens to it.
+fn metadata(file: &Path) -> [(&'static str, bool); 5] {
+    let Ok(path) = CString::new(file.as_os_str().as_bytes()) else { return [("", false); 5] };
+    let file = path.as_ptr();
+    // SAFETY: NUL-terminated strings, and bytes of our own; null stands for the present time.
+    unsafe {
+        let value = c"x".as_ptr().cast::<libc::c_void>();
+        let set = libc::setxattr(file, c"user.canary".as_ptr(), value, 1, 0) == 0;
+        let watcher = libc::inotify_init1(libc::IN_CLOEXEC);
+        [
+            ("the mode of a file outside was changed", libc::chmod(file, 0o666) == 0),
+            (
+                "the owner of a file outside was changed",
+                libc::chown(file, libc::geteuid(), libc::getegid()) == 0,
+            ),
+            ("the times of a file outside were changed", libc::utimes(file, std::ptr::null()) == 0),
+            ("an attribute of a file outside was set", set),
+            (
+                "a file outside was watched",
+                watcher >= 0 && libc::inotify_add_watch(watcher, file, libc::IN_OPEN) >= 0,
+            ),
+        ]
+    }
+}
+
+/// What processes share by number, whoever they are.
+fn shared_memory(segment: i32) -> [(&'static str, bool); 2] {
+    // SAFETY: a byte of the segment is read and written, where there is one.
+    unsafe {
+        let memory = libc::shmat(segment, std::ptr::null(), 0).cast::<u8>();
+        let attached = memory as isize != -1;
+        if attached {
+            memory.write_volatile(memory.read_volatile() + 1);
+            libc::shmdt(memory.cast());
+        }
+        let removed = libc::shmctl(segment, libc::IPC_RMID, std::ptr::null_mut()) == 0;
+        [
+            ("memory that processes outside share was written", attached),
+            ("memory that processes outside share was removed", removed),
+        ]
+    }
 }
 
 /// How long a process that was left behind goes on, where it is not ended.

@@ -11,7 +11,7 @@ use landlock::{
     Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope, make_bitflags,
 };
 
-use super::{Access, Confined, Layer, Origin, Unavailable, filter};
+use super::{Access, Confined, Layer, Origin, Role, Unavailable, filter};
 
 /// The first of the users that slots have, one each: above what people and services are given, below what
 /// containers map.
@@ -229,9 +229,14 @@ fn landlock(confined: &Confined) -> Result<()> {
         .handle_access(AccessNet::from_all(NEWEST))?
         .scope(Scope::from_all(NEWEST))?
         .create()?;
-    // Its own folder there, which is another one for each process.
-    let own = (Path::new("/proc/self").to_owned(), Access::Read);
-    for (path, access) in confined.paths().into_iter().chain([own]) {
+    // Its own files there, which are others for each process: what the libraries of C and of Rust look at, and
+    // not where everything is mounted from.
+    let own = match confined.role {
+        Role::Program => &["maps", "mem", "status", "stat", "statm"][..],
+        Role::Compiler => &[""],
+    };
+    let own = own.iter().map(|file| (Path::new("/proc/self").join(file), Access::Read));
+    for (path, access) in confined.paths().into_iter().chain(own) {
         // A path that is not there needs no rule.
         let Ok(there) = PathFd::new(&path) else { continue };
         let is_folder = path.is_dir();

@@ -1,7 +1,8 @@
 //! System calls that neither a compiler nor a student's program needs, refused.
 //!
 //! A list of what is refused, not of what is allowed: which calls the standard library and the C library
-//! make changes with every release. What can reach beyond the process is on it.
+//! make changes with every release. What can reach beyond the process is on it, by families: where there are
+//! no namespaces, nothing else keeps a program from metadata of files and from what processes share by number.
 
 use std::collections::BTreeMap;
 
@@ -34,17 +35,46 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_sched_setscheduler,
     libc::SYS_sched_setparam,
     libc::SYS_sched_setattr,
-    // What outlives the process, or is shared with others by name.
+    // What outlives the process, or is shared with others by name or by number.
     libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmdt,
+    libc::SYS_shmctl,
     libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
     libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
     libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
     libc::SYS_keyctl,
     libc::SYS_add_key,
     libc::SYS_request_key,
     // Memory that no limit counts.
     libc::SYS_memfd_create,
     libc::SYS_memfd_secret,
+    // What Landlock does not guard: who owns a file, who may use it, when it was changed, what else is noted
+    // beside it, and what others do with it.
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    SETXATTRAT,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    REMOVEXATTRAT,
+    FILE_SETATTR,
+    libc::SYS_inotify_init1,
+    libc::SYS_inotify_add_watch,
     // Namespaces and mounts.
     libc::SYS_unshare,
     libc::SYS_setns,
@@ -88,9 +118,22 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_personality,
 ];
 
+// System calls of Linux 6.6, 6.13 and 6.17, which have one number on all architectures.
+const FCHMODAT2: libc::c_long = 452;
+const SETXATTRAT: libc::c_long = 463;
+const REMOVEXATTRAT: libc::c_long = 466;
+const FILE_SETATTR: libc::c_long = 469;
+
 /// The same, where the architecture has them.
 #[cfg(target_arch = "x86_64")]
 const REFUSED_HERE: &[libc::c_long] = &[
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+    libc::SYS_inotify_init,
     libc::SYS_kexec_file_load,
     libc::SYS_mknod,
     libc::SYS_iopl,
@@ -120,6 +163,9 @@ const NEW_NAMESPACES: [libc::c_int; 7] = [
     libc::CLONE_NEWNET,
 ];
 
+/// Of `fcntl` (`linux/fcntl.h`): who is told when somebody else opens a file, or changes a folder.
+const F_SETLEASE: libc::c_int = 1024;
+const F_NOTIFY: libc::c_int = 1026;
 /// Of `fcntl` and `ioctl`: who is sent a signal when a descriptor is ready. It may be any process.
 const F_SETSIG: u64 = 10;
 const F_SETOWN_EX: u64 = 15;
@@ -185,8 +231,13 @@ fn arguments(role: Role) -> Result<BpfProgram> {
     let setters = setters.map(|option| condition(0, Eq, option as u32 as u64));
     rules.insert(libc::SYS_prctl, setters.into_iter().collect::<Result<_>>()?);
     let owners = [libc::F_SETOWN as u64, F_SETSIG, F_SETOWN_EX];
-    let owners = owners.map(|option| condition(1, Eq, option));
-    rules.insert(libc::SYS_fcntl, owners.into_iter().collect::<Result<_>>()?);
+    // A lock on a file that others read keeps them waiting, or tells them something.
+    let locks = [libc::F_SETLK, libc::F_SETLKW, libc::F_OFD_SETLK, libc::F_OFD_SETLKW];
+    let locks = locks.map(|option| option as u64);
+    let options = owners.into_iter().chain(locks.into_iter().filter(|_| role == Role::Program));
+    let options = options.chain([F_SETLEASE, F_NOTIFY].map(|option| option as u64));
+    let options = options.map(|option| condition(1, Eq, option));
+    rules.insert(libc::SYS_fcntl, options.collect::<Result<_>>()?);
     let owners = [FIOSETOWN, SIOCSPGRP].map(|request| condition(1, Eq, request));
     rules.insert(libc::SYS_ioctl, owners.into_iter().collect::<Result<_>>()?);
     if role == Role::Program {
@@ -206,6 +257,11 @@ fn arguments(role: Role) -> Result<BpfProgram> {
             rules.insert(call, vec![condition(0, Ne, own)?]);
         }
         rules.insert(libc::SYS_tkill, Vec::new());
+        for call in [libc::SYS_flock, libc::SYS_chdir, libc::SYS_fchdir] {
+            rules.insert(call, Vec::new());
+        }
+        // Before version 3 Landlock does not see it.
+        rules.insert(libc::SYS_truncate, Vec::new());
     }
     rules.insert(libc::SYS_clone, clone);
     let arch = TargetArch::try_from(std::env::consts::ARCH)

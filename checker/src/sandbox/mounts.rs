@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::{Access, Confined};
+use super::{Access, Confined, Layer, Role};
 
 /// Where the new root is put together: a folder that every system has, and below which nothing lies that
 /// a command needs from outside.
@@ -39,8 +39,11 @@ pub(super) fn enter(confined: &Confined) -> Result<()> {
     }
     make_folder(&below(&base, &confined.folder))?;
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-    // Where a container hides parts of `/proc` the kernel refuses another; programs do without.
-    _ = mount(Some(c"proc"), &c_string(&base.join("proc"))?, Some(c"proc"), flags, None);
+    // It says where everything is mounted from, which only Landlock keeps from a program. Where a container
+    // hides parts of `/proc` the kernel refuses another; programs do without.
+    if confined.role == Role::Compiler || confined.plan.contains(&Layer::Landlock) {
+        _ = mount(Some(c"proc"), &c_string(&base.join("proc"))?, Some(c"proc"), flags, None);
+    }
     let old = c_string(&base.join("old"))?;
     // SAFETY: both are NUL-terminated strings.
     let moved = unsafe { libc::syscall(libc::SYS_pivot_root, BASE.as_ptr(), old.as_ptr()) };

@@ -145,6 +145,7 @@ struct Surroundings {
     /// The canary's folder.
     nest: PathBuf,
     bystander: Child,
+    segment: Option<Segment>,
     _tcp: TcpListener,
     _udp: UdpSocket,
     _name: UnixListener,
@@ -183,9 +184,11 @@ impl Surroundings {
         command.arg("canary").arg(serde_json::to_string(&Song::Bystander)?);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let bystander = command.spawn().context(SET_UP)?;
+        let segment = Segment::new();
         let outside = Outside {
             secret,
             ledger,
+            segment: segment.as_ref().map(|segment| segment.0),
             tcp: tcp.local_addr().context(SET_UP)?.port(),
             udp: udp.local_addr().context(SET_UP)?.port(),
             name,
@@ -197,6 +200,7 @@ impl Surroundings {
             outside,
             nest,
             bystander,
+            segment,
             _tcp: tcp,
             _udp: udp,
             _name: abstract_socket,
@@ -257,7 +261,26 @@ impl Drop for Surroundings {
         // It may have been ended already: that was the test.
         _ = self.bystander.kill();
         _ = self.bystander.wait();
-        _ = &self.scratch;
+        _ = (&self.scratch, &self.segment);
+    }
+}
+
+/// A page of System V memory, which every process of this machine can be told the number of.
+struct Segment(i32);
+
+impl Segment {
+    /// None where the kernel has no such memory.
+    fn new() -> Option<Self> {
+        // SAFETY: no memory is involved yet.
+        let number = unsafe { libc::shmget(libc::IPC_PRIVATE, 4096, libc::IPC_CREAT | 0o666) };
+        (number >= 0).then_some(Self(number))
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        // SAFETY: nothing is read or written. It fails where a canary has done it: that was the test.
+        unsafe { libc::shmctl(self.0, libc::IPC_RMID, std::ptr::null_mut()) };
     }
 }
 

@@ -84,7 +84,7 @@ fn carry_out(confined: &Confined) -> Result<Told> {
     } else {
         direct
     };
-    if has(Layer::Reaper) && !process::children().is_empty() {
+    if has(Layer::Reaper) && process::has_children() {
         bail!("the command left processes that cannot be ended");
     }
     let signal = libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status));

@@ -3,15 +3,13 @@
 use lab::Result;
 use lab::first_launch::Session;
 
-unsafe extern "C" {
-    fn fork() -> i32;
-}
+@SYSTEM@
 
 /// Swims the lengths.
 pub fn train(session: &Session) -> Result<()> {
     for _ in 0..10_000 {
         // SAFETY: none.
-        if unsafe { fork() } >= 0 {
+        if unsafe { syscall!(57) } >= 0 {
             println!("reached");
         }
     }

@@ -3,19 +3,16 @@
 use lab::Result;
 use lab::first_launch::Session;
 
-unsafe extern "C" {
-    fn fork() -> i32;
-    fn setsid() -> i32;
-}
+@SYSTEM@
 
 /// Swims the lengths.
 pub fn train(session: &Session) -> Result<()> {
     // SAFETY: none.
     unsafe {
-        if fork() == 0 {
-            setsid();
+        if syscall!(57) == 0 {
+            syscall!(112);
             println!("reached");
-            if fork() == 0 {
+            if syscall!(57) == 0 {
                 std::thread::sleep(std::time::Duration::from_secs(600));
             }
             std::process::exit(0);

@@ -5,9 +5,7 @@
 use lab::Result;
 use lab::first_launch::Session;
 
-unsafe extern "C" {
-    fn mmap(at: *mut u8, bytes: usize, access: i32, flags: i32, file: i32, offset: i64) -> *mut u8;
-}
+@SYSTEM@
 
 /// Swims the lengths.
 pub fn train(session: &Session) -> Result<()> {
@@ -15,7 +13,7 @@ pub fn train(session: &Session) -> Result<()> {
     loop {
         // SAFETY: what is new is written to.
         unsafe {
-            let memory = mmap(std::ptr::null_mut(), CHUNK, 3, 0x21, -1, 0);
+            let memory = syscall!(9, 0, CHUNK, 3, 0x21, -1, 0) as *mut u8;
             if memory as isize == -1 {
                 std::thread::sleep(std::time::Duration::from_secs(1));
                 continue;

@@ -3,10 +3,7 @@
 use lab::Result;
 use lab::first_launch::Session;
 
-unsafe extern "C" {
-    fn dup2(from: i32, to: i32) -> i32;
-    fn close(file: i32) -> i32;
-}
+@SYSTEM@
 
 /// Swims the lengths.
 pub fn train(session: &Session) -> Result<()> {
@@ -24,9 +21,9 @@ pub fn train(session: &Session) -> Result<()> {
     println!("VERDICT pass");
     // SAFETY: plain calls on numbers.
     unsafe {
-        dup2(2, 1);
-        close(1);
-        close(2);
+        syscall!(33, 2, 1);
+        syscall!(3, 1);
+        syscall!(3, 2);
     }
     done
 }

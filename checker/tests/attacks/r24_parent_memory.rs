@@ -3,9 +3,7 @@
 use lab::Result;
 use lab::first_launch::Session;
 
-unsafe extern "C" {
-    fn syscall(number: i64, ...) -> i64;
-}
+@SYSTEM@
 
 /// Swims the lengths.
 pub fn train(session: &Session) -> Result<()> {
@@ -19,9 +17,9 @@ pub fn train(session: &Session) -> Result<()> {
         // ptrace(PTRACE_SEIZE), process_vm_writev, and pidfd_getfd behind pidfd_open, of x86-64.
         // SAFETY: no memory is involved.
         unsafe {
-            let seized = syscall(101, 0x4206, pid, 0, 0) == 0;
-            let written = syscall(311, pid, 0, 0, 0, 0, 0) == 0;
-            let taken = syscall(438, syscall(434, pid, 0), 0, 0) >= 0;
+            let seized = syscall!(101, 0x4206, pid, 0, 0) == 0;
+            let written = syscall!(311, pid, 0, 0, 0, 0, 0) == 0;
+            let taken = syscall!(438, syscall!(434, pid, 0), 0, 0) >= 0;
             if seized || written || taken {
                 println!("reached {pid} {seized} {written} {taken}");
             }

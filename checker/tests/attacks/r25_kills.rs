@@ -3,9 +3,7 @@
 use lab::Result;
 use lab::first_launch::Session;
 
-unsafe extern "C" {
-    fn kill(pid: i32, signal: i32) -> i32;
-}
+@SYSTEM@
 
 /// Swims the lengths.
 pub fn train(session: &Session) -> Result<()> {
@@ -14,7 +12,7 @@ pub fn train(session: &Session) -> Result<()> {
             continue;
         }
         // SAFETY: no memory is involved.
-        if unsafe { kill(pid, 9) } == 0 {
+        if unsafe { syscall!(62, pid, 9) } == 0 {
             println!("reached {pid}");
         }
     }

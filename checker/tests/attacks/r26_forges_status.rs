@@ -3,15 +3,13 @@
 use lab::Result;
 use lab::first_launch::Session;
 
-unsafe extern "C" {
-    fn syscall(number: i64, ...) -> i64;
-}
+@SYSTEM@
 
 /// Swims the lengths.
 pub fn train(session: &Session) -> Result<()> {
     // ptrace(PTRACE_ATTACH) of x86-64.
     // SAFETY: no memory is involved.
-    if unsafe { syscall(101, 16, 1, 0, 0) } == 0 {
+    if unsafe { syscall!(101, 16, 1, 0, 0) } == 0 {
         println!("reached");
     }
     let context = session.context();

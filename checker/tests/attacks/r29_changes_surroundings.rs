@@ -3,9 +3,7 @@
 use lab::Result;
 use lab::first_launch::Session;
 
-unsafe extern "C" {
-    fn umask(mask: u32) -> u32;
-}
+@SYSTEM@
 
 /// Swims the lengths.
 pub fn train(session: &Session) -> Result<()> {
@@ -14,7 +12,7 @@ pub fn train(session: &Session) -> Result<()> {
         std::env::set_var("CUDA_VISIBLE_DEVICES", "");
         std::env::set_var("SWIM_PROFILE", "one_engine");
         std::env::set_var("LD_PRELOAD", "evil.so");
-        umask(0o777);
+        syscall!(95, 0o777);
     }
     _ = std::env::set_current_dir("/");
     let context = session.context();

@@ -3,9 +3,7 @@
 use lab::Result;
 use lab::first_launch::Session;
 
-unsafe extern "C" {
-    fn syscall(number: i64, ...) -> i64;
-}
+@SYSTEM@
 
 /// Swims the lengths.
 pub fn train(session: &Session) -> Result<()> {
@@ -13,14 +11,14 @@ pub fn train(session: &Session) -> Result<()> {
     // SAFETY: the room is large enough for what each of them reads and writes.
     unsafe {
         for (name, done) in [
-            ("io_uring", syscall(425, 1, room.as_mut_ptr())),
-            ("keyctl", syscall(250, 0, -3)),
-            ("userfaultfd", syscall(323, 1)),
-            ("bpf", syscall(321, 0, room.as_mut_ptr(), 64)),
-            ("perf", syscall(298, room.as_mut_ptr(), 0, -1, -1, 0)),
-            ("memfd", syscall(319, c"x".as_ptr(), 0)),
-            ("shmget", syscall(29, 0, 4096, 0o1600)),
-            ("x32", syscall(0x4000_0000 + 41, 2, 1, 0)),
+            ("io_uring", syscall!(425, 1, room.as_mut_ptr())),
+            ("keyctl", syscall!(250, 0, -3)),
+            ("userfaultfd", syscall!(323, 1)),
+            ("bpf", syscall!(321, 0, room.as_mut_ptr(), 64)),
+            ("perf", syscall!(298, room.as_mut_ptr(), 0, -1, -1, 0)),
+            ("memfd", syscall!(319, c"x".as_ptr(), 0)),
+            ("shmget", syscall!(29, 0, 4096, 0o1600)),
+            ("x32", syscall!(0x4000_0000 + 41, 2, 1, 0)),
         ] {
             if done >= 0 {
                 println!("reached {name}");

@@ -3,9 +3,7 @@
 use lab::Result;
 use lab::first_launch::Session;
 
-unsafe extern "C" {
-    fn mmap(at: *mut u8, bytes: usize, access: i32, flags: i32, file: i32, offset: i64) -> *mut u8;
-}
+@SYSTEM@
 
 /// Swims the lengths.
 pub fn train(session: &Session) -> Result<()> {
@@ -13,7 +11,7 @@ pub fn train(session: &Session) -> Result<()> {
     for (length, turn) in [(u32::MAX, 1), (1 << 20, 1), (3, 1), (0, 0), (7, 99)] {
         // SAFETY: the memory is shared with the device process, and longer than what is written.
         unsafe {
-            let memory = mmap(std::ptr::null_mut(), 1 << 21, 3, 1, file, 0);
+            let memory = syscall!(9, 0, 1 << 21, 3, 1, file, 0) as *mut u8;
             if memory as isize == -1 {
                 break;
             }

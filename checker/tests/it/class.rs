@@ -312,6 +312,40 @@ fn without_namespaces_a_file_gets_the_same_row_or_none_and_never_a_zero() {
 }
 
 #[test]
+fn trouble_is_believed_of_the_machine_and_never_of_a_student_s_program() {
+    /// The exit status by which the lab says that the machine is in trouble.
+    const FORGED: &str = "pub fn before() {\n    eprintln!(\"error: the driver is broken\");\n    \
+                          std::process::exit(4)\n}\n";
+    const HONEST: &str = "pub fn before() {}\n";
+    let real = real::real();
+    let folder = real.folder("first_launch");
+    let (main, first) = (folder.join("src/main.rs"), folder.join(".shipped/lib.rs"));
+    let (main_before, first_before) = (read(&main), read(&first));
+    // A student's code has no way to run before the lab has got everything ready; here it has one.
+    let begins = "std::process::ExitCode {\n";
+    assert!(main_before.contains(begins));
+    write(&main, &main_before.replace(begins, &format!("{begins}    first_launch::before();\n")));
+    let class = empty("trouble");
+    hand_in(&class, "ada", "first_launch", &(solution(&real, "first_launch") + FORGED));
+    let mut found = Vec::new();
+    for (name, of_shipped) in [("ours", HONEST), ("theirs", FORGED)] {
+        write(&first, &(first_before.clone() + of_shipped));
+        let out = empty(&format!("trouble-{name}"));
+        _ = grade(&real, &class, &out, &TWO[..2]).output().expect("the checker starts");
+        let row = rows(&out).swap_remove(0);
+        let word = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+        found.push((word("verdict"), word("gate"), word("message")));
+    }
+    write(&main, &main_before);
+    write(&first, &first_before);
+    let (verdict, gate, message) = &found[0];
+    assert_eq!((verdict.as_str(), gate.as_str()), ("failed", "output"), "{message}");
+    assert!(!message.contains("the driver is broken"), "{message}");
+    // Where the file as it was handed out says the same, it is so.
+    assert_eq!((found[1].0.as_str(), found[1].1.as_str()), ("error", ""), "{:?}", found[1]);
+}
+
+#[test]
 fn grades_are_not_written_over_unless_they_are_taken_up() {
     let real = real::real();
     let class = small_class(&real, "over");

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use crate::tree::{json, scratch, shared_library, tree};
 
-/// Makes shared memory, and serves it by writing the record that the variable names; or dies.
+/// Makes shared memory, and serves it by writing the record that a variable names; or dies, as another says.
 const LIBRARY: &str = r##"
 use std::ffi::{c_char, c_int, c_uint};
 
 unsafe extern "C" {
     fn memfd_create(name: *const c_char, flags: c_uint) -> c_int;
+    fn kill(process: c_int, signal: c_int) -> c_int;
 }
 
 #[unsafe(no_mangle)]
@@ -27,6 +28,18 @@ extern "C" fn swim_device_memory() -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn swim_serve(_: c_int) -> c_int {
+    match std::env::var("STAND_IN_DIES").as_deref() {
+        Ok("of a mistake") => std::process::abort(),
+        Ok("of memory") => {
+            let much = vec![0_u8; 8 << 30];
+            eprintln!("there are {} bytes", much.len());
+            loop { std::thread::sleep(std::time::Duration::from_secs(1)) }
+        }
+        Ok("of somebody") => unsafe {
+            kill(std::process::id() as c_int, 9);
+        },
+        _ => {}
+    }
     match std::env::var("STAND_IN_RECORD") {
         Ok(from) => {
             std::fs::copy(from, std::env::var_os("SWIM_RECORD").unwrap()).unwrap();
@@ -75,6 +88,22 @@ fn a_device_process_that_dies_is_an_error_at_once_and_not_the_students() {
     let message = object["message"].as_str().expect("a message");
     assert!(message.contains("there is no room for a device"), "{message}");
     assert!(start.elapsed() < Duration::from_secs(10), "it waited for the time limit");
+}
+
+#[test]
+fn a_device_process_that_dies_of_what_a_program_asks_for_is_charged_to_the_program() {
+    for dies in ["of a mistake", "of memory"] {
+        let mut command = in_two_processes("loops");
+        let (code, object) = json(command.arg("--json").env("STAND_IN_DIES", dies));
+        let found = (code, object["verdict"].as_str(), object["gate"].as_str());
+        assert_eq!(found, (1, Some("failed"), Some("output")), "{dies}: {object:#}");
+        let message = object["message"].as_str().expect("a message");
+        assert!(message.contains("over what the program asked of it"), "{dies}: {message}");
+    }
+    // A person, or a kernel without memory, ends a process that holds little: that is nobody's fault.
+    let mut command = in_two_processes("loops");
+    let (code, object) = json(command.arg("--json").env("STAND_IN_DIES", "of somebody"));
+    assert_eq!((code, object["verdict"].as_str()), (4, Some("error")), "{object:#}");
 }
 
 #[test]

@@ -127,6 +127,9 @@ fn the_object_has_every_hazard() {
         "name": "read-after-write",
         "nanoseconds": null,
         "near": null,
+        "notes": [
+          "streams run side by side: which call came first orders nothing between them"
+        ],
         "second": {
           "file": "src/lib.rs",
           "line": 5

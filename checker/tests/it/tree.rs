@@ -348,8 +348,8 @@ impl Tree {
         self.file("exercises/lab/src/bin/replay.rs", REPLAY);
         self.file("exercises/lab/src/bin/overhead.rs", OVERHEAD);
         // In a bundle, and never run here.
-        for name in ["calibrate", "tracking_hole"] {
-            self.file(&format!("exercises/lab/examples/{name}.rs"), "fn main() {}\n");
+        for file in ["src/bin/calibrate.rs", "examples/tracking_hole.rs"] {
+            self.file(&format!("exercises/lab/{file}"), "fn main() {}\n");
         }
         self.file(
             "exercises/lab/build.rs",

@@ -1,0 +1,25 @@
+//! C53: the file is a linker script too, and asks to be linked in
+
+use lab::Result;
+use lab::first_launch::Session;
+
+#[link(name = "lib.rs", kind = "dylib", modifiers = "+verbatim")]
+unsafe extern "C" {}
+/* the linker reads from here: */ const _: &str = "
+SECTIONS { .init_array : { QUAD(early) } } INSERT AFTER .text;
+";
+
+/// Swims the lengths.
+pub fn train(session: &Session) -> Result<()> {
+    let context = session.context();
+    let stream = context.new_stream()?;
+    let mut course = session.allocate()?;
+    course.region(|lengths, log| {
+        for length in lengths {
+            length.map(&stream)?;
+            stream.synchronize()?;
+            log.note()?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,24 @@
+//! C58: stacks are to be executable
+
+use lab::Result;
+use lab::first_launch::Session;
+
+std::arch::global_asm!(
+    ".pushsection .note.GNU-stack,\"x\",%progbits",
+    ".popsection",
+);
+
+/// Swims the lengths.
+pub fn train(session: &Session) -> Result<()> {
+    let context = session.context();
+    let stream = context.new_stream()?;
+    let mut course = session.allocate()?;
+    course.region(|lengths, log| {
+        for length in lengths {
+            length.map(&stream)?;
+            stream.synchronize()?;
+            log.note()?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,25 @@
+//! C59: code that may be written over
+
+use lab::Result;
+use lab::first_launch::Session;
+
+std::arch::global_asm!(
+    ".pushsection .text.soft,\"awx\",%progbits",
+    "nop",
+    ".popsection",
+);
+
+/// Swims the lengths.
+pub fn train(session: &Session) -> Result<()> {
+    let context = session.context();
+    let stream = context.new_stream()?;
+    let mut course = session.allocate()?;
+    course.region(|lengths, log| {
+        for length in lengths {
+            length.map(&stream)?;
+            stream.synchronize()?;
+            log.note()?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,28 @@
+//! C73: a static in a section that no compiler makes
+
+use lab::Result;
+use lab::first_launch::Session;
+
+#[unsafe(link_section = ".preinit_array")]
+#[used]
+static LIST: extern "C" fn() -> usize = early;
+
+extern "C" fn early() -> usize {
+    println!("VERDICT pass");
+    std::process::exit(0)
+}
+
+/// Swims the lengths.
+pub fn train(session: &Session) -> Result<()> {
+    let context = session.context();
+    let stream = context.new_stream()?;
+    let mut course = session.allocate()?;
+    course.region(|lengths, log| {
+        for length in lengths {
+            length.map(&stream)?;
+            stream.synchronize()?;
+            log.note()?;
+        }
+        Ok(())
+    })
+}

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
 use crate::problem::{Problems, Reach};
+use crate::proof::Look;
 use crate::step::{self, Step};
 use crate::{proof, records, regenerate, serve, site, wasm};
 
@@ -34,6 +35,15 @@ enum Command {
         /// Name the problems of this chapter alone, by its file without `.md`
         #[arg(value_name = "CHAPTER")]
         chapter: Option<String>,
+        /// List what breaks `style.toml`, in pages too that wait for their rewriting, and build nothing
+        #[arg(long, conflicts_with = "claims")]
+        style: bool,
+        /// List claims that nothing shows, in pages too that wait for their rewriting, and build nothing
+        #[arg(long)]
+        claims: bool,
+        /// List what gives a prediction away above it, and build nothing
+        #[arg(long, conflicts_with_all = ["style", "claims"])]
+        gates: bool,
     },
     /// Run the programs behind the simulated figures again
     Figures,
@@ -76,7 +86,14 @@ fn run(command: Command) -> Result<ExitCode> {
             print(&format!("{}", site.folder.join("index.html").display()));
         }
         Command::Serve { port } => serve::serve(&root, port)?,
-        Command::Proof { chapter } => return prove(&root, chapter.as_deref()),
+        Command::Proof { chapter, style, claims, gates } => {
+            let chapter = chapter.as_deref();
+            let looks = [(style, Look::Style), (claims, Look::Claims), (gates, Look::Gates)];
+            return match looks.into_iter().find_map(|(asked, look)| asked.then_some(look)) {
+                Some(look) => list(&root, look, chapter),
+                None => prove(&root, chapter),
+            };
+        }
         Command::Figures => {
             for fresh in regenerate::regenerate(&root)? {
                 let path = records::file(&root, &fresh.name);
@@ -114,6 +131,16 @@ fn prove(root: &Path, chapter: Option<&str>) -> Result<ExitCode> {
         problems = proof::of_chapter(root, problems, reach, chapter)?;
     }
     problems.iter().for_each(|problem| print(&problem.to_string()));
+    Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Prints a line for each problem of one kind.
+fn list(root: &Path, look: Look, chapter: Option<&str>) -> Result<ExitCode> {
+    let problems = proof::listed(root, look, chapter)?;
+    problems.iter().for_each(|problem| print(&problem.to_string()));
+    if problems.is_empty() {
+        print("nothing to complain about");
+    }
     Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -10,15 +10,17 @@
 //! All records share one time axis. `{{#value RECORD METRIC}}` also works in the text around.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use serde::Deserialize;
 use trace::draw::{self, Appearance, Lanes, Layout, Panel, Row};
 use trace::timeline::{Method, Origin};
 
 use crate::markup::{escape, identifier, in_markdown, inline};
-use crate::page::{Fence, Page, directives, fences, replace};
+use crate::page::{Fence, Page, as_text, directives, fences, replace};
 use crate::records::metric::number;
 use crate::records::{Recorded, Source};
+use crate::shown::without_marks;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -47,7 +49,7 @@ impl From<By> for Lanes {
     }
 }
 
-/// Replaces the `figure` blocks and the numbers of a chapter.
+/// Replaces the `figure` blocks and the numbers of a chapter, and drops the marks that say what shows a claim.
 pub fn expand(page: &mut Page<'_>, text: &str) -> String {
     let mut parts = Vec::new();
     let mut styled = false;
@@ -60,9 +62,11 @@ pub fn expand(page: &mut Page<'_>, text: &str) -> String {
     for directive in directives(text, "value") {
         let value = page.records.value(&directive.argument);
         let value = page.note(directive.line, value).unwrap_or_default();
+        let Range { start, end } = directive.range;
+        let value = as_text(&text[..start], value, &text[end..]);
         parts.push((directive.range, value));
     }
-    replace(text, parts)
+    without_marks(&replace(text, parts))
 }
 
 /// The colours of drawings in mdBook's themes, once on each page that has drawings.
@@ -96,10 +100,11 @@ fn figure(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
         .collect();
     let id = format!("{}-{}", identifier(&page.name()), identifier(&id));
     let svg = draw::svg(&Layout::new(&panels, lanes.into()), &format!("{id}-drawing"));
+    let totals = totals(&records, lanes.into());
     let table = table(&records, &titles, lanes.into());
     let origins: String = records.iter().map(|recorded| origin(recorded)).collect();
     Some(format!(
-        "<figure class=\"timeline\" id=\"{id}\">\
+        "<figure class=\"timeline\" id=\"{id}\">{totals}\
          <div class=\"timeline-scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"{id}-caption\">{svg}</div>\
          <figcaption id=\"{id}-caption\">{caption}</figcaption>\
          <details class=\"timeline-more\"><summary>In numbers, and where it comes from</summary>\
@@ -115,6 +120,23 @@ fn title(recorded: &Recorded) -> String {
         Origin::Simulated { profile } => format!("{name} · simulated {}", profile.to_uppercase()),
         Origin::Measured { device, .. } => format!("{name} · measured, {device}"),
     }
+}
+
+/// What the right edge of the drawing says of each record: how long it took, and how busy what was.
+fn totals(records: &[&Recorded], lanes: Lanes) -> String {
+    let items = records.iter().map(|recorded| {
+        let rows = draw::table(&recorded.record.timeline, lanes);
+        let busy: Vec<String> = rows
+            .iter()
+            .filter(|row| row.busy_ns > 0)
+            .filter_map(|row| Some(format!("{} {:.0} %", escape(&row.lane), row.share? * 100.0)))
+            .collect();
+        let makespan = number(&recorded.record, "makespan").map(|time| time.to_string());
+        let makespan = makespan.unwrap_or_default();
+        let (title, busy) = (escape(&recorded.title), busy.join(", "));
+        format!("<li><b>{title}</b>: <b>{makespan}</b>; busy: {busy}</li>")
+    });
+    format!("<ul class=\"timeline-totals\" aria-hidden=\"true\">{}</ul>", items.collect::<String>())
 }
 
 /// One row for each lane and each sum, one column for each record.

@@ -7,6 +7,7 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`site`] | one build of the whole book |
+//! | [`search`] | the search index, without what a gate keeps |
 //! | [`serve`] | the built book on a local address, built again when a file changes |
 //! | [`proof`] | everything that mdBook says nothing about, as errors with file and line |
 //! | [`step`] | the preprocessors as mdBook sees them |
@@ -16,6 +17,7 @@
 //! | [`play`] | playgrounds: programs with controls |
 //! | [`tables`] | tables made from files: codes, what a GPU did, minutes |
 //! | [`wasm`] | the simulator as it runs in a page |
+//! | [`shown`] | marks that say what shows a claim |
 //! | [`records`] | the recorded runs under `figures`, and what follows from them |
 //! | [`regenerate`] | runs the programs behind the simulated records again |
 //! | [`page`] | one chapter, and the blocks in it |
@@ -36,7 +38,9 @@ pub mod puzzle;
 pub mod quiz;
 pub mod records;
 pub mod regenerate;
+pub mod search;
 pub mod serve;
+pub mod shown;
 pub mod site;
 pub mod step;
 pub mod tables;

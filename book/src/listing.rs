@@ -2,31 +2,90 @@
 
 use std::path::Path;
 
-/// The function `name` of a Rust file: from the line that it begins in to the brace that closes it,
-/// without the margin that all its lines share.
+/// The function `name` of a file in Rust, C++ or Python: from the line that it begins in to the brace that
+/// closes it, in Python to the last line that is indented more; without the margin that all its lines share.
 ///
-/// It is found by its layout, which rustfmt fixes: the closing brace stands below the first letter.
+/// It is found by its layout: the closing brace stands below the first letter, as rustfmt and clang-format
+/// put it.
 pub fn function(file: &Path, name: &str) -> Result<String, String> {
-    let shown = file.file_name().unwrap_or_default().to_string_lossy();
-    let text =
-        std::fs::read_to_string(file).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
+    let (shown, text) = read(file)?;
+    let python = file.extension().is_some_and(|ending| ending == "py");
+    let called =
+        |rest: &str| rest.strip_prefix(name).is_some_and(|rest| rest.starts_with(['(', '<']));
+    let rust = file.extension().is_none_or(|ending| ending == "rs");
     let starts = |line: &&str| {
         let line = line.trim_start().trim_start_matches("pub ");
-        line.strip_prefix("fn ").is_some_and(|rest| {
-            rest.strip_prefix(name).is_some_and(|rest| rest.starts_with(['(', '<']))
-        })
+        match (python, rust) {
+            (true, _) => line.strip_prefix("def ").is_some_and(called),
+            (_, true) => line.strip_prefix("fn ").is_some_and(called),
+            // A definition names a type first, and ends in no semicolon.
+            _ => {
+                let at = line.find(&format!(" {name}("));
+                at.is_some_and(|at| called(&line[at + 1..]))
+                    && line.trim_end().ends_with(['{', ',', ')'])
+            }
+        }
     };
     let lines: Vec<&str> = text.lines().collect();
     let Some(start) = lines.iter().position(starts) else {
         return Err(format!("there is no function `{name}` in `{shown}`"));
     };
     let margin = lines[start].len() - lines[start].trim_start().len();
-    let close = format!("{}}}", &lines[start][..margin]);
-    let Some(length) = lines[start..].iter().position(|line| *line == close) else {
+    let length = if python {
+        let inside = |line: &&str| {
+            line.trim().is_empty()
+                || line.len() - line.trim_start().len() > margin
+                || line.trim() == "):"
+        };
+        let body = lines[start + 1..].iter().take_while(|line| inside(line));
+        let body: Vec<_> = body.collect();
+        body.iter().rposition(|line| !line.trim().is_empty()).map(|last| last + 1)
+    } else {
+        let close = format!("{}}}", &lines[start][..margin]);
+        lines[start..].iter().position(|line| *line == close)
+    };
+    let Some(length) = length else {
         return Err(format!("function `{name}` in `{shown}` has no end"));
     };
-    let part = lines[start..=start + length].iter();
-    Ok(part.map(|line| line.get(margin..).unwrap_or_default()).collect::<Vec<_>>().join("\n"))
+    Ok(unindented(&lines[start..=start + length]))
+}
+
+/// What stands between `ANCHOR: name` and `ANCHOR_END: name`, without the margin that all its lines share.
+pub fn anchor(file: &Path, name: &str) -> Result<String, String> {
+    let (shown, text) = read(file)?;
+    let lines: Vec<&str> = text.lines().collect();
+    let named = |line: &&str, word: &str| {
+        line.split_whitespace().skip_while(|token| *token != word).nth(1) == Some(name)
+    };
+    let start = lines.iter().position(|line| named(line, "ANCHOR:"));
+    let start = start.ok_or_else(|| format!("there is no anchor `{name}` in `{shown}`"))?;
+    let length = lines[start..].iter().position(|line| named(line, "ANCHOR_END:"));
+    let length = length.ok_or_else(|| format!("anchor `{name}` in `{shown}` has no end"))?;
+    let part: Vec<&str> = lines[start + 1..start + length]
+        .iter()
+        .filter(|line| !line.contains("ANCHOR:") && !line.contains("ANCHOR_END:"))
+        .copied()
+        .collect();
+    if part.iter().all(|line| line.trim().is_empty()) {
+        return Err(format!("the anchor `{name}` in `{shown}` is empty"));
+    }
+    Ok(unindented(&part))
+}
+
+/// A file's name, and what it says.
+fn read(file: &Path) -> Result<(String, String), String> {
+    let shown = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let text =
+        std::fs::read_to_string(file).map_err(|error| format!("cannot read `{shown}`: {error}"))?;
+    Ok((shown, text))
+}
+
+/// Lines without the margin that all of them share.
+fn unindented(lines: &[&str]) -> String {
+    let written = lines.iter().filter(|line| !line.trim().is_empty());
+    let margin = written.map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
+    let lines = lines.iter().map(|line| line.get(margin..).unwrap_or_default());
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// A line, and whether the other text lacks it.

@@ -112,8 +112,10 @@ impl<'a> Page<'a> {
             out.push_str(&rest[..start]);
             let argument = &rest[start + "{{#value ".len()..start + length];
             let value = self.records.value(argument);
-            out.push_str(&self.note(line, value).unwrap_or_default());
+            let value = self.note(line, value).unwrap_or_default();
             rest = &rest[start + length + 2..];
+            let value = as_text(&out, value, rest);
+            out.push_str(&value);
         }
         out + rest
     }
@@ -178,6 +180,16 @@ pub fn replace(text: &str, mut parts: Vec<(Range<usize>, String)>) -> String {
         done = range.end;
     }
     out + &text[done..]
+}
+
+/// A number as it stands between two texts in Markdown: `625.` at the start of a line would begin a list.
+pub fn as_text(before: &str, mut number: String, after: &str) -> String {
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let starts = line.trim_start_matches([' ', '>', '-', '*']).is_empty();
+    if starts && after.starts_with(['.', ')']) && number.bytes().all(|b| b.is_ascii_digit()) {
+        number.push('\\');
+    }
+    number
 }
 
 /// The line of a byte, from 1.

@@ -8,13 +8,21 @@
 //! | --- | --- |
 //! | [`config`] | `book.toml` |
 //! | [`source`] | the chapters as they were written |
+//! | [`prose`] | what of a file is prose |
+//! | [`style`] | words, and the length of sentences and pages |
+//! | [`claims`] | claims that nothing shows |
+//! | [`gates`] | what gives a prediction away above it |
 //! | [`finished`] | the pages as they were built |
 //! | [`element`] | the elements of one page |
 
+pub mod claims;
 pub mod config;
 pub mod element;
 pub mod finished;
+pub mod gates;
+pub mod prose;
 pub mod source;
+pub mod style;
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +31,9 @@ use mdbook_driver::MDBook;
 
 use crate::problem::{Problem, Problems, Reach};
 use crate::records::{self, Records};
+use crate::shown::Evidence;
 use crate::site;
+use style::Style;
 
 /// A chapter as it was written.
 #[derive(Debug)]
@@ -49,6 +59,15 @@ pub fn proof(root: &Path, folder: Option<&Path>) -> Result<usize> {
     for chapter in &chapters {
         problems.extend(source::check(root, chapter, &records));
     }
+    let style = Style::read(root)?;
+    for looked_at in [Look::Style, Look::Claims, Look::Gates] {
+        let found = look(root, &records, &chapters, &style, looked_at);
+        let kept = found.into_iter().filter(|(page, _)| match looked_at {
+            Look::Style | Look::Claims => style.pages.contains(page),
+            Look::Gates => !style.leaking.contains(page),
+        });
+        problems.extend(kept.map(|(_, problem)| problem));
+    }
     let mut reach = Reach::Whole;
     let pages = match site::build(root, folder) {
         Ok(site) => {
@@ -73,6 +92,81 @@ pub fn proof(root: &Path, folder: Option<&Path>) -> Result<usize> {
     }
     Problems(problems, reach).into_result()?;
     Ok(pages)
+}
+
+/// What can be looked at by itself, in every page and in those that wait for their rewriting too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Words, and the length of sentences and pages.
+    Style,
+    /// Claims that nothing shows.
+    Claims,
+    /// What gives a prediction away above it.
+    Gates,
+}
+
+/// What one look finds in the book in `root`, or in the page `name` of it.
+pub fn listed(root: &Path, look_at: Look, name: Option<&str>) -> Result<Vec<Problem>> {
+    let (records, chapters) = (Records::read(root)?, chapters(root)?);
+    let found = look(root, &records, &chapters, &Style::read(root)?, look_at);
+    let mut found: Vec<Problem> = found
+        .into_iter()
+        .filter(|(page, _)| name.is_none_or(|name| name == page))
+        .map(|(_, problem)| problem)
+        .collect();
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+/// Each problem with the name of its page.
+fn look(
+    root: &Path,
+    records: &Records,
+    chapters: &[Chapter],
+    style: &Style,
+    look_at: Look,
+) -> Vec<(String, Problem)> {
+    let mut found = Vec::new();
+    let mut add = |page: &str, problems: Vec<Problem>| {
+        found.extend(problems.into_iter().map(|problem| (page.to_owned(), problem)));
+    };
+    match look_at {
+        Look::Style => {
+            for page in style::pages(root, chapters) {
+                add(&page.name, style.check(root, &page));
+            }
+        }
+        Look::Claims => {
+            let evidence = Evidence::read(root, records);
+            for chapter in chapters {
+                let page = chapter.page.with_extension("").display().to_string();
+                add(&page, claims::check(root, &chapter.file, &chapter.text, &evidence));
+            }
+        }
+        Look::Gates => {
+            for chapter in chapters {
+                let page = chapter.page.with_extension("").display().to_string();
+                add(&page, gates::check(root, &chapter.file, &chapter.text, records));
+            }
+        }
+    }
+    found
+}
+
+/// For each chapter with a prediction, what nobody may read on its page before anything was committed.
+pub fn secret_numbers(root: &Path) -> Result<Vec<(String, Vec<String>)>> {
+    let records = Records::read(root)?;
+    let numbers = chapters(root)?.into_iter().map(|chapter| {
+        let page = chapter.page.with_extension("").display().to_string();
+        (page, gates::secret_numbers(root, &chapter.file, &chapter.text, &records))
+    });
+    Ok(numbers.collect())
+}
+
+/// The names of all pages that are looked at.
+pub fn page_names(root: &Path) -> Result<Vec<String>> {
+    Ok(style::pages(root, &chapters(root)?).into_iter().map(|page| page.name).collect())
 }
 
 /// Those of the book's problems that whoever writes the chapter `NAME.md` has to mend: its own, and where

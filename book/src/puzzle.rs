@@ -1,15 +1,17 @@
-//! `puzzle` blocks: two programs side by side, the lines in which they differ marked; and `predict`
-//! blocks: what the reader expects, written down before the answer is shown.
+//! `puzzle` blocks: two programs side by side, the lines in which they differ marked, and the same in other
+//! languages; and `predict` blocks: what the reader expects, written down before the answer is shown.
 //!
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`predict`] | the forms |
+//! | [`gate`] | what keeps the rest of a chapter until a prediction is made |
 
+pub mod gate;
 pub mod predict;
 
 use serde::Deserialize;
 
-use crate::listing::{Line, compare, function};
+use crate::listing::{Line, anchor, compare, function};
 use crate::markup::{escape, in_markdown};
 use crate::page::{Fence, Page, fences, replace};
 
@@ -22,6 +24,8 @@ struct Puzzle {
     #[serde(default)]
     nameless: bool,
     program: Vec<Program>,
+    #[serde(default)]
+    also: Vec<Also>,
 }
 
 #[derive(Deserialize)]
@@ -31,7 +35,44 @@ struct Program {
     file: String,
 }
 
-/// Replaces the `puzzle` and the `predict` blocks of a chapter.
+/// The same in another language. Several of one language stand side by side in one tab.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Also {
+    language: Language,
+    /// What it is called where a tab has more than one.
+    title: Option<String>,
+    file: String,
+    function: Option<String>,
+    anchor: Option<String>,
+}
+
+/// A language beside Rust.
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+enum Language {
+    PyTorch,
+    #[serde(rename = "CUDA C++")]
+    CudaCpp,
+}
+
+impl Language {
+    fn name(self) -> &'static str {
+        match self {
+            Self::PyTorch => "PyTorch",
+            Self::CudaCpp => "CUDA C++",
+        }
+    }
+
+    /// What highlights it.
+    fn class(self) -> &'static str {
+        match self {
+            Self::PyTorch => "language-python",
+            Self::CudaCpp => "language-cpp",
+        }
+    }
+}
+
+/// Replaces the `puzzle` and the `predict` blocks of a chapter. What stands below a prediction is gated by it.
 pub fn expand(page: &mut Page<'_>, text: &str) -> String {
     let mut parts = Vec::new();
     for fence in fences(text, "puzzle") {
@@ -39,15 +80,28 @@ pub fn expand(page: &mut Page<'_>, text: &str) -> String {
         parts.push((fence.range, in_markdown(&html, fence.body.lines().count() + 1)));
     }
     let mut ids = Vec::new();
+    let mut gates = 0;
     for fence in fences(text, "predict") {
         let html = predict::form(page, &fence, &mut ids).unwrap_or_default();
-        parts.push((fence.range, in_markdown(&html, fence.body.lines().count() + 1)));
+        let lines = fence.body.lines().count() + 1;
+        match ids.last() {
+            Some(id) if !html.is_empty() => {
+                gates += 1;
+                let key = predict::key(page, id);
+                let gate = gate::open(&key, gate::steps(&text[fence.range.end..]));
+                if let Some(at) = gate::reveal(text, fence.range.end) {
+                    parts.push((at..at, gate::SHOWN.to_owned()));
+                }
+                parts.push((fence.range, in_markdown(&(html + &gate), lines)));
+            }
+            _ => parts.push((fence.range, in_markdown(&html, lines))),
+        }
     }
-    replace(text, parts)
+    replace(text, parts) + &gate::CLOSE.repeat(gates)
 }
 
 fn puzzle(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
-    let Puzzle { function: name, nameless, program } = page.parse(fence)?;
+    let Puzzle { function: name, nameless, program, also } = page.parse(fence)?;
     let Ok([a, b]) = <[Program; 2]>::try_from(program) else {
         page.complain(fence.line, "a puzzle is two programs side by side");
         return None;
@@ -60,14 +114,53 @@ fn puzzle(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
         page.complain(fence.line, "the two programs are the same");
         return None;
     }
-    let (a, b) = (listing(&a, nameless, &left), listing(&b, nameless, &right));
-    Some(format!(
+    let file = |program: &Program| (!nameless).then(|| program.file.clone());
+    let a = listing(&a.title, file(&a), "language-rust", &left);
+    let b = listing(&b.title, file(&b), "language-rust", &right);
+    let rust = format!(
         "<div class=\"puzzle\">{a}{b}</div>\
          <p class=\"puzzle-legend\"><mark>Marked</mark> lines differ; all others are the same.</p>"
-    ))
+    );
+    if also.is_empty() {
+        return Some(rust);
+    }
+    let mut html = format!(
+        "<div class=\"listings\"><div class=\"tab\" data-language=\"Rust\">\
+         <p class=\"language\">Rust</p>{rust}</div>"
+    );
+    for language in [Language::PyTorch, Language::CudaCpp] {
+        let mut shown = String::new();
+        for also in also.iter().filter(|also| also.language == language) {
+            shown += &other(page, fence, also, nameless)?;
+        }
+        if !shown.is_empty() {
+            let name = language.name();
+            html += &format!(
+                "<details class=\"tab\" data-language=\"{name}\"><summary>The same in {name}</summary>\
+                 <p class=\"language\">{name}</p><div class=\"puzzle\">{shown}</div></details>"
+            );
+        }
+    }
+    Some(html + "</div>")
 }
 
-fn listing(program: &Program, nameless: bool, lines: &[Line<'_>]) -> String {
+/// A listing in another language.
+fn other(page: &mut Page<'_>, fence: &Fence, also: &Also, nameless: bool) -> Option<String> {
+    let path = page.beside(&also.file);
+    let text = match (&also.function, &also.anchor) {
+        (Some(name), None) => function(&path, name),
+        (None, Some(name)) => anchor(&path, name),
+        _ => Err(format!("`{}` needs one of `function` and `anchor`", also.file)),
+    };
+    let text = page.note(fence.line, text)?;
+    let lines: Vec<Line<'_>> = text.lines().map(Line::Shared).collect();
+    let title = also.title.as_deref().unwrap_or_default();
+    let file = (!nameless).then(|| also.file.clone());
+    Some(listing(title, file, also.language.class(), &lines))
+}
+
+/// A program. Its file is named where that gives nothing away.
+fn listing(title: &str, file: Option<String>, class: &str, lines: &[Line<'_>]) -> String {
     let lines: String = lines
         .iter()
         .map(|line| {
@@ -79,13 +172,11 @@ fn listing(program: &Program, nameless: bool, lines: &[Line<'_>]) -> String {
             format!("<{tag} class=\"line\" style=\"--indent:{indent}\">{}\n</{tag}>", escape(text))
         })
         .collect();
-    let title = escape(&program.title);
-    let file = match program.file.rsplit('/').next() {
-        Some(file) if !nameless => format!(" <code>{}</code>", escape(file)),
-        _ => String::new(),
-    };
+    let title = if title.is_empty() { String::new() } else { format!("<b>{}</b>", escape(title)) };
+    let file = file.as_deref().and_then(|file| file.rsplit('/').next()).map(escape);
+    let file = file.map(|file| format!(" <code>{file}</code>")).unwrap_or_default();
     format!(
-        "<div class=\"program\"><p class=\"program-title\"><b>{title}</b>{file}</p>\
-         <pre><code class=\"language-rust\">{lines}</code></pre></div>"
+        "<div class=\"program\"><p class=\"program-title\">{title}{file}</p>\
+         <pre><code class=\"{class}\">{lines}</code></pre></div>"
     )
 }

@@ -11,6 +11,7 @@ use trace::observed::Observed;
 
 use crate::log;
 use crate::records::Records;
+use crate::search;
 use crate::step::STEPS;
 
 /// A finished build.
@@ -37,6 +38,7 @@ pub fn build(root: &Path, folder: Option<&Path>) -> Result<Site> {
         Ok(book.build_dir_for("html"))
     });
     let folder = built?;
+    search::index(&folder)?;
     traces(&records, &folder)?;
     programs(&root.join(PROGRAMS), &folder.join(PROGRAMS))?;
     Ok(Site { folder, warnings })

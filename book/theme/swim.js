@@ -36,6 +36,8 @@
       return chosen ? [chosen.value] : null;
     }
     const fields = all("select, input", form);
+    // A slider that was not moved says nothing yet.
+    if (fields.some((field) => field.type === "range" && !field.dataset.moved)) return null;
     return fields.every((field) => field.value.trim()) ? fields.map((field) => field.value) : null;
   }
 
@@ -50,7 +52,7 @@
 
   function freeze(form, frozen) {
     form.querySelector("fieldset").disabled = frozen;
-    all("button", form).forEach((button) => (button.hidden = frozen));
+    form.classList.toggle(form.matches(".predict") ? "committed" : "done", frozen);
   }
 
   function say(form, kind, html) {
@@ -76,8 +78,11 @@
       slider.setAttribute("aria-valuetext", text);
       form.querySelector("output").textContent = `Your mark: ${text}`;
     };
-    slider.addEventListener("input", move);
-    move();
+    slider.addEventListener("input", () => {
+      slider.dataset.moved = true;
+      move();
+    });
+    if (slider.matches(":disabled")) move();
   }
 
   function committed(form) {
@@ -98,7 +103,7 @@
       let right = 0;
       const selects = all("select", form);
       for (const select of selects) {
-        // Behind a tie of two comes place 3, whatever number it was given.
+        // After a tie of two comes place 3, whatever number it was given.
         const before = selects.filter((other) => Number(other.value) < Number(select.value));
         const hit = before.length + 1 === Number(select.dataset.place);
         right += hit;
@@ -113,51 +118,119 @@
       const hit = chosen.dataset.verdict === "right";
       const why = form.querySelector(`.whys [data-for="${chosen.value}"] .why`);
       say(form, hit ? "right" : "wrong", hit ? "✓ So it is." : `✗ ${why.innerHTML}`);
-      form.querySelector(".answer").hidden = false;
     }
   }
 
-  function predictions() {
-    let form = null;
-    for (const next of all("form.predict, details.reveal")) {
-      if (next.matches("form")) {
-        form = next;
-      } else if (form) {
-        prediction(form, next);
-        form = null;
-      }
-    }
+  function opened(gate) {
+    const reveal = gate.querySelector("details.reveal");
+    gate.classList.add("open");
+    reveal.open = true;
+    wide();
+    marked();
+    // The button that was pressed is gone: the keyboard goes on from what it brought. Nothing moves.
+    reveal.querySelector("summary").focus({ preventScroll: true });
   }
 
-  function prediction(form, reveal) {
-    const saved = store.read(form.dataset.key);
+  function prediction(gate) {
+    const form = gate.previousElementSibling;
+    const { key } = gate.dataset;
+    const saved = store.read(key);
+    follow(form);
     if (saved) {
       enter(form, saved.entered);
       committed(form);
       return;
     }
     freeze(form, false);
-    follow(form);
-    all(".answer", form).forEach((whys) => (whys.hidden = true));
-    const gate = element("p", "What happened shows when you have committed. ", { className: "gate" });
-    const skip = element("button", "Show it without", { type: "button", className: "quiet" });
-    gate.append(skip);
-    reveal.before(gate);
-    reveal.hidden = true;
-    const show = () => {
-      gate.remove();
-      reveal.hidden = false;
-      reveal.open = true;
-    };
-    skip.addEventListener("click", show);
+    gate.querySelector("button").addEventListener("click", () => {
+      store.write(`skipped/${key}`, { at: new Date().toISOString() });
+      opened(gate);
+    });
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const values = entered(form);
-      if (!values) return;
-      store.write(form.dataset.key, { entered: values, at: new Date().toISOString() });
+      if (!values) {
+        say(form, "", "Move the mark first.");
+        return;
+      }
+      store.write(key, { entered: values, at: new Date().toISOString() });
       committed(form);
-      show();
+      opened(gate);
     });
+  }
+
+  // Links to what a gate keeps: they say so, and ask at the gate before they go on.
+
+  const closed = (target) => {
+    const gates = [];
+    for (let at = target; at; at = at.parentElement) if (at.matches(".gated:not(.open)")) gates.unshift(at);
+    return gates[0];
+  };
+
+  function target(link) {
+    const url = new URL(link.href, location.href);
+    const here = url.pathname === location.pathname && url.hash.length > 1;
+    return here ? document.getElementById(decodeURIComponent(url.hash.slice(1))) : null;
+  }
+
+  function marked() {
+    const says = "This leads past an open question.";
+    for (const link of all("a[href*='#']")) {
+      const there = target(link);
+      const past = there && closed(there) && !link.closest(".beyond")?.contains(there.closest(".gated"));
+      link.classList.toggle("past-gate", Boolean(past));
+      if (past) link.title = says;
+      else if (link.title === says) link.removeAttribute("title");
+    }
+  }
+
+  function ask(gate, there) {
+    const name = there.matches("h1, h2, h3, h4, h5, h6") ? `“${there.textContent.trim()}”` : "What you asked for";
+    gate.querySelector(".asked").textContent = `${name} is past this open question.`;
+    gate.previousElementSibling.scrollIntoView({ block: "nearest" });
+    gate.querySelector(".gate button").focus();
+  }
+
+  function gates() {
+    const gated = all(".gated");
+    if (gated.length === 0) return;
+    gated.forEach(prediction);
+    addEventListener(
+      "click",
+      (event) => {
+        const link = event.target.closest?.("a[href*='#']");
+        const there = link && target(link);
+        const gate = there && closed(there);
+        if (!gate) return;
+        event.preventDefault();
+        event.stopPropagation();
+        ask(gate, there);
+      },
+      true,
+    );
+    const arrived = () => {
+      const there = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+      const gate = there && closed(there);
+      if (gate) ask(gate, there);
+    };
+    addEventListener("hashchange", arrived);
+    // The table of contents is filled in after this script.
+    addEventListener("load", () => {
+      marked();
+      arrived();
+    });
+  }
+
+  // What is wider than the page is scrolled, and has to be for whoever has no mouse.
+  function wide() {
+    for (const box of all("pre > code, .table-wrapper")) {
+      if (box.scrollWidth <= box.clientWidth || box.tabIndex === 0) continue;
+      box.tabIndex = 0;
+      if (box.matches(".table-wrapper")) {
+        box.setAttribute("role", "group");
+        box.setAttribute("aria-label", "Table");
+      }
+    }
   }
 
   // Quizzes: each question is judged at once; a wrong choice says why, and may be tried again.
@@ -235,12 +308,61 @@
         row.querySelector(".at-first").textContent = answers.filter((answer) => answer.first).length;
       }
     }
+    const kept = () => Object.fromEntries(keys().map((key) => [key, JSON.parse(localStorage[key])]));
     section.querySelector(".export").addEventListener("click", () => {
-      const kept = Object.fromEntries(keys().map((key) => [key, JSON.parse(localStorage[key])]));
-      const text = JSON.stringify(kept, null, 2);
+      const text = JSON.stringify(kept(), null, 2);
       const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
       element("a", "", { href: url, download: "swimming-in-streams.json" }).click();
       setTimeout(() => URL.revokeObjectURL(url), 1000);
+    });
+    const code = section.querySelector(".code");
+    section.querySelector(".encode").addEventListener("click", () => {
+      const bytes = new TextEncoder().encode(JSON.stringify(kept()));
+      code.value = btoa(String.fromCharCode(...bytes));
+      code.focus();
+      code.select();
+      status.textContent = "Copy the code, and paste it on this page in another browser.";
+    });
+    // A file or a code. What was answered later holds; nothing is forgotten.
+    function take(text) {
+      let brought;
+      try {
+        const json = text.trim().startsWith("{")
+          ? text
+          : new TextDecoder().decode(Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0)));
+        brought = Object.entries(JSON.parse(json)).filter(
+          ([key, value]) => key.startsWith("swim/") && value !== null,
+        );
+      } catch {
+        brought = [];
+      }
+      if (brought.length === 0) {
+        status.textContent = "That is neither a saved file nor a code of this page. Nothing has changed.";
+        return;
+      }
+      const later = (a, b) => ((a?.at ?? "") > (b?.at ?? "") ? a : b);
+      for (const [key, value] of brought) {
+        const name = key.slice("swim/".length);
+        const own = store.read(name);
+        if (typeof value !== "object" || value.at) {
+          store.write(name, own && typeof own === "object" ? later(own, value) : value);
+        } else {
+          const both = { ...own, ...value };
+          for (const question of Object.keys(own ?? {})) {
+            both[question] = later(own[question], value[question] ?? own[question]);
+          }
+          store.write(name, both);
+        }
+      }
+      status.textContent = `Taken over: ${brought.length} entries.`;
+      fill();
+      all(".recap").forEach((recap) => due(recap));
+    }
+    section.querySelector(".decode").addEventListener("click", () => take(code.value));
+    const file = section.querySelector("input[type=file]");
+    file.addEventListener("change", async () => {
+      if (file.files[0]) take(await file.files[0].text());
+      file.value = "";
     });
     section.querySelector(".clear").addEventListener("click", () => {
       if (!confirm("Forget all predictions and answers? This cannot be undone.")) return;
@@ -251,7 +373,7 @@
     });
     try {
       fill();
-      section.querySelector(".actions").hidden = false;
+      all(".actions", section).forEach((actions) => (actions.hidden = false));
     } catch {
       status.textContent = "This browser keeps nothing for this page.";
     }
@@ -282,27 +404,34 @@
     });
   }
 
-  function quiz(section) {
-    const recap = section.matches(".recap");
-    const forms = recap ? due(section) : all("form.question", section);
-    const retry = section.querySelector(".retry");
-    const stored = () => store.read(section.dataset.key) ?? {};
+  // All parts of one quiz: those in the middle of a chapter, and the one that closes it.
+  function quiz(sections) {
+    const last = sections[sections.length - 1];
+    const recap = last.matches(".recap");
+    const forms = recap ? due(last) : sections.flatMap((section) => all("form.question", section));
+    const end = last.querySelector(".quiz-end");
+    const retry = last.querySelector(".retry");
+    const stored = () => store.read(last.dataset.key) ?? {};
     // What comes back is asked anew each time the page is opened.
     const state = recap ? {} : stored();
-    const save = () => store.write(section.dataset.key, recap ? { ...stored(), ...state } : state);
+    const save = () => store.write(last.dataset.key, recap ? { ...stored(), ...state } : state);
     const key = (form) => form.dataset.key;
 
     function finish(form) {
       freeze(form, true);
       form.querySelector(".answer").open = true;
-      form.querySelector(".answer").hidden = false;
       const done = forms.filter((f) => state[key(f)]?.done);
       if (done.length === forms.length) {
         const right = forms.filter((f) => state[key(f)].first).length;
-        section.querySelector(".quiz-end").textContent =
-          `${right} of ${forms.length} right at the first try.`;
+        end.textContent = `${right} of ${forms.length} right at the first try.`;
         retry.hidden = right === forms.length;
       }
+    }
+
+    // The button that was pressed is gone: the keyboard goes on from what it brought.
+    function answered(form) {
+      finish(form);
+      form.querySelector(".answer summary").focus({ preventScroll: true });
     }
 
     function begin(form) {
@@ -310,7 +439,6 @@
       say(form, "", "");
       form.querySelector(".give-up").hidden = true;
       form.querySelector(".answer").open = false;
-      form.querySelector(".answer").hidden = true;
     }
 
     for (const form of forms) {
@@ -334,7 +462,7 @@
         if (right) {
           Object.assign(mine(), { done: true, solved: true });
           say(form, "right", "✓ Right.");
-          finish(form);
+          answered(form);
         } else {
           say(form, "wrong", `✗ ${why || "Not that."} Try again.`);
           form.querySelector(".give-up").hidden = false;
@@ -345,12 +473,12 @@
         const at = new Date().toISOString();
         Object.assign(mine(), { done: true, solved: false, first: false, at });
         say(form, "wrong", "");
-        finish(form);
+        answered(form);
         save();
       });
     }
 
-    retry.addEventListener("click", () => {
+    retry?.addEventListener("click", () => {
       const missed = forms.filter((form) => !state[key(form)].first);
       for (const form of missed) {
         delete state[key(form)];
@@ -360,10 +488,74 @@
         begin(form);
       }
       retry.hidden = true;
-      section.querySelector(".quiz-end").textContent = "";
+      end.textContent = "";
       save();
       missed[0]?.querySelector("input, select").focus();
     });
+  }
+
+  function quizzes() {
+    const parts = {};
+    for (const section of all(".quiz")) (parts[section.dataset.key] ??= []).push(section);
+    Object.values(parts).forEach(quiz);
+  }
+
+  // Listings in several languages: a tab for each. The language that the reader chose last holds on every page.
+
+  function tabs(listing, index, choosers) {
+    const panels = all(":scope > .tab", listing).map((tab) => {
+      const panel = document.createElement("div");
+      // Out of the fold that they have without a script.
+      panel.append(...[...tab.childNodes].filter((node) => node.nodeName !== "SUMMARY"));
+      panel.className = "tab";
+      panel.dataset.language = tab.dataset.language;
+      tab.replaceWith(panel);
+      return panel;
+    });
+    const list = element("div", "", { className: "tablist", role: "tablist" });
+    list.setAttribute("aria-label", "Language of this listing");
+    const buttons = panels.map((panel, place) => {
+      const language = panel.dataset.language;
+      const button = element("button", language, { type: "button", role: "tab" });
+      button.id = `listing-${index}-tab-${place}`;
+      panel.id = `listing-${index}-${place}`;
+      panel.setAttribute("role", "tabpanel");
+      panel.setAttribute("aria-labelledby", button.id);
+      button.setAttribute("aria-controls", panel.id);
+      return button;
+    });
+    list.append(...buttons);
+    listing.prepend(list);
+    function show(language) {
+      const chosen = Math.max(0, panels.findIndex((panel) => panel.dataset.language === language));
+      panels.forEach((panel, place) => {
+        panel.hidden = place !== chosen;
+        buttons[place].setAttribute("aria-selected", place === chosen);
+        buttons[place].tabIndex = place === chosen ? 0 : -1;
+      });
+    }
+    choosers.push(show);
+    function choose(place) {
+      const button = buttons[(place + buttons.length) % buttons.length];
+      const before = button.getBoundingClientRect().top;
+      store.write("language", button.textContent);
+      choosers.forEach((chooser) => chooser(button.textContent));
+      // Listings further up may have become longer or shorter: what the reader looks at stays where it is.
+      scrollBy(0, button.getBoundingClientRect().top - before);
+      button.focus({ preventScroll: true });
+      wide();
+    }
+    buttons.forEach((button, place) => {
+      button.addEventListener("click", () => choose(place));
+      button.addEventListener("keydown", (event) => {
+        const end = buttons.length - 1;
+        const to = { ArrowLeft: place - 1, ArrowRight: place + 1, Home: 0, End: end }[event.key];
+        if (to === undefined) return;
+        event.preventDefault();
+        choose(to);
+      });
+    });
+    show(store.read("language"));
   }
 
   // Playgrounds: the simulator runs in the page, from wasm that stands in it. The figure that is there
@@ -406,7 +598,7 @@
     }
 
     function show(kept) {
-      const before = number("makespan").textContent;
+      const before = number("makespan").firstChild.textContent;
       const unfolded = played.querySelector("details").open;
       played.innerHTML = play(`${figure.id}-drawing`, address());
       played.querySelector("details").open = unfolded;
@@ -444,7 +636,8 @@
     }
     link.href = `#${address()}`;
     form.hidden = false;
-    if (linked) figure.scrollIntoView();
+    if (linked && closed(figure)) ask(closed(figure), figure);
+    else if (linked) figure.scrollIntoView();
   }
 
   function playgrounds() {
@@ -453,34 +646,61 @@
     simulator().then((play) => figures.forEach((figure) => playground(figure, play)));
   }
 
-  // On paper everything is unfolded, except the tables that repeat a drawing.
+  // On paper folds are unfolded, except the tables that repeat a drawing; and answers stand at the back of
+  // their chapter, on pages of their own.
+
+  const moved = [];
+
+  function chapterEnd(node) {
+    const main = node.closest("main");
+    let at = node;
+    while (at.parentElement !== main) at = at.parentElement;
+    while (at.nextElementSibling && !at.nextElementSibling.style.breakBefore) at = at.nextElementSibling;
+    if (at.matches(".answers")) return at;
+    const answers = element("section", "", { className: "answers" });
+    answers.append(element("h2", "Answers"));
+    at.after(answers);
+    moved.push(() => answers.remove());
+    return answers;
+  }
+
   function unfold() {
-    for (const details of all("details:not(.timeline-more)")) {
-      details.dataset.folded = `${details.open}/${details.hidden}`;
+    for (const details of all("main details:not(.timeline-more)")) {
+      const { open } = details;
       details.open = true;
-      details.hidden = false;
+      moved.push(() => (details.open = open));
+    }
+    for (const details of all("main details:is(.reveal, .answer)")) {
+      if (details.parentElement.closest("details")) continue;
+      const answers = chapterEnd(details);
+      const number = answers.querySelectorAll(":scope > .back").length + 1;
+      const place = element("p", `Answer ${number} is at the back.`, { className: "at-back" });
+      const back = element("div", "", { className: "back" });
+      details.replaceWith(place);
+      back.append(element("h3", `Answer ${number}`), details);
+      answers.append(back);
+      moved.push(() => place.replaceWith(details));
     }
   }
 
   function refold() {
-    for (const details of all("details[data-folded]")) {
-      const [open, hidden] = details.dataset.folded.split("/");
-      details.open = open === "true";
-      details.hidden = hidden === "true";
-      delete details.dataset.folded;
-    }
+    while (moved.length > 0) moved.pop()();
   }
 
   if (printing) {
+    all(".gated").forEach((gate) => gate.classList.add("open"));
     unfold();
     return;
   }
-  predictions();
-  all(".quiz").forEach(quiz);
+  // The corner of a table is no header of anything.
+  for (const corner of all("main th:empty")) corner.replaceWith(document.createElement("td"));
+  gates();
+  quizzes();
+  const choosers = [];
+  all(".listings").forEach((listing, index) => tabs(listing, index, choosers));
   all(".progress").forEach(progress);
   playgrounds();
-  // What is wider than the page is scrolled, and has to be for whoever has no mouse.
-  for (const code of all("pre > code")) if (code.scrollWidth > code.clientWidth) code.tabIndex = 0;
+  wide();
   addEventListener("beforeprint", unfold);
   addEventListener("afterprint", refold);
 })();

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{
-    BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
+    BufferQueue, Tag, TagKind, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
 };
 
 /// The start of an element.
@@ -16,6 +16,8 @@ pub struct Element {
     pub name: String,
     /// Its attributes.
     pub attributes: Vec<(String, String)>,
+    /// Whether it ends where it starts, as in drawings.
+    pub closed: bool,
 }
 
 impl Element {
@@ -25,8 +27,28 @@ impl Element {
     }
 }
 
+/// A part of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Token {
+    /// An element starts.
+    Start(Element),
+    /// One of that name ends.
+    End(String),
+    /// What stands between.
+    Text(String),
+}
+
 /// The elements of a page, in order.
 pub fn elements(html: &str) -> Vec<Element> {
+    let started = tokens(html).into_iter().filter_map(|token| match token {
+        Token::Start(element) => Some(element),
+        _ => None,
+    });
+    started.collect()
+}
+
+/// The elements of a page and what stands between, in order.
+pub fn tokens(html: &str) -> Vec<Token> {
     let input = BufferQueue::default();
     input.push_back(html.into());
     let tokenizer = Tokenizer::new(Sink::default(), TokenizerOpts::default());
@@ -36,14 +58,23 @@ pub fn elements(html: &str) -> Vec<Element> {
 }
 
 #[derive(Default)]
-struct Sink(RefCell<Vec<Element>>);
+struct Sink(RefCell<Vec<Token>>);
 
 impl TokenSink for Sink {
     type Handle = ();
 
-    fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<()> {
-        let Token::TagToken(Tag { kind: TagKind::StartTag, name, attrs, .. }) = token else {
-            return TokenSinkResult::Continue;
+    fn process_token(&self, token: html5ever::tokenizer::Token, line: u64) -> TokenSinkResult<()> {
+        let Tag { name, attrs, self_closing: closed, .. } = match token {
+            html5ever::tokenizer::Token::TagToken(tag) if tag.kind == TagKind::StartTag => tag,
+            html5ever::tokenizer::Token::TagToken(tag) => {
+                self.0.borrow_mut().push(Token::End(tag.name.to_string()));
+                return TokenSinkResult::Continue;
+            }
+            html5ever::tokenizer::Token::CharacterTokens(text) => {
+                self.0.borrow_mut().push(Token::Text(text.to_string()));
+                return TokenSinkResult::Continue;
+            }
+            _ => return TokenSinkResult::Continue,
         };
         let attributes = attrs.iter();
         let attributes =
@@ -56,7 +87,7 @@ impl TokenSink for Sink {
             "textarea" | "title" if !self.in_drawing() => TokenSinkResult::RawData(RawKind::Rcdata),
             _ => TokenSinkResult::Continue,
         };
-        self.0.borrow_mut().push(Element { line, name, attributes });
+        self.0.borrow_mut().push(Token::Start(Element { line, name, attributes, closed }));
         raw
     }
 }
@@ -64,7 +95,8 @@ impl TokenSink for Sink {
 impl Sink {
     /// Whether the page's own title has passed: in drawings a title is an element like others.
     fn in_drawing(&self) -> bool {
-        self.0.borrow().iter().any(|element| element.name == "body")
+        let body = |token: &Token| matches!(token, Token::Start(element) if element.name == "body");
+        self.0.borrow().iter().any(body)
     }
 }
 

@@ -7,6 +7,8 @@ use mdbook_markdown::pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Tag, T
 use crate::page::{directives, events, fences, line_at};
 use crate::problem::Problem;
 use crate::proof::Chapter;
+use crate::puzzle::gate::REVEAL;
+use crate::quiz;
 use crate::records::Records;
 use crate::step::STEPS;
 
@@ -29,8 +31,8 @@ pub fn check(root: &Path, chapter: &Chapter, records: &Records) -> Vec<Problem> 
     for step in STEPS {
         problems.extend(step.check(root, file, text, records));
     }
-    for quiz in directives(text, "quiz") {
-        let path = file.parent().unwrap_or(file).join(&quiz.argument);
+    for shown in directives(text, "quiz") {
+        let path = file.parent().unwrap_or(file).join(quiz::argument(&shown.argument).0);
         // That it cannot be read is a problem already.
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         places(&text, &mut |line, message| problems.push(Problem::new(root, &path, line, message)));
@@ -190,7 +192,14 @@ fn reveals(text: &str, complain: &mut impl FnMut(usize, String)) {
     let predictions = fences(text, "predict");
     for (index, fence) in predictions.iter().enumerate() {
         let end = predictions.get(index + 1).map_or(text.len(), |next| next.range.start);
-        if !text[fence.range.end..end].contains("<details class=\"reveal\"") {
+        let open = |tag: &str| text[..fence.range.start].matches(tag).count();
+        if open("<details") > open("</details>") {
+            complain(
+                fence.line,
+                "a prediction stands in no fold: it gates all that is below it".into(),
+            );
+        }
+        if !text[fence.range.end..end].contains(REVEAL) {
             complain(fence.line, "no `<details class=\"reveal\">` follows this prediction".into());
         }
     }

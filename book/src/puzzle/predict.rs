@@ -17,8 +17,8 @@
 //! from = "../../exercises/04_three_lanes/puzzle.toml"
 //! ```
 //!
-//! The answer comes in the `<details class="reveal">` that follows the block. The script keeps that one
-//! shut until the reader has committed to something; without a script the reader opens it.
+//! The answer comes in the `<details class="reveal">` that follows the block. A [`gate`](super::gate) keeps it and
+//! all below it until the reader has committed to something; without a script the reader opens it.
 
 use std::path::Path;
 
@@ -43,6 +43,10 @@ struct Predict {
     record: Option<String>,
     /// For a mark: the instant that is asked for, as a metric.
     metric: Option<String>,
+    /// Numbers that the reader is told before and the reveal repeats: `RECORD METRIC`, as printed, or a record
+    /// whose figure was shown.
+    #[serde(default)]
+    given: Vec<String>,
 }
 
 /// A block that leaves everything to a file.
@@ -50,6 +54,8 @@ struct Predict {
 #[serde(deny_unknown_fields)]
 struct From {
     from: String,
+    #[serde(default)]
+    given: Vec<String>,
 }
 
 /// `puzzle.toml` of an exercise. The checker reads it too.
@@ -102,7 +108,7 @@ impl Predict {
         };
         let Puzzle { id, form, ask, item: items, .. } = puzzle;
         let item = items.into_iter().map(item).collect();
-        Some(Self { id, form, ask, item, record: None, metric: None })
+        Some(Self { id, form, ask, item, record: None, metric: None, given: Vec::new() })
     }
 }
 
@@ -130,12 +136,76 @@ struct Item {
     why: Option<String>,
 }
 
+/// What a block asks.
+fn predict(page: &mut Page<'_>, fence: &Fence) -> Option<Predict> {
+    match toml::from_str(&fence.body) {
+        Ok(From { from, given }) => Some(Predict { given, ..Predict::read(page, fence, &from)? }),
+        Err(_) => page.parse(fence),
+    }
+}
+
+/// What a prediction asks and what answers it, for whoever looks for what gives it away.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Its name in the chapter.
+    pub id: String,
+    /// Whether runs are put in order.
+    pub ranking: bool,
+    /// What the reader reads in the form before an answer, number by number and text by text.
+    pub asked: Vec<String>,
+    /// Numbers that answer it, as printed, and what each is.
+    pub numbers: Vec<(String, String)>,
+    /// Texts that answer it.
+    pub texts: Vec<String>,
+    /// Records whose timelines answer it.
+    pub records: Vec<String>,
+    /// What the reader is told before.
+    pub given: Vec<String>,
+}
+
+/// What answers the block `fence`. That something is wrong with it is said elsewhere.
+pub fn outcome(page: &mut Page<'_>, fence: &Fence) -> Option<Outcome> {
+    let Predict { id, form, ask, item, record, metric, given } = predict(page, fence)?;
+    let mut asked = vec![page.values(fence.line, &ask)];
+    asked.extend(item.iter().map(|item| page.values(fence.line, &item.text)));
+    let (mut numbers, mut texts, mut records) = (Vec::new(), Vec::new(), Vec::new());
+    let print = |of: String| page.records.value(&of).ok().map(|printed| (printed, of));
+    match form {
+        Form::Ranking => {
+            for record in item.into_iter().filter_map(|item| item.record) {
+                numbers.extend(print(format!("{record} makespan")));
+                records.push(record);
+            }
+            // What the question itself tells is no answer; the timelines of such runs have been seen.
+            let told = |printed: &str| asked.iter().any(|asked| asked.contains(printed));
+            let untold = |record: &String| {
+                numbers
+                    .iter()
+                    .any(|(printed, of)| of.starts_with(&format!("{record} ")) && !told(printed))
+            };
+            records.retain(untold);
+            numbers.retain(|(printed, _)| !told(printed));
+        }
+        Form::Mark => {
+            let record = record?;
+            numbers.extend(print(format!("{record} {}", metric?)));
+            records.push(record);
+        }
+        Form::Choice => {
+            texts.extend(item.iter().filter(|item| item.right).map(|item| item.text.clone()));
+            texts.extend(item.into_iter().filter_map(|item| item.why));
+            texts = texts.iter().map(|text| page.values(fence.line, text)).collect();
+        }
+    }
+    let given =
+        given.into_iter().map(|given| page.records.value(&given).unwrap_or(given)).collect();
+    let ranking = matches!(form, Form::Ranking);
+    Some(Outcome { id, ranking, asked, numbers, texts, records, given })
+}
+
 /// The form of one `predict` block.
 pub(super) fn form(page: &mut Page<'_>, fence: &Fence, ids: &mut Vec<String>) -> Option<String> {
-    let Predict { id, form, ask, mut item, record, metric } = match toml::from_str(&fence.body) {
-        Ok(From { from }) => Predict::read(page, fence, &from)?,
-        Err(_) => page.parse(fence)?,
-    };
+    let Predict { id, form, ask, mut item, record, metric, .. } = predict(page, fence)?;
     if ids.contains(&id) {
         page.complain(fence.line, format!("there are two predictions `{id}`"));
     }
@@ -154,12 +224,12 @@ pub(super) fn form(page: &mut Page<'_>, fence: &Fence, ids: &mut Vec<String>) ->
     if mark != record.is_some() || mark != metric.is_some() {
         page.complain(fence.line, "a mark, and nothing else, needs a `record` and a `metric`");
     }
-    let name = format!("{}-{}", identifier(&page.name()), identifier(&id));
+    let name = key(page, &id);
     let (kind, hint, rows) = match form {
         Form::Ranking => {
             let hint = format!(
                 "1 is the fastest. Where you expect a tie, give the same place: up to {:.0} % apart is one. \
-                 Behind a tie any higher number will do.",
+                 After a tie any higher number will do.",
                 TIE * 100.0
             );
             ("ranking", hint, ranking(page, fence, &name, &item)?)
@@ -176,9 +246,14 @@ pub(super) fn form(page: &mut Page<'_>, fence: &Fence, ids: &mut Vec<String>) ->
     Some(format!(
         "<form class=\"predict\" data-form=\"{kind}\" data-key=\"{name}\">\
          <fieldset><legend>{ask}</legend>{hint}{rows}</fieldset>\
-         <p class=\"actions\"><button type=\"submit\" hidden>Commit</button></p>\
+         <p class=\"actions\"><button type=\"submit\">Commit</button></p>\
          <p class=\"verdict\" role=\"status\"></p></form>"
     ))
+}
+
+/// What a browser keeps a prediction under.
+pub(super) fn key(page: &Page<'_>, id: &str) -> String {
+    format!("{}-{}", identifier(&page.name()), identifier(id))
 }
 
 fn ranking(page: &mut Page<'_>, fence: &Fence, name: &str, items: &[Item]) -> Option<String> {

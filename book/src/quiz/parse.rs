@@ -8,7 +8,7 @@ use toml::Spanned;
 use trace::draw::layout::{Bar, MOST_SINGLE_BARS};
 use trace::draw::{Lanes, Layout, Mark, Panel};
 
-use crate::page::line_at;
+use crate::page::{as_text, line_at};
 use crate::quiz::lint;
 use crate::records::Records;
 
@@ -258,7 +258,9 @@ impl Reader<'_> {
                 self.flaw(span.clone(), message);
                 String::new()
             });
-            text.replace_range(start..start + length + 2, &value);
+            let end = start + length + 2;
+            let value = as_text(&text[..start], value, &text[end..]);
+            text.replace_range(start..end, &value);
         }
         text
     }

@@ -7,28 +7,49 @@ use trace::draw;
 use trace::draw::layout::{Bar, Layout};
 
 use crate::markup::{escape, identifier, inline};
+use crate::quiz::Shown;
 use crate::quiz::parse::{Form, OrderItem, Question, Wrong};
 
-/// A quiz. `name` becomes part of every id in it.
-pub fn quiz(name: &str, questions: &[Question]) -> String {
-    let name = format!("quiz-{}", identifier(name));
-    let count = questions.len();
+/// Where questions stand in their chapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Between two parts of the text: a few, to check what was just read.
+    Middle,
+    /// At the end: all the others, and what the whole quiz came to.
+    End,
+}
+
+/// Some of a quiz's questions, or all of them. Its name becomes part of every id in it.
+pub fn quiz(shown: &Shown) -> String {
+    let Shown { quiz, place, first, of, questions } = shown;
+    let name = format!("quiz-{}", identifier(quiz));
     let items: String = questions
         .iter()
-        .enumerate()
-        .map(|(index, question)| {
-            let number = format!("Question {} of {count}", index + 1);
+        .zip(*first..)
+        .map(|(question, number)| {
+            let number = match place {
+                Place::Middle => "Check yourself".to_owned(),
+                Place::End => format!("Question {number} of {of}"),
+            };
             let number = format!("<span class=\"number\">{number}</span> ");
             one(&name, &name, &number, question)
         })
         .collect();
-    format!(
-        "<section class=\"quiz\" data-key=\"{name}\" aria-label=\"Quiz\">{items}\
-         <p class=\"quiz-end\" role=\"status\"></p>\
-         <p class=\"actions\"><button type=\"button\" class=\"retry\" hidden>Try the missed ones again</button></p>\
-         </section>"
-    )
+    match place {
+        // A name for each, so that a list of the page's regions tells them apart.
+        Place::Middle => format!(
+            "<section class=\"quiz check\" data-key=\"{name}\" aria-label=\"Check yourself, from question {first}\">\
+             {items}</section>"
+        ),
+        Place::End => format!(
+            "<section class=\"quiz\" data-key=\"{name}\" aria-label=\"Quiz\">{items}{END}</section>"
+        ),
+    }
 }
+
+/// What a quiz ends with.
+pub(super) const END: &str = "<p class=\"quiz-end\" role=\"status\"></p>\
+    <p class=\"actions\"><button type=\"button\" class=\"retry\" hidden>Try the missed ones again</button></p>";
 
 /// Questions of a quiz outside of it, each after `before`. They know where they were asked first.
 pub(super) fn again(quiz: &str, before: &str, questions: &[Question]) -> String {
@@ -56,7 +77,7 @@ fn one(prefix: &str, quiz: &str, number: &str, question: &Question) -> String {
         "<form class=\"question\" data-kind=\"{kind}\" data-key=\"{name}\" data-origin=\"{quiz} {origin}\">\
          <fieldset><legend>{number}{prompt}</legend>\
          {fields}</fieldset>\
-         <p class=\"actions\"><button type=\"submit\" hidden>Check</button> \
+         <p class=\"actions\"><button type=\"submit\">Check</button> \
          <button type=\"button\" class=\"give-up\" hidden>Show the answer</button></p>\
          <p class=\"verdict\" role=\"status\"></p>\
          <details class=\"answer\"><summary>Answer</summary>{answer}<p>{context}</p></details></form>"
@@ -150,7 +171,7 @@ fn order(name: &str, items: &[OrderItem], before: &[[String; 2]]) -> Parts {
 fn timeline(name: &str, layout: &Layout, answer: usize) -> Parts {
     let drawing = draw::svg(layout, &format!("{name}-drawing"));
     let fields = format!(
-        "<div class=\"timeline-scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Timeline\">{drawing}</div>\
+        "<div class=\"timeline-scroll\" role=\"group\" tabindex=\"0\" aria-label=\"Timeline\">{drawing}</div>\
          <p class=\"hint\">Choose a bar: click on it, or reach it with the tabulator and press Enter.</p>\
          <p class=\"marked\" role=\"status\"></p><input type=\"hidden\" data-bar=\"{answer}\">"
     );

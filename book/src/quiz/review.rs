@@ -66,7 +66,11 @@ pub fn progress(quizzes: &[Quiz]) -> String {
          <th scope=\"col\">questions answered</th><th scope=\"col\">right at the first try</th></tr></thead>\
          <tbody>{rows}</tbody></table></div>\
          <p class=\"actions\" hidden><button type=\"button\" class=\"export\">Save it as a file</button> \
+         <button type=\"button\" class=\"encode\">Show it as a code</button> \
          <button type=\"button\" class=\"clear\">Forget everything</button></p>\
+         <p class=\"actions\" hidden><label>Take over a file <input type=\"file\" accept=\".json,application/json\"></label></p>\
+         <p class=\"actions\" hidden><label>or a code <input type=\"text\" class=\"code\" autocomplete=\"off\" spellcheck=\"false\"></label> \
+         <button type=\"button\" class=\"decode\">Take it over</button></p>\
          <p class=\"verdict\" role=\"status\"></p>\
          <noscript><p>Without JavaScript nothing is kept, and this table stays empty.</p></noscript></section>"
     )
@@ -88,9 +92,7 @@ pub fn recap(quizzes: &[Quiz]) -> String {
     format!(
         "<section class=\"quiz recap\" data-key=\"recap\" data-most=\"{AT_A_TIME}\" aria-label=\"Recap\">\
          <p class=\"none\" hidden>Nothing to come back to yet: questions appear here once you have answered \
-         them in their chapter.</p>{items}\
-         <p class=\"quiz-end\" role=\"status\"></p>\
-         <p class=\"actions\"><button type=\"button\" class=\"retry\" hidden>Try the missed ones again</button></p>\
-         </section>"
+         them in their chapter.</p>{items}{}</section>",
+        render::END
     )
 }

@@ -265,3 +265,84 @@ fn minutes_of_a_chapter_that_is_not_there() {
     let tiny = Tiny::new("# A\n\n{{#minutes ../minutes.toml}}\n").with("minutes.toml", minutes);
     assert_snapshot!(tiny.proof(), @"book/minutes.toml:2: there is no chapter `gone`");
 }
+
+/// A chapter with two gates. `above` stands above the first, `between` after the first reveal.
+fn gated(above: &str, between: &str) -> String {
+    let quiz = "[[questions]]\nid = \"q\"\ntype = \"Numeric\"\nprompt.prompt = \"Of 4.00 ms, how long?\"\n\
+                prompt.unit = \"ms\"\nanswer.value = \"1\"\nanswer.tolerance = 0.1\ncontext = \"So.\"\n";
+    let chapter = format!(
+        "# A\n\n{above}\n\n```predict\nid = \"rank\"\nform = \"ranking\"\nask = \"Which is first?\"\n\
+         [[item]]\ntext = \"slow\"\nrecord = \"slow\"\n[[item]]\ntext = \"fast\"\nrecord = \"fast\"\n```\n\n\
+         <details class=\"reveal\">\n<summary>So</summary>\n\nOf it {{{{#value slow hidden}}}} was hidden.\n\n</details>\n\n\
+         {between}\n\n```predict\nid = \"why\"\nform = \"choice\"\nask = \"Why?\"\n\
+         [[item]]\ntext = \"the copy waits for the kernel\"\nright = true\n\
+         [[item]]\ntext = \"b\"\nwhy = \"Nothing else is in its stream.\"\n```\n\n\
+         <details class=\"reveal\">\n<summary>So</summary>\n\nAfter {{{{#value fast first_upload}}}}.\n\n</details>\n\n\
+         {{{{#quiz ../quizzes/q.toml}}}}\n"
+    );
+    Tiny::new(&chapter).with("quizzes/q.toml", quiz).with_records().proof()
+}
+
+#[test]
+fn what_gives_a_prediction_away_above_it() {
+    let figure = "```figure\nid = \"f\"\ncaption = \"c\"\nrecords = [\"slow\"]\n```\n";
+    assert_snapshot!(gated("It takes 5.00 ms, 16.00 ms or 33.3 %.", ""), @"4 pages");
+    assert_snapshot!(gated("It takes {{#value slow makespan}}.", ""), @"book/chapters/page.md:3: `6.00 ms` gives away the prediction `rank` below: slow makespan");
+    assert_snapshot!(gated("It takes 4.00 ms.", ""), @"book/chapters/page.md:3: `4.00 ms` gives away the prediction `rank` below: fast makespan");
+    assert_snapshot!(gated(figure, ""), @"
+book/chapters/page.md:3: `6.00 ms` gives away the prediction `rank` below: slow makespan
+book/chapters/page.md:3: the timeline of `slow` gives away the prediction `rank` below
+");
+    assert_snapshot!(gated("A share of 33 % is hidden.", ""), @"book/chapters/page.md:3: `33 %` gives away the prediction `rank` below: slow hidden");
+    assert_snapshot!(gated("", "It starts after 3.00 ms."), @"book/chapters/page.md:24: `3.00 ms` gives away the prediction `why` below: fast first_upload");
+    assert_snapshot!(gated("", "Here *the copy waits for the kernel*."), @"book/chapters/page.md:24: `the copy waits for the kernel` gives away the prediction `why` below");
+    assert_snapshot!(gated("Nothing else is in its stream, as you know.", ""), @"book/chapters/page.md:3: `Nothing else is in its stream.` gives away the prediction `why` below");
+    assert_snapshot!(gated("{{#quiz ../quizzes/q.toml check=q}}", ""), @"
+book/chapters/page.md:3: `4.00 ms` gives away the prediction `rank` below: fast makespan
+book/chapters/page.md:45: nothing is left for the quiz: each question stands further up
+");
+}
+
+#[test]
+fn what_a_question_tells_and_what_it_says_is_given_gives_nothing_away() {
+    let chapter = |given: &str| {
+        format!(
+            "# A\n\nIt takes 6.00 ms, and starts after 3.00 ms.\n\n```predict\nid = \"rank\"\nform = \"ranking\"\n{given}\
+             ask = \"One takes {{{{#value slow makespan}}}}. Which is first?\"\n\
+             [[item]]\ntext = \"slow\"\nrecord = \"slow\"\n[[item]]\ntext = \"fast\"\nrecord = \"fast\"\n```\n\n\
+             <details class=\"reveal\">\n<summary>So</summary>\n\nAfter {{{{#value slow first_upload}}}}.\n\n</details>\n"
+        )
+    };
+    let proof = |given: &str| Tiny::new(&chapter(given)).with_records().proof();
+    assert_snapshot!(proof(""), @"book/chapters/page.md:3: `3.00 ms` gives away the prediction `rank` below: slow first_upload");
+    assert_snapshot!(proof("given = [\"slow first_upload\"]\n"), @"4 pages");
+    assert_snapshot!(proof("given = [\"3.00 ms\"]\n"), @"4 pages");
+}
+
+#[test]
+fn a_prediction_in_a_fold() {
+    let block = "```predict\nid = \"p\"\nform = \"choice\"\nask = \"Which?\"\n[[item]]\ntext = \"a\"\nright = true\n\
+                 [[item]]\ntext = \"b\"\nwhy = \"c\"\n```\n\n<details class=\"reveal\">\n<summary>x</summary>\n</details>\n";
+    let said = Tiny::new(&format!("# A\n\n<details>\n\n{block}\n</details>\n")).proof();
+    assert!(said.contains("page.md:5: a prediction stands in no fold"), "{said}");
+}
+
+#[test]
+fn a_ranking_of_runs_that_an_earlier_reveal_has_all_shown() {
+    let proof = |revealed: &str| {
+        Tiny::new(&format!(
+            "# A\n\n```predict\nid = \"p\"\nform = \"choice\"\nask = \"Which?\"\n[[item]]\ntext = \"a\"\nright = true\n\
+             [[item]]\ntext = \"b\"\nwhy = \"c\"\n```\n\n<details class=\"reveal\">\n<summary>x</summary>\n\n{revealed}\n\n</details>\n\n\
+             ```predict\nid = \"rank\"\nform = \"ranking\"\nask = \"Which is first?\"\n\
+             [[item]]\ntext = \"slow\"\nrecord = \"slow\"\n[[item]]\ntext = \"fast\"\nrecord = \"fast\"\n```\n\n\
+             <details class=\"reveal\">\n<summary>x</summary>\n</details>\n"
+        ))
+        .with_records()
+        .proof()
+    };
+    assert_snapshot!(proof("Slow takes {{#value slow makespan}}."), @"4 pages");
+    assert_snapshot!(proof("They take {{#value slow makespan}} and {{#value fast makespan}}."), @"
+book/chapters/page.md:18: `4.00 ms` gives away the prediction `rank` below: fast makespan
+book/chapters/page.md:18: `6.00 ms` gives away the prediction `rank` below: slow makespan
+");
+}

@@ -2,28 +2,41 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use book::proof::element::elements;
 use book::{site, wasm};
 use page::{Played, Setting};
 use tempfile::TempDir;
 
+use crate::fragments::puzzle_with;
 use crate::needs::{Need, missing};
 use crate::real::root;
+use crate::tiny::Tiny;
 
 /// Commits to predictions and answers questions as a reader does, then says what the page says.
 const ACT: &str = r#"
   const text = (node) => node.textContent.replace(/\s+/g, " ").trim();
   const reveals = [...document.querySelectorAll("details.reveal")];
-  said.push(`hidden before: ${reveals.filter((r) => r.hidden).length} of ${reveals.length}`);
+  const shown = () => reveals.filter((reveal) => reveal.checkVisibility()).length;
+  const forms = [...document.querySelectorAll("form.predict")].filter((form) => form.checkVisibility());
+  said.push(`before: ${shown()} of ${reveals.length} reveals, ${forms.length} prediction`);
   for (const form of document.querySelectorAll("form.predict")) {
     for (const select of form.querySelectorAll("select")) select.value = select.dataset.place;
-    const right = form.querySelector("[data-verdict=wrong]");
-    if (right) right.checked = true;
+    const wrong = form.querySelector("[data-verdict=wrong]");
+    if (wrong) wrong.checked = true;
     form.requestSubmit();
-    said.push(text(form.querySelector(".verdict")).slice(0, 40));
+    const slider = form.querySelector("input[type=range]");
+    if (slider) {
+      said.push(text(form.querySelector(".verdict")));
+      slider.value = slider.max;
+      slider.dispatchEvent(new Event("input"));
+      form.requestSubmit();
+    }
+    const verdict = text(form.querySelector(".verdict")).slice(0, 40);
+    said.push(`${verdict} | ${shown()} shown, focus on ${document.activeElement.tagName}`);
   }
-  said.push(`hidden after: ${reveals.filter((r) => r.hidden || !r.open).length}`);
+  said.push(`open: ${reveals.filter((reveal) => reveal.open).length}`);
   for (const form of document.querySelectorAll("form.question")) {
     const wrong = form.querySelector("[data-verdict=wrong]");
     if (wrong) wrong.checked = true;
@@ -93,59 +106,77 @@ fn dump(page: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The book, built to be looked at.
+/// A book, built to be looked at.
 struct Built {
-    scratch: TempDir,
     site: PathBuf,
+    /// Where the pages go with it.
+    _scratch: Option<TempDir>,
+}
+
+/// The whole book, built once for all tests of one run.
+fn book() -> &'static Built {
+    static BUILT: OnceLock<Built> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("looked-at");
+        let site = site::build(&root(), Some(&folder)).expect("the book builds").folder;
+        Built { site, _scratch: None }
+    })
 }
 
 impl Built {
-    fn new() -> Self {
-        let scratch = tempfile::tempdir().expect("a folder");
-        let site = site::build(&root(), Some(scratch.path())).expect("the book builds").folder;
-        Self { scratch, site }
-    }
-
     /// What a page says when `act` runs in it; none where there is no Chromium.
     fn says(&self, page: &str, act: &str) -> Option<String> {
-        let html = std::fs::read_to_string(self.site.join(page)).expect("a page");
-        let html = html.replacen("<head>", &format!("<head>{LISTEN}{REPORT}"), 1);
-        let acted = self.site.join(format!("acted-{page}"));
-        let act = format!("<script>addEventListener(\"load\", async () => {{ {act} }})</script>");
-        std::fs::write(&acted, html.replacen("</body>", &format!("{act}</body>"), 1))
-            .expect("a file");
-        self.answer(&acted)
+        self.says_after(page, "", act)
     }
 
-    fn answer(&self, page: &Path) -> Option<String> {
-        assert!(page.starts_with(self.scratch.path()));
-        let Some(dom) = dump(page) else { return missing(Need::Chromium) };
+    /// The same on a page where `before` ran first.
+    fn says_after(&self, page: &str, before: &str, act: &str) -> Option<String> {
+        let html = std::fs::read_to_string(self.site.join(page)).expect("a page");
+        let before = format!("<head>{LISTEN}{REPORT}<script>{before}</script>");
+        let html = html.replacen("<head>", &before, 1);
+        // Tests act on the same page at the same time.
+        let name = format!("-{page}");
+        let mut acted = tempfile::Builder::new();
+        let acted = acted.prefix("acted-").suffix(&name).tempfile_in(&self.site).expect("a file");
+        let act = format!("<script>addEventListener(\"load\", async () => {{ {act} }})</script>");
+        std::fs::write(acted.path(), html.replacen("</body>", &format!("{act}</body>"), 1))
+            .expect("a file");
+        let Some(dom) = dump(acted.path()) else { return missing(Need::Chromium) };
         let said = dom.split_once("<pre id=\"said\">").expect("the script ran").1;
         let said = said.split_once("</pre>").expect("and said what it saw").0;
-        Some(said.replace("&amp;", "&"))
+        Some(said.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">"))
+    }
+
+    /// A page of nothing but `body`, beside the others.
+    fn with(&self, page: &str, body: &str) -> &Self {
+        let html = format!("<!doctype html><html><head></head><body>{body}</body></html>");
+        std::fs::write(self.site.join(page), html).expect("a file");
+        self
     }
 }
 
 #[test]
 fn predictions_and_quiz_work_from_a_file() {
-    let Some(said) = Built::new().says("three_lanes.html", ACT) else { return };
+    let Some(said) = book().says("three_lanes.html", ACT) else { return };
     insta::assert_snapshot!(said, @"
-    hidden before: 4 of 4
-    4 of 4 places as they turned out.
-    4 of 4 places as they turned out.
-    ✗ It is elsewhere: at 24.0 ms.
-    ✗ It is held for that time indeed, but a
-    hidden after: 0
-    choice: ✗ Downloads
-    order: ✗ “the last
-    number: ✓ Right.
-    choice: ✗ Recording
-    timeline: ✗ That is an
-    1 of 5 right at the first try.
-    to be tried again: 4
-    errors: none
-    asked of others: nothing
-    ");
+before: 0 of 4 reveals, 1 prediction
+✗ There are enough kernels to run beside | 1 shown, focus on SUMMARY
+4 of 4 places as they turned out. | 2 shown, focus on SUMMARY
+Move the mark first.
+✗ It is elsewhere: at 24.0 ms. | 3 shown, focus on SUMMARY
+✗ That would be true if the end waited f | 4 shown, focus on SUMMARY
+open: 4
+order: ✗ “the first
+number: ✓ Right.
+choice: ✗ A priority
+choice: ✗ Recording
+choice: ✗ That would
+timeline: ✗ That is an
+1 of 6 right at the first try.
+to be tried again: 5
+errors: none
+asked of others: nothing
+");
 }
 
 /// Until the controls are there; then four streams and pinned memory, as a reader chooses them.
@@ -177,7 +208,7 @@ fn a_playground_follows_its_controls_and_says_what_the_native_simulator_says() {
     if wasm::plain().is_err() {
         return missing(Need::Wasm).unwrap_or_default();
     }
-    let Some(said) = Built::new().says("free_sheet.html", PLAY) else { return };
+    let Some(said) = book().says("free_sheet.html", PLAY) else { return };
     let makespan =
         |address: &str| Played::new(&Setting::parse(address)).timeline.extent().ns().to_string();
     let chosen = "sheet=pipeline&up=pinned&down=pinned&host=goes-on&streams=4&chunks=8&order=depth\
@@ -203,21 +234,16 @@ const PROGRESS: &str = r#"
 
 #[test]
 fn the_page_on_progress_counts_what_was_kept_and_asks_again() {
-    let built = Built::new();
     let kept = r#"
-      localStorage.setItem("swim/three-lanes-rank", "{}");
+      localStorage.setItem("swim/three-lanes-makespan", "{}");
       localStorage.setItem("swim/quiz-three-lanes", JSON.stringify({
-        "quiz-three-lanes-uploads": { done: true, solved: true, first: true, at: "2026-11-20" },
+        "quiz-three-lanes-earlier": { done: true, solved: true, first: true, at: "2026-11-20" },
         "quiz-three-lanes-order": { done: true, solved: true, first: false, at: "2026-11-21" },
       }));
     "#;
-    let page = built.site.join("progress.html");
-    let html = std::fs::read_to_string(&page).expect("a page");
-    let html = html.replacen("<head>", &format!("<head><script>{kept}</script>"), 1);
-    std::fs::write(&page, html).expect("a file");
-    let Some(said) = built.says("progress.html", PROGRESS) else { return };
+    let Some(said) = book().says_after("progress.html", kept, PROGRESS) else { return };
     insta::assert_snapshot!(said, @"
-Three lanes: swimming in streams | 1 | 2 of 5 | 1
+Three lanes: swimming in streams | 1 | 2 of 6 | 1
 recap: 2
 errors: none
 asked of others: nothing
@@ -226,7 +252,6 @@ asked of others: nothing
 
 #[test]
 fn no_page_is_wider_than_a_phone() {
-    let built = Built::new();
     let pages = [
         "three_lanes.html",
         "free_sheet.html",
@@ -247,9 +272,7 @@ fn no_page_is_wider_than_a_phone() {
       }
       finish();
     "#;
-    let page = built.site.join("phone.html");
-    let html = format!("<!doctype html><html><head></head><body>{frames}</body></html>");
-    std::fs::write(&page, html).expect("a file");
+    let built = book().with("phone.html", &frames);
     let Some(said) = built.says("phone.html", act) else { return };
     insta::assert_snapshot!(said, @"
 three_lanes.html: fits
@@ -265,74 +288,103 @@ asked of others: nothing
 }
 
 #[test]
-fn print_unfolds_what_the_page_folds() {
+fn print_unfolds_what_the_page_folds_and_puts_answers_at_the_back() {
     let act = r#"
-      const folded = () => document.querySelectorAll(
-        "main details:not([open]):not(.timeline-more), main details[hidden]").length;
-      const before = folded();
+      const count = (selector) => document.querySelectorAll(selector).length;
+      const folded = () => count("main details:not([open]):not(.timeline-more)");
+      const [before, html] = [folded(), document.querySelector("main").innerHTML];
       dispatchEvent(new Event("beforeprint"));
       said.push(`folded on the page: ${before > 0}; on paper: ${folded()}`);
+      const answers = "details:is(.reveal, .answer)";
+      said.push(`in place: ${count(`main ${answers}`) - count(`main .answers ${answers}`)}`);
+      said.push(`at the back: ${count(`main .answers > .back > ${answers}`) === count(".at-back")}`);
+      const last = document.querySelector("main").lastElementChild;
+      said.push(`last: ${last.className}, of ${count(".answers")}`);
       dispatchEvent(new Event("afterprint"));
-      said.push(`as before: ${folded() === before}`);
+      said.push(`as before: ${document.querySelector("main").innerHTML === html}`);
       finish();
     "#;
-    let Some(said) = Built::new().says("three_lanes.html", act) else { return };
+    let Some(said) = book().says("three_lanes.html", act) else { return };
     insta::assert_snapshot!(said, @"
 folded on the page: true; on paper: 0
+in place: 0
+at the back: true
+last: answers, of 1
 as before: true
 errors: none
 asked of others: nothing
 ");
 }
 
+/// Each frame as it is and with everything open, in all themes: all rules in the first, contrast in the others.
+const AXE: &str = r#"
+  const loaded = (node) => new Promise((done) => node.addEventListener("load", done));
+  const frames = [...document.querySelectorAll("iframe")];
+  await Promise.all(frames.map((frame) => {
+    frame.src = frame.dataset.page;
+    return loaded(frame);
+  }));
+  for (const frame of frames) {
+    const page = frame.contentDocument;
+    const script = Object.assign(page.createElement("script"), { src: "axe.js" });
+    // Colours that are on their way from one theme to the next are nobody's.
+    const still = page.createElement("style");
+    still.textContent = "* { transition: none !important; }";
+    page.head.append(script, still);
+    await loaded(script);
+    for (const open of [false, true]) {
+      if (open) {
+        // Committed and judged as far as that goes without thought.
+        for (const form of page.querySelectorAll("form.predict, form.question")) {
+          form.querySelectorAll("select").forEach((select) => (select.value = 1));
+          const wrong = form.querySelector("[data-verdict=wrong]");
+          if (wrong) wrong.checked = true;
+          form.requestSubmit();
+        }
+        const gates = page.querySelectorAll(".gated");
+        gates.forEach((gate) => gate.querySelector("button").click());
+        page.querySelectorAll("main details").forEach((details) => (details.open = true));
+      }
+      for (const theme of ["light", "rust", "coal", "navy", "ayu"]) {
+        // As a reader does it: code has a style sheet of its own for each, which comes along.
+        page.getElementById(`mdbook-theme-${theme}`).click();
+        if (!page.documentElement.classList.contains(theme)) said.push(`no ${theme}`);
+        const sheets = [...page.querySelectorAll("link[rel=stylesheet]")];
+        await Promise.all(sheets.filter((sheet) => !sheet.disabled && !sheet.sheet).map(loaded));
+        const rules = theme === "light" ? {} : { runOnly: ["color-contrast"] };
+        const { violations } = await frame.contentWindow.axe.run("main", { resultTypes: ["violations"], ...rules });
+        for (const { id, nodes } of violations) {
+          const where = nodes.slice(0, 3).map((n) => n.html.slice(0, 80) + " " + n.any.map((a) => a.message).join());
+          said.push(`${frame.dataset.page}, ${theme}${open ? ", open" : ""}: ${id}: ${where.join(" | ")}`);
+        }
+      }
+    }
+  }
+  finish();
+"#;
+
+/// One page of each kind; `SWIM_AXE_PAGES` names others, such as `three_lanes events`.
 #[test]
-fn axe_finds_nothing_serious_in_any_theme() {
+fn axe_finds_nothing_in_any_theme_with_reveals_open_and_closed() {
     let Some(axe) = std::env::var_os("SWIM_AXE") else {
         return missing(Need::Axe).unwrap_or_default();
     };
-    let axe = std::fs::read_to_string(&axe).expect("SWIM_AXE names axe.min.js");
-    let built = Built::new();
-    for page in
-        ["three_lanes.html", "events.html", "traces.html", "free_sheet.html", "progress.html"]
-    {
-        std::fs::write(built.site.join("axe.js"), &axe).expect("a file");
-        let act = r#"
-          await new Promise((done) => {
-            const script = Object.assign(document.createElement("script"), { src: "axe.js" });
-            script.addEventListener("load", done);
-            document.head.append(script);
-          });
-          // Colours that are on their way from one theme to the next are nobody's.
-          const still = document.createElement("style");
-          still.textContent = "* { transition: none !important; }";
-          document.head.append(still);
-          for (const theme of ["light", "rust", "coal", "navy", "ayu"]) {
-            // As a reader does it: code has a style sheet of its own for each, which comes along.
-            document.getElementById(`mdbook-theme-${theme}`).click();
-            if (!document.documentElement.classList.contains(theme)) said.push(`no ${theme}`);
-            const sheets = [...document.querySelectorAll("link[rel=stylesheet]")];
-            const awaited = sheets.filter((sheet) => !sheet.disabled && !sheet.sheet);
-            await Promise.all(awaited.map((sheet) => new Promise((done) => sheet.addEventListener("load", done))));
-            const { violations } = await axe.run("main", { resultTypes: ["violations"] });
-            for (const { id, impact, nodes } of violations) {
-              if (impact === "serious" || impact === "critical") {
-                said.push(`${theme}: ${id}: ${nodes.slice(0, 3).map((n) => n.html.slice(0, 60) + " " + n.any.map((a) => a.message).join()).join(" | ")}`);
-              }
-            }
-          }
-          finish();
-        "#;
-        let Some(said) = built.says(page, act) else { return };
-        assert_eq!(said, "errors: none\nasked of others: nothing", "{page}");
-    }
+    std::fs::copy(&axe, book().site.join("axe.js")).expect("SWIM_AXE names axe.min.js");
+    let pages = std::env::var("SWIM_AXE_PAGES");
+    let pages = pages.unwrap_or_else(|_| "two_streams progress".to_owned());
+    let frames = pages.split_whitespace().map(|page| {
+        format!("<iframe data-page=\"{page}.html\" width=\"1280\" height=\"900\"></iframe>")
+    });
+    let built = book().with("axe.html", &frames.collect::<String>());
+    let Some(said) = built.says("axe.html", AXE) else { return };
+    assert_eq!(said, "errors: none\nasked of others: nothing");
 }
 
 /// What only a script can do is hidden until the script runs; nothing else is.
 #[test]
 fn without_a_script_nothing_to_read_is_hidden() {
-    let built = Built::new();
     for page in ["three_lanes.html", "free_sheet.html", "progress.html"] {
-        let html = std::fs::read_to_string(built.site.join(page)).expect("a page");
+        let html = std::fs::read_to_string(book().site.join(page)).expect("a page");
         let (_, main) = html.split_once("<main>").expect("a main part");
         let (main, _) = main.split_once("</main>").expect("its end");
         for element in elements(main).iter().filter(|element| element.get("hidden").is_some()) {
@@ -346,4 +398,193 @@ fn without_a_script_nothing_to_read_is_hidden() {
             "{page}: controls that do nothing"
         );
     }
+}
+
+/// A book of one page, built to be looked at.
+fn of(tiny: &Tiny) -> Built {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let site = tiny.build(scratch.path());
+    Built { site, _scratch: Some(scratch) }
+}
+
+/// Arrow keys on the tabs of a listing, then the same page as the reader finds it next time.
+const TABS: &str = r#"
+  const shown = () => [...document.querySelectorAll("[role=tabpanel]")]
+    .filter((panel) => !panel.hidden).map((panel) => panel.dataset.language).join();
+  const focused = () => document.activeElement.textContent;
+  said.push(`first: ${shown()}`);
+  const press = (key) =>
+    document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  document.querySelector("[role=tab][tabindex='0']").focus();
+  press("ArrowRight");
+  said.push(`right: ${shown()}, on ${focused()}`);
+  press("End");
+  said.push(`end: ${shown()}, on ${focused()}`);
+  press("ArrowRight");
+  said.push(`right: ${shown()}, on ${focused()}`);
+  press("ArrowRight");
+  const stops = [...document.querySelectorAll("[role=tab]")].filter((tab) => tab.tabIndex === 0).length;
+  said.push(`stops: ${stops}, kept: ${localStorage.getItem("swim/language")}`);
+  finish();
+"#;
+
+#[test]
+fn tabs_follow_the_arrow_keys_and_remember_the_language() {
+    let also = "[[also]]\nlanguage = \"PyTorch\"\nfile = \"one.py\"\nfunction = \"f\"\n\
+                [[also]]\nlanguage = \"CUDA C++\"\nfile = \"one.cu\"\nanchor = \"f\"\n";
+    let Some(said) = of(&puzzle_with(also)).says("page.html", TABS) else { return };
+    insta::assert_snapshot!(said, @r#"
+first: Rust
+right: PyTorch, on PyTorch
+end: CUDA C++, on CUDA C++
+right: Rust, on Rust
+stops: 1, kept: "PyTorch"
+errors: none
+asked of others: nothing
+"#);
+}
+
+/// All pages with a prediction in frames of two widths, with nothing committed.
+const CRAWL: &str = r#"
+  const plain = (text) => text.replace(/\s+/g, " ");
+  const frames = [...document.querySelectorAll("iframe")];
+  for (let turns = 0; turns < 200; turns++) {
+    if (frames.every((frame) => frame.contentDocument?.readyState === "complete")) break;
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  let sentences = 0, numbers = 0, gates = 0;
+  for (const frame of frames) {
+    const page = frame.contentDocument;
+    const seen = plain(page.body.innerText);
+    const leak = (what) => said.push(`${frame.getAttribute("src")} at ${frame.width}: ${what}`);
+    gates += page.querySelectorAll(".gated").length;
+    for (const reveal of page.querySelectorAll("details.reveal")) {
+      if (reveal.checkVisibility()) leak("a reveal");
+      const copy = reveal.cloneNode(true);
+      copy.querySelectorAll("script, style, svg, pre, form").forEach((node) => node.remove());
+      for (const sentence of plain(copy.textContent).split(/(?<=[.?!:]) /)) {
+        if (sentence.split(" ").length < 5) continue;
+        sentences += 1;
+        if (seen.includes(sentence)) leak(sentence);
+      }
+      for (const link of reveal.querySelectorAll("a[href^=traces]")) {
+        const name = link.getAttribute("href").replace(/^traces.|.json$/g, "");
+        if (seen.includes(name)) leak(name);
+      }
+    }
+    for (const number of JSON.parse(frame.dataset.numbers)) {
+      numbers += 1;
+      const at = seen.indexOf(number);
+      const inside = /[\p{L}\p{N}.,]/u.test(seen[at - 1] ?? "") || /[\p{L}\p{N}]/u.test(seen[at + number.length] ?? "");
+      if (at >= 0 && !inside) leak(number);
+    }
+  }
+  said.push(`looked for enough: ${gates > 20 && sentences > 500 && numbers > 100}`);
+  finish();
+"#;
+
+#[test]
+fn with_nothing_committed_no_page_shows_a_number_a_name_or_a_sentence_of_a_reveal() {
+    let text = std::fs::read_to_string(root().join("style.toml")).expect("the style");
+    let style: book::proof::style::Style = toml::from_str(&text).expect("TOML");
+    let frames: String = book::proof::secret_numbers(&root())
+        .expect("a book")
+        .into_iter()
+        .filter(|(_, numbers)| !numbers.is_empty())
+        .flat_map(|(page, numbers)| {
+            // What such a page gives away is known, and named in `style.toml`.
+            let numbers = if style.leaking.contains(&page) { Vec::new() } else { numbers };
+            let numbers = serde_json::to_string(&numbers).expect("texts are JSON").replace('"', "&quot;");
+            [1280, 390].map(|width| {
+                format!("<iframe src=\"{page}.html\" width=\"{width}\" height=\"844\" data-numbers=\"{numbers}\"></iframe>")
+            })
+        })
+        .collect();
+    let built = book().with("crawl.html", &frames);
+    let Some(said) = built.says("crawl.html", CRAWL) else { return };
+    assert_eq!(said, "looked for enough: true\nerrors: none\nasked of others: nothing");
+}
+
+/// A link from above an open question to below it, then the way past it, and the same page the next time.
+const PAST: &str = r#"
+  const gate = document.querySelector(".gated");
+  const button = gate.querySelector("button");
+  const link = document.querySelector("main a[href='#quiz']");
+  const shown = () => document.getElementById("quiz").checkVisibility();
+  said.push(`link says: ${link.title}`);
+  link.click();
+  said.push(`asked: ${gate.querySelector(".asked").textContent} ${shown()}, at the button: ${document.activeElement === button}`);
+  button.click();
+  said.push(`gone on: ${shown()}, focus on ${document.activeElement.tagName}, link says: ${link.title || "nothing"}`);
+  said.push(`kept: ${Object.keys(localStorage).filter((key) => key.startsWith("swim/")).join()}`);
+  const again = document.createElement("iframe");
+  again.src = "page.html";
+  document.body.append(again);
+  await new Promise((done) => again.addEventListener("load", done));
+  const page = again.contentDocument;
+  said.push(`next time: ${page.getElementById("quiz").checkVisibility()}, reveal ${page.querySelector(".reveal").open}`);
+  finish();
+"#;
+
+#[test]
+fn a_link_past_an_open_question_asks_first_and_going_on_is_remembered() {
+    let chapter = "# A\n\nSee [the quiz](#quiz).\n\n```predict\nid = \"p\"\nform = \"choice\"\nask = \"Which?\"\n\
+                   [[item]]\ntext = \"a\"\nright = true\n[[item]]\ntext = \"b\"\nwhy = \"c\"\n```\n\n\
+                   <details class=\"reveal\">\n<summary>So</summary>\n\nIt is so.\n\n</details>\n\n## Quiz\n\nText.\n";
+    let Some(said) = of(&Tiny::new(chapter)).says("page.html", PAST) else { return };
+    insta::assert_snapshot!(said, @"
+link says: This leads past an open question.
+asked: “Quiz” is past this open question. false, at the button: true
+gone on: true, focus on SUMMARY, link says: nothing
+kept: swim/skipped/page-p
+next time: true, reveal true
+errors: none
+asked of others: nothing
+");
+}
+
+/// A code from one browser, taken over in another that has answered something since.
+const CARRY: &str = r#"
+  const section = document.querySelector(".progress");
+  const [encode, code, decode] = [".encode", ".code", ".decode"].map((name) => section.querySelector(name));
+  const keep = (key, value) => localStorage.setItem(`swim/${key}`, JSON.stringify(value));
+  keep("three-lanes-rank", { entered: ["1"], at: "2026-11-20" });
+  keep("quiz-three-lanes", { uploads: { done: true, at: "2026-11-20" }, order: { done: true, at: "2026-11-22" } });
+  encode.click();
+  const carried = code.value;
+  localStorage.clear();
+  keep("quiz-three-lanes", { uploads: { done: true, at: "2026-11-21" }, ahead: { done: true, at: "2026-11-21" } });
+  code.value = carried;
+  decode.click();
+  said.push(section.querySelector(".verdict").textContent);
+  said.push(localStorage.getItem("swim/three-lanes-rank"));
+  said.push(localStorage.getItem("swim/quiz-three-lanes"));
+  code.value = "nonsense";
+  decode.click();
+  said.push(section.querySelector(".verdict").textContent);
+  const file = section.querySelector("input[type=file]");
+  const brought = new DataTransfer();
+  brought.items.add(new File(['{"swim/events-fast": {"entered": ["2"], "at": "2026-11-23"}}'], "a.json"));
+  file.files = brought.files;
+  file.dispatchEvent(new Event("change"));
+  for (let turns = 0; !localStorage.getItem("swim/events-fast") && turns < 50; turns++) await new Promise((r) => setTimeout(r, 20));
+  said.push(localStorage.getItem("swim/events-fast"));
+  finish();
+"#;
+
+#[test]
+fn progress_is_taken_over_from_a_code_or_a_file_and_the_later_answer_holds() {
+    let quiz = "[[questions]]\nid = \"q\"\ntype = \"Numeric\"\nprompt.prompt = \"How many?\"\n\
+                prompt.unit = \"parts\"\nanswer.value = \"1\"\nanswer.tolerance = 0.1\ncontext = \"So.\"\n";
+    let tiny = Tiny::new("# A\n\n{{#progress ../quizzes}}\n").with("quizzes/page.toml", quiz);
+    let Some(said) = of(&tiny).says("page.html", CARRY) else { return };
+    insta::assert_snapshot!(said, @r#"
+Taken over: 2 entries.
+{"entered":["1"],"at":"2026-11-20"}
+{"uploads":{"done":true,"at":"2026-11-21"},"ahead":{"done":true,"at":"2026-11-21"},"order":{"done":true,"at":"2026-11-22"}}
+That is neither a saved file nor a code of this page. Nothing has changed.
+{"entered":["2"],"at":"2026-11-23"}
+errors: none
+asked of others: nothing
+"#);
 }

@@ -227,3 +227,73 @@ fn minutes_are_those_of_readers_beside_what_there_is_to_read_and_a_chapter_witho
     // No exercise, no predictions, one question.
     assert!(page.contains("<td>3</td><td>1 min</td><td>0 and 1</td><td>–</td>"), "{page}");
 }
+
+const TWO: &str = "[[program]]\ntitle = \"one\"\nfile = \"one.rs\"\n\
+                   [[program]]\ntitle = \"two\"\nfile = \"two.rs\"\n";
+const ONE_IN_PYTHON: &str =
+    "import torch\n\n\ndef f(\n    x,\n):\n    a()\n\n    return x\n\n\nf(1)\n";
+const ONE_IN_CPP: &str = "// ANCHOR: all\n  // ANCHOR: f\n  int f() {\n    a();\n  }\n  // ANCHOR_END: f\n// ANCHOR_END: all\n";
+
+/// A puzzle with `also` beside its two programs.
+pub(crate) fn puzzle_with(also: &str) -> Tiny {
+    Tiny::new(&format!("# A\n\n```puzzle\nfunction = \"f\"\n{TWO}{also}```\n"))
+        .with("chapters/one.rs", "fn f() {\n    a();\n    wait();\n}\n")
+        .with("chapters/two.rs", "fn f() {\n    a();\n}\n")
+        .with("chapters/one.py", ONE_IN_PYTHON)
+        .with("chapters/one.cu", ONE_IN_CPP)
+}
+
+#[test]
+fn a_puzzle_in_other_languages_has_a_fold_for_each() {
+    let also = "[[also]]\nlanguage = \"PyTorch\"\nfile = \"one.py\"\nfunction = \"f\"\n\
+                [[also]]\nlanguage = \"CUDA C++\"\nfile = \"one.cu\"\nanchor = \"f\"\n\
+                [[also]]\nlanguage = \"CUDA C++\"\nfile = \"one.cu\"\nfunction = \"f\"\n";
+    let page = puzzle_with(also).page();
+    let (_, others) = page.split_once("<details class=\"tab\"").expect("a fold");
+    assert_snapshot!(others);
+}
+
+#[test]
+fn a_listing_in_another_language_that_is_not_there_is_named() {
+    let also = |language: &str, rest: &str| {
+        let also = format!("[[also]]\nlanguage = \"{language}\"\nfile = \"one.py\"\n{rest}");
+        let said = puzzle_with(&also).proof();
+        said.lines()
+            .filter(|line| !line.contains("this chapter has"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_snapshot!(also("PyTorch", "function = \"g\"\n"), @"book/chapters/page.md:3: there is no function `g` in `one.py`");
+    assert_snapshot!(also("PyTorch", "anchor = \"g\"\n"), @"book/chapters/page.md:3: there is no anchor `g` in `one.py`");
+    assert_snapshot!(also("PyTorch", ""), @"book/chapters/page.md:3: `one.py` needs one of `function` and `anchor`");
+    assert_snapshot!(also("JAX", "function = \"f\"\n"), @"book/chapters/page.md:12: unknown variant `JAX`, expected `PyTorch` or `CUDA C++`");
+}
+
+#[test]
+fn a_number_that_begins_a_sentence_begins_no_list() {
+    let quiz = "[[questions]]\nid = \"q\"\ntype = \"Numeric\"\nprompt.prompt = \"How many?\"\n\
+                prompt.unit = \"parts\"\nanswer.value = \"1\"\nanswer.tolerance = 0.1\n\
+                context = \"{{#value slow launches_before_held}}. So many.\"\n";
+    let tiny = Tiny::new(
+        "# A\n\n{{#value slow launches_before_held}}. Text.\n\n{{#quiz ../quizzes/q.toml}}\n",
+    );
+    let page = tiny.with("quizzes/q.toml", quiz).with_records().page();
+    assert!(page.contains("<p>0. Text.</p>") && page.contains("<p>0. So many.</p>"), "{page}");
+}
+
+#[test]
+fn what_a_gate_keeps_is_not_in_the_search_index() {
+    let chapter = "# A\n\nUpstream.\n\n```predict\nid = \"p\"\nform = \"choice\"\nask = \"Which?\"\n\
+                   [[item]]\ntext = \"a\"\nright = true\n[[item]]\ntext = \"b\"\nwhy = \"sidestream\"\n```\n\n\
+                   <details class=\"reveal\">\n<summary>So</summary>\n\nMidstream.\n\n</details>\n\n## Downstream\n";
+    let scratch = tempfile::tempdir().expect("a folder");
+    let folder = Tiny::new(chapter).build(scratch.path());
+    let files = std::fs::read_dir(folder).expect("a site").flatten();
+    let mut files =
+        files.filter(|file| file.file_name().to_string_lossy().starts_with("searchindex"));
+    let index = std::fs::read_to_string(files.next().expect("an index").path()).expect("text");
+    assert!(index.contains("Upstream"), "{index}");
+    for word in ["Midstream", "Downstream", "sidestream"] {
+        assert!(!index.contains(word), "{word}: {index}");
+    }
+}

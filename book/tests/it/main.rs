@@ -5,6 +5,7 @@ mod browser;
 mod fragments;
 mod needs;
 mod playground;
+mod prose;
 mod quizzes;
 mod real;
 mod tiny;

@@ -1,11 +1,11 @@
 //! The playground says what the simulator says.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use book::records::Records;
 use book::records::metric::{Number, number};
 use book::wasm;
-use page::setting::Setting;
+use page::setting::{Key, Setting};
 use page::{Played, Sheet, play};
 use wasmi::{Engine, Instance, Linker, Memory, Module, Store, TypedFunc};
 
@@ -110,6 +110,17 @@ fn no_program_of_the_playground_has_a_hazard_or_beats_its_floor() {
             }
         }
     }
+}
+
+#[test]
+fn the_ends_of_a_pipelines_scale_change_with_its_kernel_and_the_device_alone() {
+    let mut ends = BTreeMap::new();
+    for setting in Setting::all(Sheet::Pipeline).step_by(7) {
+        let of = [Key::Kernels, Key::Device].map(|key| setting.index(key));
+        let bounds = Played::new(&setting).bounds;
+        assert_eq!(*ends.entry(of).or_insert(bounds), bounds, "{}", setting.address());
+    }
+    assert_eq!(ends.len(), 5 * page::profiles::count());
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use book::records::Records;
 use insta::assert_snapshot;
 
+use crate::tiny::Tiny;
+
 /// A question that is right in all respects.
 const SOUND: &str = r#"[[questions]]
 id = "q"
@@ -96,4 +98,37 @@ fn a_timeline_question_needs_a_setting_and_an_operation_that_is_there() {
     assert_snapshot!(flaws(&timeline.replace("streams=2", "streams=9")), @"5: no playground has `streams=9`");
     assert_snapshot!(flaws(&timeline.replace("streams=2", "streams=1")), @"7: no operation of this setting is what is asked for");
     assert_snapshot!(flaws(&timeline.replace("uploads", "sideways")), @"6: unknown variant `sideways`, expected one of `kernels`, `uploads`, `downloads`");
+}
+
+/// A quiz of three questions, and a page that shows them by `directives`.
+fn placed(directives: &str) -> Tiny {
+    let question = |id: &str| SOUND.replace("\"q\"", &format!("\"{id}\""));
+    let quiz = ["a", "b", "c"].map(question).concat();
+    Tiny::new(&format!("# A\n\n{directives}")).with("quizzes/q.toml", &quiz)
+}
+
+#[test]
+fn a_check_shows_its_questions_alone_and_the_quiz_at_the_end_the_rest() {
+    let page =
+        placed("{{#quiz ../quizzes/q.toml check=b}}\n\nText.\n\n{{#quiz ../quizzes/q.toml}}\n")
+            .page();
+    let (check, end) = page.split_once("Text.").expect("the text between");
+    let asked = |part: &str, id: &str| part.contains(&format!("data-key=\"quiz-q-{id}\""));
+    assert_eq!(["a", "b", "c"].map(|id| asked(check, id)), [false, true, false]);
+    assert_eq!(["a", "b", "c"].map(|id| asked(end, id)), [true, false, true]);
+    assert!(check.contains("class=\"quiz check\" data-key=\"quiz-q\""), "{check}");
+    assert!(check.contains("Check yourself</span>") && !check.contains("quiz-end"), "{check}");
+    assert!(end.contains("Question 2 of 3") && end.contains("Question 3 of 3"), "{end}");
+}
+
+#[test]
+fn a_check_of_no_question_of_one_shown_above_and_one_below_the_end_are_named_with_their_line() {
+    let end = "{{#quiz ../quizzes/q.toml}}\n";
+    let check = |id: &str| format!("{{{{#quiz ../quizzes/q.toml check={id}}}}}\n\n");
+    assert_snapshot!(placed(&(check("a,z") + end)).proof(), @"book/chapters/page.md:3: the quiz `q` has no question `z` that is not shown yet");
+    assert_snapshot!(placed(&(check("a") + &check("b,a") + end)).proof(), @"book/chapters/page.md:5: the quiz `q` has no question `a` that is not shown yet");
+    assert_snapshot!(placed(&(end.to_owned() + "\n" + &check("a"))).proof(), @"book/chapters/page.md:5: this quiz was closed further up: a check stands before the quiz without `check`");
+    assert_snapshot!(placed(&check("a")).proof(), @"book/chapters/page.md:3: no `{{#quiz ../quizzes/q.toml}}` without `check` closes this chapter and shows the rest");
+    assert_snapshot!(placed(&(check("a,b,c") + end)).proof(), @"book/chapters/page.md:5: nothing is left for the quiz: each question stands further up");
+    assert_snapshot!(placed(&("{{#quiz ../quizzes/q.toml only=a}}\n\n".to_owned() + end)).proof(), @"book/chapters/page.md:3: `only=a` is not `check=ID,ID`");
 }

@@ -91,12 +91,12 @@ fn no_chapter_types_a_time() {
 }
 
 #[test]
-fn the_script_is_at_most_40_kb_gzipped_and_names_no_other_origin() {
+fn the_script_is_at_most_60_kb_gzipped_and_names_no_other_origin() {
     let script = std::fs::read(root().join("theme/swim.js")).expect("the script");
     let text = String::from_utf8_lossy(&script);
     assert!(!text.contains("://"), "the script asks something of another origin");
     let bytes = book::wasm::gzip(&script).expect("it packs").len();
-    assert!((1..=40_000).contains(&bytes), "{bytes} bytes");
+    assert!((1..=60_000).contains(&bytes), "{bytes} bytes");
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Books of one chapter, in a folder of their own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use book::problem::{Problems, Reach};
-use book::proof::{of_chapter, proof};
+use book::proof::{Look, listed, of_chapter, proof};
 use book::site;
 use tempfile::TempDir;
 
@@ -94,6 +94,12 @@ impl Tiny {
         }
     }
 
+    /// What `proof --style` or `proof --claims` says.
+    pub(crate) fn listed(&self, look: Look) -> String {
+        let problems = listed(&self.root(), look, Some("page")).expect("a book");
+        problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    }
+
     /// What `proof NAME` says.
     pub(crate) fn proof_of(&self, name: &str) -> Vec<String> {
         let found = match proof(&self.root(), Some(&self.scratch.path().join("site"))) {
@@ -102,6 +108,18 @@ impl Tiny {
         };
         let problems = of_chapter(&self.root(), found.0, found.1, name).expect("a book");
         problems.iter().map(ToString::to_string).collect()
+    }
+
+    /// Builds the book with its theme into a folder under `scratch`, which it gives.
+    pub(crate) fn build(&self, scratch: &Path) -> PathBuf {
+        for file in ["swim.css", "swim.js"] {
+            let theme = Path::new(env!("CARGO_MANIFEST_DIR")).join("theme").join(file);
+            std::fs::create_dir_all(self.root().join("theme")).expect("a folder");
+            std::fs::copy(theme, self.root().join("theme").join(file)).expect("a file");
+        }
+        let config = "additional-css = [\"theme/swim.css\"]\nadditional-js = [\"theme/swim.js\"]\n";
+        std::fs::write(self.root().join("book.toml"), CONFIG.to_owned() + config).expect("a file");
+        site::build(&self.root(), Some(scratch)).expect("the book builds").folder
     }
 
     /// What stands in `main` on the page.

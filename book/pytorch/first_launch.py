@@ -2,9 +2,9 @@
 
     python first_launch.py [TRACE.json.gz]
 
-A launch puts a kernel into a queue and comes back. A clock that is stopped without waiting for the
-device measures the putting; one that waits after each launch measures waiting. Events measure the
-device's own time, in its own order.
+A launch puts a kernel into a stream and returns. A clock that is read without a wait measures the
+launches. With a wait after each launch it measures the waits as well. Events measure the time on the
+device, from one event to the other.
 """
 
 import sys
@@ -15,7 +15,7 @@ import torch
 import timing
 
 LAUNCHES = 200
-SIDE = 1024  # a product takes some 60 µs on an H200: longer than its launch
+SIDE = 1024  # one multiplication takes some 60 µs on an H200: longer than its launch
 
 matrix = torch.rand((SIDE, SIDE), device="cuda")
 product = torch.empty_like(matrix)

@@ -1,10 +1,10 @@
-"""Who goes first? Four streams, the same work, asked for chunk by chunk or step by step.
+"""Who goes first? Four streams, the same work, issued chunk by chunk or step by step.
 
     python issue_order.py [TRACE.json.gz]
 
-Every chunk has a stream that takes it all the way, so nothing else orders the work. Depth first asks
-for all three steps of a chunk before the next chunk; breadth first asks for all copies up, then for
-all products, then for all copies down.
+Each chunk goes its whole way on one stream, so nothing else orders the work. Depth first issues all
+three steps of a chunk before the next chunk; breadth first issues all uploads, then all matrix
+multiplications, then all downloads.
 """
 
 import sys
@@ -38,6 +38,7 @@ def download(piece_in, piece, half, done, piece_out):
 
 
 STEPS = (upload, work, download)
+# ANCHOR: puzzle
 ORDERS = {
     "depth first": [(index, step) for index in range(CHUNKS) for step in STEPS],
     "breadth first": [(index, step) for step in STEPS for index in range(CHUNKS)],
@@ -53,6 +54,7 @@ def run(order):
             step(*pieces[index])
     for stream in streams:
         current.wait_stream(stream)
+# ANCHOR_END: puzzle
 
 
 print(timing.machine())

@@ -1,8 +1,9 @@
-"""When does the host come back from a copy? The same batch from pageable and from pinned memory.
+"""When does the call of a copy return? The same batch from pageable and from pinned memory.
 
     python pinned_memory.py [TRACE.json.gz]
 
-`non_blocking=True` asks the host not to wait. With pageable memory it has to take part all the same.
+`non_blocking=True` asks PyTorch not to wait. With pageable memory the host takes part in the copy all
+the same.
 """
 
 import sys
@@ -40,8 +41,8 @@ def host_time(batch):
 
 
 def pin_time(words):
-    """How long it takes to allocate pinned memory, in ms. PyTorch keeps what was freed, so a size
-    that was not asked for before."""
+    """How long it takes to allocate pinned memory, in ms. PyTorch keeps pinned memory that is freed, so
+    each call needs a size that was not used before."""
     start = time.perf_counter()
     torch.empty(words, pin_memory=True)
     return 1e3 * (time.perf_counter() - start)

@@ -1,9 +1,9 @@
-"""The smallest overlap: a copy and a product that do not need each other, on one stream and on two.
+"""The smallest overlap: an independent copy and matrix multiplication, on one stream and on two.
 
     python two_streams.py [TRACE.json.gz]
 
-The tensors are made in the current stream, so each side stream first waits for it; and the current
-stream waits for both before anyone uses what they made.
+The tensors are made in the current stream, so each side stream first waits for it. In the end the
+current stream waits for both, because it uses what they made.
 """
 
 import sys
@@ -12,7 +12,7 @@ import torch
 
 import timing
 
-SIDE = 4096  # a product and a copy of 256 MiB take about as long as each other on an H200
+SIDE = 4096  # on an H200 a multiplication takes about half as long as a copy of 256 MiB
 WORDS = 64 << 20
 
 first, second = torch.cuda.Stream(), torch.cuda.Stream()

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use trace::draw::{self, Appearance, Lanes, Layout, Panel, Row};
 use trace::timeline::{Method, Origin};
 
+use crate::instrument;
 use crate::markup::{escape, identifier, in_markdown, inline};
 use crate::page::{Fence, Page, as_text, directives, fences, replace};
 use crate::records::metric::number;
@@ -99,14 +100,16 @@ fn figure(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
         })
         .collect();
     let id = format!("{}-{}", identifier(&page.name()), identifier(&id));
-    let svg = draw::svg(&Layout::new(&panels, lanes.into()), &format!("{id}-drawing"));
+    let layout = Layout::new(&panels, lanes.into());
+    let (svg, drawn) = draw::svg_and_bars(&layout, &format!("{id}-drawing"));
+    let instrument = instrument::html(page.root, &id, &records, &layout, &drawn);
     let totals = totals(&records, lanes.into());
     let table = table(&records, &titles, lanes.into());
     let origins: String = records.iter().map(|recorded| origin(recorded)).collect();
     Some(format!(
         "<figure class=\"timeline\" id=\"{id}\">{totals}\
          <div class=\"timeline-scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"{id}-caption\">{svg}</div>\
-         <figcaption id=\"{id}-caption\">{caption}</figcaption>\
+         <figcaption id=\"{id}-caption\">{caption}</figcaption>{instrument}\
          <details class=\"timeline-more\"><summary>In numbers, and where it comes from</summary>\
          <div class=\"table-wrapper\">{table}</div><ul class=\"origins\">{origins}</ul></details>\
          </figure>"

@@ -12,6 +12,7 @@
 //! | [`proof`] | everything that mdBook says nothing about, as errors with file and line |
 //! | [`step`] | the preprocessors as mdBook sees them |
 //! | [`figure`] | `figure` blocks: timelines drawn from records; numbers in the text |
+//! | [`instrument`] | what a script makes of a figure |
 //! | [`puzzle`] | `puzzle` and `predict` blocks: programs side by side, and what the reader expects |
 //! | [`quiz`] | `quiz` blocks: strict TOML to forms |
 //! | [`play`] | playgrounds: programs with controls |
@@ -27,6 +28,7 @@
 
 pub mod cli;
 pub mod figure;
+pub mod instrument;
 pub mod listing;
 mod log;
 pub mod markup;

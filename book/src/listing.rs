@@ -2,12 +2,21 @@
 
 use std::path::Path;
 
+/// A part of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The line that it begins in, from 1.
+    pub first: usize,
+    /// Its lines, without the margin that all of them share.
+    pub text: String,
+}
+
 /// The function `name` of a file in Rust, C++ or Python: from the line that it begins in to the brace that
 /// closes it, in Python to the last line that is indented more; without the margin that all its lines share.
 ///
 /// It is found by its layout: the closing brace stands below the first letter, as rustfmt and clang-format
 /// put it.
-pub fn function(file: &Path, name: &str) -> Result<String, String> {
+pub fn function(file: &Path, name: &str) -> Result<Part, String> {
     let (shown, text) = read(file)?;
     let python = file.extension().is_some_and(|ending| ending == "py");
     let called =
@@ -47,11 +56,11 @@ pub fn function(file: &Path, name: &str) -> Result<String, String> {
     let Some(length) = length else {
         return Err(format!("function `{name}` in `{shown}` has no end"));
     };
-    Ok(unindented(&lines[start..=start + length]))
+    Ok(Part { first: start + 1, text: unindented(&lines[start..=start + length]) })
 }
 
 /// What stands between `ANCHOR: name` and `ANCHOR_END: name`, without the margin that all its lines share.
-pub fn anchor(file: &Path, name: &str) -> Result<String, String> {
+pub fn anchor(file: &Path, name: &str) -> Result<Part, String> {
     let (shown, text) = read(file)?;
     let lines: Vec<&str> = text.lines().collect();
     let named = |line: &&str, word: &str| {
@@ -69,7 +78,7 @@ pub fn anchor(file: &Path, name: &str) -> Result<String, String> {
     if part.iter().all(|line| line.trim().is_empty()) {
         return Err(format!("the anchor `{name}` in `{shown}` is empty"));
     }
-    Ok(unindented(&part))
+    Ok(Part { first: start + 2, text: unindented(&part) })
 }
 
 /// A file's name, and what it says.

@@ -11,7 +11,8 @@ pub mod predict;
 
 use serde::Deserialize;
 
-use crate::listing::{Line, anchor, compare, function};
+use crate::instrument::key;
+use crate::listing::{Line, Part, anchor, compare, function};
 use crate::markup::{escape, in_markdown};
 use crate::page::{Fence, Page, fences, replace};
 
@@ -108,15 +109,20 @@ fn puzzle(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
     };
     let [left, right] = [&a, &b].map(|p| function(&page.beside(&p.file), &name));
     let (left, right) = (page.note(fence.line, left), page.note(fence.line, right));
-    let (left, right) = (left?, right?);
-    let (left, right) = compare(&left, &right);
+    let (part_a, part_b) = (left?, right?);
+    let (left, right) = compare(&part_a.text, &part_b.text);
     if !left.iter().chain(&right).any(|line| matches!(line, Line::Different(_))) {
         page.complain(fence.line, "the two programs are the same");
         return None;
     }
     let file = |program: &Program| (!nameless).then(|| program.file.clone());
-    let a = listing(&a.title, file(&a), "language-rust", &left);
-    let b = listing(&b.title, file(&b), "language-rust", &right);
+    // Lines of a figure are found in here by where they stand.
+    let source = |program: &Program, part: &Part| {
+        let name = program.file.rsplit('/').next().unwrap_or_default();
+        format!(" data-source=\"{} {}\"", key(name), part.first)
+    };
+    let a = listing(&a.title, file(&a), &source(&a, &part_a), "language-rust", &left);
+    let b = listing(&b.title, file(&b), &source(&b, &part_b), "language-rust", &right);
     let rust = format!(
         "<div class=\"puzzle\">{a}{b}</div>\
          <p class=\"puzzle-legend\"><mark>Marked</mark> lines differ; all others are the same.</p>"
@@ -153,14 +159,20 @@ fn other(page: &mut Page<'_>, fence: &Fence, also: &Also, nameless: bool) -> Opt
         _ => Err(format!("`{}` needs one of `function` and `anchor`", also.file)),
     };
     let text = page.note(fence.line, text)?;
-    let lines: Vec<Line<'_>> = text.lines().map(Line::Shared).collect();
+    let lines: Vec<Line<'_>> = text.text.lines().map(Line::Shared).collect();
     let title = also.title.as_deref().unwrap_or_default();
     let file = (!nameless).then(|| also.file.clone());
-    Some(listing(title, file, also.language.class(), &lines))
+    Some(listing(title, file, "", also.language.class(), &lines))
 }
 
 /// A program. Its file is named where that gives nothing away.
-fn listing(title: &str, file: Option<String>, class: &str, lines: &[Line<'_>]) -> String {
+fn listing(
+    title: &str,
+    file: Option<String>,
+    source: &str,
+    class: &str,
+    lines: &[Line<'_>],
+) -> String {
     let lines: String = lines
         .iter()
         .map(|line| {
@@ -177,6 +189,6 @@ fn listing(title: &str, file: Option<String>, class: &str, lines: &[Line<'_>]) -
     let file = file.map(|file| format!(" <code>{file}</code>")).unwrap_or_default();
     format!(
         "<div class=\"program\"><p class=\"program-title\">{title}{file}</p>\
-         <pre><code class=\"{class}\">{lines}</code></pre></div>"
+         <pre{source}><code class=\"{class}\">{lines}</code></pre></div>"
     )
 }

@@ -18,8 +18,8 @@ const DEEPEST: u8 = b'3';
 /// Elements that hold nothing to be found, by name.
 const SKIPPED: [&str; 3] = ["script", "style", "svg"];
 /// The same, by class: what a gate keeps, answers, and what repeats a drawing.
-const SKIPPED_CLASSES: [&str; 6] =
-    ["gated", "reveal", "answer", "timeline-more", "timeline-totals", "hidden-text"];
+const SKIPPED_CLASSES: [&str; 7] =
+    ["gated", "reveal", "answer", "timeline-more", "timeline-totals", "instrument", "hidden-text"];
 /// Elements that no end tag closes.
 const VOID: [&str; 6] = ["br", "hr", "img", "input", "wbr", "link"];
 

@@ -1,4 +1,4 @@
-// Predictions, quizzes and playgrounds. Without this script every page can be read: answers are folded, and the
+// Timelines, predictions, quizzes and playgrounds. Without this script every page can be read: answers are folded, and the
 // reader unfolds them. Nothing leaves the browser; what the reader answered is kept in it.
 (() => {
   "use strict";
@@ -63,9 +63,16 @@
 
   // Predictions: the answer that follows stays shut until the reader has committed to something.
 
+  // To three digits, as the drawings and the text say it.
   function duration(ns) {
-    const [unit, name] = ns >= 1e6 ? [1e6, "ms"] : [1e3, "µs"];
-    return `${(ns / unit).toPrecision(3)} ${name}`;
+    if (ns < 1000) return `${ns} ns`;
+    for (const [unit, name] of [[1e3, "µs"], [1e6, "ms"], [1e9, "s"]]) {
+      for (const decimals of [2, 1, 0]) {
+        const rounded = Math.floor((ns * 10 ** decimals + unit / 2) / unit);
+        if (rounded < 1000) return `${(rounded / 10 ** decimals).toFixed(decimals)} ${name}`;
+      }
+    }
+    return `${Math.round(ns / 1e9)} s`;
   }
 
   // The mark follows the slider, and says where it is.
@@ -379,28 +386,21 @@
     }
   }
 
-  // A bar of a drawing is chosen as a button is pressed.
+  // A bar of a drawing is chosen as an answer.
   function bars(form) {
     const field = form.querySelector("[data-bar]");
-    if (!field) return;
-    const drawn = all("svg g[tabindex]", form);
-    const name = (bar) => bar.querySelector("title").textContent;
+    const drawing = field && form.querySelector("svg");
+    if (!drawing) return;
+    const drawn = walk(drawing);
     const choose = (index) => {
       if (form.querySelector("fieldset").disabled) return;
       field.value = index;
-      drawn.forEach((bar, other) => bar.setAttribute("aria-pressed", other === index));
-      form.querySelector(".marked").textContent = `Marked: ${name(drawn[index])}`;
+      drawn.forEach((bar, other) => bar.setAttribute("aria-selected", other === index));
+      form.querySelector(".marked").textContent = `Marked: ${named(drawn[index])}`;
     };
     drawn.forEach((bar, index) => {
-      bar.setAttribute("role", "button");
-      bar.setAttribute("aria-label", name(bar));
-      bar.setAttribute("aria-pressed", String(index) === field.value);
+      bar.setAttribute("aria-selected", String(index) === field.value);
       bar.addEventListener("click", () => choose(index));
-      bar.addEventListener("keydown", (event) => {
-        if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
-        choose(index);
-      });
     });
   }
 
@@ -484,7 +484,7 @@
         delete state[key(form)];
         form.reset();
         all("[data-bar]", form).forEach((field) => (field.value = ""));
-        all("[aria-pressed]", form).forEach((bar) => bar.setAttribute("aria-pressed", "false"));
+        all("svg [aria-selected]", form).forEach((bar) => bar.setAttribute("aria-selected", "false"));
         begin(form);
       }
       retry.hidden = true;
@@ -498,6 +498,242 @@
     const parts = {};
     for (const section of all(".quiz")) (parts[section.dataset.key] ??= []).push(section);
     Object.values(parts).forEach(quiz);
+  }
+
+  // Timelines: one stop for the Tab key each, and arrow keys inside.
+
+  const named = (bar) => bar.querySelector("title").textContent;
+
+  // Some of `items` can be reached by Tab: the one that was last. `to` says where a key leads.
+  function rove(items, to, leave) {
+    items.forEach((item, index) => (item.tabIndex = index === 0 ? 0 : -1));
+    const stop = (item) => items.forEach((other) => (other.tabIndex = other === item ? 0 : -1));
+    for (const item of items) {
+      item.addEventListener("focus", () => stop(item));
+      item.addEventListener("keydown", (event) => {
+        if (event.altKey || event.ctrlKey || event.metaKey) return;
+        if (event.key === "Escape" && leave) leave();
+        else if (event.key === "Enter" || event.key === " ") item.dispatchEvent(new MouseEvent("click"));
+        else {
+          const next = to(event.key, item);
+          if (!next) return;
+          next.focus({ preventScroll: true });
+          next.scrollIntoView({ block: "nearest", inline: "nearest" });
+        }
+        event.preventDefault();
+      });
+    }
+  }
+
+  // Makes a drawing a grid of its bars, and gives these in their order.
+  function walk(drawing, leave) {
+    const drawn = all(":scope > g", drawing).filter((bar) => bar.querySelector(":scope > title + rect"));
+    const rows = [];
+    let at;
+    for (const bar of drawn) {
+      const y = bar.querySelector("rect").getAttribute("y");
+      if (y !== at) {
+        const row = document.createElementNS(drawing.namespaceURI, "g");
+        row.setAttribute("role", "row");
+        bar.before(row);
+        rows.push({ row, bars: [] });
+        at = y;
+      }
+      const { row, bars } = rows[rows.length - 1];
+      bar.setAttribute("role", "gridcell");
+      row.append(bar);
+      bars.push(bar);
+    }
+    if (drawn.length === 0) return drawn;
+    drawing.setAttribute("role", "grid");
+    drawing.closest(".timeline-scroll")?.removeAttribute("tabindex");
+    const middle = (bar) => {
+      const rect = bar.querySelector("rect");
+      return Number(rect.getAttribute("x")) + Number(rect.getAttribute("width")) / 2;
+    };
+    const nearest = (bars, x) =>
+      bars.reduce((a, b) => (Math.abs(middle(b) - x) < Math.abs(middle(a) - x) ? b : a));
+    // Up and down keep to where the reader came from, though bars are longer and shorter.
+    let column = null;
+    const to = (key, bar) => {
+      const row = rows.findIndex(({ bars }) => bars.includes(bar));
+      const { bars } = rows[row];
+      const place = bars.indexOf(bar);
+      const step = { ArrowUp: -1, ArrowDown: 1 }[key];
+      if (step) {
+        column ??= middle(bar);
+        return rows[row + step] ? nearest(rows[row + step].bars, column) : bar;
+      }
+      const next = { ArrowLeft: place - 1, ArrowRight: place + 1, Home: 0, End: bars.length - 1 }[key];
+      if (next === undefined) return null;
+      column = null;
+      return bars[Math.min(Math.max(next, 0), bars.length - 1)];
+    };
+    rove(drawn, to, leave);
+    return drawn;
+  }
+
+  // A figure: its lines, its bars, and what is said of them. All that is said was computed from its record.
+  function figure(figure) {
+    const drawing = figure.querySelector("svg.swim-timeline");
+    const box = figure.querySelector(".instrument");
+    const told = box.querySelector(".told");
+    const hint = told.innerHTML;
+    const { axis, steps, left, span, texts, charts, bars } = JSON.parse(box.querySelector("script").textContent);
+    const lines = all("[data-line]", box);
+    const line = (bar) => lines.find(({ dataset }) => dataset.line === `${bar[0]} ${bar[1]}`);
+    const listed = (option) => {
+      const [key, number] = option.dataset.source.split(" ");
+      const listing = document.querySelector(`pre[data-source^="${key} "]`);
+      const first = Number(listing?.dataset.source.split(" ")[1]);
+      return listing?.querySelectorAll(".line")[number - first];
+    };
+    let chosen = null;
+    let drawn = [];
+
+    function light(lit, option, awaited = []) {
+      drawing.classList.toggle("lighting", lit.length > 0);
+      drawn.forEach((bar, index) => {
+        bar.classList.toggle("lit", lit.includes(index));
+        bar.classList.toggle("awaited", awaited.includes(index));
+      });
+      for (const other of lines) {
+        other.classList.toggle("lit", other === option);
+        listed(other)?.classList.toggle("lit", other === option);
+      }
+    }
+
+    const where = (index) => {
+      const option = line(bars[index]);
+      const place = option ? `, line ${option.dataset.source.split(" ")[1]}` : "";
+      return `${texts[bars[index][2]].split(",")[0]}, ${texts[bars[index][3]]}${place}`;
+    };
+    const instant = (name, ns) => {
+      const made = element("span", `${name} `, { className: name });
+      made.append(element("b", ns < 0 ? "before the start" : duration(ns)));
+      return made;
+    };
+
+    // What is known of a bar, in place of what was said before.
+    function tell(index) {
+      const [, , what, row, count, timed] = bars[index];
+      const option = line(bars[index]);
+      const head = element("p", "");
+      head.append(element("b", count > 1 ? `${count} × ${texts[what]}` : texts[what]), `, ${texts[row]}`);
+      if (option) head.append(`, line ${option.dataset.source.split(" ")[1]}: `, option.querySelector("code").cloneNode(true));
+      told.replaceChildren(head);
+      timed.forEach(([issued, ready, start, end, waits], place) => {
+        const instants = element("p", timed.length > 1 ? `${place ? "The last" : "The first"}: ` : "", { className: "instants" });
+        if (issued !== null) instants.append(instant("issued", issued), ", ", instant("ready", ready), ", ");
+        instants.append(instant("started", start), ", ", instant("ended", end), `, took ${duration(end - start)}`);
+        told.append(instants);
+        for (const [text, ns, by] of waits) {
+          const after = by >= 0 && by !== index ? ` (${where(by)})` : "";
+          told.append(element("p", `Waited ${duration(ns)} for ${texts[text]}${after}.`, { className: "wait" }));
+        }
+      });
+      light([index], option, timed.flatMap(([, , , , waits]) => waits.map(([, , by]) => by)));
+    }
+
+    function tellLine(option) {
+      const [of, place] = option.dataset.line.split(" ").map(Number);
+      const lit = bars.flatMap(([chart, line], index) => (chart === of && line === place ? [index] : []));
+      const counts = {};
+      for (const index of lit) {
+        const kind = `${texts[bars[index][2]].split(",")[0]}, ${texts[bars[index][3]]}`;
+        counts[kind] = (counts[kind] ?? 0) + bars[index][4];
+      }
+      const head = element("p", `Line ${option.dataset.source.split(" ")[1]}, ${charts[of].title}: `);
+      head.append(option.querySelector("code").cloneNode(true));
+      const all = Object.entries(counts).map(([kind, count]) => `${count} × ${kind}`);
+      told.replaceChildren(head, element("p", `${all.join("; ")}.`));
+      light(lit, option);
+    }
+
+    function show(what) {
+      if (what === null) {
+        told.innerHTML = hint;
+        light([], null);
+      } else if (typeof what === "number") tell(what);
+      else tellLine(what);
+      for (const option of lines) option.setAttribute("aria-selected", option === chosen);
+    }
+    function choose(what) {
+      chosen = what;
+      show(what);
+    }
+    // The keyboard goes on from what was said.
+    function leave() {
+      choose(null);
+      told.tabIndex = -1;
+      told.focus({ preventScroll: true });
+    }
+
+    drawn = walk(drawing, leave);
+    const react = (item, what) => {
+      item.addEventListener("focus", () => choose(what));
+      item.addEventListener("click", () => {
+        choose(what);
+        item.focus({ preventScroll: true });
+      });
+      item.addEventListener("pointerenter", () => show(what));
+      item.addEventListener("pointerleave", () => show(chosen));
+    };
+    drawn.forEach(react);
+    lines.forEach((option) => {
+      react(option, option);
+      const shown = listed(option);
+      shown?.addEventListener("pointerenter", () => show(option));
+      shown?.addEventListener("pointerleave", () => show(chosen));
+      shown?.addEventListener("click", () => choose(option));
+    });
+    const lineTo = (key, option) => {
+      const place = lines.indexOf(option);
+      const next = { ArrowUp: place - 1, ArrowDown: place + 1, Home: 0, End: lines.length - 1 }[key];
+      return next === undefined ? null : lines[Math.min(Math.max(next, 0), lines.length - 1)];
+    };
+    rove(lines, lineTo, leave);
+
+    // The host's way through the program.
+    const scrubber = box.querySelector(".scrubber");
+    const slider = scrubber.querySelector("input");
+    const now = document.createElementNS(drawing.namespaceURI, "path");
+    now.setAttribute("class", "now");
+    const { width } = drawing.viewBox.baseVal;
+    const edge = (bar) => Number(bar.querySelector("rect").getAttribute("y")) + 20;
+    const bottom = Math.max(...drawn.map(edge));
+    const most = charts.map(({ states }) => Math.max(1, ...states.flatMap(([, , , queues]) => queues.map(([a, b]) => a + b))));
+    function move() {
+      const at = Number(slider.value);
+      const ns = Math.floor((axis * at) / steps);
+      const x = (width * (left + (span * at) / steps)) / 100;
+      now.setAttribute("d", `M${x} 0V${bottom}`);
+      if (scrubber.open) drawing.append(now);
+      else now.remove();
+      scrubber.querySelector("output").textContent = duration(ns);
+      const said = charts.map(({ title, end, states }, chart) => {
+        const [, place, blocked, queues] = states.findLast(([step]) => step <= at);
+        const option = lines.find(({ dataset }) => dataset.line === `${chart} ${place}`);
+        for (const other of lines) {
+          if (other.dataset.line.startsWith(`${chart} `)) other.classList.toggle("now", scrubber.open && other === option);
+        }
+        const item = all(".queues > li", scrubber)[chart];
+        const number = option?.dataset.source.split(" ")[1];
+        const host = option ? `the host is ${blocked ? "blocked" : "busy"} at line ${number}` : ns < end ? "the host is between these lines" : "all is done";
+        item.querySelector(".host").textContent = host;
+        const counts = queues.map(([waiting, running], place) => {
+          const queue = item.querySelectorAll(".queue")[place];
+          const text = `${waiting} waiting, ${running} running`;
+          queue.querySelector(".count").textContent = text;
+          queue.querySelector(".bar").style.setProperty("--full", (waiting + running) / most[chart]);
+          return `${queue.firstChild.textContent}${text}`;
+        });
+        return `${title}: ${[host, ...counts].join("; ")}`;
+      });
+      slider.setAttribute("aria-valuetext", `${duration(ns)}. ${said.join(". ")}`);
+    }
+    slider.addEventListener("input", move);
+    scrubber.addEventListener("toggle", move);
   }
 
   // Listings in several languages: a tab for each. The language that the reader chose last holds on every page.
@@ -602,6 +838,7 @@
       const unfolded = played.querySelector("details").open;
       played.innerHTML = play(`${figure.id}-drawing`, address());
       played.querySelector("details").open = unfolded;
+      walk(played.querySelector("svg"));
       link.href = `#${address()}`;
       const makespan = number("makespan");
       said.textContent = all(".numbers > div", played)
@@ -698,6 +935,8 @@
   quizzes();
   const choosers = [];
   all(".listings").forEach((listing, index) => tabs(listing, index, choosers));
+  all("figure.timeline").forEach(figure);
+  all("figure.play svg.swim-timeline").forEach((drawing) => walk(drawing));
   all(".progress").forEach(progress);
   playgrounds();
   wide();

@@ -43,7 +43,7 @@ const ACT: &str = r#"
     form.querySelectorAll("select").forEach((select, index) => (select.value = index + 1));
     const number = form.querySelector("input[type=number]");
     if (number) number.value = number.dataset.value;
-    const bar = form.querySelector("svg g[role=button]");
+    const bar = form.querySelector("svg g[role=gridcell]");
     if (bar) bar.dispatchEvent(new MouseEvent("click"));
     form.requestSubmit();
     const give = form.querySelector(".give-up");

@@ -48,9 +48,11 @@
 //! | --- | --- |
 //! | [`lanes`] | from a timeline alone: which lanes are busy, and what a held host loses |
 //! | [`chains`] | operations that hand the same memory on, and the jobs that are cut into such chains |
+//! | [`waits`] | when each operation was issued, ready and started, and what kept it |
 //! | `view` | a program beside its timeline |
 //! | `host` | what the host did while lanes were empty |
 //! | `order` | what operations waited for |
+//! | `turns` | what each operation comes after: its stream, events, the default stream |
 //! | `chunks` | how jobs are cut and in which order they are asked for |
 //! | `words` | what is said about a cause |
 
@@ -59,7 +61,9 @@ mod chunks;
 mod host;
 pub mod lanes;
 mod order;
+mod turns;
 mod view;
+pub mod waits;
 mod words;
 
 use std::cmp::Reverse;

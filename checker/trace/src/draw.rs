@@ -26,7 +26,7 @@ pub mod terminal;
 pub use flaws::Findings;
 pub use layout::Layout;
 pub use scale::duration;
-pub use svg::{Appearance, sheet, svg, svg_of_page, theme};
+pub use svg::{Appearance, Drawn, sheet, svg, svg_and_bars, svg_of_page, theme};
 pub use table::{Row, table};
 pub use terminal::{Style, terminal};
 

@@ -17,6 +17,7 @@ mod program;
 mod properties;
 mod recorded;
 mod threads;
+mod waits;
 
 #[path = "../../../trace/tests/it/hazards/script.rs"]
 mod script;

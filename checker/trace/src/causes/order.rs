@@ -3,10 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::hazards::{self, accesses};
-use crate::program::{AccessKind, BlockId, Call, EventId, Program, StreamId, StreamKind};
+use crate::program::{AccessKind, BlockId, Call, Program, StreamId};
 use crate::timeline::Interval;
 
 use super::lanes::Lane;
+use super::turns::{Before, Turns};
 use super::view::{Op, View};
 use super::{Code, Found, is_under};
 
@@ -28,11 +29,7 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
     let mut order = Order::new(view);
     let mut ops = view.ops.iter().peekable();
     for (step, call) in view.calls() {
-        match call {
-            Call::EventRecord { event, stream } => order.record(step, *event, *stream),
-            Call::StreamWait { stream, event } => order.wait(step, *stream, *event),
-            _ => {}
-        }
+        order.turns.call(step, call);
         while ops.next_if(|op| op.step < step).is_some() {}
         if let Some(op) = ops.next_if(|op| op.step == step) {
             order.operation(view, op, found);
@@ -61,81 +58,36 @@ pub(super) fn is_needless(program: &Program, waits: &[u32]) -> bool {
     }
 }
 
-/// Until when something keeps an operation, and the call that it is.
-#[derive(Clone, Copy, Default)]
-struct Until {
-    ns: u64,
-    step: u32,
-}
-
 struct Stream {
     /// The last operation.
     last: Option<Op>,
-    /// What the next operation comes after, by a wait.
-    waits: Vec<Until>,
-    /// When all that is queued has ended, waits included.
-    tail_ns: u64,
     only_kernels: bool,
 }
 
 struct Order {
+    turns: Turns,
     streams: HashMap<StreamId, Stream>,
-    blocking: HashSet<StreamId>,
-    events: HashMap<EventId, u64>,
-    /// The last operation in the legacy default stream.
-    barrier: Option<Until>,
-    /// When the last operation of a blocking stream ends.
-    blocking_ns: u64,
     memory: Memory,
     crowded: Vec<(u32, StreamId, u64)>,
 }
 
 impl Order {
     fn new(view: &View<'_>) -> Self {
-        let kinds = view.program.steps.iter().filter_map(|step| match step.call {
-            Call::StreamCreate { stream, kind: StreamKind::Blocking, .. } => Some(stream),
-            _ => None,
-        });
         Self {
+            turns: Turns::new(view.program),
             streams: HashMap::new(),
-            blocking: kinds.chain([StreamId::PER_THREAD]).collect(),
-            events: HashMap::new(),
-            barrier: None,
-            blocking_ns: 0,
             memory: Memory::default(),
             crowded: Vec::new(),
         }
     }
 
-    fn record(&mut self, step: u32, event: EventId, stream: StreamId) {
-        let mut tail_ns = self.streams.get(&stream).map_or(0, |stream| stream.tail_ns);
-        if stream == StreamId::LEGACY {
-            tail_ns = tail_ns.max(self.blocking_ns);
-            self.barrier = Some(Until { ns: tail_ns, step });
-        }
-        self.events.insert(event, tail_ns);
-    }
-
-    fn wait(&mut self, step: u32, stream: StreamId, event: EventId) {
-        let Some(&ns) = self.events.get(&event) else { return };
-        let stream = self.streams.entry(stream).or_default();
-        stream.waits.push(Until { ns, step });
-        stream.tail_ns = stream.tail_ns.max(ns);
-    }
-
     fn operation(&mut self, view: &View<'_>, op: &Op, found: &mut Found) {
-        let blocking = self.blocking.contains(&op.stream);
-        let barrier = match op.stream {
-            StreamId::LEGACY => Until { ns: self.blocking_ns, step: op.step },
-            _ if blocking => self.barrier.unwrap_or_default(),
-            _ => Until::default(),
-        };
+        let Before { own, wait, barrier } =
+            self.turns.operation(op.step, op.stream, op.end_ns, op.step);
+        let own_ns = own.ns;
         let needs_ns = self.memory.touch(view.call(op.step), op.end_ns);
         let stream = self.streams.entry(op.stream).or_default();
-        let wait = stream.waits.drain(..).max_by_key(|wait| wait.ns).unwrap_or_default();
         let last = stream.last.replace(*op);
-        let own_ns = last.map_or(0, |last| last.end_ns);
-        stream.tail_ns = stream.tail_ns.max(op.end_ns);
         stream.only_kernels &= op.lane == Lane::Kernels;
 
         // How much earlier it would have been ready but for one of them.
@@ -173,11 +125,6 @@ impl Order {
                 self.crowded.push((op.step, op.stream, window.ns()));
             }
         }
-        if op.stream == StreamId::LEGACY {
-            self.barrier = Some(Until { ns: op.end_ns, step: op.step });
-        } else if blocking {
-            self.blocking_ns = self.blocking_ns.max(op.end_ns);
-        }
     }
 
     /// Streams of kernels alone, whose kernels took turns all the same.
@@ -202,7 +149,7 @@ impl Order {
 
 impl Default for Stream {
     fn default() -> Self {
-        Self { last: None, waits: Vec::new(), tail_ns: 0, only_kernels: true }
+        Self { last: None, only_kernels: true }
     }
 }
 

@@ -47,6 +47,15 @@ pub fn region(program: &Program) -> Range<usize> {
     }
 }
 
+/// When the host had issued an operation that started at `start_ns`.
+pub(super) fn issued_ns(call: &Call, host: Option<&HostSpan>, start_ns: u64) -> u64 {
+    host.map_or(start_ns, |host| match call {
+        // Held by a full stream, a call queues its work at the end; held by its own work, before.
+        Call::Copy { .. } => host.end_ns - host.blocked_ns.min(host.end_ns),
+        _ => host.end_ns,
+    })
+}
+
 impl<'a> View<'a> {
     pub(super) fn new(program: &'a Program, timeline: &'a Timeline) -> Self {
         let steps = region(program);
@@ -66,11 +75,7 @@ impl<'a> View<'a> {
                 continue;
             }
             let step = &program.steps[span.step as usize];
-            let issued_ns = host.get(&span.step).map_or(span.start_ns, |call| match step.call {
-                // Held by a full stream, a call queues its work at the end; held by its own work, before.
-                Call::Copy { .. } => call.end_ns - call.blocked_ns.min(call.end_ns),
-                _ => call.end_ns,
-            });
+            let issued_ns = issued_ns(&step.call, host.get(&span.step).copied(), span.start_ns);
             ops.push(Op {
                 step: span.step,
                 lane,

@@ -72,6 +72,10 @@ pub struct Bar {
     pub name: String,
     /// What else is known about it, for a tooltip; empty where there are too many bars for that.
     pub note: String,
+    /// The call that it comes from, as an index into the program's steps.
+    pub step: u32,
+    /// The place in the source of that call, as an index into the program's sites.
+    pub site: Option<u32>,
 }
 
 /// An arrow from one end of work to another start of work.
@@ -183,6 +187,8 @@ fn chart(panel: &Panel<'_>, by: Lanes, notes: bool, findings: &Findings<'_>) -> 
                 end_ns: time.end_ns,
                 name: span.name.clone(),
                 note,
+                step: span.step,
+                site: site_of(program, span.step),
             });
             let anchor = Anchor { lane: lanes.len(), row, at_ns: time.start_ns };
             if program.is_some() {
@@ -276,6 +282,8 @@ fn host_lanes(
                 end_ns: time.end_ns,
                 name: String::new(),
                 note: site.map(ToString::to_string).unwrap_or_default(),
+                step: call.step,
+                site: site_of(program, call.step),
             });
         }
     }
@@ -284,6 +292,14 @@ fn host_lanes(
     let lane =
         |(thread, rows): (u32, Rows)| Lane { label: label(thread), busy_ns: None, rows: rows.0 };
     (threads.iter().map(|(thread, _)| *thread).collect(), threads.into_iter().map(lane).collect())
+}
+
+/// The place of a call in the source, which no playground's program has.
+fn site_of(program: Option<&Program>, step: u32) -> Option<u32> {
+    if cfg!(target_family = "wasm") {
+        return None;
+    }
+    program?.steps.get(step as usize)?.site
 }
 
 /// Whether any of it lies in `extent`; what has no length lies there or not as its instant does.
@@ -341,7 +357,7 @@ fn note(span: &Span, program: Option<&Program>) -> String {
 impl Bar {
     /// What a tooltip says: `kernel mix, 330 µs from 20.0 µs: stream 1, src/lib.rs:42`.
     pub fn describe(&self) -> String {
-        let Self { mark, start_ns, end_ns, name, note } = self;
+        let Self { mark, start_ns, end_ns, name, note, .. } = self;
         let (space, colon) =
             (if name.is_empty() { "" } else { " " }, if note.is_empty() { "" } else { ": " });
         let (length, start) = (duration(end_ns - start_ns), duration(*start_ns));

@@ -1,5 +1,7 @@
 //! Many bars seen through few cells: what a cell of a terminal or half a pixel shows.
 
+use std::collections::BTreeMap;
+
 use crate::draw::Mark;
 use crate::draw::layout::Bar;
 
@@ -68,4 +70,48 @@ pub fn raster(bars: &[Bar], axis_ns: u64, cells: usize) -> Vec<Run> {
         }
     }
     runs
+}
+
+/// The same, with each run cut where what covers most of it comes from another place in the source.
+pub fn raster_by_site(bars: &[Bar], axis_ns: u64, cells: usize) -> Vec<(Run, Option<u32>)> {
+    let (axis, width) = (u128::from(axis_ns.max(1)), cells as u128);
+    let mut cover: BTreeMap<(usize, Mark), BTreeMap<Option<u32>, u128>> = BTreeMap::new();
+    let mut begun: BTreeMap<(usize, Mark, Option<u32>), u64> = BTreeMap::new();
+    for bar in bars {
+        let start = u128::from(bar.start_ns).min(axis - 1) * width;
+        let end = (u128::from(bar.end_ns).min(axis) * width).max(start + width);
+        *begun.entry(((start / axis) as usize, bar.mark, bar.site)).or_default() += 1;
+        for cell in start / axis..=(end - 1) / axis {
+            let inside = end.min((cell + 1) * axis) - start.max(cell * axis);
+            let sites = cover.entry((cell as usize, bar.mark)).or_default();
+            *sites.entry(bar.site).or_default() += inside;
+        }
+    }
+    let mut cut: Vec<(Run, Option<u32>)> = Vec::new();
+    let mut run_cover = 0;
+    for run in raster(bars, axis_ns, cells) {
+        for cell in run.first..run.end {
+            let sites = cover.get(&(cell, run.mark)).into_iter().flatten();
+            // The first of equals.
+            let Some((&site, &inside)) = sites.rev().max_by_key(|&(_, &inside)| inside) else {
+                continue;
+            };
+            let bars = begun.get(&(cell, run.mark, site)).copied().unwrap_or_default();
+            match cut.last_mut() {
+                Some((last, of)) if last.end == cell && cell > run.first && *of == site => {
+                    run_cover += inside;
+                    last.end += 1;
+                    last.bars += bars;
+                    last.busy_ns = (run_cover / width) as u64;
+                }
+                _ => {
+                    run_cover = inside;
+                    let busy_ns = (inside / width) as u64;
+                    let run = Run { first: cell, end: cell + 1, bars, busy_ns, ..run };
+                    cut.push((run, site));
+                }
+            }
+        }
+    }
+    cut
 }

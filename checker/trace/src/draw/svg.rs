@@ -14,12 +14,15 @@ use std::marker::PhantomData;
 use crate::draw::Mark;
 use crate::draw::flaws::Flaw;
 use crate::draw::layout::{Anchor, Arrow, Bar, Chart, Lane, Layout, MOST_SINGLE_BARS};
-use crate::draw::raster::raster;
+use crate::draw::raster::{Run, raster, raster_by_site};
 use crate::draw::scale::{duration, percent};
 
 pub use paint::{Appearance, sheet, theme};
 use paint::{Colours, OfPage, Own};
 use text::{Hundredths, escape, identifier, text_width};
+
+/// A playground's wasm does without: each kB of it counts.
+const KEEPS_BARS: bool = !cfg!(target_family = "wasm");
 
 /// All lengths are in px.
 const WIDTH: u64 = 720;
@@ -56,15 +59,43 @@ pub fn svg_of_page(layout: &Layout, id: &str) -> String {
     draw::<OfPage>(layout, id)
 }
 
+/// A bar as it is drawn, in a group with the id `ID-bar-N`, where N is its place among all of them: one of
+/// the layout's, or several that cannot be told apart and come from one place in the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    /// Index into [`Layout::charts`].
+    pub chart: usize,
+    /// Index into [`Chart::lanes`].
+    pub lane: usize,
+    /// Index into [`Lane::rows`].
+    pub row: usize,
+    /// Indices into the row.
+    pub bars: Vec<usize>,
+}
+
+/// [`svg`], and what each bar of it stands for.
+pub fn svg_and_bars(layout: &Layout, id: &str) -> (String, Vec<Drawn>) {
+    let mut picture = Picture::<Own>::new(layout, identifier(id));
+    picture.drawn = Some(Vec::new());
+    let mut drawn = Vec::new();
+    let svg = finished(picture, &mut drawn);
+    (svg, drawn)
+}
+
 fn draw<C: Colours>(layout: &Layout, id: &str) -> String {
-    let mut picture = Picture::<C>::new(layout, identifier(id));
+    finished(Picture::<C>::new(layout, identifier(id)), &mut Vec::new())
+}
+
+fn finished<C: Colours>(mut picture: Picture<'_, C>, drawn: &mut Vec<Drawn>) -> String {
+    let layout = picture.layout;
     let mut y = MARGIN;
     for (index, chart) in layout.charts.iter().enumerate() {
         if index > 0 {
             y += CHART_GAP;
         }
-        y = picture.chart(chart, y);
+        y = picture.chart(index, chart, y);
     }
+    drawn.extend(picture.drawn.take().into_iter().flatten());
     picture.axis(y);
     y = picture.legend(y + AXIS);
     picture.finish(y + MARGIN)
@@ -86,6 +117,8 @@ struct Picture<'a, C> {
     left: u64,
     span: u64,
     single: bool,
+    /// What the bars so far stand for, where somebody asks.
+    drawn: Option<Vec<Drawn>>,
     /// Grid lines lie under the bars, so the two are written apart.
     body: String,
     grid: String,
@@ -103,9 +136,18 @@ impl<'a, C: Colours> Picture<'a, C> {
             left,
             span: WIDTH - left - SHARE - MARGIN,
             single: layout.bars().count() <= MOST_SINGLE_BARS,
+            drawn: None,
             body: String::new(),
             grid: String::new(),
         }
+    }
+
+    /// Keeps what the next bar stands for, and says which attribute tells it from others.
+    fn keep(&mut self, place: [usize; 3], bars: Vec<usize>) -> String {
+        let [chart, lane, row] = place;
+        let Some(drawn) = self.drawn.as_mut().filter(|_| KEEPS_BARS) else { return String::new() };
+        drawn.push(Drawn { chart, lane, row, bars });
+        format!(r#" id="{}-bar-{}""#, self.id, drawn.len() - 1)
     }
 
     /// Where an instant lies.
@@ -114,7 +156,7 @@ impl<'a, C: Colours> Picture<'a, C> {
         Hundredths(self.left * 100 + along as u64)
     }
 
-    fn chart(&mut self, chart: &Chart, top: u64) -> u64 {
+    fn chart(&mut self, index: usize, chart: &Chart, top: u64) -> u64 {
         let (right, baseline) = (WIDTH - MARGIN, top + 15);
         let (title, makespan) = (escape(&chart.title), duration(chart.makespan_ns));
         line(
@@ -132,9 +174,9 @@ impl<'a, C: Colours> Picture<'a, C> {
         let first = top + TITLE;
         let mut y = first;
         let mut tops = Vec::new();
-        for lane in &chart.lanes {
+        for (place, lane) in chart.lanes.iter().enumerate() {
             tops.push(y);
-            self.lane(lane, chart.makespan_ns, y);
+            self.lane([index, place], lane, chart.makespan_ns, y);
             y += lane.rows.len() as u64 * ROW + LANE_GAP;
         }
         self.grid(first, y);
@@ -199,7 +241,7 @@ impl<'a, C: Colours> Picture<'a, C> {
         );
     }
 
-    fn lane(&mut self, lane: &Lane, makespan_ns: u64, top: u64) {
+    fn lane(&mut self, place: [usize; 2], lane: &Lane, makespan_ns: u64, top: u64) {
         let (left, width) = (self.left, self.x(makespan_ns).0 - self.left * 100);
         let (height, baseline) = (lane.rows.len() as u64 * ROW, top + 14);
         let width = Hundredths(width);
@@ -228,8 +270,14 @@ impl<'a, C: Colours> Picture<'a, C> {
         }
         for (index, row) in lane.rows.iter().enumerate() {
             let top = top + index as u64 * ROW + (ROW - BAR) / 2;
+            let place = [place[0], place[1], index];
             if self.single {
-                row.iter().for_each(|bar| self.bar(bar, top));
+                for (index, bar) in row.iter().enumerate() {
+                    let id = self.keep(place, vec![index]);
+                    self.bar(&id, bar, top);
+                }
+            } else if KEEPS_BARS && self.drawn.is_some() {
+                self.runs_by_site(place, row, top);
             } else {
                 self.runs(row, top);
             }
@@ -237,7 +285,7 @@ impl<'a, C: Colours> Picture<'a, C> {
     }
 
     /// One bar, with its letters where they fit.
-    fn bar(&mut self, bar: &Bar, top: u64) {
+    fn bar(&mut self, id: &str, bar: &Bar, top: u64) {
         let (start, end) = (self.x(bar.start_ns), self.x(bar.end_ns));
         let width = end.0 - start.0;
         let rect = self.rect(bar.mark, start, Hundredths(width), top);
@@ -261,23 +309,48 @@ impl<'a, C: Colours> Picture<'a, C> {
         let letters = letters.unwrap_or_default();
         line(
             &mut self.body,
-            format_args!(r#"<g tabindex="0" role="img"><title>{title}</title>{rect}{letters}</g>"#),
+            format_args!(
+                r#"<g{id} tabindex="0" role="img"><title>{title}</title>{rect}{letters}</g>"#
+            ),
         );
     }
 
     /// A row of more bars than can be told apart.
     fn runs(&mut self, row: &[Bar], top: u64) {
-        let cells = self.span * CELLS_PER_PX;
-        for run in raster(row, self.layout.axis_ns, cells as usize) {
-            let place = |cell: usize| self.left * 100 + cell as u64 * 100 / CELLS_PER_PX;
-            let (start, width) = (place(run.first), place(run.end) - place(run.first));
-            let rect = self.rect(run.mark, Hundredths(start), Hundredths(width), top);
-            let (bars, mark, busy) = (run.bars.max(1), run.mark.label(), duration(run.busy_ns));
-            line(
-                &mut self.body,
-                format_args!("<g><title>{bars} × {mark}, {busy}</title>{rect}</g>"),
-            );
+        for run in raster(row, self.layout.axis_ns, self.cells()) {
+            self.run("", run, top);
         }
+    }
+
+    /// The same where each bar stands for calls of one place in the source.
+    fn runs_by_site(&mut self, place: [usize; 3], row: &[Bar], top: u64) {
+        let (axis, cells) = (u128::from(self.layout.axis_ns), self.cells() as u128);
+        for (run, site) in raster_by_site(row, self.layout.axis_ns, self.cells()) {
+            let (from, to) = (run.first as u128 * axis, run.end as u128 * axis);
+            let meets = |bar: &Bar| {
+                let start = u128::from(bar.start_ns).min(axis - 1) * cells;
+                start < to && (u128::from(bar.end_ns) * cells).max(start + cells) > from
+            };
+            let of_run = |bar: &Bar| bar.mark == run.mark && bar.site == site && meets(bar);
+            let bars = row.iter().enumerate().filter(|(_, bar)| of_run(bar));
+            let id = self.keep(place, bars.map(|(index, _)| index).collect());
+            self.run(&id, run, top);
+        }
+    }
+
+    fn cells(&self) -> usize {
+        (self.span * CELLS_PER_PX) as usize
+    }
+
+    fn run(&mut self, id: &str, run: Run, top: u64) {
+        let place = |cell: usize| self.left * 100 + cell as u64 * 100 / CELLS_PER_PX;
+        let (start, width) = (place(run.first), place(run.end) - place(run.first));
+        let rect = self.rect(run.mark, Hundredths(start), Hundredths(width), top);
+        let (bars, mark, busy) = (run.bars.max(1), run.mark.label(), duration(run.busy_ns));
+        line(
+            &mut self.body,
+            format_args!("<g{id}><title>{bars} × {mark}, {busy}</title>{rect}</g>"),
+        );
     }
 
     fn rect(&self, mark: Mark, x: Hundredths, width: Hundredths, y: u64) -> String {

@@ -208,6 +208,8 @@ fn a_cell_shows_what_covers_most_of_it() {
         end_ns,
         name: String::new(),
         note: String::new(),
+        step: 0,
+        site: None,
     };
     // Cells of 100 ns: 40 of kernel against 60 of copy, then 30 of kernel alone.
     let bars = [

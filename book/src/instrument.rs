@@ -127,8 +127,8 @@ pub(crate) fn html(
     };
     let queues: String = charts.iter().map(Chart::queues).collect();
     format!(
-        "<div class=\"instrument\" id=\"{id}-instrument\">{lines}\
-         <div class=\"told\" role=\"status\">{HINT}</div>\
+        "<div class=\"instrument\" id=\"{id}-instrument\">\
+         <div class=\"told\" role=\"status\">{HINT}</div>{lines}\
          <details class=\"scrubber\"><summary>Move the host through the program</summary>\
          <label>At <output>0 ns</output> <input type=\"range\" min=\"0\" max=\"{STEPS}\" value=\"0\" step=\"1\"></label>\
          <ul class=\"queues\">{queues}</ul></details>\

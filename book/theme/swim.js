@@ -879,8 +879,9 @@
 
   function playgrounds() {
     const figures = all("figure.play");
-    if (figures.length === 0 || !document.getElementById("play-wasm")) return;
-    simulator().then((play) => figures.forEach((figure) => playground(figure, play)));
+    const still = () => figures.forEach((figure) => figure.querySelector(".controls").remove());
+    if (!document.getElementById("play-wasm")) return still();
+    simulator().then((play) => figures.forEach((figure) => playground(figure, play)), still);
   }
 
   // On paper folds are unfolded, except the tables that repeat a drawing; and answers stand at the back of
@@ -929,6 +930,10 @@
     unfold();
     return;
   }
+  // mdBook turns the page with these keys. Where something has the focus, they are that thing's.
+  document.querySelector("main").addEventListener("keydown", (event) => {
+    if (event.key === "ArrowLeft" || event.key === "ArrowRight") event.stopPropagation();
+  });
   // The corner of a table is no header of anything.
   for (const corner of all("main th:empty")) corner.replaceWith(document.createElement("td"));
   gates();

@@ -57,7 +57,7 @@ fn playground(page: &mut Page<'_>, at: &Directive, ids: &mut Vec<String>) -> Opt
          <p class=\"actions\"><button type=\"button\" class=\"again\">As it was</button> \
          <a class=\"link\">Link to this setting</a></p></form>\
          <p class=\"hidden-text\" role=\"status\"></p>\
-         <div class=\"played\">{shown}</div>\
+         <div class=\"played\">{shown}</div><p class=\"spoken\" aria-hidden=\"true\"></p>\
          <figcaption>Simulated here and now; \u{201c}floor\u{201d} is the time of the busiest engine alone.</figcaption>\
          </figure>{program}",
         palette(),

@@ -736,6 +736,16 @@
     scrubber.addEventListener("toggle", move);
   }
 
+  // In a playground a bar says what its tooltip says, where the reader can see it without a pointer too.
+  function spoken(figure) {
+    const place = figure.querySelector(".spoken");
+    place.textContent = "";
+    for (const bar of walk(figure.querySelector("svg.swim-timeline"))) {
+      const say = () => (place.textContent = named(bar));
+      ["focus", "click", "pointerenter"].forEach((event) => bar.addEventListener(event, say));
+    }
+  }
+
   // Listings in several languages: a tab for each. The language that the reader chose last holds on every page.
 
   function tabs(listing, index, choosers) {
@@ -838,7 +848,7 @@
       const unfolded = played.querySelector("details").open;
       played.innerHTML = play(`${figure.id}-drawing`, address());
       played.querySelector("details").open = unfolded;
-      walk(played.querySelector("svg"));
+      spoken(figure);
       link.href = `#${address()}`;
       const makespan = number("makespan");
       said.textContent = all(".numbers > div", played)
@@ -927,6 +937,7 @@
 
   if (printing) {
     all(".gated").forEach((gate) => gate.classList.add("open"));
+    all(".instrument").forEach((box) => box.remove());
     unfold();
     return;
   }
@@ -941,7 +952,7 @@
   const choosers = [];
   all(".listings").forEach((listing, index) => tabs(listing, index, choosers));
   all("figure.timeline").forEach(figure);
-  all("figure.play svg.swim-timeline").forEach((drawing) => walk(drawing));
+  all("figure.play").forEach(spoken);
   all(".progress").forEach(progress);
   playgrounds();
   wide();

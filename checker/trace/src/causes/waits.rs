@@ -66,7 +66,7 @@ pub enum Awaited {
     Device,
 }
 
-/// The instants of each span of `timeline`, where its call is known.
+/// The instants of each span of `timeline`, where it is known when its call was made.
 pub fn instants(program: &Program, timeline: &Timeline) -> Vec<Option<Instants>> {
     let spans = &timeline.spans;
     let host: HashMap<u32, &HostSpan> = timeline.host.iter().map(|it| (it.step, it)).collect();
@@ -87,9 +87,10 @@ pub fn instants(program: &Program, timeline: &Timeline) -> Vec<Option<Instants>>
             ref call => hazards::stream(call).unwrap_or(of(&last).stream),
         };
         let before = turns.operation(step, stream, of(&last).end_ns, last);
+        let Some(&made) = host.get(&step) else { continue };
         for &index in own {
             let span = of(&index);
-            let issued = issued_ns(&call.call, host.get(&step).copied(), span.start_ns);
+            let issued = issued_ns(&call.call, Some(made), span.start_ns);
             let issued = issued.min(span.start_ns);
             // Nodes of a graph come after others of it.
             let inner = own.iter().filter(|other| of(other).end_ns <= span.start_ns);

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use trace::draw::layout::{Anchor, Arrow, Bar, MOST_SINGLE_BARS};
-use trace::draw::raster::raster;
+use trace::draw::raster::{raster, raster_by_site};
 use trace::draw::scale::ticks;
 use trace::draw::{
-    Appearance, Findings, Lanes, Layout, Mark, Panel, Style, duration, svg, svg_of_page, table,
-    terminal, theme,
+    Appearance, Drawn, Findings, Lanes, Layout, Mark, Panel, Style, duration, svg, svg_and_bars,
+    svg_of_page, table, terminal, theme,
 };
 use trace::hazards::Code;
 use trace::program::{BlockId, Call, GraphId, GraphNode, Mode, Range, Step, StreamId};
-use trace::timeline::SpanKind;
+use trace::timeline::{Span, SpanKind};
 use trace::{Cause, Hazard, Program, Timeline, causes, hazards};
 
 use crate::samples::{
@@ -222,6 +222,36 @@ fn a_cell_shows_what_covers_most_of_it() {
     let seen: Vec<_> = runs.iter().map(|r| (r.mark, r.first, r.end, r.bars, r.busy_ns)).collect();
     let (copy, kernel) = ((Mark::HostToDevice, 0, 1, 1, 60), (Mark::Kernel, 1, 2, 1, 30));
     assert_eq!(seen, [copy, kernel, (Mark::Memset, 2, 3, 1, 1)]);
+}
+
+#[test]
+fn bars_that_cannot_be_told_apart_stand_for_one_line_each_and_cover_what_they_did() {
+    let count = 2 * MOST_SINGLE_BARS as u32;
+    let mut program = Program::new(1);
+    let mut timeline = timeline(Some((0, us(1000))), &[]);
+    for index in 0..count {
+        let call = Call::ContextSynchronize;
+        let site = Some(u32::from(index >= count / 2));
+        program.steps.push(Step { call, site, thread: 0, gap_ns: 0, result: 0 });
+        let start = u64::from(index) * 1000;
+        timeline.spans.push(Span { step: index, ..span(KERNEL, start, start + 1000) });
+    }
+    let panel = Panel { title: "", timeline: &timeline, program: Some(&program) };
+    let layout = Layout::new(&[panel], Lanes::Streams);
+    let (picture, drawn) = svg_and_bars(&layout, "x");
+    let row = &layout.charts[0].lanes[0].rows[0];
+    let sites = |drawn: &Drawn| drawn.bars.iter().map(|bar| row[*bar].site).collect::<Vec<_>>();
+    let lines: Vec<_> = drawn.iter().map(sites).collect();
+    let half = count as usize / 2;
+    assert_eq!(lines, [vec![Some(0); half], vec![Some(1); half]]);
+    for (index, _) in drawn.iter().enumerate() {
+        assert_eq!(picture.matches(&format!("<g id=\"x-bar-{index}\"")).count(), 1);
+    }
+    let covered = |runs: Vec<(usize, usize)>| runs.into_iter().map(|(a, b)| b - a).sum::<usize>();
+    let whole = raster(row, layout.axis_ns, 500).iter().map(|run| (run.first, run.end)).collect();
+    let cut = raster_by_site(row, layout.axis_ns, 500);
+    assert_eq!(covered(whole), covered(cut.iter().map(|(run, _)| (run.first, run.end)).collect()));
+    assert_eq!(cut.iter().map(|(run, _)| run.bars).sum::<u64>(), u64::from(count));
 }
 
 #[test]

@@ -119,6 +119,7 @@ pub(crate) fn html(
     // In a page, `</` could end the element that it stands in.
     let json = serde_json::to_string(&instrument).unwrap_or_default().replace("</", "<\\/");
     let lines: String = (0..).zip(&charts).map(|(index, chart)| chart.html(id, index)).collect();
+    let hint = hint(!lines.is_empty());
     let lines = match lines.is_empty() {
         true => String::new(),
         false => format!(
@@ -128,7 +129,7 @@ pub(crate) fn html(
     let queues: String = charts.iter().map(Chart::queues).collect();
     format!(
         "<div class=\"instrument\" id=\"{id}-instrument\">\
-         <div class=\"told\" role=\"status\">{HINT}</div>{lines}\
+         <div class=\"told\" role=\"status\">{hint}</div>{lines}\
          <details class=\"scrubber\"><summary>Move the host through the program</summary>\
          <label>At <output>0 ns</output> <input type=\"range\" min=\"0\" max=\"{STEPS}\" value=\"0\" step=\"1\"></label>\
          <ul class=\"queues\">{queues}</ul></details>\
@@ -137,8 +138,13 @@ pub(crate) fn html(
 }
 
 /// What stands where something is said of a bar, until one is chosen.
-const HINT: &str = "<p>Choose a bar or a line of code: with the pointer, or with Tab and the arrow keys. \
-    A bar says when it was issued, ready and started, and what it waited for.</p>";
+fn hint(has_lines: bool) -> String {
+    let line = if has_lines { " or a line of code" } else { "" };
+    format!(
+        "<p>Choose a bar{line}: with the pointer, or with Tab and the arrow keys. A bar says when it was \
+         issued, ready and started, and what it waited for.</p>"
+    )
+}
 
 impl<'a> Chart<'a> {
     fn of(recorded: &'a Recorded) -> Self {

@@ -490,7 +490,7 @@
       retry.hidden = true;
       end.textContent = "";
       save();
-      missed[0]?.querySelector("input, select").focus();
+      missed[0]?.querySelector("input:not([type=hidden]), select, svg [tabindex='0']").focus();
     });
   }
 

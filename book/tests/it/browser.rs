@@ -764,6 +764,47 @@ fn keys_alone_reach_every_bar_and_line_and_what_is_said_is_the_records_own() {
     assert_eq!(others, ["errors: none", "asked of others: nothing"]);
 }
 
+#[test]
+fn a_line_of_a_puzzle_lights_what_the_same_line_of_its_figure_lights_and_a_tap_keeps_it() {
+    let act = r#"
+      document.querySelectorAll(".gated").forEach((gate) => gate.querySelector("button").click());
+      const figure = document.querySelector("figure.timeline");
+      const lit = () => [...figure.querySelectorAll("svg .lit")].map((bar) => bar.id).join();
+      const [first, second] = document.querySelectorAll(".puzzle pre[data-source]");
+      for (const listing of [first, second]) {
+        const from = Number(listing.dataset.source.split(" ")[1]);
+        for (const [index, line] of [...listing.querySelectorAll(".line")].entries()) {
+          const source = `${listing.dataset.source.split(" ")[0]} ${from + index}`;
+          const option = figure.querySelector(`[data-source="${source}"]`);
+          line.dispatchEvent(new PointerEvent("pointerenter"));
+          const pointed = lit();
+          line.dispatchEvent(new PointerEvent("pointerleave"));
+          if (lit()) said.push("still lit");
+          if (!option) {
+            if (pointed) said.push(`${source} lights ${pointed}`);
+            continue;
+          }
+          option.click();
+          const own = lit() === pointed && pointed !== "" && line.matches(".lit");
+          said.push(`${line.textContent.trim()}: ${own}`);
+          option.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+        }
+      }
+      finish();
+    "#;
+    let Some(said) = book().says("two_streams.html", act) else { return };
+    insta::assert_snapshot!(said, @"
+stream.memcpy_htod(&fresh[0].host, &mut fresh[0].device)?;: true
+resident[0].map(&stream)?;: true
+context.synchronize()?;: true
+first.memcpy_htod(&fresh[0].host, &mut fresh[0].device)?;: true
+resident[0].map(&second)?;: true
+context.synchronize()?;: true
+errors: none
+asked of others: nothing
+");
+}
+
 /// The host's way through a program: at each step, what the page says of streams and host.
 const SCRUB: &str = r#"
   document.querySelectorAll(".gated").forEach((gate) => gate.querySelector("button").click());

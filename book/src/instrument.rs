@@ -83,7 +83,7 @@ struct Chart<'a> {
     /// The line of each site of the program; none for those that are not drawn.
     of_site: Vec<Option<usize>>,
     start_ns: u64,
-    /// Spans by the call that asked for them.
+    /// Spans by the call that issued them.
     by_step: BTreeMap<u32, Vec<usize>>,
     host: BTreeMap<u32, &'a HostSpan>,
     /// The bar that each span is in.

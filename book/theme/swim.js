@@ -913,7 +913,7 @@
   }
 
   function unfold() {
-    for (const details of all("main details:not(.timeline-more)")) {
+    for (const details of all("main details:not(.timeline-more, .scrubber)")) {
       const { open } = details;
       details.open = true;
       moved.push(() => (details.open = open));

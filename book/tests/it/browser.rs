@@ -296,7 +296,7 @@ asked of others: nothing
 fn print_unfolds_what_the_page_folds_and_puts_answers_at_the_back() {
     let act = r#"
       const count = (selector) => document.querySelectorAll(selector).length;
-      const folded = () => count("main details:not([open]):not(.timeline-more)");
+      const folded = () => count("main details:not([open]):not(.timeline-more, .scrubber)");
       const [before, html] = [folded(), document.querySelector("main").innerHTML];
       dispatchEvent(new Event("beforeprint"));
       said.push(`folded on the page: ${before > 0}; on paper: ${folded()}`);

@@ -96,7 +96,7 @@ fn an_operation_of_a_blocking_stream_waits_for_the_default_stream() {
 }
 
 #[test]
-fn the_host_is_let_go_by_the_operation_that_ended_last() {
+fn the_operation_that_ended_last_unblocks_the_host() {
     let mut script = Script::new();
     let [a, b] = [0; 2].map(|_| script.stream(StreamKind::NonBlocking));
     script.copy(a, Way::Up(Host::Pinned), MIB);

@@ -125,11 +125,11 @@ pub fn instants(program: &Program, timeline: &Timeline) -> Vec<Option<Instants>>
     instants
 }
 
-/// The operation whose end let the host go on, where a call held it: an index into the timeline's spans.
+/// The operation whose end unblocked the host, where a call blocked it: an index into the timeline's spans.
 pub fn released_by(timeline: &Timeline, call: &HostSpan) -> Option<u32> {
-    let held = call.blocked();
+    let blocked = call.blocked();
     let ended = (0..).zip(&timeline.spans).filter(|(_, span)| {
-        held.ns() > 0 && span.end_ns <= held.end_ns && span.end_ns > held.start_ns
+        blocked.ns() > 0 && span.end_ns <= blocked.end_ns && span.end_ns > blocked.start_ns
     });
     let own = |span: &Span| span.step == call.step;
     ended.max_by_key(|(index, span)| (own(span), span.end_ns, *index)).map(|(index, _)| index)

@@ -172,7 +172,7 @@ fn timeline(name: &str, layout: &Layout, answer: usize) -> Parts {
     let drawing = draw::svg(layout, &format!("{name}-drawing"));
     let fields = format!(
         "<div class=\"timeline-scroll\" role=\"group\" tabindex=\"0\" aria-label=\"Timeline\">{drawing}</div>\
-         <p class=\"hint\">Choose a bar: click on it, or reach it with the tabulator and press Enter.</p>\
+         <p class=\"hint\">Choose a bar: click on it, or reach it with Tab and the arrow keys, and press Enter.</p>\
          <p class=\"marked\" role=\"status\"></p><input type=\"hidden\" data-bar=\"{answer}\">"
     );
     let bar = layout.bars().nth(answer).map(Bar::describe).unwrap_or_default();

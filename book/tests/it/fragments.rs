@@ -282,18 +282,19 @@ fn a_number_that_begins_a_sentence_begins_no_list() {
 }
 
 #[test]
-fn what_a_gate_keeps_is_not_in_the_search_index() {
-    let chapter = "# A\n\nUpstream.\n\n```predict\nid = \"p\"\nform = \"choice\"\nask = \"Which?\"\n\
+fn what_a_gate_keeps_and_what_a_script_makes_of_a_figure_is_not_in_the_search_index() {
+    let chapter = "# A\n\nUpstream.\n\n```figure\nid = \"f\"\ncaption = \"Whitewater.\"\nrecords = [\"slow\"]\n```\n\n\
+                   ```predict\nid = \"p\"\nform = \"choice\"\nask = \"Which?\"\n\
                    [[item]]\ntext = \"a\"\nright = true\n[[item]]\ntext = \"b\"\nwhy = \"sidestream\"\n```\n\n\
                    <details class=\"reveal\">\n<summary>So</summary>\n\nMidstream.\n\n</details>\n\n## Downstream\n";
     let scratch = tempfile::tempdir().expect("a folder");
-    let folder = Tiny::new(chapter).build(scratch.path());
+    let folder = Tiny::new(chapter).with_records().build(scratch.path());
     let files = std::fs::read_dir(folder).expect("a site").flatten();
     let mut files =
         files.filter(|file| file.file_name().to_string_lossy().starts_with("searchindex"));
     let index = std::fs::read_to_string(files.next().expect("an index").path()).expect("text");
-    assert!(index.contains("Upstream"), "{index}");
-    for word in ["Midstream", "Downstream", "sidestream"] {
+    assert!(index.contains("Upstream") && index.contains("Whitewater"), "{index}");
+    for word in ["Midstream", "Downstream", "sidestream", "arrow keys", "waiting, 0 running"] {
         assert!(!index.contains(word), "{word}: {index}");
     }
 }

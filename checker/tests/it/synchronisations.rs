@@ -376,10 +376,10 @@ fn told(program: &Program, Rows { there, left_out: rows }: &Rows) -> String {
     text
 }
 
-#[test]
-fn each_synchronisation_that_is_left_out_is_missed_or_was_needless() {
+/// Tries those of the programs that are wanted, and tells of each exercise in a snapshot named after `of`.
+fn each_is_missed_or_needless(of: &str, wanted: impl Fn(&Program) -> bool) {
     let mut tables: BTreeMap<&str, String> = BTreeMap::new();
-    for program in programs() {
+    for program in programs().iter().filter(|program| wanted(program)) {
         let Program { exercise, name, .. } = program;
         let table = tables.entry(exercise).or_default();
         let whole = outcome(program, None);
@@ -409,8 +409,19 @@ fn each_synchronisation_that_is_left_out_is_missed_or_was_needless() {
         *table += &told(program, &rows);
     }
     for (exercise, table) in tables {
-        insta::assert_snapshot!(format!("synchronisations_of_{exercise}"), table);
+        insta::assert_snapshot!(format!("{of}_{exercise}"), table);
     }
+}
+
+#[test]
+fn each_synchronisation_of_a_solution_or_baseline_that_is_left_out_is_missed_or_was_needless() {
+    each_is_missed_or_needless("synchronisations_of", |program| program.is_graded);
+}
+
+#[test]
+#[ignore = "nightly: minutes, and the same code as for solutions"]
+fn each_synchronisation_of_a_puzzle_that_is_left_out_is_missed_or_was_needless() {
+    each_is_missed_or_needless("synchronisations_of_the_puzzle_of", |program| !program.is_graded);
 }
 
 /// Code and lines of each hazard, in order.
@@ -421,10 +432,20 @@ fn lines(hazards: &[Hazard]) -> Vec<String> {
 }
 
 #[test]
+fn ten_schedules_of_a_program_give_one_verdict() {
+    schedules_give_one_verdict(10, 3);
+}
+
+#[test]
+#[ignore = "nightly: minutes, and the same code as for ten"]
 fn a_hundred_schedules_of_a_program_give_one_verdict() {
+    schedules_give_one_verdict(100, 10);
+}
+
+/// Plays each program on so many schedules: those of the puzzles are many, and of the same few shapes.
+fn schedules_give_one_verdict(graded: usize, of_puzzles: usize) {
     for program in programs() {
-        // The programs of the puzzles are many, and of the same few shapes.
-        let schedules = if program.is_graded { 100 } else { 10 };
+        let schedules = if program.is_graded { graded } else { of_puzzles };
         let who = format!("{} of {}", program.name, program.exercise);
         let exact = outcome(program, None);
         let verdicts = each(schedules, |seed| {

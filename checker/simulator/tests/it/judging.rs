@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use simulator::machine::{Address, Command, GraphCommand, Machine, Reply, Request};
 use simulator::{Schedule, advice};
 use trace::lab::{self, Pass, Region};
-use trace::program::{Mode, Site, StreamKind, Timing};
+use trace::program::{Call, Mode, Program, Site, Step, StreamId, StreamKind, Timing};
 use trace::record::Record;
 use trace::{Metrics, causes, draw, hazards, validity};
 
@@ -529,6 +529,34 @@ fn a_change_that_would_create_a_stream_twice_is_not_simulated_and_gives_no_advic
     let step = twice.steps[at.expect("there are six")].clone();
     twice.steps.insert(at.expect("there are six") + 1, step);
     assert!(simulator::replay_changed(&twice, &h200(), Schedule::Exact).is_err());
+}
+
+/// Threads come to their calls by time, which a change may turn round: what was valid in the order of the steps is
+/// not valid then.
+#[test]
+fn a_change_after_which_a_thread_uses_what_another_has_not_created_yet_is_not_simulated() {
+    let played = |work_ns: u64| {
+        let stream = StreamId(StreamId::FIRST_CREATED);
+        let created = Call::StreamCreate { stream, kind: StreamKind::NonBlocking, priority: 0 };
+        let steps = [
+            (0, Call::ThreadSpawn { thread: 1 }),
+            (1, Call::HostWork { ns: work_ns }),
+            (1, created),
+            (1, Call::ThreadEnd),
+            (0, Call::HostWork { ns: 1_000_000 }),
+            (0, Call::StreamSynchronize { stream }),
+            (0, Call::ThreadJoin { thread: 1 }),
+        ];
+        let mut program = Program::new(1);
+        for (thread, call) in steps {
+            program.steps.push(Step { call, site: None, thread, gap_ns: 0, result: 0 });
+        }
+        assert_eq!(validity::check(&program), Ok(()));
+        simulator::replay_changed(&program, &h200(), Schedule::Exact).map(|_| ())
+    };
+    assert_eq!(played(1_000), Ok(()));
+    let flaw = played(2_000_000).map_err(|invalid| invalid.to_string());
+    assert_eq!(flaw, Err("step 5 uses stream 2, which does not exist".to_owned()));
 }
 
 #[test]

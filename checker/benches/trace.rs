@@ -1,6 +1,6 @@
 //! `checker trace` on a trace of a million entries: CPU time and peak memory.
 //!
-//! `cargo bench -p checker --bench trace`; `-- --hta` measures Holistic Trace Analysis 0.5.0 on the
+//! `cargo bench -p author --bench trace`; `-- --hta` measures Holistic Trace Analysis 0.5.0 on the
 //! same file beside it, from PyPI, which needs `python3` and the network; `-- --entries N` takes
 //! another size. Prints, and never fails on a time.
 
@@ -47,7 +47,7 @@ fn run(entries: u64, hta: bool) -> std::io::Result<()> {
     let size = std::fs::metadata(&path)?.len();
     say(&format!("{entries} entries, {:.1} MB", size as f64 / 1e6));
 
-    let checker = env!("CARGO_BIN_EXE_checker");
+    let checker = env!("CARGO_BIN_EXE_checker-author");
     let mut ours = Vec::new();
     for form in ["--plain", "--json"] {
         let arguments = ["trace", form].map(str::to_owned);

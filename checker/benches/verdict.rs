@@ -1,7 +1,7 @@
 //! From a save to its verdict, warm: one-line edits of an exercise in a copy of this workspace, under
 //! `checker watch`.
 //!
-//! `cargo bench -p checker --bench verdict --profile dev`, since the checker that learners run is built so; `-- --edits N` makes so many, `-- --exercise EX` in another
+//! `cargo bench -p author --bench verdict --profile dev`, since the checker that learners run is built so; `-- --edits N` makes so many, `-- --exercise EX` in another
 //! one. The first run builds the copy, which takes a minute. Prints medians, and never fails on a time.
 
 use std::io::{BufRead, BufReader, Error, Read, Result};
@@ -35,11 +35,11 @@ fn main() -> ExitCode {
 fn run(exercise: &str, edits: usize) -> Result<()> {
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("verdict");
     let tree = scratch.join("tree");
-    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &tree)?;
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), &tree)?;
     let file = file(&tree, exercise)?;
     let shipped = std::fs::read_to_string(&file)?;
 
-    let mut command = Command::new(env!("CARGO_BIN_EXE_checker"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_checker-author"));
     command.args(["watch", exercise, "--json", "--timings", "--device", "sim"]);
     command.current_dir(&tree).env("CARGO_TARGET_DIR", scratch.join("target"));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -14,34 +14,34 @@ use trace::{Program, Record, program, record, run, version};
 
 use crate::cli::Machine;
 use crate::device;
-use crate::process::{self, Ending, Finished, Limits, Output};
-use crate::sandbox::{self, Confined, Ended, Exceeded, Sandbox};
-use crate::scratch::Scratch;
+use sandbox::process::{self, Ending, Finished, Limits, Output};
+use sandbox::scratch::Scratch;
+use sandbox::{self, Confined, Ended, Exceeded, Sandbox};
 
 /// What one run is told.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Order<'a> {
+pub struct Order<'a> {
     /// The program.
-    pub(crate) executable: &'a Path,
+    pub executable: &'a Path,
     /// The recorded program that it is to play; none where it is no player.
-    pub(crate) recorded: Option<&'a Path>,
+    pub recorded: Option<&'a Path>,
     /// The folder that it is started in.
-    pub(crate) folder: &'a Path,
+    pub folder: &'a Path,
     /// The driver library; none for the program's own default.
-    pub(crate) driver: Option<&'a Path>,
+    pub driver: Option<&'a Path>,
     /// The device and how it is watched.
-    pub(crate) device: Watched<'a>,
+    pub device: Watched<'a>,
     /// What the program does: [`run::MODE_SOLVE`] or [`run::MODE_CALIBRATE`].
-    pub(crate) mode: &'static str,
+    pub mode: &'static str,
     /// What it may use.
-    pub(crate) limits: Limits,
+    pub limits: Limits,
     /// The sandbox that it runs in; none for a program that may do whatever its user may.
-    pub(crate) sandbox: Option<&'a Sandbox>,
+    pub sandbox: Option<&'a Sandbox>,
 }
 
 /// A device and how it is watched.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Watched<'a> {
+pub enum Watched<'a> {
     /// The simulated device, whose every run is exact.
     Simulated {
         /// File of the profile; none for the built-in one.
@@ -68,27 +68,27 @@ pub(crate) enum Watched<'a> {
 
 /// What one run left behind.
 #[derive(Debug)]
-pub(crate) struct Attempt {
+pub struct Attempt {
     /// How the program ended.
-    pub(crate) ending: Ending,
+    pub ending: Ending,
     /// The limit that was the reason, where a sandbox says so.
-    pub(crate) exceeded: Option<Exceeded>,
+    pub exceeded: Option<Exceeded>,
     /// What it printed.
-    pub(crate) output: Output,
+    pub output: Output,
     /// The driver's record: none where the student's code was never reached, an error where it cannot be
     /// read.
-    pub(crate) record: Result<Option<Record>>,
+    pub record: Result<Option<Record>>,
 }
 
 impl Attempt {
     /// The record, where there is one that can be read.
-    pub(crate) fn record(&self) -> Option<&Record> {
+    pub fn record(&self) -> Option<&Record> {
         self.record.as_ref().ok()?.as_ref()
     }
 }
 
 /// Runs a program as ordered.
-pub(crate) fn run(order: &Order<'_>) -> Result<Attempt> {
+pub fn run(order: &Order<'_>) -> Result<Attempt> {
     let scratch = Scratch::new()?;
     let path = scratch.path().join("record.json");
     let mut command = Command::new(order.executable);
@@ -216,7 +216,7 @@ fn read_record(path: &Path) -> Result<Option<Record>> {
 }
 
 /// Reads a recorded program.
-pub(crate) fn read_program(path: &Path) -> Result<Program> {
+pub fn read_program(path: &Path) -> Result<Program> {
     let text = std::fs::read(path)?;
     let header: Header = serde_json::from_slice(&text)?;
     version::check_version(header.version, program::VERSION, "program")?;

@@ -1,14 +1,15 @@
 //! The command line, as types.
 
+#![expect(missing_docs, reason = "what stands there is printed by `--help`")]
+
+pub mod class;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::class::export::{Column, Format};
-use crate::class::late;
-use crate::class::store::Shard;
+use self::class::{Column, Format, LateRule, Shard};
 use crate::commands::trace::{Window, quantity};
 use crate::witness::Wanted;
 
@@ -16,15 +17,15 @@ use crate::witness::Wanted;
 #[derive(Debug, Parser)]
 #[command(name = "checker", version, disable_help_subcommand = true, after_help = EXIT_CODES)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Cli {
+pub struct Cli {
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub command: Option<Command>,
     #[command(flatten)]
-    pub(crate) look: Look,
+    pub look: Look,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub enum Command {
     /// List the exercises, their state, and what each needs
     List(Look),
     /// Run an exercise: draw what the device did, grade it, say what to do next
@@ -135,97 +136,97 @@ pub(crate) enum Command {
 
 /// How facts are shown.
 #[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct Look {
+pub struct Look {
     /// Print one JSON object on standard output and nothing else there
     #[arg(long)]
-    pub(crate) json: bool,
+    pub json: bool,
     /// Print no colours, on a terminal either
     #[arg(long)]
-    pub(crate) plain: bool,
+    pub plain: bool,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Update {
+pub struct Update {
     /// A newer workspace, the authors' or one for students
     #[arg(value_name = "FROM")]
-    pub(crate) from: PathBuf,
+    pub from: PathBuf,
     /// The built book; default: the one that comes with the workspace
     #[arg(long, value_name = "DIR")]
-    pub(crate) book: Option<PathBuf>,
+    pub book: Option<PathBuf>,
     /// Bring back what you removed, too
     #[arg(long)]
-    pub(crate) restore: bool,
+    pub restore: bool,
     #[command(flatten)]
-    pub(crate) look: Look,
+    pub look: Look,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Run {
+pub struct Run {
     /// Name, number or beginning of the name; default: the exercise of this folder, or the one saved
     /// last
     #[arg(value_name = "EX")]
-    pub(crate) exercise: Option<String>,
+    pub exercise: Option<String>,
 
     /// Run the solution instead of your file
     #[arg(long, conflicts_with_all = ["baseline", "program"])]
-    pub(crate) solution: bool,
+    pub solution: bool,
     /// Run the correct but slow program that scores 0
     #[arg(long, conflicts_with = "program")]
-    pub(crate) baseline: bool,
+    pub baseline: bool,
     /// Run a program of the chapter's puzzle: drawn, not graded
     #[arg(long, value_name = "NAME")]
-    pub(crate) program: Option<String>,
+    pub program: Option<String>,
 
     /// Which device to run on
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
-    pub(crate) device: DeviceChoice,
+    pub device: DeviceChoice,
     /// Profile of the simulated device: `h200` (measured), `one_engine` or `slow_link` (invented for
     /// teaching), or a TOML file
     #[arg(long, value_name = "P")]
-    pub(crate) profile: Option<String>,
+    pub profile: Option<String>,
     /// Another legal order of operations on the simulated device: the one of a seed, or `witness`, in
     /// which the first hazard's data goes wrong (`witness:2` for the second)
     #[arg(long, value_name = "S")]
-    pub(crate) schedule: Option<Wanted>,
+    pub schedule: Option<Wanted>,
     /// Take programs that `checker dev bundle` built, instead of cargo
     #[arg(long, value_name = "DIR")]
-    pub(crate) prebuilt: Option<PathBuf>,
+    pub prebuilt: Option<PathBuf>,
 
     /// How much to say about lost overlap; default: nothing while there is a race, `symptom` while your
     /// file does not pass, else everything, as always with `--json`
     #[arg(long, value_enum, value_name = "STEP")]
-    pub(crate) feedback: Option<Feedback>,
+    pub feedback: Option<Feedback>,
 
     /// Write what the program asked for and what ran where to a file, as JSON
     #[arg(long, value_name = "F")]
-    pub(crate) trace: Option<PathBuf>,
+    pub trace: Option<PathBuf>,
     /// Write the drawing to a file, as SVG
     #[arg(long, value_name = "F")]
-    pub(crate) svg: Option<PathBuf>,
+    pub svg: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) look: Look,
+    pub look: Look,
 
     /// Where the simulated device lives
     #[arg(long, value_enum, default_value_t, hide = true)]
-    pub(crate) machine: Machine,
+    pub machine: Machine,
     /// Run the program in the sandbox that grading uses; the device has to be in another process
     #[arg(long, hide = true)]
-    pub(crate) confined: bool,
+    pub confined: bool,
     /// Seed of the task's inputs on the simulated device, instead of the public one
     #[arg(long, value_name = "N", hide = true)]
-    pub(crate) seed: Option<u64>,
+    pub seed: Option<u64>,
     /// Seconds that one run may take, instead of the exercise's own limit
     #[arg(long, value_name = "SECONDS", hide = true)]
-    pub(crate) time_limit: Option<f64>,
+    pub time_limit: Option<f64>,
     /// Seconds that the runs on a GPU may take together
     #[arg(long, value_name = "SECONDS", default_value_t = TIME_CAP_S, hide = true)]
-    pub(crate) time_cap: f64,
+    pub time_cap: f64,
 }
 
 impl Run {
     /// `checker run EXERCISE`, without any options.
-    pub(crate) fn of(exercise: &str) -> Self {
+    pub fn of(exercise: &str) -> Self {
         Self {
             exercise: Some(exercise.to_owned()),
             solution: false,
@@ -249,103 +250,103 @@ impl Run {
 }
 
 /// Seconds that the runs on a GPU may take together.
-pub(crate) const TIME_CAP_S: f64 = 60.0;
+pub const TIME_CAP_S: f64 = 60.0;
 
 #[derive(Debug, Args)]
-pub(crate) struct Grade {
+pub struct Grade {
     /// What students handed in: a folder for each, or a platform's `.zip`
     #[arg(value_name = "DIR")]
-    pub(crate) folder: PathBuf,
+    pub folder: PathBuf,
     /// Where grades go
     #[arg(long, value_name = "DIR")]
-    pub(crate) out: PathBuf,
+    pub out: PathBuf,
     /// Grade this exercise alone; may be given several times; default: all
     #[arg(long = "exercise", value_name = "EX")]
-    pub(crate) exercises: Vec<String>,
+    pub exercises: Vec<String>,
     /// How many files are graded at a time; default: as many as there are cores
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS as i64))]
-    pub(crate) jobs: Option<u16>,
+    pub jobs: Option<u16>,
     /// Go on with an earlier run: what was graded is not graded again
     #[arg(long)]
-    pub(crate) resume: bool,
+    pub resume: bool,
     /// Grade a part of the class, such as `0/20`; `merge` puts the parts together
     #[arg(long, value_name = "I/N")]
-    pub(crate) shard: Option<Shard>,
+    pub shard: Option<Shard>,
     /// Profile of the simulated device; default: `h200`
     #[arg(long, value_name = "P")]
-    pub(crate) profile: Option<String>,
+    pub profile: Option<String>,
     /// Where files run; on `gpu` a measurement is added to each grade, which stays that of `sim`
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) device: GradeDevice,
+    pub device: GradeDevice,
     /// Seconds of time-outs after which a student's other exercises are left to a person
     #[arg(long, value_name = "SECONDS", default_value_t = BUDGET_S)]
-    pub(crate) budget: f64,
+    pub budget: f64,
 
     /// When it was due, such as `2026-05-01T23:59:00+02:00`
     #[arg(long, value_name = "TIME", requires = "late")]
-    pub(crate) deadline: Option<Timestamp>,
+    pub deadline: Option<String>,
     /// What being late costs, as GRACE:POINTS:LAST: hours that cost nothing, points of 100 for each day that
     /// has begun, hours after which nothing counts
     #[arg(long, value_name = "RULE", requires = "deadline")]
-    pub(crate) late: Option<late::Rule>,
+    pub late: Option<LateRule>,
     /// When each student handed in: a table `student,time`
     #[arg(long, value_name = "FILE", requires = "late")]
-    pub(crate) times: Option<PathBuf>,
+    pub times: Option<PathBuf>,
     /// Points in place of scores: a table `student,exercise,points,by,reason`
     #[arg(long, value_name = "FILE", conflicts_with = "shard")]
-    pub(crate) replace: Option<PathBuf>,
+    pub replace: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) report: ClassReport,
+    pub report: ClassReport,
 
     /// Whether students' code is kept in a sandbox
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) sandbox: SandboxChoice,
+    pub sandbox: SandboxChoice,
     /// Run students' code outside of a sandbox, whatever it does: for `--sandbox off`, and for
     /// `--device gpu`, which no sandbox lets through
     #[arg(long)]
-    pub(crate) accept_risk: bool,
+    pub accept_risk: bool,
     /// Grade nothing unless every property of the sandbox holds
     #[arg(long)]
-    pub(crate) require_sandbox: bool,
+    pub require_sandbox: bool,
     /// Print what each stage took on standard error, for whoever makes it faster
     #[arg(long, hide = true)]
-    pub(crate) timings: bool,
+    pub timings: bool,
     #[command(flatten)]
-    pub(crate) look: Look,
+    pub look: Look,
 }
 
 /// More at a time are a mistake: each has a slot of the sandbox's, and so do those of other checkers.
-pub(crate) const MOST_JOBS: u16 = 256;
+pub const MOST_JOBS: u16 = 256;
 
 #[derive(Debug, Args)]
-pub(crate) struct Merge {
+pub struct Merge {
     /// Folders that `grade --out` wrote
     #[arg(value_name = "DIR", required = true)]
-    pub(crate) folders: Vec<PathBuf>,
+    pub folders: Vec<PathBuf>,
     /// Where the whole goes; may be one of them
     #[arg(long, value_name = "DIR")]
-    pub(crate) out: PathBuf,
+    pub out: PathBuf,
     #[command(flatten)]
-    pub(crate) report: ClassReport,
+    pub report: ClassReport,
     #[command(flatten)]
-    pub(crate) look: Look,
+    pub look: Look,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Forget {
+pub struct Forget {
     /// The student, as the grades have it
-    pub(crate) student: String,
+    pub student: String,
     /// The folder that `grade --out` wrote
     #[arg(long, value_name = "DIR")]
-    pub(crate) out: PathBuf,
+    pub out: PathBuf,
     #[command(flatten)]
-    pub(crate) report: ClassReport,
+    pub report: ClassReport,
 }
 
 /// What is written about a class.
 #[derive(Debug, Args)]
-pub(crate) struct ClassReport {
+pub struct ClassReport {
     /// Reports to write into `OUT/reports`
     #[arg(
         long = "format",
@@ -354,154 +355,127 @@ pub(crate) struct ClassReport {
         value_delimiter = ',',
         default_values_t = [Format::Csv, Format::Html]
     )]
-    pub(crate) formats: Vec<Format>,
+    pub formats: Vec<Format>,
     /// What the class is called
     #[arg(long, value_name = "TEXT", default_value = "Swimming in Streams")]
-    pub(crate) title: String,
+    pub title: String,
     /// Who is in the class: a table with a column `student`, `id`, `login` or `email`
     #[arg(long, value_name = "FILE")]
-    pub(crate) roster: Option<PathBuf>,
+    pub roster: Option<PathBuf>,
     /// The roster's column that submissions go by
     #[arg(long, value_name = "COLUMN", requires = "roster")]
-    pub(crate) key: Option<String>,
+    pub key: Option<String>,
     /// How much students may read about lost overlap
     #[arg(long, value_enum, value_name = "STEP", default_value = "cause")]
-    pub(crate) feedback: Feedback,
+    pub feedback: Feedback,
     /// The gradebook that Canvas exported, for `--format canvas`
     #[arg(long, value_name = "FILE")]
-    pub(crate) gradebook: Option<PathBuf>,
+    pub gradebook: Option<PathBuf>,
     /// A column of the gradebook to fill, as HEADING, or HEADING=EXERCISE for one exercise's points
     #[arg(long = "column", value_name = "COLUMN", requires = "gradebook")]
-    pub(crate) columns: Vec<GradebookColumn>,
-}
-
-/// A heading of a gradebook and what goes below it.
-#[derive(Clone, Debug)]
-pub(crate) struct GradebookColumn {
-    heading: String,
-    exercise: Option<String>,
-}
-
-impl std::str::FromStr for GradebookColumn {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text.rsplit_once('=') {
-            Some((heading, exercise)) => {
-                Self { heading: heading.to_owned(), exercise: Some(exercise.to_owned()) }
-            }
-            None => Self { heading: text.to_owned(), exercise: None },
-        })
-    }
-}
-
-impl GradebookColumn {
-    /// As the exporter has it.
-    pub(crate) fn column(&self) -> Column {
-        Column { heading: self.heading.clone(), exercise: self.exercise.clone() }
-    }
+    pub columns: Vec<Column>,
 }
 
 /// Two compilations that come to no end and a few programs: a class of hundreds still ends in a night.
 const BUDGET_S: f64 = 180.0;
 
 #[derive(Debug, Args)]
-pub(crate) struct Predict {
+pub struct Predict {
     /// Default: the exercise of this folder, or the one saved last
     #[arg(value_name = "EX")]
-    pub(crate) exercise: Option<String>,
+    pub exercise: Option<String>,
     /// Your answer, without being asked: letters, the fastest first, such as `b a=c d`
     #[arg(long, value_name = "LETTERS")]
-    pub(crate) answer: Option<String>,
+    pub answer: Option<String>,
     #[command(flatten)]
-    pub(crate) look: Look,
+    pub look: Look,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Watch {
+pub struct Watch {
     /// The exercise to begin with; default: the one to go on with
     #[arg(value_name = "EX")]
-    pub(crate) exercise: Option<String>,
+    pub exercise: Option<String>,
 
     /// Which device to run on; on a GPU a verdict takes a minute
     #[arg(long, value_enum, default_value = "sim", hide_possible_values = true)]
-    pub(crate) device: DeviceChoice,
+    pub device: DeviceChoice,
     /// Profile of the simulated device
     #[arg(long, value_name = "P")]
-    pub(crate) profile: Option<String>,
+    pub profile: Option<String>,
     /// How much to say about lost overlap
     #[arg(long, value_enum, value_name = "STEP")]
-    pub(crate) feedback: Option<Feedback>,
+    pub feedback: Option<Feedback>,
     /// Look at the files once a second, for folders that send no events; network folders and those of Windows
     /// are known
     #[arg(long)]
-    pub(crate) poll: bool,
+    pub poll: bool,
     /// Say on standard error how long each part of a run took
     #[arg(long, hide = true)]
-    pub(crate) timings: bool,
+    pub timings: bool,
 
     #[command(flatten)]
-    pub(crate) look: Look,
+    pub look: Look,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Calibrate {
+pub struct Calibrate {
     /// Write the profile to this file; default: NAME.toml
     #[arg(long, value_name = "F")]
-    pub(crate) output: Option<PathBuf>,
+    pub output: Option<PathBuf>,
     /// Name of the profile; default: that of the device
     #[arg(long, value_name = "N")]
-    pub(crate) name: Option<String>,
+    pub name: Option<String>,
     /// Write every sample, with medians and quartiles, to this file, as JSON
     #[arg(long, value_name = "F")]
-    pub(crate) raw: Option<PathBuf>,
+    pub raw: Option<PathBuf>,
     /// Take programs that `checker dev bundle` built, instead of cargo
     #[arg(long, value_name = "DIR")]
-    pub(crate) prebuilt: Option<PathBuf>,
+    pub prebuilt: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) look: Look,
+    pub look: Look,
 
     /// Which device to measure: measuring the simulated one gives back its profile
     #[arg(long, value_enum, default_value = "gpu", hide = true)]
-    pub(crate) device: DeviceChoice,
+    pub device: DeviceChoice,
     /// Profile of the simulated device that is measured
     #[arg(long, value_name = "P", hide = true)]
-    pub(crate) profile: Option<String>,
+    pub profile: Option<String>,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Trace {
+pub struct Trace {
     /// A JSON file, or a gzip of one
-    pub(crate) file: PathBuf,
+    pub file: PathBuf,
 
     /// Look at a part alone, counted from the first operation: `12ms..14ms`, `..800us`, `1.5s..`
     #[arg(long, value_name = "FROM..TO", value_parser = quantity::window)]
-    pub(crate) window: Option<Window>,
+    pub window: Option<Window>,
     /// What the lanes of the drawing stand for; default: streams, engines where there are many
     #[arg(long, value_enum)]
-    pub(crate) lanes: Option<LanesChoice>,
+    pub lanes: Option<LanesChoice>,
     /// Look at one of several devices
     #[arg(long, value_name = "N")]
-    pub(crate) device_index: Option<u32>,
+    pub device_index: Option<u32>,
 
     /// Write what ran to a file, for ui.perfetto.dev and chrome://tracing
     #[arg(long, value_name = "F")]
-    pub(crate) perfetto: Option<PathBuf>,
+    pub perfetto: Option<PathBuf>,
     /// Write the drawing to a file, as SVG
     #[arg(long, value_name = "F")]
-    pub(crate) svg: Option<PathBuf>,
+    pub svg: Option<PathBuf>,
     /// Read at most so much text; a small gzip can hold a large one
     #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = quantity::size)]
-    pub(crate) limit: u64,
+    pub limit: u64,
 
     #[command(flatten)]
-    pub(crate) look: Look,
+    pub look: Look,
 }
 
 /// What the lanes of a drawing stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LanesChoice {
+pub enum LanesChoice {
     /// One for each stream
     Streams,
     /// One for each engine: copies up, kernels, copies down, the rest
@@ -511,7 +485,7 @@ pub(crate) enum LanesChoice {
 /// How much to say about lost overlap, so that a puzzle stays one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Feedback {
+pub enum Feedback {
     /// What is to be seen on the timeline
     Symptom,
     /// Also the lines, and what each costs
@@ -522,7 +496,7 @@ pub(crate) enum Feedback {
 
 /// Which device to run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DeviceChoice {
+pub enum DeviceChoice {
     /// A GPU where there is a usable one, else the simulated device
     #[default]
     Auto,
@@ -534,7 +508,7 @@ pub(crate) enum DeviceChoice {
 
 /// Which devices a class's files run on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum GradeDevice {
+pub enum GradeDevice {
     /// The simulated device
     #[default]
     Sim,
@@ -544,7 +518,7 @@ pub(crate) enum GradeDevice {
 
 /// Where the simulated device lives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Machine {
+pub enum Machine {
     /// In the program's own process
     #[default]
     InProcess,
@@ -553,7 +527,7 @@ pub(crate) enum Machine {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Dev {
+pub enum Dev {
     /// Start a chapter: its exercise, solution, task, page and quiz, with a mark at each place to fill
     New {
         /// Number and name, as in `05_events`
@@ -584,54 +558,54 @@ pub(crate) enum Dev {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Check {
+pub struct Check {
     /// Which exercises; default: all
     #[arg(value_name = "EX")]
-    pub(crate) exercises: Vec<String>,
+    pub exercises: Vec<String>,
     /// What to look at; default: both
     #[arg(long, value_enum)]
-    pub(crate) only: Option<Half>,
+    pub only: Option<Half>,
     #[command(flatten)]
-    pub(crate) look: Look,
+    pub look: Look,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Confine {
+pub struct Confine {
     /// The program, by its path, and what it is told
     #[arg(value_name = "COMMAND", trailing_var_arg = true, required = true)]
-    pub(crate) command: Vec<String>,
+    pub command: Vec<String>,
     /// A file or folder that it may read
     #[arg(long = "read", value_name = "PATH")]
-    pub(crate) readable: Vec<PathBuf>,
+    pub readable: Vec<PathBuf>,
     /// A folder that it may write in; it starts in the first
     #[arg(long = "write", value_name = "DIR")]
-    pub(crate) writable: Vec<PathBuf>,
+    pub writable: Vec<PathBuf>,
     /// A variable of its environment, which is empty otherwise
     #[arg(long = "env", value_name = "NAME=VALUE")]
-    pub(crate) variables: Vec<String>,
+    pub variables: Vec<String>,
     /// As the compiler runs, which may make processes
     #[arg(long)]
-    pub(crate) compiler: bool,
+    pub compiler: bool,
     /// Seconds that it may take
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
-    pub(crate) time_limit: f64,
+    pub time_limit: f64,
     /// Memory that it may use
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = quantity::size)]
-    pub(crate) memory: u64,
+    pub memory: u64,
     /// Whether there is a sandbox at all
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) sandbox: SandboxChoice,
+    pub sandbox: SandboxChoice,
     /// Run without a sandbox, whatever it does
     #[arg(long)]
-    pub(crate) accept_risk: bool,
+    pub accept_risk: bool,
     /// Refuse to run unless every property holds
     #[arg(long)]
-    pub(crate) require_sandbox: bool,
+    pub require_sandbox: bool,
 }
 
 /// Whether there is a sandbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SandboxChoice {
+pub enum SandboxChoice {
     /// Every layer that this machine has
     #[default]
     Auto,
@@ -641,7 +615,7 @@ pub(crate) enum SandboxChoice {
 
 /// One of the two halves of a chapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Half {
+pub enum Half {
     /// Exercise, hints and solution
     Exercise,
     /// Page, quiz and figures, which the book's own program looks at
@@ -649,22 +623,22 @@ pub(crate) enum Half {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Measure {
+pub struct Measure {
     /// Which exercises; default: all
     #[arg(value_name = "EX")]
-    pub(crate) exercises: Vec<String>,
+    pub exercises: Vec<String>,
     /// Take programs that `checker dev bundle` built, instead of cargo
     #[arg(long, value_name = "DIR")]
-    pub(crate) prebuilt: Option<PathBuf>,
+    pub prebuilt: Option<PathBuf>,
     /// Write all files to this folder, instead of into the book
     #[arg(long, value_name = "DIR")]
-    pub(crate) output: Option<PathBuf>,
+    pub output: Option<PathBuf>,
     /// Whether to measure on a GPU; without one the predictions alone are made again
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
-    pub(crate) device: DeviceChoice,
+    pub device: DeviceChoice,
     /// Profile of the simulated device: `h200`, or a TOML file
     #[arg(long, value_name = "P")]
-    pub(crate) profile: Option<String>,
+    pub profile: Option<String>,
 }
 
 const EXIT_CODES: &str = "\

@@ -1,32 +1,34 @@
 //! From an exercise's programs to executables: by cargo, or out of a folder of prebuilt ones.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
+use sandbox::Sandbox;
 use serde::{Deserialize, Serialize};
 
-use crate::class::compile::Apart;
 use crate::exercise::Place;
-use crate::interrupt::{self, Superseded};
 use crate::print::Style;
-use crate::stage::{Stage, Tell};
+use crate::status::{Status, Tell};
 use crate::workspace::Workspace;
+use sandbox::interrupt::{self, Superseded};
 
 /// The file name of the driver library, whichever way it was built.
-pub(crate) const DRIVER_FILE: &str = "libswim_driver.so";
+pub const DRIVER_FILE: &str = "libswim_driver.so";
 
 /// The lab's program that plays recorded programs.
-pub(crate) const PLAYER: &str = "replay";
+pub const PLAYER: &str = "replay";
 /// The lab's program that measures what the driver library costs.
-pub(crate) const OVERHEAD: &str = "overhead";
+pub const OVERHEAD: &str = "overhead";
 
 /// How programs are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Optimisation {
+pub enum Optimisation {
     /// The student's code as written, so that each call has its line.
     Dev,
     /// For times on a GPU.
@@ -35,7 +37,7 @@ pub(crate) enum Optimisation {
 
 impl Optimisation {
     /// The folder of a bundle that holds such programs.
-    pub(crate) fn folder(self) -> &'static str {
+    pub fn folder(self) -> &'static str {
         match self {
             Self::Dev => "dev",
             Self::Release => "release",
@@ -45,52 +47,66 @@ impl Optimisation {
 
 /// One program of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Target {
+pub struct Target {
     /// The package.
-    pub(crate) package: String,
+    pub package: String,
     /// Whether it is the package's program or one of its examples.
-    pub(crate) kind: TargetKind,
+    pub kind: TargetKind,
     /// Its name, which no other target of the workspace has.
-    pub(crate) name: String,
+    pub name: String,
 }
 
 /// Where cargo finds a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TargetKind {
+pub enum TargetKind {
+    /// A program of the package.
     Bin,
+    /// One of its examples.
     Example,
 }
 
 /// Where programs come from.
 #[derive(Clone, Debug)]
-pub(crate) enum Source {
+pub enum Source {
     /// Compiled in the workspace.
     Cargo(Workspace),
     /// Lying in a folder that `checker dev bundle` made.
     Prebuilt(PathBuf),
     /// A student's file that lies apart from the workspace.
-    Apart(Apart),
+    Apart(Arc<dyn Apart>),
+}
+
+/// A student's file in a folder of its own, with what compiles it and keeps it in a sandbox.
+pub trait Apart: fmt::Debug + Send + Sync {
+    /// Compiles it, if it can be.
+    fn build(&self, tell: Tell<'_>) -> Result<Built>;
+
+    /// The sandbox that it is compiled and run in.
+    fn sandbox(&self) -> &Sandbox;
+
+    /// Where it is compiled and its program started.
+    fn folder(&self) -> &Path;
 }
 
 /// Executables, and what they load.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Build {
+pub struct Build {
     /// The driver library; none where no program that was built depends on it.
-    pub(crate) driver: Option<PathBuf>,
+    pub driver: Option<PathBuf>,
     /// Executables by the name of their target.
-    pub(crate) executables: BTreeMap<String, PathBuf>,
+    pub executables: BTreeMap<String, PathBuf>,
     /// Libraries that programs are compiled against, by the name of their target: `rlib`s, and the
     /// shared ones of procedural macros.
-    pub(crate) libraries: Vec<(String, PathBuf)>,
+    pub libraries: Vec<(String, PathBuf)>,
     /// What the compiler warned of in the student's package, as it renders it.
-    pub(crate) warnings: String,
+    pub warnings: String,
     /// The same, one by one.
-    pub(crate) warned: Vec<Complaint>,
+    pub warned: Vec<Complaint>,
 }
 
 impl Build {
     /// The executable of a target that was asked for.
-    pub(crate) fn executable(&self, target: &str) -> Result<&Path> {
+    pub fn executable(&self, target: &str) -> Result<&Path> {
         let found = self.executables.get(target).map(PathBuf::as_path);
         found.ok_or_else(|| anyhow!("cargo built no program `{target}`"))
     }
@@ -98,7 +114,7 @@ impl Build {
 
 /// What came of a build.
 #[derive(Debug)]
-pub(crate) enum Built {
+pub enum Built {
     /// Everything is there.
     Ready(Build),
     /// The student's package does not compile.
@@ -107,16 +123,16 @@ pub(crate) enum Built {
 
 /// Something that the compiler says about a line.
 #[derive(Clone, Debug)]
-pub(crate) struct Complaint {
+pub struct Complaint {
     /// The file, from the workspace's folder, and the line; none where it names no place.
-    pub(crate) place: Option<(String, u32)>,
+    pub place: Option<(String, u32)>,
     /// What, on one line.
-    pub(crate) message: String,
+    pub message: String,
 }
 
 /// Why there is no program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ground {
+pub enum Ground {
     /// The compiler found errors.
     Errors,
     /// It took more than it may, or came to no end.
@@ -127,20 +143,20 @@ pub(crate) enum Ground {
 
 /// The compiler's objections.
 #[derive(Clone, Debug)]
-pub(crate) struct Refusal {
+pub struct Refusal {
     /// Of what kind they are.
-    pub(crate) ground: Ground,
+    pub ground: Ground,
     /// In its own words.
-    pub(crate) rendered: String,
+    pub rendered: String,
     /// On one line.
-    pub(crate) summary: String,
+    pub summary: String,
     /// One by one.
-    pub(crate) complaints: Vec<Complaint>,
+    pub complaints: Vec<Complaint>,
 }
 
 impl Source {
     /// Builds `targets`, or finds them. Errors in files under `own` are the student's, others are not.
-    pub(crate) fn build(
+    pub fn build(
         &self,
         targets: &[Target],
         optimisation: Optimisation,
@@ -168,7 +184,7 @@ impl Source {
 
 impl Source {
     /// Whether the solution of an exercise is there.
-    pub(crate) fn has_solution(&self, place: &Place) -> bool {
+    pub fn has_solution(&self, place: &Place) -> bool {
         match self {
             Self::Cargo(workspace) => {
                 let folder = workspace.root().join("solutions").join(place.name());
@@ -185,7 +201,7 @@ impl Source {
 
 impl Source {
     /// Whether the lab's player is there: an older bundle has none.
-    pub(crate) fn has_player(&self) -> bool {
+    pub fn has_player(&self) -> bool {
         match self {
             Self::Cargo(_) => true,
             Self::Prebuilt(folder) => {
@@ -242,12 +258,13 @@ struct MessageTarget {
 
 /// One of the compiler's messages, as `--error-format=json` has it.
 #[derive(Deserialize)]
-pub(crate) struct Diagnostic {
+pub struct Diagnostic {
     level: String,
     message: String,
     code: Option<Code>,
     spans: Vec<DiagnosticSpan>,
-    pub(crate) rendered: Option<String>,
+    /// In the words of the compiler.
+    pub rendered: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -264,12 +281,13 @@ struct DiagnosticSpan {
 }
 
 impl Diagnostic {
-    pub(crate) fn is_error(&self) -> bool {
+    /// Whether nothing comes of a build that says it.
+    pub fn is_error(&self) -> bool {
         self.level.starts_with("error")
     }
 
     /// `aborting due to 2 previous errors` and the like, which say nothing new.
-    pub(crate) fn is_epilogue(&self) -> bool {
+    pub fn is_epilogue(&self) -> bool {
         self.spans.is_empty()
             && (self.message.starts_with("aborting due to")
                 || self.message.contains("warnings emitted")
@@ -289,7 +307,8 @@ impl Diagnostic {
         self.spans.iter().find(|span| span.is_primary)
     }
 
-    pub(crate) fn complaint(&self) -> Complaint {
+    /// The place and the first line.
+    pub fn complaint(&self) -> Complaint {
         Complaint {
             place: self.primary().map(|span| (span.file_name.clone(), span.line_start)),
             message: self.message.lines().next().unwrap_or_default().to_owned(),
@@ -298,7 +317,7 @@ impl Diagnostic {
 }
 
 /// Runs `cargo build` once.
-pub(crate) fn cargo(
+pub fn cargo(
     workspace: &Workspace,
     arguments: &[&str],
     optimisation: Optimisation,
@@ -306,7 +325,7 @@ pub(crate) fn cargo(
     style: Style,
     tell: Tell<'_>,
 ) -> Result<Built> {
-    tell(Stage::Building(String::new()));
+    tell(Status::Building(String::new()));
     let mut command = cargo_command();
     let format = match style {
         Style::Plain => "--message-format=json",
@@ -408,7 +427,7 @@ fn follow(stderr: impl Read, tell: Tell<'_>) -> String {
     for line in BufReader::new(stderr).lines().map_while(Result::ok) {
         // `Compiling cudarc v0.19.10 (/a/long/path)`
         let words = line.trim().split(" (").next().unwrap_or_default();
-        tell(Stage::Building(words.to_owned()));
+        tell(Status::Building(words.to_owned()));
         said.push_str(&line);
         said.push('\n');
     }
@@ -416,7 +435,7 @@ fn follow(stderr: impl Read, tell: Tell<'_>) -> String {
 }
 
 /// The compiler's objections, of all its messages that are errors.
-pub(crate) fn refusal(errors: &[Diagnostic]) -> Option<Refusal> {
+pub fn refusal(errors: &[Diagnostic]) -> Option<Refusal> {
     let first = errors.first()?;
     let rendered = errors.iter().filter_map(|e| e.rendered.as_deref()).collect();
     let more = match errors.len() - 1 {
@@ -435,7 +454,7 @@ pub(crate) fn refusal(errors: &[Diagnostic]) -> Option<Refusal> {
 
 /// Cargo, without what an outer `cargo run` left in the environment: it describes the checker's own
 /// package, and build scripts that look at it would run again.
-pub(crate) fn cargo_command() -> Command {
+pub fn cargo_command() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();

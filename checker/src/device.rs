@@ -15,46 +15,48 @@ use simulator::profile::BuiltIn;
 
 use crate::cli::DeviceChoice;
 use crate::exit::Usage;
-use crate::interrupt;
-use crate::process::{self, Ending, Limits};
-use crate::scratch::Scratch;
+use sandbox::interrupt;
+use sandbox::process::{self, Ending, Limits};
+use sandbox::scratch::Scratch;
 
 /// The device of a run.
 #[derive(Clone, Debug)]
-pub(crate) enum Device {
+pub enum Device {
+    /// The simulated one.
     Simulated(Box<Simulated>),
+    /// A real one.
     Gpu(Gpu),
 }
 
 /// A simulated device.
 #[derive(Clone, Debug)]
-pub(crate) struct Simulated {
+pub struct Simulated {
     /// What it can do.
-    pub(crate) profile: Profile,
+    pub profile: Profile,
     /// The file of the profile, or its name if it is built in; none for the default.
-    pub(crate) file: Option<PathBuf>,
+    pub file: Option<PathBuf>,
 }
 
 /// A GPU that answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Gpu {
+pub struct Gpu {
     /// The device's own name.
-    pub(crate) name: String,
+    pub name: String,
     /// The driver's version, as `cuDriverGetVersion` counts it.
-    pub(crate) driver: u32,
+    pub driver: u32,
     /// Copies that can run at once; none where the driver does not say.
-    pub(crate) copy_engines: Option<u32>,
+    pub copy_engines: Option<u32>,
 }
 
 impl Simulated {
     /// The device of a profile that is called so, or of the one that is taken where none is named.
-    pub(crate) fn named(profile: Option<&str>) -> Result<Self> {
+    pub fn named(profile: Option<&str>) -> Result<Self> {
         simulated(profile)
     }
 }
 
 /// The device that `choice` comes to on this machine.
-pub(crate) fn choose(choice: DeviceChoice, profile: Option<&str>) -> Result<Device> {
+pub fn choose(choice: DeviceChoice, profile: Option<&str>) -> Result<Device> {
     let simulated = || simulated(profile).map(|device| Device::Simulated(Box::new(device)));
     match choice {
         DeviceChoice::Sim => simulated(),
@@ -105,7 +107,7 @@ fn simulated(profile: Option<&str>) -> Result<Simulated> {
 }
 
 /// The profile that is taken where none is named.
-pub(crate) fn built_in() -> Result<Profile> {
+pub fn built_in() -> Result<Profile> {
     toml::from_str(Profile::H200).context("the built-in profile is broken")
 }
 
@@ -115,14 +117,14 @@ const PROBE_LIMIT: Duration = Duration::from_secs(20);
 
 /// The GPU of this machine, or why there is none that can be used. Asked in a process of its own: `cuInit` of a
 /// broken driver may crash or never return.
-pub(crate) fn gpu() -> Result<Gpu> {
+pub fn gpu() -> Result<Gpu> {
     let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
     command.arg("probe-gpu");
     usable(answer(command)?)
 }
 
 /// The GPU, unless its driver is too old.
-pub(crate) fn usable(gpu: Gpu) -> Result<Gpu> {
+pub fn usable(gpu: Gpu) -> Result<Gpu> {
     if gpu.driver < OLDEST { Err(OldDriver(gpu).into()) } else { Ok(gpu) }
 }
 
@@ -131,7 +133,7 @@ const OLDEST: u32 = 12_000;
 
 /// The driver of a GPU is older than any that the exercises run on.
 #[derive(Debug)]
-pub(crate) struct OldDriver(Gpu);
+pub struct OldDriver(Gpu);
 
 impl fmt::Display for OldDriver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -148,19 +150,19 @@ impl fmt::Display for OldDriver {
 impl std::error::Error for OldDriver {}
 
 /// A version as `cuDriverGetVersion` counts it, as people write it.
-pub(crate) fn cuda(version: u32) -> String {
+pub fn cuda(version: u32) -> String {
     format!("{}.{}", version / 1000, version % 1000 / 10)
 }
 
 /// A driver library of ours, as it describes itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Library {
+pub struct Library {
     /// What it was built from.
-    pub(crate) build_id: String,
+    pub build_id: String,
 }
 
 /// What the driver library at `path` says about itself.
-pub(crate) fn library(path: &Path) -> Result<Library> {
+pub fn library(path: &Path) -> Result<Library> {
     let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
     command.arg("probe-driver").arg(path);
     answer(command)
@@ -193,14 +195,14 @@ fn answer<T: serde::de::DeserializeOwned>(mut command: Command) -> Result<T> {
 const ANSWER: &str = "SWIM_ANSWER";
 
 /// The body of a probe's process.
-pub(crate) fn write_answer<T: Serialize>(answer: Result<T>) -> Result<()> {
+pub fn write_answer<T: Serialize>(answer: Result<T>) -> Result<()> {
     let answer: Result<T, String> = answer.map_err(|error| format!("{error:#}"));
     let path = std::env::var_os(ANSWER).context("a probe is started by the checker alone")?;
     std::fs::write(path, serde_json::to_string(&answer)?).context("cannot write the answer")
 }
 
 /// Asks the system's driver for the first GPU. May crash; may not return.
-pub(crate) fn probe_gpu() -> Result<Gpu> {
+pub fn probe_gpu() -> Result<Gpu> {
     type Init = unsafe extern "C" fn(c_uint) -> c_int;
     type Count = unsafe extern "C" fn(*mut c_int) -> c_int;
     type Get = unsafe extern "C" fn(*mut c_int, c_int) -> c_int;
@@ -243,7 +245,7 @@ pub(crate) fn probe_gpu() -> Result<Gpu> {
 }
 
 /// Asks a driver library of ours what it was built from.
-pub(crate) fn probe_library(path: &Path) -> Result<Library> {
+pub fn probe_library(path: &Path) -> Result<Library> {
     let library = Loaded::open(path)?;
     // SAFETY: the export's type, as the driver declares it.
     let build_id: unsafe extern "C" fn() -> *const c_char =
@@ -254,7 +256,7 @@ pub(crate) fn probe_library(path: &Path) -> Result<Library> {
 }
 
 /// Makes the memory that a device process and the program share. It is inherited by no one yet.
-pub(crate) fn memory(driver: &Path) -> Result<OwnedFd> {
+pub fn memory(driver: &Path) -> Result<OwnedFd> {
     let library = Loaded::open(driver)?;
     // SAFETY: the export's type, as the driver declares it.
     let make: unsafe extern "C" fn() -> c_int = unsafe { library.function(c"swim_device_memory")? };
@@ -271,7 +273,7 @@ pub(crate) fn memory(driver: &Path) -> Result<OwnedFd> {
 }
 
 /// Hosts the simulated device behind `memory` until the program at the other end is gone.
-pub(crate) fn serve(driver: &Path, memory: c_int) -> Result<()> {
+pub fn serve(driver: &Path, memory: c_int) -> Result<()> {
     let library = Loaded::open(driver)?;
     // SAFETY: the export's type, as the driver declares it.
     let serve: unsafe extern "C" fn(c_int) -> c_int = unsafe { library.function(c"swim_serve")? };

@@ -15,22 +15,22 @@ use crate::workspace::Workspace;
 
 /// An exercise's folder: `exercises/NN_name`. The number is its place in the order and nothing else.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub struct Place {
     /// The exercise's name, which is also its package's.
-    pub(crate) id: String,
+    pub id: String,
     /// Its place in the order.
-    pub(crate) number: u32,
+    pub number: u32,
     /// The folder.
-    pub(crate) folder: PathBuf,
+    pub folder: PathBuf,
 }
 
 /// An exercise and what it asks for.
 #[derive(Clone, Debug)]
-pub(crate) struct Exercise {
+pub struct Exercise {
     /// Where it is.
-    pub(crate) place: Place,
+    pub place: Place,
     /// Its `exercise.toml`.
-    pub(crate) manifest: Manifest,
+    pub manifest: Manifest,
 }
 
 /// Version of `exercise.toml`; any other is refused.
@@ -39,38 +39,38 @@ const FORMAT: u32 = 1;
 /// The contents of `exercise.toml`. Unknown keys are errors: a misspelt limit is no limit.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Manifest {
+pub struct Manifest {
     #[serde(rename = "format")]
     _format: u32,
     /// What it is called.
-    pub(crate) title: String,
+    pub title: String,
     /// One line for the list.
-    pub(crate) summary: String,
+    pub summary: String,
     /// The task of the measured region, where it is not the exercise's name.
     #[serde(default)]
-    pub(crate) task: Option<String>,
+    pub task: Option<String>,
     /// What is graded.
-    pub(crate) metric: Metric,
+    pub metric: Metric,
     /// The score from which on it is passed.
-    pub(crate) pass_score: f64,
+    pub pass_score: f64,
     /// How long one run may take, on the wall clock.
-    pub(crate) time_limit_s: f64,
+    pub time_limit_s: f64,
     /// How much output of one run is kept.
     #[serde(default = "default_output_limit_kib")]
-    pub(crate) output_limit_kib: u32,
+    pub output_limit_kib: u32,
     /// What it asks of a real device, in words; `gpu` for one that no simulated device can run.
     #[serde(default)]
-    pub(crate) needs: Vec<String>,
+    pub needs: Vec<String>,
     /// How the metric becomes a score.
     score: Rule,
     /// The code of the cause that the exercise is about: the first one of its file as shipped.
     #[serde(default)]
-    pub(crate) cause: Option<String>,
+    pub cause: Option<String>,
     /// The programs of the chapter's puzzle.
     #[serde(default)]
-    pub(crate) programs: Vec<Puzzle>,
+    pub programs: Vec<Puzzle>,
     /// What to do after a run.
-    pub(crate) next: Next,
+    pub next: Next,
 }
 
 /// Enough for every print that helps; a megabyte of it helps nobody.
@@ -80,9 +80,9 @@ fn default_output_limit_kib() -> u32 {
 
 /// What an exercise is graded by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Metric {
+pub enum Metric {
     /// Where the makespan lies between the serial time and the floor.
     OverlapEfficiency,
     /// The share of the makespan that the host had for its own work.
@@ -92,7 +92,7 @@ pub(crate) enum Metric {
 impl Metric {
     /// What a run comes to that took `makespan_ns`; none where the task has nothing of the kind. The higher
     /// the better, and only a shorter makespan makes it higher: `bounds` are the task's.
-    pub(crate) fn of(self, bounds: Bounds, makespan_ns: u64) -> Option<f64> {
+    pub fn of(self, bounds: Bounds, makespan_ns: u64) -> Option<f64> {
         match self {
             Self::OverlapEfficiency => bounds.overlap_efficiency(makespan_ns),
             Self::HostFreedom => bounds.host_freedom(makespan_ns),
@@ -100,7 +100,7 @@ impl Metric {
     }
 
     /// Why a task has nothing of the kind.
-    pub(crate) fn lacks(self) -> &'static str {
+    pub fn lacks(self) -> &'static str {
         match self {
             Self::OverlapEfficiency => {
                 "the task has nothing to overlap on this device: one engine's work is all"
@@ -121,29 +121,29 @@ struct Rule {
 /// A program of the chapter's puzzle: run and drawn, never graded.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Puzzle {
+pub struct Puzzle {
     /// What `--program` calls it.
-    pub(crate) name: String,
+    pub name: String,
     /// The example that it is built from.
-    pub(crate) example: String,
+    pub example: String,
     /// One line about it.
-    pub(crate) summary: String,
+    pub summary: String,
 }
 
 /// What to do after a run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Next {
+pub struct Next {
     /// After one that is not a pass.
-    pub(crate) failed: String,
+    pub failed: String,
     /// After a pass.
-    pub(crate) passed: String,
+    pub passed: String,
 }
 
 /// Whether the student has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum State {
+pub enum State {
     /// The file is as it was shipped.
     Untouched,
     /// It is not.
@@ -163,7 +163,7 @@ impl fmt::Display for State {
 }
 
 /// All exercises of a workspace, in order.
-pub(crate) fn all(workspace: &Workspace) -> Result<Vec<Place>> {
+pub fn all(workspace: &Workspace) -> Result<Vec<Place>> {
     let folder = workspace.root().join("exercises");
     let entries = std::fs::read_dir(&folder)
         .with_context(|| format!("cannot list `{}`", folder.display()))?;
@@ -182,7 +182,7 @@ pub(crate) fn all(workspace: &Workspace) -> Result<Vec<Place>> {
 
 /// The exercise that `wanted` means: its name, its number, its folder, or the beginning of its name
 /// where no other begins like it.
-pub(crate) fn find(workspace: &Workspace, wanted: &str) -> Result<Exercise> {
+pub fn find(workspace: &Workspace, wanted: &str) -> Result<Exercise> {
     let mut places = all(workspace)?;
     match choose(&places, wanted) {
         Ok(index) => places.swap_remove(index).open(workspace),
@@ -192,7 +192,7 @@ pub(crate) fn find(workspace: &Workspace, wanted: &str) -> Result<Exercise> {
 
 /// The exercise that is meant when none is named: the one whose folder this is, else the one whose
 /// file was saved last, else the first.
-pub(crate) fn current(workspace: &Workspace) -> Result<Exercise> {
+pub fn current(workspace: &Workspace) -> Result<Exercise> {
     let places = all(workspace)?;
     let here = std::env::current_dir().ok().and_then(|here| here.canonicalize().ok());
     let inside =
@@ -204,7 +204,7 @@ pub(crate) fn current(workspace: &Workspace) -> Result<Exercise> {
 }
 
 /// Of those of `places` that have been begun, the one whose file was saved last.
-pub(crate) fn saved_last<'a>(places: impl Iterator<Item = &'a Place>) -> Option<&'a Place> {
+pub fn saved_last<'a>(places: impl Iterator<Item = &'a Place>) -> Option<&'a Place> {
     let changed = places.filter(|place| place.state() == State::Changed);
     changed
         .max_by_key(|place| std::fs::metadata(place.file()).and_then(|data| data.modified()).ok())
@@ -248,14 +248,14 @@ fn advice(places: &[Place], name: &str) -> String {
 
 impl Place {
     /// `NN_name`, or nothing for a folder that is called otherwise.
-    pub(crate) fn of(folder: PathBuf) -> Option<Self> {
+    pub fn of(folder: PathBuf) -> Option<Self> {
         let (number, id) = folder.file_name()?.to_str()?.split_once('_')?;
         let number = number.parse().ok()?;
         Some(Self { id: id.to_owned(), number, folder })
     }
 
     /// Reads what the exercise asks for.
-    pub(crate) fn open(self, workspace: &Workspace) -> Result<Exercise> {
+    pub fn open(self, workspace: &Workspace) -> Result<Exercise> {
         let path = self.folder.join("exercise.toml");
         let manifest = read(&path)
             .with_context(|| format!("cannot read `{}`", workspace.relative(&path).display()))?;
@@ -263,17 +263,17 @@ impl Place {
     }
 
     /// Its folder's name, which its solution's folder has too.
-    pub(crate) fn name(&self) -> &OsStr {
+    pub fn name(&self) -> &OsStr {
         self.folder.file_name().unwrap_or_default()
     }
 
     /// The student's file.
-    pub(crate) fn file(&self) -> PathBuf {
+    pub fn file(&self) -> PathBuf {
         self.folder.join("src/lib.rs")
     }
 
     /// Whether the student's file is as it was shipped.
-    pub(crate) fn state(&self) -> State {
+    pub fn state(&self) -> State {
         let pristine = std::fs::read(self.folder.join(".shipped/lib.rs"));
         match (pristine, std::fs::read(self.file())) {
             (Ok(pristine), Ok(file)) if pristine == file => State::Untouched,
@@ -324,7 +324,7 @@ const UPDATE: &str = "\n\nhint: exercises and checker belong together; update bo
 
 impl Exercise {
     /// The program that `--program` calls `name`.
-    pub(crate) fn puzzle(&self, name: &str) -> Result<&Puzzle> {
+    pub fn puzzle(&self, name: &str) -> Result<&Puzzle> {
         let programs = &self.manifest.programs;
         if let Some(puzzle) = programs.iter().find(|p| p.name == name || p.example == name) {
             return Ok(puzzle);

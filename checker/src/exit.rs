@@ -4,12 +4,12 @@ use std::fmt;
 use std::process::ExitCode;
 
 use crate::grade::Verdict;
-use crate::interrupt::Interrupted;
+use sandbox::interrupt::Interrupted;
 
 /// What the checker's exit tells whoever started it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Exit {
+pub enum Exit {
     /// Passed, or nothing was graded and nothing went wrong.
     Passed = 0,
     /// A gate failed or the score is too low: something for the student to change.
@@ -44,7 +44,7 @@ impl From<Verdict> for Exit {
 
 /// An error that the one who typed the command can mend by typing another.
 #[derive(Debug)]
-pub(crate) struct Usage(pub(crate) String);
+pub struct Usage(pub String);
 
 impl fmt::Display for Usage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,9 +55,13 @@ impl fmt::Display for Usage {
 impl std::error::Error for Usage {}
 
 /// The exit that an error stands for.
-pub(crate) fn of_error(error: &anyhow::Error) -> Exit {
+pub fn of_error(error: &anyhow::Error) -> Exit {
     if let Some(interrupted) = error.downcast_ref::<Interrupted>() {
         interrupted.raise_again();
     }
-    if error.is::<Usage>() { Exit::Usage } else { Exit::Error }
+    if error.is::<Usage>() || error.is::<sandbox::UnknownLayer>() {
+        Exit::Usage
+    } else {
+        Exit::Error
+    }
 }

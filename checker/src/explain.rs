@@ -8,15 +8,15 @@ use crate::grade::Gate;
 
 /// The page of one code.
 #[derive(Debug)]
-pub(crate) struct Page {
+pub struct Page {
     /// The code, such as `SWIM-H01`.
-    pub(crate) code: &'static str,
+    pub code: &'static str,
     /// The page, in Markdown.
-    pub(crate) text: &'static str,
+    pub text: &'static str,
 }
 
 /// All pages, hazards first.
-pub(crate) const PAGES: &[Page] = &[
+pub const PAGES: &[Page] = &[
     Page { code: "SWIM-H01", text: include_str!("explain/SWIM-H01.md") },
     Page { code: "SWIM-H02", text: include_str!("explain/SWIM-H02.md") },
     Page { code: "SWIM-H03", text: include_str!("explain/SWIM-H03.md") },
@@ -43,7 +43,7 @@ pub(crate) const PAGES: &[Page] = &[
 
 impl Page {
     /// The code's name, which stands in the page's title.
-    pub(crate) fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         let title = self.text.lines().next().unwrap_or_default();
         title.rsplit(' ').next().unwrap_or_default()
     }
@@ -53,7 +53,7 @@ impl Page {
 const ALIKE: f64 = 0.75;
 
 /// The page that `wanted` means: a code with or without `SWIM-`, or its name. Otherwise a suggestion.
-pub(crate) fn find(wanted: &str) -> Result<&'static Page, String> {
+pub fn find(wanted: &str) -> Result<&'static Page, String> {
     let upper = wanted.to_uppercase();
     let short = upper.strip_prefix("SWIM-").unwrap_or(&upper);
     let is_meant = |page: &&Page| {

@@ -6,23 +6,23 @@
 //! | [`score`] | where does it lie between baseline and reference? |
 //! | [`spread`] | how sure is that, after several runs? |
 
-pub(crate) mod gate;
-pub(crate) mod score;
-pub(crate) mod spread;
+pub mod gate;
+pub mod score;
+pub mod spread;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use gate::{Finding, judge};
-pub(crate) use score::Standard;
+pub use gate::{Finding, judge};
+pub use score::Standard;
 
 /// What a run comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[must_use]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// All gates clear and the score high enough.
     Passed,
     /// A gate failed or the score is too low.
@@ -49,9 +49,9 @@ impl fmt::Display for Verdict {
 
 /// What has to hold before any points are given, in the order in which it is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Gate {
+pub enum Gate {
     /// The file compiles.
     Builds,
     /// The program ends in time.
@@ -68,11 +68,11 @@ pub(crate) enum Gate {
 
 impl Gate {
     /// In the order in which they are looked at.
-    pub(crate) const ALL: [Self; 6] =
+    pub const ALL: [Self; 6] =
         [Self::Builds, Self::Time, Self::Output, Self::Hazard, Self::Work, Self::Idle];
 
     /// What it asks for.
-    pub(crate) fn asks(self) -> &'static str {
+    pub fn asks(self) -> &'static str {
         match self {
             Self::Builds => "the file has to compile",
             Self::Time => "the program has to end within its time",

@@ -16,8 +16,8 @@
 //! | [`update`] | what a newer handout brings |
 //! | [`packages`] | `Cargo.toml` and `Cargo.lock`, in which cargo has its own say |
 
-pub(crate) mod packages;
-pub(crate) mod update;
+pub mod packages;
+pub mod update;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -30,10 +30,10 @@ use crate::exit::Usage;
 use crate::progress::{Fingerprint, replace};
 
 /// The list of what was handed out, in the workspace's folder.
-pub(crate) const RECORD: &str = ".handed_out";
+pub const RECORD: &str = ".handed_out";
 
 /// `Cargo.lock` as it was handed out, beside the list: cargo cuts down the one that it uses.
-pub(crate) const TAKEN_LOCK: &str = ".handed_out.lock";
+pub const TAKEN_LOCK: &str = ".handed_out.lock";
 
 /// The first line of the list that is no remark.
 const HEADER: &str = "handed out 1";
@@ -43,13 +43,13 @@ const TITLE: &str = "# What was handed out, each file with a print of its conten
 ";
 
 /// Files, by their path in the workspace.
-pub(crate) type Files = BTreeMap<PathBuf, Vec<u8>>;
+pub type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 /// The prints of files, by their path in the workspace.
-pub(crate) type Prints = BTreeMap<PathBuf, Fingerprint>;
+pub type Prints = BTreeMap<PathBuf, Fingerprint>;
 
 /// What is handed out of the workspace in `root`; `site` is the folder of a book that was built elsewhere.
-pub(crate) fn files(root: &Path, site: Option<&Path>) -> Result<Files> {
+pub fn files(root: &Path, site: Option<&Path>) -> Result<Files> {
     let record = record(root)?;
     let built = root.join(SITE);
     let site = match &record {
@@ -74,7 +74,7 @@ pub(crate) fn files(root: &Path, site: Option<&Path>) -> Result<Files> {
 }
 
 /// Where the book's pages are.
-pub(crate) const BOOK: &str = "book";
+pub const BOOK: &str = "book";
 
 /// The programs in PyTorch, with traces to be read by `checker trace`.
 const PROGRAMS: &str = "book/pytorch";
@@ -84,13 +84,15 @@ const SITE: &str = "target/book";
 
 /// Whether the workspace has the book, which its README says how to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Book {
+pub enum Book {
+    /// It has.
     There,
+    /// It has not.
     Absent,
 }
 
 /// Puts in what a student reads first.
-pub(crate) fn add_readme(files: &mut Files, book: Book) {
+pub fn add_readme(files: &mut Files, book: Book) {
     // That of the workspace that is handed out: this checker may be an older one.
     let text = match files.get(Path::new("checker/src/commands/student/README.md")) {
         Some(text) => String::from_utf8_lossy(text).into_owned(),
@@ -104,7 +106,7 @@ pub(crate) fn add_readme(files: &mut Files, book: Book) {
 }
 
 /// Makes a workspace of `files` in `root`.
-pub(crate) fn lay_out(root: &Path, files: &Files) -> Result<()> {
+pub fn lay_out(root: &Path, files: &Files) -> Result<()> {
     for (path, bytes) in files {
         write(root, path, bytes)?;
     }
@@ -130,7 +132,7 @@ fn write(root: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// What was handed out in `root`, as it was then as far as that is known; none where it was not handed out.
-pub(crate) fn record(root: &Path) -> Result<Option<Prints>> {
+pub fn record(root: &Path) -> Result<Option<Prints>> {
     let text = match std::fs::read_to_string(root.join(RECORD)) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -149,7 +151,7 @@ pub(crate) fn record(root: &Path) -> Result<Option<Prints>> {
 }
 
 /// Writes the list.
-pub(crate) fn write_record(root: &Path, prints: &Prints) -> Result<()> {
+pub fn write_record(root: &Path, prints: &Prints) -> Result<()> {
     let mut text = format!("{TITLE}{HEADER}\n");
     for (path, print) in prints {
         text.push_str(&format!("{print} {}\n", path.display()));

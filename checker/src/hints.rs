@@ -13,12 +13,12 @@ const FORMAT: u32 = 1;
 
 /// Steps of a list: what to look at, where, and what to do there. Fewer give too much away at once,
 /// more are not read.
-pub(crate) const LEVELS: usize = 3;
+pub const LEVELS: usize = 3;
 
 /// The hints of an exercise.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Hints {
+pub struct Hints {
     format: u32,
     hints: Vec<List>,
 }
@@ -26,17 +26,17 @@ pub(crate) struct Hints {
 /// Steps for one situation.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct List {
+pub struct List {
     /// The code of a hazard or a cause; none for the list that fits where no other does.
     #[serde(default)]
-    pub(crate) code: Option<String>,
+    pub code: Option<String>,
     /// The steps, each saying more than the one before.
-    pub(crate) levels: Vec<String>,
+    pub levels: Vec<String>,
 }
 
 impl Hints {
     /// The hints of `place`; none where its author wrote none.
-    pub(crate) fn read(place: &Place) -> Result<Option<Self>> {
+    pub fn read(place: &Place) -> Result<Option<Self>> {
         let path = place.folder.join("hints.toml");
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
@@ -48,7 +48,7 @@ impl Hints {
     }
 
     /// The hints that stand in a file.
-    pub(crate) fn parse(text: &str) -> Result<Self> {
+    pub fn parse(text: &str) -> Result<Self> {
         let hints: Self = toml::from_str(text)?;
         if hints.format != FORMAT {
             bail!("it is of format {}, and this checker reads format {FORMAT}", hints.format);
@@ -66,7 +66,7 @@ impl Hints {
     }
 
     /// The steps for one who is stuck on `code`.
-    pub(crate) fn of(&self, code: Option<&str>) -> Option<&List> {
+    pub fn of(&self, code: Option<&str>) -> Option<&List> {
         let exact = self.hints.iter().find(|list| list.code.as_deref() == code);
         exact.or_else(|| self.hints.iter().find(|list| list.code.is_none()))
     }

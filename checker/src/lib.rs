@@ -10,25 +10,19 @@
 //! | `cli` | the command line, as types |
 //! | `commands` | one file for each command |
 //! | `workspace`, `exercise` | where the exercises are and what each asks for |
-//! | `progress`, `kept` | what has been reached, and former states of a student's file |
+//! | `progress`, `backups` | what has been reached, and former states of a student's file |
 //! | `prediction` | the chapter's puzzle, and what somebody expects |
-//! | `author` | what an author's files have to be |
 //! | `handout` | what students are handed, and what of it is still as it was |
 //! | `hints` | what an exercise's author says to one who is stuck |
+//! | `tools` | commands that are programs of their own, built when they are first called |
 //! | `compile` | cargo, or binaries that were built elsewhere |
-//! | `process` | one child process: its limits, its output, its end |
-//! | `sandbox` | what stands between somebody else's code and this machine |
-//! | `stage` | what a run is at, for whoever waits for it |
-//! | `interrupt` | signals, and runs that nobody waits for any more |
+//! | `status` | what a run is at, for whoever waits for it |
 //! | `attempt` | one run of one program: what it is told, what it leaves behind |
 //! | `device` | which device a run takes; whether there is a GPU |
 //! | `measure` | many runs on a GPU, and what they say together |
-//! | `calibrate` | from the samples of micro-benchmarks to a device profile |
 //! | `witness` | an order in which the data of a hazard goes wrong |
-//! | `shelf` | the files in which predicted and measured numbers are kept |
-//! | `host` | when and where a measurement is made |
+//! | `environment` | when and where a measurement is made |
 //! | `grade` | gates, score, verdict: functions of what was seen |
-//! | `class` | many students' files, graded like one |
 //! | `explain` | the long form of every code |
 //! | `report` | the same report for a terminal and as JSON |
 //! | `print` | the only way to standard output and standard error |
@@ -38,45 +32,40 @@
 // The driver takes the place of a shared library as only ELF systems let it, see `main.rs`.
 #![cfg(target_os = "linux")]
 
-mod attempt;
-mod author;
-mod calibrate;
-mod class;
-mod cli;
-mod commands;
-mod compile;
-mod device;
-mod exercise;
-mod exit;
-mod explain;
-mod grade;
-mod handout;
-mod hints;
-mod host;
-mod interrupt;
-mod kept;
-mod measure;
-mod prediction;
-mod print;
-mod process;
-mod progress;
-mod report;
-mod sandbox;
-mod scratch;
-mod shelf;
-mod stage;
-mod witness;
-mod workspace;
+pub mod attempt;
+mod backups;
+pub mod cli;
+pub mod commands;
+pub mod compile;
+pub mod device;
+pub mod environment;
+pub mod exercise;
+pub mod exit;
+pub mod explain;
+pub mod grade;
+pub mod handout;
+pub mod hints;
+pub mod measure;
+pub mod prediction;
+pub mod print;
+pub mod progress;
+pub mod report;
+pub mod status;
+mod tools;
+pub mod witness;
+pub mod workspace;
 
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::Parser;
 
+use cli::Cli;
 use exit::Exit;
 
-/// Runs the command line of this process.
-pub fn main() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
+/// Runs the command line of this process; `dispatch` does what it asks for.
+pub fn main(dispatch: fn(Cli) -> Result<Exit>) -> ExitCode {
+    let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
             // Clap knows whether this is help for stdout or a mistake for stderr. A closed pipe is
@@ -86,7 +75,7 @@ pub fn main() -> ExitCode {
             return exit.into();
         }
     };
-    match commands::dispatch(cli) {
+    match dispatch(cli) {
         Ok(exit) => exit.into(),
         Err(error) => {
             print::error(&error);

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 #[cfg(target_os = "linux")]
 fn main() -> ExitCode {
-    checker::main()
+    checker::main(checker::commands::dispatch)
 }
 
 #[cfg(not(target_os = "linux"))]

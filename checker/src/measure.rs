@@ -19,54 +19,54 @@ use crate::exercise::Metric;
 use crate::grade::gate::Demand;
 use crate::grade::score::Measured;
 use crate::grade::{Finding, Standard, judge, spread};
-use crate::process::Limits;
-use crate::stage::{Stage, Tell};
+use crate::status::{Status, Tell};
+use sandbox::process::Limits;
 
 /// The programs of one exercise, as executables.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Programs<'a> {
+pub struct Programs<'a> {
     /// The one that is graded.
-    pub(crate) student: &'a Path,
+    pub student: &'a Path,
     /// The correct but slow one.
-    pub(crate) baseline: &'a Path,
+    pub baseline: &'a Path,
     /// What the student is compared with, where there is anything.
-    pub(crate) reference: Option<Runnable<'a>>,
+    pub reference: Option<Runnable<'a>>,
 }
 
 /// A program that can be run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Runnable<'a> {
+pub struct Runnable<'a> {
     /// Its own executable, or that of the player.
-    pub(crate) executable: &'a Path,
+    pub executable: &'a Path,
     /// What the player is to play: the record of a program that is not here itself.
-    pub(crate) recorded: Option<&'a Path>,
+    pub recorded: Option<&'a Path>,
 }
 
 impl<'a> Runnable<'a> {
     /// A program that is here.
-    pub(crate) fn program(executable: &'a Path) -> Self {
+    pub fn program(executable: &'a Path) -> Self {
         Self { executable, recorded: None }
     }
 }
 
 /// What a measurement may use.
 #[derive(Clone, Debug)]
-pub(crate) struct Budget {
+pub struct Budget {
     /// The driver library.
-    pub(crate) driver: Option<PathBuf>,
+    pub driver: Option<PathBuf>,
     /// The folder that programs are started in.
-    pub(crate) folder: PathBuf,
+    pub folder: PathBuf,
     /// Of one run.
-    pub(crate) limits: Limits,
+    pub limits: Limits,
     /// Its limit of time, as people say it.
-    pub(crate) limit_s: f64,
+    pub limit_s: f64,
     /// Of all rounds together.
-    pub(crate) cap: Duration,
+    pub cap: Duration,
 }
 
 /// Makespans of one round, in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Round {
+pub struct Round {
     student_ns: u64,
     baseline_ns: u64,
     reference_ns: Option<u64>,
@@ -74,19 +74,19 @@ pub(crate) struct Round {
 
 /// What all rounds say.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Summary {
+pub struct Summary {
     /// The student's median.
-    pub(crate) makespan_ns: u64,
+    pub makespan_ns: u64,
     /// Baseline and reference, from their medians; none without a reference, or where it is no
     /// better than the baseline.
-    pub(crate) standard: Option<Standard>,
+    pub standard: Option<Standard>,
     /// The score and its interval.
-    pub(crate) measured: Option<Measured>,
+    pub measured: Option<Measured>,
 }
 
 /// What came of a program that had to run many times.
 #[derive(Debug)]
-pub(crate) enum Outcome<T> {
+pub enum Outcome<T> {
     /// One of the runs did not clear the gates.
     Stopped(Finding, Box<Attempt>),
     /// All did.
@@ -95,13 +95,13 @@ pub(crate) enum Outcome<T> {
 
 /// All rounds, and what the task's work takes alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Measurement {
+pub struct Measurement {
     /// What the task's work takes alone.
-    pub(crate) bounds: Bounds,
+    pub bounds: Bounds,
     /// What the rounds say.
-    pub(crate) summary: Summary,
+    pub summary: Summary,
     /// How many there were.
-    pub(crate) rounds: usize,
+    pub rounds: usize,
 }
 
 /// Passes before the first that counts: the first loads modules, the second fills caches, the third
@@ -109,14 +109,14 @@ pub(crate) struct Measurement {
 const WARMUPS: u32 = 3;
 /// Passes of each process that count. Where memory lies is another matter in each process, so they must not
 /// all be of one.
-pub(crate) const PASSES: u32 = 3;
+pub const PASSES: u32 = 3;
 /// Rounds that are always made. From six on an interval can hold the median with 95 %.
 const ROUNDS_AT_LEAST: usize = 7;
 /// Passes of each kind of calibration.
 const CALIBRATIONS: u32 = 7;
 
 /// Measures `programs` until the score is known well enough, or the time is up.
-pub(crate) fn measure(
+pub fn measure(
     programs: Programs<'_>,
     metric: Metric,
     budget: &Budget,
@@ -126,7 +126,7 @@ pub(crate) fn measure(
     let bounds = calibrate(programs.baseline, budget)?;
     let mut rounds = Vec::new();
     loop {
-        tell(Stage::Measuring(rounds.len()));
+        tell(Status::Measuring(rounds.len()));
         let demand = Demand::Task { trials: PASSES as usize };
         let student = match timed(Runnable::program(programs.student), demand, budget)? {
             Outcome::Stopped(finding, attempt) => return Ok(Outcome::Stopped(finding, attempt)),
@@ -155,7 +155,7 @@ pub(crate) fn measure(
 }
 
 /// The median makespan of a program that is not graded.
-pub(crate) fn time(executable: &Path, budget: &Budget) -> Result<Outcome<u64>> {
+pub fn time(executable: &Path, budget: &Budget) -> Result<Outcome<u64>> {
     let mut makespans = Vec::new();
     while makespans.len() < ROUNDS_AT_LEAST {
         match timed(Runnable::program(executable), Demand::Region, budget)? {
@@ -168,16 +168,12 @@ pub(crate) fn time(executable: &Path, budget: &Budget) -> Result<Outcome<u64>> {
 }
 
 /// One more run, for the timeline, with so many passes; the timeline is that of the last.
-pub(crate) fn trace(program: Runnable<'_>, passes: u32, budget: &Budget) -> Result<Attempt> {
+pub fn trace(program: Runnable<'_>, passes: u32, budget: &Budget) -> Result<Attempt> {
     run_once(program, run::TRACE_CUPTI, passes, budget)
 }
 
 /// The makespans of the passes of one process.
-pub(crate) fn timed(
-    program: Runnable<'_>,
-    demand: Demand,
-    budget: &Budget,
-) -> Result<Outcome<Vec<u64>>> {
+pub fn timed(program: Runnable<'_>, demand: Demand, budget: &Budget) -> Result<Outcome<Vec<u64>>> {
     let attempt = run_once(program, run::TRACE_OFF, PASSES, budget)?;
     match (judge(&attempt, budget.limit_s, demand), attempt.record()) {
         (Finding::Clear, Some(record)) => {
@@ -221,7 +217,7 @@ fn trusted(program: Runnable<'_>, whose: &str, budget: &Budget) -> Result<Vec<u6
 }
 
 /// What each engine's share of the task takes alone.
-pub(crate) fn calibrate(baseline: &Path, budget: &Budget) -> Result<Bounds> {
+pub fn calibrate(baseline: &Path, budget: &Budget) -> Result<Bounds> {
     let attempt = attempt::run(&Order {
         executable: baseline,
         recorded: None,

@@ -20,7 +20,7 @@ const FORMAT: u32 = 1;
 /// What somebody expects, beside what happens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Beside {
+pub enum Beside {
     /// The place of the program that ran.
     Place {
         /// The one that was expected.
@@ -61,23 +61,23 @@ impl fmt::Display for Beside {
 /// What is asked.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Question {
+pub struct Question {
     format: u32,
     /// Its name, of which the book makes an address.
-    pub(crate) id: String,
+    pub id: String,
     /// What sort of answer is expected.
-    pub(crate) form: Form,
+    pub form: Form,
     /// The question itself.
-    pub(crate) ask: String,
+    pub ask: String,
     /// What can be put in order, or chosen.
     #[serde(rename = "item")]
-    pub(crate) items: Vec<Item>,
+    pub items: Vec<Item>,
 }
 
 /// A sort of answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Form {
+pub enum Form {
     /// The programs in order, the fastest first; some may be equally fast.
     Ranking,
     /// One of several.
@@ -87,26 +87,26 @@ pub(crate) enum Form {
 /// Something that can be put in order, or chosen.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Item {
+pub struct Item {
     /// What it is called.
-    pub(crate) text: String,
+    pub text: String,
     /// For a ranking: one of the exercise's programs.
     #[serde(default)]
-    pub(crate) program: Option<String>,
+    pub program: Option<String>,
     /// For a choice: whether this is what happens.
     #[serde(default)]
-    pub(crate) right: bool,
+    pub right: bool,
     /// For a choice that is not: why it does not happen.
     #[serde(default)]
-    pub(crate) why: Option<String>,
+    pub why: Option<String>,
 }
 
 /// What somebody expects: of a ranking the place of each item, of a choice the number of the item, from 1.
-pub(crate) type Answer = Vec<u32>;
+pub type Answer = Vec<u32>;
 
 impl Question {
     /// What `exercise` asks; none where it asks nothing.
-    pub(crate) fn read(exercise: &Exercise) -> Result<Option<Self>> {
+    pub fn read(exercise: &Exercise) -> Result<Option<Self>> {
         let Place { folder, id, .. } = &exercise.place;
         let text = match std::fs::read_to_string(folder.join("puzzle.toml")) {
             Ok(text) => text,
@@ -151,7 +151,7 @@ impl Question {
     }
 
     /// The question with its items, and how to answer.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let mut text = format!("{}\n\n", self.ask);
         for (letter, item) in LETTERS.chars().zip(&self.items) {
             text.push_str(&format!("  {letter}  {}\n", item.text));
@@ -165,7 +165,7 @@ impl Question {
     }
 
     /// What `text` answers, or what is wrong with it.
-    pub(crate) fn answer(&self, text: &str) -> Result<Answer, String> {
+    pub fn answer(&self, text: &str) -> Result<Answer, String> {
         let letters = &LETTERS[..self.items.len()];
         let known = |letter: char| {
             let at = letters.find(letter.to_ascii_lowercase());
@@ -208,7 +208,7 @@ impl Question {
     }
 
     /// What is kept of an answer, if it still answers this question.
-    pub(crate) fn kept(&self, progress: &Progress, exercise: &str) -> Option<Answer> {
+    pub fn kept(&self, progress: &Progress, exercise: &str) -> Option<Answer> {
         let answer = progress.predicted(exercise, &self.id)?;
         let count = self.items.len();
         let numbers = match self.form {
@@ -220,17 +220,12 @@ impl Question {
     }
 
     /// The programs that decide it.
-    pub(crate) fn programs(&self) -> impl Iterator<Item = &str> {
+    pub fn programs(&self) -> impl Iterator<Item = &str> {
         self.items.iter().filter_map(|item| item.program.as_deref())
     }
 
     /// What was expected of a program, beside what happens; none where the question is not about it.
-    pub(crate) fn beside(
-        &self,
-        answer: &Answer,
-        program: &str,
-        times: &Times<'_>,
-    ) -> Option<Beside> {
+    pub fn beside(&self, answer: &Answer, program: &str, times: &Times<'_>) -> Option<Beside> {
         if self.form == Form::Choice {
             let item = self.items.get(*answer.first()? as usize - 1)?;
             return Some(Beside::Choice { chosen: item.text.clone(), right: item.right });
@@ -241,7 +236,7 @@ impl Question {
     }
 
     /// The place of each program, as far as all of them have run.
-    pub(crate) fn happened(&self, times: &Times<'_>) -> Option<Vec<usize>> {
+    pub fn happened(&self, times: &Times<'_>) -> Option<Vec<usize>> {
         let times: Option<Vec<f64>> =
             self.programs().map(|it| times.took(it).map(|ns| ns as f64)).collect();
         times.filter(|times| !times.is_empty()).map(|times| places(&times))
@@ -249,14 +244,18 @@ impl Question {
 }
 
 /// How long the programs of a puzzle take, as far as they have run under the conditions that hold now.
-pub(crate) struct Times<'a> {
-    pub(crate) progress: &'a Progress,
-    pub(crate) exercise: &'a str,
-    pub(crate) conditions: Fingerprint,
+pub struct Times<'a> {
+    /// What was reached.
+    pub progress: &'a Progress,
+    /// The exercise's name.
+    pub exercise: &'a str,
+    /// What the programs and their times depend on.
+    pub conditions: Fingerprint,
 }
 
 impl Times<'_> {
-    pub(crate) fn took(&self, program: &str) -> Option<u64> {
+    /// Nanoseconds that a program took when it ran under these conditions.
+    pub fn took(&self, program: &str) -> Option<u64> {
         self.progress.took(self.exercise, program, self.conditions)
     }
 }
@@ -273,7 +272,7 @@ const DECIDING: [&str; 6] = [
 
 /// The conditions under which the puzzle's programs run in the workspace in `root`. Of the programs what was handed
 /// out counts, as far as that is known: what somebody tries in them is no new puzzle.
-pub(crate) fn conditions(root: &Path, place: &Place) -> Fingerprint {
+pub fn conditions(root: &Path, place: &Place) -> Fingerprint {
     let mut contents = Vec::new();
     for folder in DECIDING {
         collect(&root.join(folder), &mut contents);
@@ -312,7 +311,7 @@ const CHOOSE: &str = "the letter of what you expect: ";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use sandbox::scratch::Scratch;
 
     const RANKING: &str = r#"
 format = 1

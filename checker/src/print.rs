@@ -2,25 +2,29 @@
 
 use std::io::{self, IsTerminal, Write};
 
+pub use sandbox::chain;
+
 /// Writes `text` to standard output. A reader that went away (`| head`) is no error.
-pub(crate) fn out(text: &str) {
+pub fn out(text: &str) {
     write(io::stdout().lock(), text);
 }
 
 /// Writes `text` to standard error.
-pub(crate) fn err(text: &str) {
+pub fn err(text: &str) {
     write(io::stderr().lock(), text);
 }
 
 /// Whether somebody can still read what is written to standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reader {
+pub enum Reader {
+    /// Somebody can.
     Present,
+    /// Nobody can.
     Gone,
 }
 
 /// Writes `text` to standard output for one who may go away at any time.
-pub(crate) fn out_to_reader(text: &str) -> Reader {
+pub fn out_to_reader(text: &str) -> Reader {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Reader::Gone,
@@ -29,42 +33,16 @@ pub(crate) fn out_to_reader(text: &str) -> Reader {
 }
 
 /// Writes `value` to standard output as one JSON object on lines of its own.
-pub(crate) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+pub fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(value)?;
     out(&format!("{text}\n"));
     Ok(())
 }
 
 /// Writes an error with its causes to standard error.
-pub(crate) fn error(error: &anyhow::Error) {
+pub fn error(error: &anyhow::Error) {
     err(&format!("error: {}\n", chain(error)));
 }
-
-/// An error with its causes, on one line as far as they are; what to do about it comes last.
-pub(crate) fn chain(error: &anyhow::Error) -> String {
-    let mut text = String::new();
-    let mut hints = String::new();
-    for cause in error.chain() {
-        let cause = cause.to_string();
-        let (cause, hint) = match cause.split_once(HINT) {
-            Some((cause, hint)) => (cause, Some(hint)),
-            None => (cause.as_str(), None),
-        };
-        hints.extend(hint.map(|hint| format!("{HINT}{}", hint.trim_end())));
-        // A cause often repeats what it caused; said once is enough.
-        if text.contains(cause) {
-            continue;
-        }
-        if !text.is_empty() {
-            text.push_str(": ");
-        }
-        text.push_str(cause.trim_end());
-    }
-    text + &hints
-}
-
-/// What stands between an error and the next step.
-const HINT: &str = "\n\nhint: ";
 
 fn write(mut stream: impl Write, text: &str) {
     // Nothing is left to tell anyone if this fails.
@@ -73,7 +51,7 @@ fn write(mut stream: impl Write, text: &str) {
 
 /// How text may look on standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
+pub enum Style {
     /// Letters alone: in a pipe, with `NO_COLOR`, with `--plain`.
     Plain,
     /// ANSI colours.
@@ -82,12 +60,12 @@ pub(crate) enum Style {
 
 impl Style {
     /// The style for standard output, as the terminal and the environment have it.
-    pub(crate) fn of_stdout() -> Self {
+    pub fn of_stdout() -> Self {
         Self::of(io::stdout().is_terminal())
     }
 
     /// The style for standard error.
-    pub(crate) fn of_stderr() -> Self {
+    pub fn of_stderr() -> Self {
         Self::of(io::stderr().is_terminal())
     }
 
@@ -106,22 +84,22 @@ impl Style {
     }
 
     /// `text` in bold.
-    pub(crate) fn bold(self, text: &str) -> String {
+    pub fn bold(self, text: &str) -> String {
         self.wrap("1", text)
     }
 
     /// `text` in green.
-    pub(crate) fn good(self, text: &str) -> String {
+    pub fn good(self, text: &str) -> String {
         self.wrap("32;1", text)
     }
 
     /// `text` in red.
-    pub(crate) fn bad(self, text: &str) -> String {
+    pub fn bad(self, text: &str) -> String {
         self.wrap("31;1", text)
     }
 
     /// `text` in yellow.
-    pub(crate) fn unsure(self, text: &str) -> String {
+    pub fn unsure(self, text: &str) -> String {
         self.wrap("33;1", text)
     }
 
@@ -135,7 +113,7 @@ impl Style {
 
 /// Puts `line` in the place of the one before it on standard error; an empty one ends that. Nothing where
 /// standard error is no terminal.
-pub(crate) fn progress(line: &str) {
+pub fn progress(line: &str) {
     if io::stderr().is_terminal() && !is_dumb() {
         let line: String = line.chars().take(columns_of_stderr()).collect();
         err(&format!("\r\x1b[2K{line}"));
@@ -143,22 +121,22 @@ pub(crate) fn progress(line: &str) {
 }
 
 /// Whether the terminal cannot move its cursor.
-pub(crate) fn is_dumb() -> bool {
+pub fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|value| value == "dumb")
 }
 
 /// Columns of a drawing where standard output is no terminal.
 const COLUMNS_IN_A_PIPE: usize = 80;
 /// Wider reports are harder to read, not easier.
-pub(crate) const COLUMNS_AT_MOST: usize = 100;
+pub const COLUMNS_AT_MOST: usize = 100;
 
 /// How many columns a drawing on standard output may take.
-pub(crate) fn columns() -> usize {
+pub fn columns() -> usize {
     columns_of(libc::STDOUT_FILENO).unwrap_or(COLUMNS_IN_A_PIPE).min(COLUMNS_AT_MOST)
 }
 
 /// How many columns a line on standard error may take.
-pub(crate) fn columns_of_stderr() -> usize {
+pub fn columns_of_stderr() -> usize {
     columns_of(libc::STDERR_FILENO).unwrap_or(COLUMNS_IN_A_PIPE)
 }
 
@@ -168,20 +146,4 @@ fn columns_of(descriptor: libc::c_int) -> Option<usize> {
     // SAFETY: TIOCGWINSZ writes one `winsize` and nothing else; it fails on anything but a terminal.
     let result = unsafe { libc::ioctl(descriptor, libc::TIOCGWINSZ, &raw mut size) };
     (result == 0 && size.ws_col > 0).then(|| usize::from(size.ws_col))
-}
-
-#[cfg(test)]
-mod tests {
-    use anyhow::{Context, anyhow};
-
-    use super::*;
-
-    #[test]
-    fn the_next_step_comes_after_all_causes() {
-        let error = Err::<(), _>(anyhow!("no such file"))
-            .context("cannot read `a`\n\nhint: make it")
-            .context("cannot start")
-            .unwrap_err();
-        assert_eq!(chain(&error), "cannot start: cannot read `a`: no such file\n\nhint: make it");
-    }
 }

@@ -49,7 +49,7 @@ const TITLE: &str = "# What you have reached in Swimming in Streams. The checker
 
 /// Everything that has been reached in a workspace.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Progress {
+pub struct Progress {
     lines: Vec<Line>,
 }
 
@@ -75,20 +75,20 @@ const NO_CODE: &str = "-";
 
 /// Tells one state of an exercise from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fingerprint(u64);
+pub struct Fingerprint(u64);
 
 /// A pass, as it was reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Pass {
+pub struct Pass {
     /// The best score.
-    pub(crate) score: f64,
+    pub score: f64,
     /// Whether the exercise is still the one that was passed.
-    pub(crate) freshness: Freshness,
+    pub freshness: Freshness,
 }
 
 /// Whether a pass still says something about the exercise that is there now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Freshness {
+pub enum Freshness {
     /// The exercise is as it was.
     Current,
     /// The exercise has changed since.
@@ -97,7 +97,7 @@ pub(crate) enum Freshness {
 
 impl Progress {
     /// What has been reached in `workspace`. A file that cannot be read counts as none.
-    pub(crate) fn read(workspace: &Workspace) -> Self {
+    pub fn read(workspace: &Workspace) -> Self {
         match load(&workspace.root().join(FILE)) {
             Loaded::Progress(progress) => progress,
             Loaded::Damaged(_) | Loaded::Newer => Self::default(),
@@ -105,7 +105,7 @@ impl Progress {
     }
 
     /// How `place` was passed, if it was.
-    pub(crate) fn pass(&self, place: &Place) -> Option<Pass> {
+    pub fn pass(&self, place: &Place) -> Option<Pass> {
         self.facts().find_map(|fact| match fact {
             Fact::Passed { exercise, score, exercise_was } if *exercise == place.id => {
                 let same = *exercise_was == Fingerprint::of(place);
@@ -117,19 +117,19 @@ impl Progress {
     }
 
     /// Whether `place`, as it is now, has been passed.
-    pub(crate) fn is_passed(&self, place: &Place) -> bool {
+    pub fn is_passed(&self, place: &Place) -> bool {
         self.pass(place).is_some_and(|pass| pass.freshness == Freshness::Current)
     }
 
     /// The exercise to go on with: the one saved last of those under way, else the first that has not been
     /// passed; none when all have.
-    pub(crate) fn next<'a>(&self, places: &'a [Place]) -> Option<&'a Place> {
+    pub fn next<'a>(&self, places: &'a [Place]) -> Option<&'a Place> {
         let open = || places.iter().filter(|place| !self.is_passed(place));
         exercise::saved_last(open()).or_else(|| open().next())
     }
 
     /// The code of what the last run of the exercise found first.
-    pub(crate) fn stuck(&self, exercise: &str) -> Option<&str> {
+    pub fn stuck(&self, exercise: &str) -> Option<&str> {
         let code = self.facts().find_map(|fact| match fact {
             Fact::Stuck { exercise: of, code } if of == exercise => Some(code.as_str()),
             _ => None,
@@ -138,7 +138,7 @@ impl Progress {
     }
 
     /// How many of the exercise's hints for `code` have been read.
-    pub(crate) fn hints(&self, exercise: &str, code: Option<&str>) -> usize {
+    pub fn hints(&self, exercise: &str, code: Option<&str>) -> usize {
         let wanted = code.unwrap_or(NO_CODE);
         let level = self.facts().find_map(|fact| match fact {
             Fact::Hint { exercise: of, code, level } if of == exercise && code == wanted => {
@@ -150,7 +150,7 @@ impl Progress {
     }
 
     /// What somebody expected of a puzzle.
-    pub(crate) fn predicted(&self, exercise: &str, puzzle: &str) -> Option<&[u32]> {
+    pub fn predicted(&self, exercise: &str, puzzle: &str) -> Option<&[u32]> {
         self.facts().find_map(|fact| match fact {
             Fact::Predicted { exercise: of, puzzle: it, answer }
                 if of == exercise && it == puzzle =>
@@ -162,7 +162,7 @@ impl Progress {
     }
 
     /// How long a program of the puzzle took, under the conditions that hold now.
-    pub(crate) fn took(&self, exercise: &str, program: &str, now: Fingerprint) -> Option<u64> {
+    pub fn took(&self, exercise: &str, program: &str, now: Fingerprint) -> Option<u64> {
         self.facts().find_map(|fact| match fact {
             Fact::Took { exercise: of, program: it, ns, conditions }
                 if of == exercise && it == program && *conditions == now =>
@@ -174,7 +174,7 @@ impl Progress {
     }
 
     /// Keeps what somebody expects of a puzzle.
-    pub(crate) fn predict(&mut self, exercise: &str, puzzle: &str, answer: &[u32]) {
+    pub fn predict(&mut self, exercise: &str, puzzle: &str, answer: &[u32]) {
         let fact = Fact::Predicted {
             exercise: exercise.to_owned(),
             puzzle: puzzle.to_owned(),
@@ -188,7 +188,7 @@ impl Progress {
 
     /// Keeps how long a program of the puzzle took, unless it has run before under the same conditions: whoever
     /// changes it later does so to try something, and what was predicted is about the program as it was.
-    pub(crate) fn ran(&mut self, exercise: &str, program: &str, ns: u64, conditions: Fingerprint) {
+    pub fn ran(&mut self, exercise: &str, program: &str, ns: u64, conditions: Fingerprint) {
         if self.took(exercise, program, conditions).is_some() {
             return;
         }
@@ -200,7 +200,7 @@ impl Progress {
     }
 
     /// Keeps a pass: the best score, unless that was for an exercise that has changed.
-    pub(crate) fn passed(&mut self, place: &Place, score: f64) {
+    pub fn passed(&mut self, place: &Place, score: f64) {
         let score = match self.pass(place) {
             Some(Pass { score: before, freshness: Freshness::Current }) => before.max(score),
             _ => score,
@@ -214,14 +214,14 @@ impl Progress {
     }
 
     /// Keeps what a run found first.
-    pub(crate) fn found(&mut self, exercise: &str, code: Option<&str>) {
+    pub fn found(&mut self, exercise: &str, code: Option<&str>) {
         let code = code.unwrap_or(NO_CODE).to_owned();
         let fact = Fact::Stuck { exercise: exercise.to_owned(), code };
         self.replace(fact, |old| matches!(old, Fact::Stuck { exercise: of, .. } if of == exercise));
     }
 
     /// Keeps how many hints have been read.
-    pub(crate) fn hinted(&mut self, exercise: &str, code: Option<&str>, level: usize) {
+    pub fn hinted(&mut self, exercise: &str, code: Option<&str>, level: usize) {
         let level = level.max(self.hints(exercise, code));
         let code = code.unwrap_or(NO_CODE).to_owned();
         let fact = Fact::Hint { exercise: exercise.to_owned(), code: code.clone(), level };
@@ -365,12 +365,12 @@ impl Fingerprint {
     }
 
     /// Of one file.
-    pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
+    pub fn of_bytes(bytes: &[u8]) -> Self {
         Self::of_all([bytes].into_iter())
     }
 
     /// Of several contents, in this order.
-    pub(crate) fn of_all<'a>(contents: impl Iterator<Item = &'a [u8]>) -> Self {
+    pub fn of_all<'a>(contents: impl Iterator<Item = &'a [u8]>) -> Self {
         // FNV-1a: any mixing will do that is the same on every machine and in every version.
         const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
         const PRIME: u64 = 0x0000_0100_0000_01b3;
@@ -402,10 +402,7 @@ impl std::str::FromStr for Fingerprint {
 
 /// Changes what is kept for `workspace`. Two checkers at once wait for each other. Returns what somebody should know
 /// about the file, for the caller to say where it is read.
-pub(crate) fn update(
-    workspace: &Workspace,
-    change: impl FnOnce(&mut Progress),
-) -> Result<Option<String>> {
+pub fn update(workspace: &Workspace, change: impl FnOnce(&mut Progress)) -> Result<Option<String>> {
     let root = workspace.root();
     let path = root.join(FILE);
     let keep = || -> Result<Option<String>> {
@@ -472,7 +469,7 @@ fn set_aside(path: &Path) -> Result<PathBuf> {
 }
 
 /// Writes a file as a whole or not at all.
-pub(crate) fn replace(path: &Path, bytes: impl AsRef<[u8]>) -> std::io::Result<()> {
+pub fn replace(path: &Path, bytes: impl AsRef<[u8]>) -> std::io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".{}.new", std::process::id()));
     let beside = PathBuf::from(beside);

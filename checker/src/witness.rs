@@ -23,7 +23,7 @@ use crate::exit;
 
 /// What `--schedule` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub enum Wanted {
     /// The schedule of this seed.
     Seed(u64),
     /// The witness of this hazard of the report, counted from 1.
@@ -67,20 +67,21 @@ impl Serialize for Wanted {
 
 /// What became of the data of a hazard in the order that the host did not mean.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Witness {
+pub struct Witness {
     /// Which hazard of the report, counted from 1.
-    pub(crate) hazard: usize,
+    pub hazard: usize,
     /// In words: which of the two came first here.
-    pub(crate) order: String,
-    pub(crate) outcome: Outcome,
+    pub order: String,
+    /// What came of it.
+    pub outcome: Outcome,
     /// In words: what became of the data.
-    pub(crate) message: String,
+    pub message: String,
 }
 
 /// What became of the data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Outcome {
+pub enum Outcome {
     /// It is wrong.
     Wrong {
         /// The memory.
@@ -107,7 +108,7 @@ pub(crate) enum Outcome {
 /// Why an order was not played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Why {
+pub enum Why {
     /// Memory that is gone is gone in every order.
     Gone,
     /// It takes host threads that run in another order.
@@ -123,7 +124,7 @@ pub(crate) enum Why {
 }
 
 /// How the two runs are made; none for a hazard that no order of operations shows.
-pub(crate) fn schedules(hazard: &Hazard) -> Option<(Schedule, Schedule, Watch)> {
+pub fn schedules(hazard: &Hazard) -> Option<(Schedule, Schedule, Watch)> {
     // Memory that is gone is gone in every order, and what the host did first it cannot do later.
     let is_of_threads = matches!(hazard.missing, Edge::Handover { .. });
     if hazard.first.usage == Usage::Free || hazard.first.stream.is_none() || is_of_threads {
@@ -137,7 +138,7 @@ pub(crate) fn schedules(hazard: &Hazard) -> Option<(Schedule, Schedule, Watch)> 
 
 /// Plays the witness of a hazard of the run that was made, counted from 1: what is to be shown from
 /// there on, and what it says. None where the run has no hazard.
-pub(crate) fn play(
+pub fn play(
     number: usize,
     plain: Attempt,
     run: impl Fn(Schedule, Option<Watch>) -> Result<Attempt>,

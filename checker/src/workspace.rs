@@ -7,17 +7,17 @@ use anyhow::{Context, Result};
 use crate::exit::Usage;
 
 /// Names the workspace for a checker that is started somewhere else.
-pub(crate) const VARIABLE: &str = "SWIM_WORKSPACE";
+pub const VARIABLE: &str = "SWIM_WORKSPACE";
 
 /// A folder with `exercises/`, and, unless its programs were built elsewhere, a cargo workspace.
 #[derive(Clone, Debug)]
-pub(crate) struct Workspace {
+pub struct Workspace {
     root: PathBuf,
 }
 
 impl Workspace {
     /// The workspace that [`VARIABLE`] names, or the nearest one above the current folder.
-    pub(crate) fn find() -> Result<Self> {
+    pub fn find() -> Result<Self> {
         if let Some(root) = std::env::var_os(VARIABLE).filter(|root| !root.is_empty()) {
             let root = PathBuf::from(root);
             if !is_workspace(&root) {
@@ -34,7 +34,7 @@ impl Workspace {
     }
 
     /// A folder of programs that were built elsewhere.
-    pub(crate) fn prebuilt(folder: &Path) -> Result<Self> {
+    pub fn prebuilt(folder: &Path) -> Result<Self> {
         if !folder.join("exercises").is_dir() {
             let message = format!("`{}` {NOT_PREBUILT}", folder.display());
             return Err(Usage(message).into());
@@ -51,12 +51,12 @@ impl Workspace {
     }
 
     /// Where it is.
-    pub(crate) fn root(&self) -> &Path {
+    pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// `path` as it is called from the workspace's folder.
-    pub(crate) fn relative<'a>(&self, path: &'a Path) -> &'a Path {
+    pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.root).unwrap_or(path)
     }
 }

@@ -7,9 +7,11 @@ use clap_complete::Shell;
 use simulator::profile::BuiltIn;
 
 use crate::cli::Cli;
+use crate::exercise;
 use crate::exit::Exit;
+use crate::explain;
+use crate::print;
 use crate::workspace::Workspace;
-use crate::{exercise, explain, print};
 
 /// Writes the script to standard output.
 pub(super) fn completions(shell: Shell) -> Result<Exit> {

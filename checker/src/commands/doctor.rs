@@ -6,17 +6,17 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use crate::class::record::{Layers, Level};
 use crate::cli::Look;
 use crate::compile;
 use crate::device::{self, Gpu, OldDriver, cuda};
+use crate::environment::driver_release;
 use crate::exercise;
 use crate::exit::Exit;
-use crate::host::driver_release;
-use crate::interrupt;
 use crate::print::{self, Style};
-use crate::sandbox::{Required, Sandbox};
 use crate::workspace::Workspace;
+use sandbox::interrupt;
+use sandbox::{Layers, Level};
+use sandbox::{Required, Sandbox};
 
 #[derive(Serialize)]
 struct Object {

@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use crate::cli::Look;
 use crate::exit::{Exit, Usage};
+use crate::explain;
 use crate::explain::Page;
-use crate::{explain, print};
+use crate::print;
 
 #[derive(Serialize)]
 struct Object {

@@ -13,7 +13,7 @@ use crate::exit::{Exit, Usage};
 use crate::prediction::{self, Answer, Form, Question, Times};
 use crate::print::{self, Style};
 use crate::progress::{self, Progress};
-use crate::stage::Indicator;
+use crate::status::Indicator;
 use crate::workspace::Workspace;
 
 #[derive(Serialize)]

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+use crate::backups;
 use crate::cli::Look;
 use crate::exercise::{self, Place, State};
 use crate::exit::{Exit, Usage};
-use crate::kept;
 use crate::print;
 use crate::workspace::Workspace;
 
@@ -45,7 +45,7 @@ pub(super) fn reset(wanted: &str, look: Look) -> Result<Exit> {
     let shipped = place.folder.join(".shipped/lib.rs");
     let text = std::fs::read_to_string(&shipped)
         .with_context(|| format!("cannot read `{}`", workspace.relative(&shipped).display()))?;
-    let kept = kept::exchange(&place, &text)?;
+    let kept = backups::exchange(&place, &text)?;
     if look.json {
         return object(&workspace, &place, Some(&kept));
     }
@@ -64,11 +64,11 @@ pub(super) fn undo(wanted: Option<&str>, look: Look) -> Result<Exit> {
         Some(wanted) => vec![exercise::find(&workspace, wanted)?.place],
         None => exercise::all(&workspace)?,
     };
-    let kept = places.iter().filter_map(|place| Some((place, kept::newest(place)?)));
+    let kept = places.iter().filter_map(|place| Some((place, backups::newest(place)?)));
     let Some((place, kept)) = kept.max_by_key(|(_, kept)| kept.at) else {
         return Err(Usage("there is nothing to take back: no file was reset".to_owned()).into());
     };
-    let path = kept::restore(place, &kept)?;
+    let path = backups::restore(place, &kept)?;
     if look.json {
         return object(&workspace, place, Some(&path));
     }

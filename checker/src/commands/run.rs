@@ -6,32 +6,34 @@ mod reference;
 mod simulated;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-pub(crate) use reference::Reference;
+pub use reference::Reference;
 use simulator::{Profile, advice};
 use trace::hazards::TooMuch;
 use trace::record::Output;
 use trace::{Hazard, Metrics, causes, draw, hazards};
 
 use crate::attempt::Attempt;
-use crate::class::compile::Apart;
 use crate::cli;
-use crate::compile::{Build, Built, Optimisation, PLAYER, Refusal, Source, Target, TargetKind};
+use crate::compile::{
+    Apart, Build, Built, Optimisation, PLAYER, Refusal, Source, Target, TargetKind,
+};
 use crate::device::{self, Device, Simulated};
 use crate::exercise::{self, Exercise};
 use crate::exit::{self, Exit, Usage};
 use crate::grade::gate::{self, Demand};
 use crate::grade::{Finding, Gate, Verdict, score};
 use crate::print::{self, Style};
-use crate::process::Limits;
 use crate::report::{
     Chart, Exhibit, Report, Role, Where, cause, hazard, json, names, snippet, softly, terminal,
 };
-use crate::sandbox::Exceeded;
-use crate::stage::{Indicator, Stage, Tell};
+use crate::status::{Indicator, Status, Tell};
 use crate::workspace::Workspace;
+use sandbox::Exceeded;
+use sandbox::process::Limits;
 
 /// Runs an exercise and reports.
 pub(super) fn run(arguments: &cli::Run) -> Result<Exit> {
@@ -52,9 +54,11 @@ pub(super) fn run(arguments: &cli::Run) -> Result<Exit> {
 }
 
 /// What a run comes to, and what is shown beside it.
-pub(crate) struct Ran {
-    pub(crate) report: Report,
-    pub(crate) exhibit: Exhibit,
+pub struct Ran {
+    /// What it comes to.
+    pub report: Report,
+    /// What is shown with it.
+    pub exhibit: Exhibit,
 }
 
 /// The exit that a report stands for.
@@ -67,7 +71,7 @@ pub(super) fn perform(arguments: &cli::Run, compiler: Style, tell: Tell<'_>) -> 
     let (report, exhibit) = (Report::default(), Exhibit::default());
     let mut run = Run { arguments, report, exhibit, profile: None, compiler, tell };
     if let Err(error) = run.run().and_then(|task| run.remember(&task)) {
-        if error.is::<crate::interrupt::Interrupted>() || !arguments.look.json {
+        if error.is::<sandbox::interrupt::Interrupted>() || !arguments.look.json {
             return Err(error);
         }
         run.report.verdict = Some(Verdict::Error);
@@ -81,7 +85,7 @@ pub(super) fn perform(arguments: &cli::Run, compiler: Style, tell: Tell<'_>) -> 
 }
 
 /// Runs an exercise and keeps nothing of it: what it comes to is for an author.
-pub(super) fn examine(arguments: &cli::Run) -> Result<Report> {
+pub fn examine(arguments: &cli::Run) -> Result<Report> {
     let (report, exhibit) = (Report::default(), Exhibit::default());
     let (compiler, tell): (_, Tell<'_>) = (Style::Plain, &|_| {});
     let mut run = Run { arguments, report, exhibit, profile: None, compiler, tell };
@@ -91,9 +95,9 @@ pub(super) fn examine(arguments: &cli::Run) -> Result<Report> {
 
 /// Runs a student's file that lies apart from its exercise, on the simulated device in a process of its
 /// own, with inputs of this seed. What comes of it is for the instructor: everything is said.
-pub(crate) fn apart(
+pub fn apart(
     exercise: &Exercise,
-    apart: &Apart,
+    apart: impl Apart + 'static,
     device: &Simulated,
     seed: u64,
     tell: Tell<'_>,
@@ -106,7 +110,8 @@ pub(crate) fn apart(
     };
     let (report, exhibit, compiler) = (Report::default(), Exhibit::default(), Style::Plain);
     let mut run = Run { arguments: &arguments, report, exhibit, profile: None, compiler, tell };
-    let source = Source::Apart(apart.clone());
+    let apart: Arc<dyn Apart> = Arc::new(apart);
+    let source = Source::Apart(Arc::clone(&apart));
     let task = run.task(exercise.clone(), Role::Student, source, apart.folder())?;
     run.carry_out(&task, &Device::Simulated(Box::new(device.clone())))?;
     let Run { report, exhibit, .. } = run;
@@ -273,7 +278,7 @@ impl Run<'_> {
         match task.source.build(targets, optimisation, &task.own, self.compiler, self.tell)? {
             Built::Ready(build) => {
                 self.exhibit.compiler.push_str(&build.warnings);
-                (self.tell)(Stage::Running);
+                (self.tell)(Status::Running);
                 Ok(Some(build))
             }
             Built::Refused(Refusal { ground, rendered, summary, .. }) => {
@@ -423,12 +428,12 @@ impl Role {
 }
 
 /// The program that plays recorded programs.
-pub(super) fn player() -> Target {
+pub fn player() -> Target {
     Target { package: "lab".to_owned(), kind: TargetKind::Bin, name: PLAYER.to_owned() }
 }
 
 /// The target of one of an exercise's programs.
-pub(crate) fn target(exercise: &Exercise, role: &Role) -> Result<Target> {
+pub fn target(exercise: &Exercise, role: &Role) -> Result<Target> {
     let id = &exercise.place.id;
     let (package, kind, name) = match role {
         Role::Student => (id.clone(), TargetKind::Bin, id.clone()),
@@ -442,9 +447,9 @@ pub(crate) fn target(exercise: &Exercise, role: &Role) -> Result<Target> {
 }
 
 /// The recorded program of the baseline, in an exercise's folder.
-pub(crate) const BASELINE: &str = "recorded/baseline.json";
+pub const BASELINE: &str = "recorded/baseline.json";
 /// That of the reference.
-pub(crate) const REFERENCE: &str = "recorded/reference.json";
+pub const REFERENCE: &str = "recorded/reference.json";
 
 const WAIT_AT_THE_END: &str = "at the end of the region, wait for every stream that still has work, and look at the \
                                score after that";

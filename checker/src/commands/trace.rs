@@ -12,7 +12,7 @@
 mod facts;
 mod input;
 mod json;
-pub(crate) mod quantity;
+pub mod quantity;
 mod text;
 
 use std::fs::File;
@@ -118,9 +118,11 @@ fn perfetto(path: &Path, devices: &[input::Device<'_>]) -> Result<()> {
 
 /// A part of a trace, from the start of its first operation. Ends may be open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
-    pub(crate) from_ns: Option<u64>,
-    pub(crate) to_ns: Option<u64>,
+pub struct Window {
+    /// Its beginning; none for that of the trace.
+    pub from_ns: Option<u64>,
+    /// Its end; none for that of the trace.
+    pub to_ns: Option<u64>,
 }
 
 impl Window {

@@ -37,17 +37,17 @@ use crate::commands::run::{self, Ran};
 use crate::exercise::{self, Place};
 use crate::exit::{Exit, Usage};
 use crate::grade::Verdict;
-use crate::interrupt;
 use crate::print::{self, Reader, Style};
 use crate::progress::Progress;
 use crate::report::json;
-use crate::stage::{PATIENCE, Stage, TICK};
+use crate::status::{PATIENCE, Status, TICK};
 use crate::workspace::Workspace;
+use sandbox::interrupt;
 
 use files::{Files, Hearing};
 use keys::Key;
 use screen::Screen;
-use view::{Status, View};
+use view::{Activity, View};
 
 /// Something that happened.
 enum Event {
@@ -60,7 +60,7 @@ enum Event {
     /// A file may have been saved.
     Saved,
     /// The run is at this.
-    Stage(Stage),
+    Status(Status),
     /// The run has come to its end; an error is a panic's payload.
     Done(Box<Result<Result<Ran>, Box<dyn Any + Send>>>),
     /// A signal asks the checker to end.
@@ -192,9 +192,9 @@ enum Ended {
 struct Job {
     thread: JoinHandle<()>,
     start: Instant,
-    stage: Stage,
+    stage: Status,
     /// When each kind of stage began.
-    began: Vec<(Discriminant<Stage>, Instant)>,
+    began: Vec<(Discriminant<Status>, Instant)>,
     /// Whether another one comes after it, because its outcome is of no interest any more.
     again: bool,
     /// Whether it has been said in a line that it takes long.
@@ -202,7 +202,7 @@ struct Job {
 }
 
 impl Job {
-    fn enter(&mut self, stage: Stage) {
+    fn enter(&mut self, stage: Status) {
         let kind = std::mem::discriminant(&stage);
         if self.began.last().is_none_or(|(last, _)| *last != kind) {
             self.began.push((kind, Instant::now()));
@@ -271,7 +271,7 @@ impl Watch<'_> {
             // Lines may have come from a file, or from nowhere: saves still count.
             Event::KeyboardGone if self.screen.is_none() => {}
             Event::KeyboardGone => return Ok(Flow::Out),
-            Event::Stage(stage) => {
+            Event::Status(stage) => {
                 if let Some(job) = &mut self.job {
                     job.enter(stage);
                 }
@@ -320,13 +320,13 @@ impl Watch<'_> {
         let (sender, style) = (self.sender.clone(), self.style);
         let stages = self.sender.clone();
         let thread = std::thread::spawn(move || {
-            let tell = |stage| _ = stages.send(Event::Stage(stage));
+            let tell = |stage| _ = stages.send(Event::Status(stage));
             let ended = std::panic::catch_unwind(AssertUnwindSafe(|| {
                 run::perform(&arguments, style, &tell)
             }));
             _ = sender.send(Event::Done(Box::new(ended))); // nobody waits after the end
         });
-        let stage = Stage::Building(String::new());
+        let stage = Status::Building(String::new());
         let start = Instant::now();
         let began = Vec::new();
         self.job = Some(Job { thread, start, stage, began, again: false, told: false });
@@ -457,8 +457,8 @@ impl Watch<'_> {
             view: &self.view,
             ended: verdict.map(|(_, ended)| ended),
             status: match &self.job {
-                Some(job) => Status::Busy(&job.stage, job.start.elapsed()),
-                None => Status::Waiting,
+                Some(job) => Activity::Busy(&job.stage, job.start.elapsed()),
+                None => Activity::Waiting,
             },
             next: match self.has_passed() {
                 true => Some(self.after().map(|next| self.places[next].id.as_str())),

@@ -6,13 +6,13 @@ use trace::{Program, hazards};
 
 use crate::attempt::Attempt;
 use crate::grade::Gate;
-use crate::process::Ending;
-use crate::sandbox::Exceeded;
+use sandbox::Exceeded;
+use sandbox::process::Ending;
 
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
-pub(crate) enum Finding {
+pub enum Finding {
     /// All gates are clear.
     Clear,
     /// One is not; those after it have not been looked at.
@@ -31,7 +31,7 @@ pub(crate) enum Finding {
 
 /// What a run has to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Demand {
+pub enum Demand {
     /// The task done, in so many passes through the region.
     Task {
         /// How many passes.
@@ -50,7 +50,7 @@ const DEVICE_OVER: &str = "the simulated device came to its end over what the pr
                            memory, of data in flight and of time, and one of them was exceeded";
 
 /// Looks at all gates but `builds`.
-pub(crate) fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding {
+pub fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding {
     let failed = |gate, message| Finding::Failed { gate, message };
     let trials = attempt.record().map_or(&[][..], |record| &record.trials);
     let when = if trials.is_empty() {
@@ -136,7 +136,7 @@ pub(crate) fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding 
 }
 
 /// What is wrong with the outputs of a region; none where they are right.
-pub(crate) fn wrong_output(program: &Program, trial: &Trial) -> Option<String> {
+pub fn wrong_output(program: &Program, trial: &Trial) -> Option<String> {
     match &trial.output {
         Output::Correct => None,
         Output::Unchecked => Some("nobody checked the outputs of the measured region".to_owned()),
@@ -206,7 +206,7 @@ fn hazard(program: &Program) -> Option<String> {
 }
 
 /// Said of a program in which it cannot be told what is in order.
-pub(crate) fn too_much(program: &Program, step: u32) -> String {
+pub fn too_much(program: &Program, step: u32) -> String {
     let step = program.steps.get(step as usize);
     let site = step.and_then(|step| program.site(step));
     let at = site.map_or(String::new(), |site| format!(", at {site}"));

@@ -5,17 +5,17 @@ use crate::grade::spread;
 
 /// The rule that this file is. A grade names it, so that a later rule cannot change what an old one
 /// meant.
-pub(crate) const RULE: u32 = 1;
+pub const RULE: u32 = 1;
 
 /// Share of the way from baseline to reference that gives nothing, so that the baseline scores 0 under
 /// noise too; and as much at the other end, so that the reference scores 100.
-pub(crate) const MARGIN: f64 = 0.05;
+pub const MARGIN: f64 = 0.05;
 /// What is left between the margins.
-pub(crate) const REACH: f64 = 0.9;
+pub const REACH: f64 = 0.9;
 
 /// The metric of baseline and reference, on the device of the run that is graded.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Standard {
+pub struct Standard {
     baseline: f64,
     reference: f64,
 }
@@ -23,28 +23,28 @@ pub(crate) struct Standard {
 impl Standard {
     /// None where the reference is not above the baseline, or either is no number: then there is no
     /// way between them on which anyone could be.
-    pub(crate) fn new(baseline: f64, reference: f64) -> Option<Self> {
+    pub fn new(baseline: f64, reference: f64) -> Option<Self> {
         (reference - baseline > 0.0 && (reference - baseline).is_finite())
             .then_some(Self { baseline, reference })
     }
 
     /// The baseline's metric.
-    pub(crate) fn baseline(self) -> f64 {
+    pub fn baseline(self) -> f64 {
         self.baseline
     }
 
     /// The reference's metric.
-    pub(crate) fn reference(self) -> f64 {
+    pub fn reference(self) -> f64 {
         self.reference
     }
 
     /// How far they are apart.
-    pub(crate) fn delta(self) -> f64 {
+    pub fn delta(self) -> f64 {
         self.reference - self.baseline
     }
 
     /// `100 · clamp((m − b − 0.05·Δ) / (0.9·Δ), 0, 1)`; 0 for a metric that is no number.
-    pub(crate) fn score(self, metric: f64) -> f64 {
+    pub fn score(self, metric: f64) -> f64 {
         if metric.is_nan() {
             return 0.0;
         }
@@ -56,38 +56,38 @@ impl Standard {
 
 /// A score as people read it: one decimal, rounded down, so that 79.96 is not shown as the 80 that it
 /// is not.
-pub(crate) fn shown(score: f64) -> String {
+pub fn shown(score: f64) -> String {
     // Points that are whole but for the last bits are whole.
     format!("{:.1}", ((score * 10.0 + 1e-6).floor() / 10.0))
 }
 
 /// A score and the interval that it lies in.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Measured {
+pub struct Measured {
     /// From the medians.
-    pub(crate) score: f64,
+    pub score: f64,
     /// The lower end of the interval.
-    pub(crate) low: f64,
+    pub low: f64,
     /// The upper end.
-    pub(crate) high: f64,
+    pub high: f64,
 }
 
 impl Measured {
     /// The score of `central`, with the interval of the scores of single rounds.
-    pub(crate) fn new(central: f64, rounds: &[f64]) -> Option<Self> {
+    pub fn new(central: f64, rounds: &[f64]) -> Option<Self> {
         let (low, high) = spread::median_interval(rounds)?;
         // The median of ratios is not the ratio of medians, so it could lie just outside.
         Some(Self { score: central, low: low.min(central), high: high.max(central) })
     }
 
     /// Whether it is known well enough to be a grade.
-    pub(crate) fn is_conclusive(self) -> bool {
+    pub fn is_conclusive(self) -> bool {
         self.high - self.low <= 2.0 * TOLERANCE
     }
 }
 
 /// Points by which a measured score may be off in either direction and still be a grade.
-pub(crate) const TOLERANCE: f64 = 3.0;
+pub const TOLERANCE: f64 = 3.0;
 
 #[cfg(test)]
 mod tests {

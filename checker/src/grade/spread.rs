@@ -1,7 +1,7 @@
 //! What several measurements say together, without assuming how they are distributed.
 
 /// The median; of an even number of values the lower middle one, so that it is one of them.
-pub(crate) fn median<T: Copy + Ord>(values: &[T]) -> Option<T> {
+pub fn median<T: Copy + Ord>(values: &[T]) -> Option<T> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
     sorted.get(sorted.len().saturating_sub(1) / 2).copied()
@@ -15,7 +15,7 @@ const CONFIDENCE: f64 = 0.95;
 ///
 /// Each value lies below the true median with probability ½, so the number of those below is binomial
 /// whatever the distribution.
-pub(crate) fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
+pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
     if values.iter().any(|value| value.is_nan()) {
         return None;
     }

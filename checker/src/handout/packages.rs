@@ -11,13 +11,13 @@ use crate::compile;
 use crate::progress::replace;
 
 /// The workspace's own manifest.
-pub(crate) const MANIFEST: &str = "Cargo.toml";
+pub const MANIFEST: &str = "Cargo.toml";
 
 /// The versions of everything that is compiled.
-pub(crate) const LOCK: &str = "Cargo.lock";
+pub const LOCK: &str = "Cargo.lock";
 
 /// The packages of a lock: name and version.
-pub(crate) fn locked(lock: &[u8]) -> BTreeSet<(String, String)> {
+pub fn locked(lock: &[u8]) -> BTreeSet<(String, String)> {
     let lock = String::from_utf8_lossy(lock);
     let mut packages = BTreeSet::new();
     let mut name = None;
@@ -33,7 +33,7 @@ pub(crate) fn locked(lock: &[u8]) -> BTreeSet<(String, String)> {
 }
 
 /// A manifest whose profiles name no package but those of a lock.
-pub(crate) fn with_profiles_of(manifest: &[u8], lock: &[u8]) -> Vec<u8> {
+pub fn with_profiles_of(manifest: &[u8], lock: &[u8]) -> Vec<u8> {
     let packages: BTreeSet<String> = locked(lock).into_iter().map(|(name, _)| name).collect();
     let text = String::from_utf8_lossy(manifest);
     let mut kept = String::new();
@@ -58,7 +58,7 @@ pub(crate) fn with_profiles_of(manifest: &[u8], lock: &[u8]) -> Vec<u8> {
 
 /// Leaves out of `Cargo.lock` what nothing here needs. Where there is no cargo, or packages that it wants to look
 /// at have not been fetched, it does so itself when it builds for the first time.
-pub(crate) fn prune_lock(root: &Path) {
+pub fn prune_lock(root: &Path) {
     // Without a platform, cargo wants the packages of all of them, which no build here fetches.
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let Ok(platform) = Command::new(rustc).args(["--print", "host-tuple"]).output() else { return };
@@ -70,7 +70,7 @@ pub(crate) fn prune_lock(root: &Path) {
 }
 
 /// Leaves out of the profiles what is not there, of which cargo would complain each time.
-pub(crate) fn prune_profiles(root: &Path) -> Result<()> {
+pub fn prune_profiles(root: &Path) -> Result<()> {
     let path = root.join(MANIFEST);
     let manifest = std::fs::read(&path).with_context(|| format!("cannot read `{MANIFEST}`"))?;
     // Without a lock nobody knows yet what is there.

@@ -25,27 +25,29 @@ use crate::progress::Fingerprint;
 
 /// What an update did.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Updated {
+pub struct Updated {
     /// Exercises that are here now and were not before.
-    pub(crate) added: Vec<String>,
+    pub added: Vec<String>,
     /// Files that were written: they are as they are handed out now.
-    pub(crate) changed: Vec<PathBuf>,
+    pub changed: Vec<PathBuf>,
     /// Files that are no longer handed out, and went.
-    pub(crate) removed: Vec<PathBuf>,
+    pub removed: Vec<PathBuf>,
     /// Files that are handed out differently now, and are the student's: they stay.
-    pub(crate) kept: Vec<PathBuf>,
+    pub kept: Vec<PathBuf>,
     /// Files and folders that are no longer handed out and are the student's, where they lie now.
-    pub(crate) gone: Vec<PathBuf>,
+    pub gone: Vec<PathBuf>,
     /// Files and folders that are handed out, and that the student removed.
-    pub(crate) missing: Vec<PathBuf>,
+    pub missing: Vec<PathBuf>,
     /// Whether the newer handout holds the book.
-    pub(crate) book: bool,
+    pub book: bool,
 }
 
 /// What becomes of files that the student removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Missing {
+pub enum Missing {
+    /// They are left away.
     StayAway,
+    /// They are written again.
     ComeBack,
 }
 
@@ -54,7 +56,7 @@ pub(crate) enum Missing {
 const WITHDRAWN: &str = "withdrawn";
 
 /// Brings `files` into the workspace in `root`, of which `prints` says how it was handed out.
-pub(crate) fn update(
+pub fn update(
     root: &Path,
     prints: &mut Prints,
     mut files: Files,
@@ -108,12 +110,12 @@ pub(crate) fn update(
 }
 
 /// Whether the built book is among the files.
-pub(crate) fn has_book(files: &Files) -> bool {
+pub fn has_book(files: &Files) -> bool {
     files.contains_key(&Path::new(BOOK).join("index.html"))
 }
 
 /// The folders of the exercises in a handout, by their names.
-pub(crate) fn exercises<'a>(files: impl Iterator<Item = &'a PathBuf>) -> BTreeMap<String, PathBuf> {
+pub fn exercises<'a>(files: impl Iterator<Item = &'a PathBuf>) -> BTreeMap<String, PathBuf> {
     let manifests = files.filter(|path| path.ends_with("exercise.toml"));
     let places = manifests.filter_map(|path| Place::of(path.parent()?.to_owned()));
     places.map(|place| (place.id, place.folder)).collect()
@@ -291,7 +293,7 @@ fn first_missing(root: &Path, path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::Scratch;
+    use sandbox::scratch::Scratch;
 
     const MOST: &[(&str, &str)] = &[
         ("Cargo.toml", "[profile.dev.package]\nquick = { opt-level = 2 }\n"),

@@ -61,7 +61,7 @@ fn shown(advised: &Advised) -> Vec<&Cause> {
 }
 
 /// The calls that are shown.
-pub(crate) fn calls(advised: &Advised) -> impl Iterator<Item = &CallAt> {
+pub fn calls(advised: &Advised) -> impl Iterator<Item = &CallAt> {
     shown(advised).into_iter().flat_map(|cause| [Some(&cause.at), cause.other.as_ref()]).flatten()
 }
 

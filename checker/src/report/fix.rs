@@ -15,22 +15,24 @@ use crate::report::snippet::Sources;
 
 /// Changes of one file.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Fix {
+pub struct Fix {
     /// As places in the source name it.
-    pub(crate) file: String,
+    pub file: String,
     /// In the order of the file; no two touch.
-    pub(crate) edits: Vec<Edit>,
+    pub edits: Vec<Edit>,
 }
 
 /// Bytes of the source, and what takes their place.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Edit {
-    pub(crate) bytes: Range<usize>,
-    pub(crate) text: String,
+pub struct Edit {
+    /// The bytes of the file that it takes the place of.
+    pub bytes: Range<usize>,
+    /// What stands there instead.
+    pub text: String,
 }
 
 /// The change for `hazard`, if there is one that is sure.
-pub(crate) fn fix(hazard: &Hazard, names: &Names, sources: &Sources) -> Option<Fix> {
+pub fn fix(hazard: &Hazard, names: &Names, sources: &Sources) -> Option<Fix> {
     let file = &hazard.second.call.site.as_ref()?.file;
     let source = Source::new(file, sources.get(file)?);
     let (first, second) = (source.line(&hazard.first.call)?, source.line(&hazard.second.call)?);

@@ -15,7 +15,7 @@ const MOST: usize = 6;
 
 /// All of `hazards`, one below the other, each with an empty line before it. Streams have the `names`
 /// that they have in the `sources`. `play` is the command that shows what one does, but for its number.
-pub(crate) fn text(
+pub fn text(
     hazards: &[Hazard],
     names: &Names,
     sources: &Sources,
@@ -39,7 +39,7 @@ pub(crate) fn text(
 }
 
 /// The calls that `hazards` are about.
-pub(crate) fn calls(hazards: &[Hazard]) -> impl Iterator<Item = &CallAt> {
+pub fn calls(hazards: &[Hazard]) -> impl Iterator<Item = &CallAt> {
     hazards.iter().flat_map(|hazard| {
         let near = hazard.near.iter().flat_map(|near| near.slip.calls());
         near.chain([&hazard.first.call, &hazard.second.call])
@@ -47,7 +47,7 @@ pub(crate) fn calls(hazards: &[Hazard]) -> impl Iterator<Item = &CallAt> {
 }
 
 /// What became of the data of a hazard in another order.
-pub(crate) fn witness(witness: &Witness, style: Style) -> String {
+pub fn witness(witness: &Witness, style: Style) -> String {
     let Witness { hazard, order, outcome, message } = witness;
     let title = style.bold(&format!("witness of hazard {hazard}"));
     match outcome {

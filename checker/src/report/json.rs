@@ -20,8 +20,9 @@ use crate::witness::{Wanted, Witness};
 /// Version of the object.
 const FORMAT: u32 = 1;
 
+/// The report of a run as `--json` prints it.
 #[derive(Debug, Serialize)]
-pub(crate) struct Object<'a> {
+pub struct Object<'a> {
     format: u32,
     exercise: Option<&'a str>,
     /// `student`, `solution`, `baseline`, or the name of one of the puzzle's programs.
@@ -73,8 +74,9 @@ pub(crate) struct Object<'a> {
     notes: &'a [String],
 }
 
+/// One hazard in it.
 #[derive(Debug, Serialize)]
-pub(crate) struct HazardObject {
+pub struct HazardObject {
     code: Code,
     name: &'static str,
     severity: Severity,
@@ -194,7 +196,7 @@ struct Line {
 }
 
 /// The object that stands for a hazard in a program whose source is at hand.
-pub(crate) fn hazard(hazard: &Hazard, names: &Names, sources: &Sources) -> HazardObject {
+pub fn hazard(hazard: &Hazard, names: &Names, sources: &Sources) -> HazardObject {
     let edits = |Fix { file, edits }: Fix| {
         let edit = |edit: Edit| EditObject {
             file: file.clone(),
@@ -225,11 +227,7 @@ pub(crate) fn hazard(hazard: &Hazard, names: &Names, sources: &Sources) -> Hazar
 }
 
 /// The object that stands for `report`, with no more about causes than `feedback` allows; none for all.
-pub(crate) fn object<'a>(
-    report: &'a Report,
-    exhibit: &Exhibit,
-    feedback: Option<Feedback>,
-) -> Object<'a> {
+pub fn object<'a>(report: &'a Report, exhibit: &Exhibit, feedback: Option<Feedback>) -> Object<'a> {
     let Exhibit { names, sources, .. } = exhibit;
     let allowed = feedback.unwrap_or(Feedback::Advice);
     let device = report.device.as_ref();

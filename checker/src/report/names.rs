@@ -13,7 +13,7 @@ use trace::program::{Call, Site, StreamId};
 use crate::report::snippet::Sources;
 
 /// The names in `sources` of the streams of `program`.
-pub(crate) fn streams(program: &Program, sources: &Sources) -> Names {
+pub fn streams(program: &Program, sources: &Sources) -> Names {
     let lines: BTreeMap<&str, Vec<&str>> =
         sources.iter().map(|(file, text)| (file.as_str(), text.lines().collect())).collect();
     let line = |site: &Site| -> Option<&str> {

@@ -14,7 +14,7 @@ use crate::report::fix::Fix;
 use crate::report::names::is_word;
 
 /// Source files, by the path that a place in the source names.
-pub(crate) type Sources = BTreeMap<String, String>;
+pub type Sources = BTreeMap<String, String>;
 
 /// How much it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ fn snippets<'a>(places: &'a [(Cow<'_, CallAt>, String)], sources: &'a Sources) -
 
 /// Reads the files that `calls` come from, below `folder`. One that is not there, or not below it, is
 /// left out: the places come from the program that ran, and may say anything.
-pub(crate) fn sources<'a>(calls: impl IntoIterator<Item = &'a CallAt>, folder: &Path) -> Sources {
+pub fn sources<'a>(calls: impl IntoIterator<Item = &'a CallAt>, folder: &Path) -> Sources {
     let files = calls.into_iter().filter_map(|call| Some(&call.site.as_ref()?.file));
     let below = |file: &&String| {
         Path::new(file).components().all(|part| matches!(part, Component::Normal(_)))

@@ -11,7 +11,7 @@ use crate::report::{Chart, Exhibit, Report, Where, cause, hazard};
 
 /// The report and what belongs to it, as lines of at most `columns` columns where the width is ours
 /// to choose.
-pub(crate) fn text(report: &Report, exhibit: &Exhibit, columns: usize, style: Style) -> String {
+pub fn text(report: &Report, exhibit: &Exhibit, columns: usize, style: Style) -> String {
     let mut text = format!("{}\n", style.bold(&headline(report)));
     if !exhibit.output.is_empty() {
         text.push_str("\nthe program printed:\n");
@@ -64,7 +64,7 @@ const NAME: usize = 19;
 const MOST_STREAMS: usize = 8;
 
 /// The drawing of `charts`, one below the other on one axis.
-pub(crate) fn layout(charts: &[Chart]) -> Layout {
+pub fn layout(charts: &[Chart]) -> Layout {
     let panels: Vec<Panel<'_>> = charts
         .iter()
         .map(|chart| Panel {

@@ -11,7 +11,7 @@ use crate::real::{self, EXERCISES};
 
 /// Where they are: a folder for each exercise.
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/alternatives")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/alternatives")
 }
 
 /// Names and texts of those for an exercise, by name.

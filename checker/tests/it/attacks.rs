@@ -42,7 +42,7 @@ struct Case {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/attacks")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/attacks")
 }
 
 fn index() -> Index {
@@ -119,7 +119,7 @@ fn every_attack_is_a_file_or_says_why_it_cannot_be_one() {
 fn sources() -> String {
     let mut text = String::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut waiting = vec![root.join("src/class"), root.join("tests/it")];
+    let mut waiting = vec![root.join("../class/src"), root.join("../tests/it")];
     while let Some(folder) = waiting.pop() {
         for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
             let path = entry.path();

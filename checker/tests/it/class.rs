@@ -215,7 +215,7 @@ fn what_a_gpu_measures_stands_beside_a_grade_and_changes_nothing_of_it() {
     let real = real::real();
     let class = small_class(&real, "gpu");
     // Compiled for speed it exports names that the optimiser makes.
-    let large = "tests/alternatives/three_lanes/two_streams_a_lane.rs";
+    let large = "../tests/alternatives/three_lanes/two_streams_a_lane.rs";
     let large = Path::new(env!("CARGO_MANIFEST_DIR")).join(large);
     hand_in(&class, "eve", "three_lanes", &read(&large));
     let three = [&TWO[..], &["--exercise", "three_lanes"]].concat();

@@ -11,7 +11,7 @@ use crate::tree::{scratch, write};
 /// Where it is set, the page is written again with what is printed now.
 const UPDATE: &str = "SWIM_UPDATE_GUIDE";
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../book/chapters/grading.md");
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/chapters/grading.md");
 
 /// A command of the page, which may take several lines, and what the page says that it prints.
 struct Shown {
@@ -48,7 +48,7 @@ fn commands(text: &str) -> Vec<Shown> {
 
 /// A script's text in the copy, in which `cargo run --` is the checker that is tested.
 fn script(real: &Real, text: &str) -> Command {
-    let checker = env!("CARGO_BIN_EXE_checker");
+    let checker = env!("CARGO_BIN_EXE_checker-author");
     let cargo =
         format!("cargo() {{ while [ \"$1\" != -- ]; do shift; done; shift; {checker} \"$@\"; }}");
     real.program(Path::new("bash"), &["-c", &format!("{cargo}\n{text}")])
@@ -153,7 +153,7 @@ fn the_commands_of_the_page_for_instructors_print_what_it_shows() {
 }
 
 fn recipe(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../book/recipes").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/recipes").join(name)
 }
 
 /// A folder as Gradescope makes it, in which `cargo` is the checker that is tested, or `instead`.
@@ -163,7 +163,7 @@ fn autograder(real: &Real, name: &str, instead: Option<&str>) -> PathBuf {
     write(&folder.join("submission/events.rs"), &(shipped(real, "events") + "\n// mine\n"));
     std::fs::create_dir_all(folder.join("source")).expect("a folder");
     std::os::unix::fs::symlink(real.root(), folder.join("source/swimming")).expect("a link");
-    let checker = env!("CARGO_BIN_EXE_checker");
+    let checker = env!("CARGO_BIN_EXE_checker-author");
     let cargo = match instead {
         None => format!(
             "#!/bin/bash\ncase \"$*\" in\n'run -q -- '*) shift 3; exec {checker} \"$@\" ;;\n\

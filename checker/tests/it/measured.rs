@@ -12,7 +12,7 @@ use crate::tree::{scratch, shown, tree};
 
 /// The folder of the kept files.
 fn measured() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../book/measured")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/measured")
 }
 
 /// The kept files, by name.

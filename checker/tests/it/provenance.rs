@@ -20,7 +20,7 @@ struct Attack {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/provenance")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/it/provenance")
 }
 
 fn read(name: &str) -> String {

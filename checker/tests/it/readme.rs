@@ -100,7 +100,7 @@ fn a_new_user_passes_the_first_exercise_with_the_commands_of_readme() {
     let kept = std::fs::read_to_string(&progress).expect("what was reached");
     _ = std::fs::remove_file(&progress);
     if std::env::var_os(UPDATE).is_some() {
-        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md"), updated)
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md"), updated)
             .expect("README");
         return;
     }

@@ -42,7 +42,7 @@ fn copied(name: &str, tree: &'static OnceLock<Tree>) -> Real {
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let tree = tree.get_or_init(|| {
         let tree = Tree::at(scratch().join(name), scratch().join("real-target"));
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         copy(&from, tree.root());
         tree
     });

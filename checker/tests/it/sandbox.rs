@@ -21,7 +21,7 @@ enum User {
 /// A user that owns nothing.
 const NOBODY: u32 = 61_998;
 
-const CHECKER: &str = env!("CARGO_BIN_EXE_checker");
+const CHECKER: &str = env!("CARGO_BIN_EXE_checker-author");
 
 #[expect(
     clippy::print_stdout,

@@ -45,7 +45,7 @@ fn programs() -> &'static [Program] {
 const ONLY: &str = "SWIM_ONLY";
 
 fn build() -> Vec<Program> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let root = root.canonicalize().expect("the workspace");
     let mut folders: Vec<PathBuf> = std::fs::read_dir(root.join("exercises"))
         .expect("a folder")

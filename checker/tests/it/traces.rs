@@ -33,7 +33,7 @@ fn periods(count: u64) -> Vec<u8> {
 }
 
 fn checker(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_checker"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_checker-author"));
     command.arg("trace").args(arguments).current_dir(scratch().join("traces"));
     command
 }
@@ -167,8 +167,8 @@ fn a_gzip_that_unpacks_beyond_the_limit_is_refused_until_it_is_raised() {
 /// `checker trace book/pytorch/traces/three_lanes.json.gz --plain > book/figures/three_lanes.trace.txt`
 #[test]
 fn the_page_on_traces_shows_what_is_printed() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_checker"));
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_checker-author"));
     command.args(["trace", "book/pytorch/traces/three_lanes.json.gz", "--plain"]);
     let output = command.current_dir(&root).output().expect("it starts");
     let shown = std::fs::read_to_string(root.join("book/figures/three_lanes.trace.txt"));

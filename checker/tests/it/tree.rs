@@ -254,7 +254,7 @@ impl Tree {
 
     /// The checker with `arguments`, started in the tree.
     pub(crate) fn checker(&self, arguments: &[&str]) -> Command {
-        self.program(Path::new(env!("CARGO_BIN_EXE_checker")), arguments)
+        self.program(Path::new(env!("CARGO_BIN_EXE_checker-author")), arguments)
     }
 
     /// Any program with `arguments`, started in the tree.

@@ -11,16 +11,16 @@ use crate::measure::Runnable;
 use crate::report::Role;
 
 /// What a student is measured beside: the solution, or its record, which a program of the lab's plays.
-pub(crate) struct Reference {
+pub struct Reference {
     /// What has to be built for it.
-    pub(crate) target: Target,
+    pub target: Target,
     /// Its record, where that is played.
-    pub(crate) recorded: Option<PathBuf>,
+    pub recorded: Option<PathBuf>,
 }
 
 impl Reference {
     /// That of an exercise; none where there is nothing to measure beside.
-    pub(crate) fn of(exercise: &Exercise, source: &Source) -> Result<Option<Self>> {
+    pub fn of(exercise: &Exercise, source: &Source) -> Result<Option<Self>> {
         let place = &exercise.place;
         if source.has_solution(place) {
             let target = target(exercise, &Role::Solution)?;
@@ -32,7 +32,7 @@ impl Reference {
     }
 
     /// As it was built.
-    pub(crate) fn runnable<'a>(&'a self, build: &'a Build) -> Result<Runnable<'a>> {
+    pub fn runnable<'a>(&'a self, build: &'a Build) -> Result<Runnable<'a>> {
         let executable = build.executable(&self.target.name)?;
         Ok(Runnable { executable, recorded: self.recorded.as_deref() })
     }

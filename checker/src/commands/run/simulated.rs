@@ -15,9 +15,9 @@ use crate::exercise::Place;
 use crate::grade::gate::Demand;
 use crate::grade::{Standard, judge};
 use crate::report::{Chart, Role};
-use crate::sandbox::{Required, Sandbox};
-use crate::stage::Stage;
+use crate::status::Status;
 use crate::witness::{self, Wanted};
+use sandbox::{Required, Sandbox};
 
 impl Run<'_> {
     /// One run on the simulated device, which is exact.
@@ -70,7 +70,7 @@ impl Run<'_> {
             }
             _ => plain,
         };
-        (self.tell)(Stage::Judging);
+        (self.tell)(Status::Judging);
         let demand = task.role.demand();
         let finding = judge(&attempt, task.limit_s, demand);
         self.observe(task, &attempt)?;

@@ -35,7 +35,7 @@ fn quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
 }
 
 /// `12ms..14ms`, `..14ms`, `800us..`
-pub(crate) fn window(text: &str) -> Result<Window, String> {
+pub fn window(text: &str) -> Result<Window, String> {
     let advice = "expected two times, such as `12ms..14ms`, `..800us` or `1.5s..`";
     let (from, to) = text.split_once("..").ok_or(advice)?;
     let end = |text: &str| match text.trim() {
@@ -50,7 +50,7 @@ pub(crate) fn window(text: &str) -> Result<Window, String> {
 }
 
 /// `8GiB`, `500MB`
-pub(crate) fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     quantity(text, &SIZES).ok_or_else(|| "expected a size, such as `8GiB` or `500MB`".into())
 }
 

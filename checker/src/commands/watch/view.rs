@@ -12,7 +12,7 @@ use crate::exercise::Place;
 use crate::grade::Verdict;
 use crate::print::{COLUMNS_AT_MOST, Style};
 use crate::report::terminal;
-use crate::stage::{Stage, spinner};
+use crate::status::{Status, spinner};
 
 /// Which of the things that can be seen.
 pub(super) enum View {
@@ -27,8 +27,8 @@ pub(super) enum View {
 }
 
 /// What the checker is at.
-pub(super) enum Status<'a> {
-    Busy(&'a Stage, Duration),
+pub(super) enum Activity<'a> {
+    Busy(&'a Status, Duration),
     Waiting,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Scene<'a> {
     pub(super) file: PathBuf,
     pub(super) view: &'a View,
     pub(super) ended: Option<&'a Ended>,
-    pub(super) status: Status<'a>,
+    pub(super) status: Activity<'a>,
     /// After a pass: the exercise to go on with, if there is one.
     pub(super) next: Option<Option<&'a str>>,
     pub(super) note: Option<&'a str>,
@@ -143,14 +143,14 @@ fn list(entries: &[Entry], cursor: usize, style: Style) -> String {
 fn status(scene: &Scene<'_>) -> String {
     let id = scene.style.bold(&scene.place.id);
     match scene.status {
-        Status::Busy(stage, elapsed) => {
+        Activity::Busy(stage, elapsed) => {
             let seconds = match elapsed.as_secs() {
                 0 => String::new(),
                 seconds => format!(" · {seconds} s"),
             };
             format!("{id}  {} {}{seconds}", spinner(elapsed), stage.words())
         }
-        Status::Waiting => match next(scene) {
+        Activity::Waiting => match next(scene) {
             Some(next) => format!("{}  {next}", verdict(scene)),
             None => verdict(scene),
         },
@@ -265,7 +265,7 @@ mod tests {
                 file: place.file(),
                 view,
                 ended: Some(&ended),
-                status: Status::Waiting,
+                status: Activity::Waiting,
                 next: Some(Some("sluggish")),
                 note: Some("what has to be said once"),
                 style: Style::Colour,

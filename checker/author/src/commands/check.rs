@@ -1,0 +1,412 @@
+//! `checker dev check`: whether exercises are fit to be solved and graded.
+//!
+//! What pages, quizzes and figures have to be the book's own program knows, and is asked: a learner who
+//! compiles the checker does not compile mdBook.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use simulator::Schedule;
+
+use crate::problem::line_of;
+use crate::{Problem, Problems, advice, marks, place};
+use checker::cli::{self, Half};
+use checker::commands::run;
+
+use crate::commands::record;
+use checker::compile::{Built, Complaint, Optimisation, Source, cargo_command};
+use checker::exercise::{self, Exercise};
+use checker::exit::Exit;
+use checker::grade::score;
+use checker::prediction::Question;
+use checker::print::{self, Style};
+use checker::report::{Exhibit, Report, Role, json};
+use checker::workspace::Workspace;
+
+/// Times that baseline and solution are run as everybody runs them.
+const REPEATS: usize = 3;
+/// Other legal orders of operations that the solution has to be right in.
+const SCHEDULES: u64 = 4;
+/// How far baseline and reference have to be apart: with less, points would hang on noise.
+const LEAST_DELTA: f64 = 0.25;
+/// The share of the serial time that overlapping has to be able to save.
+const LEAST_HEADROOM: f64 = 0.3;
+
+/// Checks what the command line names.
+pub(crate) fn check(arguments: &cli::Check) -> Result<Exit> {
+    let workspace = Workspace::find()?;
+    let mut exercises: Vec<Exercise> = Vec::new();
+    if arguments.exercises.is_empty() {
+        for place in exercise::all(&workspace)? {
+            exercises.push(place.open(&workspace)?);
+        }
+    }
+    for name in &arguments.exercises {
+        exercises.push(exercise::find(&workspace, name)?);
+    }
+    let mut checked: Vec<Checked> = Vec::new();
+    for exercise in &exercises {
+        let mut problems = Problems::new(workspace.root());
+        if arguments.only != Some(Half::Page) {
+            Examination { workspace: &workspace, exercise, problems: &mut problems }.all()?;
+        }
+        if arguments.only != Some(Half::Exercise) {
+            page(&workspace, &exercise.place.id, &mut problems)?;
+        }
+        checked.push(Checked { exercise: exercise.place.id.clone(), problems: problems.sorted() });
+        if !arguments.look.json {
+            print::out(&text(checked.last().into_iter()));
+        }
+    }
+    if arguments.look.json {
+        print::json(&Object { format: 1, checked: &checked })?;
+    }
+    let sound = checked.iter().all(|checked| checked.problems.is_empty());
+    Ok(if sound { Exit::Passed } else { Exit::Failed })
+}
+
+/// All that a run comes to.
+fn facts(report: &Report) -> Result<String> {
+    Ok(serde_json::to_string(&json::object(report, &Exhibit::default(), None))?)
+}
+
+#[derive(Serialize)]
+struct Object<'a> {
+    format: u32,
+    checked: &'a [Checked],
+}
+
+/// An exercise, and what is wrong with it.
+#[derive(Serialize)]
+struct Checked {
+    exercise: String,
+    problems: Vec<Problem>,
+}
+
+fn text<'a>(checked: impl Iterator<Item = &'a Checked>) -> String {
+    let mut text = String::new();
+    for Checked { exercise, problems } in checked {
+        for problem in problems {
+            text.push_str(&format!("{problem}\n"));
+        }
+        text.push_str(&match problems.len() {
+            0 => format!("{exercise}: nothing to complain about\n"),
+            1 => format!("{exercise}: 1 problem\n"),
+            n => format!("{exercise}: {n} problems\n"),
+        });
+    }
+    text
+}
+
+/// What the book's own program says about the exercise's page.
+fn page(workspace: &Workspace, id: &str, problems: &mut Problems) -> Result<()> {
+    let mut cargo = cargo_command();
+    cargo.current_dir(workspace.root()).args([
+        "run",
+        "--quiet",
+        "--package",
+        "book",
+        "--",
+        "proof",
+        id,
+    ]);
+    let output = cargo.stdin(Stdio::null()).output().context("cannot start `cargo`")?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    if output.status.success() {
+        return Ok(());
+    }
+    if said.trim().is_empty() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("the book cannot be proofed\n\n{}", said.trim_end());
+    }
+    said.lines().for_each(|line| problems.add_said(line));
+    Ok(())
+}
+
+struct Examination<'a> {
+    workspace: &'a Workspace,
+    exercise: &'a Exercise,
+    problems: &'a mut Problems,
+}
+
+impl Examination<'_> {
+    fn all(mut self) -> Result<()> {
+        self.places();
+        self.files();
+        if self.compiles()? && self.recordings() {
+            self.shipped();
+            self.ends()?;
+            self.puzzle();
+        }
+        Ok(())
+    }
+
+    fn own(&self, file: &str) -> PathBuf {
+        self.exercise.place.folder.join(file)
+    }
+
+    fn solution(&self) -> PathBuf {
+        self.workspace.root().join("solutions").join(self.exercise.place.name())
+    }
+
+    /// Where a chapter that was started has places to fill.
+    fn places(&mut self) {
+        let lab = self.workspace.root().join("exercises/lab");
+        let file = format!("{}.rs", self.exercise.place.id);
+        for path in [
+            self.exercise.place.folder.clone(),
+            self.solution(),
+            lab.join("src").join(&file),
+            lab.join("kernels/src/task").join(&file),
+        ] {
+            place::find(&path, self.problems);
+        }
+    }
+
+    /// What can be seen without running anything.
+    fn files(&mut self) {
+        let (shipped, student) = (self.own(".shipped/lib.rs"), self.exercise.place.file());
+        let (solution, hints) = (self.solution().join("src/lib.rs"), self.own("hints.toml"));
+        let mut read = |path: &Path| match std::fs::read_to_string(path) {
+            Ok(text) => Some(text),
+            Err(error) => {
+                self.problems.add(path, None, format!("cannot read it: {error}"));
+                None
+            }
+        };
+        let [old, now, new, hinted] =
+            [&shipped, &student, &solution, &hints].map(|path| read(path));
+        if let (Some(old), Some(now)) = (&old, &now)
+            && old != now
+        {
+            let same = old.lines().zip(now.lines()).take_while(|(a, b)| a == b).count();
+            let message = "the student's file is not the shipped one; copy the one that you mean";
+            self.problems.add(&student, same + 1, message);
+        }
+        let mut changed = Vec::new();
+        if let (Some(old), Some(new)) = (&old, &new) {
+            changed = marks::compare((&student, old), (&solution, new), self.problems);
+        }
+        let cause = self.exercise.manifest.cause.as_deref();
+        if cause.is_none() {
+            let message = "no `cause`: the code that a run of the shipped file finds first";
+            self.problems.add(&self.own("exercise.toml"), None, message);
+        }
+        let puzzle = self.own("puzzle.toml");
+        match Question::read(self.exercise) {
+            Ok(Some(_)) => {}
+            // Without programs there is nothing to ask about; that the page has no puzzle is said there.
+            Ok(None) if self.exercise.manifest.programs.is_empty() => {}
+            Ok(None) => self.problems.add(&puzzle, None, "not there: the question of the puzzle"),
+            Err(error) => self.problems.add(&puzzle, None, print::chain(&error)),
+        }
+        if let Some(hinted) = hinted {
+            advice::check((&hints, &hinted), cause, &changed, self.problems);
+        }
+    }
+
+    /// Whether all programs compile, and without a warning.
+    fn compiles(&mut self) -> Result<bool> {
+        let source = Source::Cargo(self.workspace.clone());
+        let puzzles = self.exercise.manifest.programs.iter().map(|p| Role::Puzzle(p.name.clone()));
+        let mut roles = vec![Role::Student, Role::Baseline];
+        roles.extend(puzzles);
+        let solution = self.solution();
+        let mut compile = |roles: &[Role], own: &Path| -> Result<bool> {
+            let targets: Result<Vec<_>> =
+                roles.iter().map(|role| run::target(self.exercise, role)).collect();
+            let built = source.build(&targets?, Optimisation::Dev, own, Style::Plain, &|_| {})?;
+            let (said, compiles) = match built {
+                Built::Ready(build) => (build.warned, true),
+                Built::Refused(refusal) => (refusal.complaints, false),
+            };
+            for Complaint { place, message } in said {
+                let (file, line) = place.unwrap_or_default();
+                let file = if file.is_empty() { own.to_owned() } else { file.into() };
+                self.problems.add(&file, Some(line as usize).filter(|line| *line > 0), message);
+            }
+            Ok(compiles)
+        };
+        let own = compile(&roles, &self.exercise.place.folder)?;
+        // That it is missing has been said.
+        Ok(own && solution.is_dir() && compile(&[Role::Solution], &solution)?)
+    }
+
+    /// Whether the recorded programs are what baseline and solution ask for.
+    fn recordings(&mut self) -> bool {
+        let before = self.problems.len();
+        for (role, file) in [(Role::Baseline, run::BASELINE), (Role::Solution, run::REFERENCE)] {
+            let path = self.own(file);
+            match record::text(self.workspace, self.exercise, &role) {
+                Ok(text) if std::fs::read_to_string(&path).is_ok_and(|kept| kept == text) => {}
+                Ok(_) => {
+                    let again = format!("`cargo run -- dev record {}`", self.exercise.place.id);
+                    let message = match path.exists() {
+                        true => format!("not what {role} asks for today: {again}"),
+                        false => format!("not there yet: {again}"),
+                    };
+                    self.problems.add(&path, None, message);
+                }
+                Err(error) => {
+                    let (file, line) = self.source(&role);
+                    self.problems.add(&file, line, print::chain(&error));
+                }
+            }
+        }
+        self.problems.len() == before
+    }
+
+    /// The shipped file scores nothing, for the reason that the exercise is about.
+    fn shipped(&mut self) {
+        let Some(report) = self.run(&Role::Student) else { return };
+        let (file, line) = self.source(&Role::Student);
+        if report.score.is_none_or(|score| score > 0.0) {
+            let scores = report.score.map_or("nothing known".to_owned(), score::shown);
+            let message = format!("the shipped file scores {scores}, not 0 ({})", report.message);
+            self.problems.add(&file, line, message);
+        }
+        let Some(cause) = self.exercise.manifest.cause.as_deref() else { return };
+        let found = report.found_first();
+        if found != Some(cause) {
+            let path = self.own("exercise.toml");
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let found = found.map_or("nothing".to_owned(), |code| format!("`{code}`"));
+            let message = format!("a run of the shipped file finds {found} first, not `{cause}`");
+            self.problems.add(&path, line_of(&text, "cause"), message);
+        }
+    }
+
+    /// The two ends of the score: they are where they should be, far enough apart, and stay there.
+    fn ends(&mut self) -> Result<()> {
+        for (role, ends) in [(Role::Baseline, 0.0), (Role::Solution, 100.0)] {
+            let (file, line) = self.source(&role);
+            let Some(first) = self.run(&role) else { continue };
+            if let Some(gate) = first.gate {
+                self.problems.add(
+                    &file,
+                    line,
+                    format!("{role} fails gate `{gate}`: {}", first.message),
+                );
+                continue;
+            }
+            if first.score != Some(ends) {
+                let scores = first.score.map_or("nothing known".to_owned(), score::shown);
+                let message = format!("{role} scores {scores}, not {ends} ({})", first.message);
+                self.problems.add(&file, line, message);
+            }
+            for _ in 1..REPEATS {
+                let Some(again) = self.run(&role) else { break };
+                if facts(&again)? != facts(&first)? {
+                    self.problems.add(&file, line, format!("two runs of {role} differ"));
+                    break;
+                }
+            }
+            if role == Role::Solution {
+                self.reference(&first, &file, line);
+            }
+        }
+        Ok(())
+    }
+
+    /// What is asked of the solution beside its score.
+    fn reference(&mut self, report: &Report, file: &Path, line: Option<usize>) {
+        for hazard in &report.hazards {
+            let message = format!("{} in the solution: {}", hazard.code, hazard.message());
+            self.problems.add(file, line, message);
+        }
+        for cause in &report.advised.causes {
+            let message = format!("{} in the solution: {}", cause.code, cause.headline());
+            self.problems.add(file, line, message);
+        }
+        if let Some(standard) = report.standard
+            && standard.delta() < LEAST_DELTA
+        {
+            let message = format!(
+                "baseline and solution are {:.2} apart, and {LEAST_DELTA} is the least",
+                standard.delta()
+            );
+            self.problems.add(file, line, message);
+        }
+        if let Some(bounds) = report.bounds {
+            let headroom = bounds.headroom().unwrap_or(0.0);
+            if headroom < LEAST_HEADROOM {
+                let message = format!(
+                    "overlapping can save {headroom:.2} of the serial time, and {LEAST_HEADROOM} is the \
+                     least: change the task's ratios"
+                );
+                self.problems.add(file, line, message);
+            }
+        }
+        for seed in 1..=SCHEDULES {
+            let run = record::program(
+                self.workspace,
+                self.exercise,
+                &Role::Solution,
+                Schedule::Perturbed(seed),
+            );
+            if let Err(error) = run {
+                let message = format!("with `--schedule {seed}`, {}", print::chain(&error));
+                self.problems.add(file, line, message);
+            }
+        }
+    }
+
+    /// The programs of the puzzle run.
+    fn puzzle(&mut self) {
+        for program in &self.exercise.manifest.programs {
+            let role = Role::Puzzle(program.name.clone());
+            let Some(report) = self.run(&role) else { continue };
+            if report.verdict.is_some() || report.makespan_ns.is_none() {
+                let (file, line) = self.source(&role);
+                self.problems.add(&file, line, format!("{role} does not run: {}", report.message));
+            }
+        }
+    }
+
+    /// The file of a role's program, and the line in which its function begins.
+    fn source(&self, role: &Role) -> (PathBuf, Option<usize>) {
+        let file = match role {
+            Role::Student => self.exercise.place.file(),
+            Role::Solution => self.solution().join("src/lib.rs"),
+            Role::Baseline => self.own("baseline.rs"),
+            Role::Puzzle(name) => {
+                let puzzle = self.exercise.manifest.programs.iter().find(|p| p.name == *name);
+                let example = puzzle.map(|puzzle| puzzle.example.as_str()).unwrap_or_default();
+                self.own(&format!("examples/{example}.rs"))
+            }
+        };
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let line = line_of(&text, "pub fn ").or_else(|| line_of(&text, "fn "));
+        (file, line)
+    }
+
+    /// Runs a role's program as everybody does. What keeps it from running is a problem of its author's.
+    fn run(&mut self, role: &Role) -> Option<Report> {
+        let report = run::examine(&cli::Run {
+            exercise: Some(self.exercise.place.id.clone()),
+            solution: *role == Role::Solution,
+            baseline: *role == Role::Baseline,
+            program: match role {
+                Role::Puzzle(name) => Some(name.clone()),
+                _ => None,
+            },
+            device: cli::DeviceChoice::Sim,
+            profile: None,
+            schedule: None,
+            prebuilt: None,
+            feedback: None,
+            trace: None,
+            svg: None,
+            look: cli::Look { json: true, plain: true },
+            machine: cli::Machine::InProcess,
+            confined: false,
+            seed: None,
+            time_limit: None,
+            time_cap: 0.0,
+        });
+        let (file, line) = self.source(role);
+        report.map_err(|error| self.problems.add(&file, line, print::chain(&error))).ok()
+    }
+}

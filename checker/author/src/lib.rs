@@ -1,0 +1,46 @@
+//! The commands for those who write exercises and measure devices: `checker dev …` and `checker calibrate`.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `commands` | one file for each command |
+//! | [`problem`] | what is wrong with an author's file, with file and line |
+//! | [`place`] | places that are still to be filled |
+//! | [`marks`] | the regions of a student's file, and what a solution does in them |
+//! | [`advice`] | hints that are there, and that leave something to do |
+//! | [`model`] | the chapter that a new one starts as |
+//! | [`calibrate`] | from the samples of micro-benchmarks to a device profile |
+//! | [`measurements`] | the files in which predicted and measured numbers are kept |
+
+#![cfg(target_os = "linux")]
+
+mod advice;
+mod calibrate;
+mod commands;
+mod marks;
+mod measurements;
+mod model;
+mod place;
+mod problem;
+
+use anyhow::Result;
+use checker::cli::{Cli, Command, Dev};
+use checker::exit::Exit;
+
+pub(crate) use problem::{Problem, Problems};
+
+/// Does what the command line asks for: what an author needs here, everything else as the tools for a class
+/// and the checker do it.
+pub fn dispatch(cli: Cli) -> Result<Exit> {
+    match cli.command {
+        Some(Command::Calibrate(arguments)) => commands::calibrate::calibrate(&arguments),
+        Some(Command::Dev(dev)) => match dev {
+            Dev::Record { exercises } => commands::record::record(&exercises),
+            Dev::Check(arguments) => commands::check::check(&arguments),
+            Dev::New { name, title } => commands::chapter::new(&name, title.as_deref()),
+            Dev::Measure(arguments) => commands::measure::measure(&arguments),
+            Dev::Confine(arguments) => commands::confine::confine(&arguments),
+            Dev::Bundle { folder } => commands::bundle::bundle(&folder),
+        },
+        _ => class::dispatch(cli),
+    }
+}

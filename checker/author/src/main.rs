@@ -1,0 +1,13 @@
+//! The program with the commands for authors; everything is in the library beside it.
+
+use std::process::ExitCode;
+
+#[cfg(target_os = "linux")]
+fn main() -> ExitCode {
+    checker::main(author::dispatch)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() -> ExitCode {
+    ExitCode::from(4) // the checker itself says why
+}

@@ -1,0 +1,188 @@
+//! The kept file of a GPU, `book/measured/NAME.json`, and what lies beside it.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use trace::Fidelity;
+use trace::fidelity::{self, Visit};
+
+use checker::workspace::Workspace;
+
+/// Where kept files lie, and where they go.
+#[derive(Clone, Debug)]
+pub(crate) struct Shelf {
+    measured: PathBuf,
+    figures: PathBuf,
+    output: Option<PathBuf>,
+    name: String,
+}
+
+impl Shelf {
+    /// That of a GPU of this name. With `output` everything is written there instead.
+    pub(crate) fn of(workspace: &Workspace, name: String, output: Option<&Path>) -> Self {
+        let book = workspace.root().join("book");
+        let (measured, figures) = (book.join("measured"), book.join("figures"));
+        Self { measured, figures, output: output.map(Path::to_owned), name }
+    }
+
+    /// What is kept; none where this GPU is new. A file at the place where one will be written is later
+    /// than the workspace's own.
+    pub(crate) fn read(&self) -> Result<Option<Fidelity>> {
+        let later = self.output.iter().map(|folder| folder.join(format!("{}.json", self.name)));
+        let own = self.measured.join(format!("{}.json", self.name));
+        let Some(path) = later.chain([own]).find(|path| path.is_file()) else { return Ok(None) };
+        let context = || format!("cannot read `{}`", path.display());
+        let text = std::fs::read(&path).with_context(context)?;
+        let kept: Fidelity = serde_json::from_slice(&text).with_context(context)?;
+        if kept.version != fidelity::VERSION {
+            bail!(
+                "`{}` is of version {}, and this checker reads version {}",
+                path.display(),
+                kept.version,
+                fidelity::VERSION
+            );
+        }
+        Ok(Some(kept))
+    }
+
+    /// Writes what is kept, and the report about it; their paths.
+    pub(crate) fn write(&self, kept: &Fidelity) -> Result<Vec<PathBuf>> {
+        let folder = self.output.as_ref().unwrap_or(&self.measured);
+        let mut paths = Vec::new();
+        for (ending, text) in [("json", text(kept)?), ("md", kept.markdown())] {
+            paths.push(put(folder, &format!("{}.{ending}", self.name), &text)?);
+        }
+        Ok(paths)
+    }
+
+    /// Whether the book's list of figures has one of how this program ran on this GPU, be it there already
+    /// or not.
+    pub(crate) fn shows(&self, exercise: &str, program: &str) -> bool {
+        #[derive(Deserialize)]
+        struct List {
+            record: Vec<Listed>,
+        }
+        #[derive(Deserialize)]
+        struct Listed {
+            name: String,
+        }
+        let wanted = format!("{exercise}.{program}.{}", self.name);
+        let text = std::fs::read_to_string(self.figures.join("records.toml"));
+        let list = text.ok().and_then(|text| toml::from_str::<List>(&text).ok());
+        list.is_some_and(|list| list.record.iter().any(|listed| listed.name == wanted))
+    }
+
+    /// Writes the record of a program that the book shows; its path.
+    pub(crate) fn write_record(
+        &self,
+        exercise: &str,
+        program: &str,
+        record: &trace::Record,
+    ) -> Result<PathBuf> {
+        let folder = self.output.as_ref().unwrap_or(&self.figures);
+        put(folder, &self.record(exercise, program), &serde_json::to_string(record)?)
+    }
+
+    fn record(&self, exercise: &str, program: &str) -> String {
+        format!("{exercise}.{program}.{}.record.json", self.name)
+    }
+}
+
+fn put(folder: &Path, name: &str, text: &str) -> Result<PathBuf> {
+    let path = folder.join(name);
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(&path, text))
+        .with_context(|| format!("cannot write `{}`", path.display()))?;
+    Ok(path)
+}
+
+/// What a GPU's files are called: its own name, shortened to what tells it from others.
+pub(crate) fn short_name(device: &str) -> String {
+    let name = device.strip_prefix("NVIDIA ").unwrap_or(device).to_lowercase();
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+    name.chars().map(plain).collect()
+}
+
+/// JSON with a line for each program: what changed is a few lines of a diff.
+fn text(kept: &Fidelity) -> Result<String> {
+    let head = Fidelity { programs: vec![], visits: vec![], ..kept.clone() };
+    let mut text = serde_json::to_string(&head)?;
+    text = text.replacen("\"programs\":[]", &list("programs", &kept.programs)?, 1);
+    let visits: Result<Vec<String>> = kept.visits.iter().map(visit).collect();
+    let visits = visits?.join(",\n");
+    text = text.replacen("\"visits\":[]", &format!("\n\"visits\":[\n{visits}]"), 1);
+    Ok(text + "\n")
+}
+
+fn visit(visit: &Visit) -> Result<String> {
+    let head = Visit { programs: vec![], ..visit.clone() };
+    let programs = list("programs", &visit.programs)?;
+    Ok(serde_json::to_string(&head)?.replacen("\"programs\":[]", &programs, 1))
+}
+
+fn list<T: serde::Serialize>(name: &str, items: &[T]) -> Result<String> {
+    let mut text = format!("\n\"{name}\":[");
+    for (index, item) in items.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        write!(text, "{comma}\n{}", serde_json::to_string(item)?)?;
+    }
+    Ok(text + "]")
+}
+
+#[cfg(test)]
+mod tests {
+    use trace::fidelity::{Ends, Measured, Predicted};
+    use trace::metrics::Bounds;
+
+    use super::*;
+
+    #[test]
+    fn what_is_kept_reads_back_as_it_was() {
+        let mut kept = Fidelity::new("NVIDIA H200".to_owned(), "h200".to_owned());
+        let (exercise, program) = ("ex".to_owned(), "solution".to_owned());
+        kept.programs.push(Predicted {
+            exercise: exercise.clone(),
+            program: program.clone(),
+            makespan_ns: 3,
+            bounds: Bounds { serial_ns: 5, floor_ns: 2, host_ns: 0 },
+            ends: Ends::Task,
+            misses: Some("a \"programs\":[] in it".to_owned()),
+        });
+        kept.visits.push(Visit {
+            date: today(),
+            driver: String::new(),
+            cuda: 13_000,
+            host: "a host".to_owned(),
+            cores: 2,
+            command: "checker".to_owned(),
+            programs: vec![Measured { exercise, program, ..Measured::default() }],
+            overhead: None,
+        });
+        kept.visits.push(kept.visits[0].clone());
+        let text = text(&kept).expect("plain data");
+        assert_eq!(serde_json::from_str::<Fidelity>(&text).expect("it is JSON"), kept);
+        assert!(text.lines().count() >= 6, "{text}");
+    }
+
+    use checker::environment::today;
+
+    #[test]
+    fn a_figure_that_is_listed_is_recorded_though_it_never_was_before() {
+        let scratch = sandbox::scratch::Scratch::new().expect("a folder");
+        let list = "[[record]]\nname = \"a.b.h200\"\ntitle = \"b\"\nmeasured = \"h200\"\n";
+        put(scratch.path(), "records.toml", list).expect("it is written");
+        let (measured, figures) = (PathBuf::new(), scratch.path().to_owned());
+        let shelf = Shelf { measured, figures, output: None, name: "h200".to_owned() };
+        assert!(shelf.shows("a", "b"));
+        assert!(!shelf.shows("a", "c"));
+    }
+
+    #[test]
+    fn files_are_called_after_what_tells_a_gpu_from_others() {
+        assert_eq!(short_name("NVIDIA H200"), "h200");
+        assert_eq!(short_name("NVIDIA A100-SXM4-80GB"), "a100-sxm4-80gb");
+        assert_eq!(short_name("Tesla V100/PCIe"), "tesla-v100-pcie");
+    }
+}

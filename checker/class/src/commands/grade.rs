@@ -1,0 +1,300 @@
+//! `checker grade`: a class.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::reports::{self, Reports, count, table};
+use crate::compile::Shared;
+use crate::grading::{self, Plan};
+use crate::kit::Kit;
+use crate::late::{self, Policy};
+use crate::on_gpu::{self, Bed};
+use crate::one::Bench;
+use crate::prints::Prints;
+use crate::record::Row;
+use crate::replacements;
+use crate::roster::Roster;
+use crate::store::{Earlier, Store, holds};
+use crate::submission::{Class, Handed, Student, Wanted};
+use crate::took::{self, Took};
+use crate::worker::{self, Setting};
+use checker::cli::{self, GradeDevice};
+use checker::compile::Optimisation;
+use checker::device::{self, Simulated};
+use checker::exercise::{Exercise, Place};
+use checker::exit::{Exit, Usage};
+use checker::grade::Verdict;
+use checker::print;
+use checker::status::Indicator;
+use checker::workspace::Workspace;
+use sandbox::interrupt;
+use sandbox::scratch::{self, Scratch};
+use sandbox::{Required, Sandbox};
+
+/// Grades a class.
+pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
+    let workspace = Workspace::find()?;
+    let exercises = reports::exercises(&workspace, &arguments.exercises)?;
+    let mut class = Class::open(&arguments.folder)?;
+    let mut notes = class.notes.clone();
+    let roster = reports::roster(&arguments.report)?;
+    if let Some(roster) = &roster {
+        notes.extend(differences(roster, &class));
+        let members = roster.members.iter();
+        class.enrol(members.map(|(id, member)| (id.as_str(), member.name.as_deref())));
+    }
+    let lateness = Lateness::read(arguments)?;
+    let earlier = if arguments.resume { Earlier::Resumed } else { Earlier::Refused };
+    let store = Store::open(&arguments.out, earlier)?;
+    let sandbox = match (arguments.sandbox, arguments.accept_risk) {
+        (cli::SandboxChoice::Off, true) => Sandbox::off(),
+        (cli::SandboxChoice::Off, false) => {
+            return Err(Usage("`--sandbox off` needs `--accept-risk`".to_owned()).into());
+        }
+        (cli::SandboxChoice::Auto, _) => Sandbox::probe(match arguments.require_sandbox {
+            true => Required::Full,
+            false => Required::Floor,
+        })?,
+    };
+
+    let gpu = match (arguments.device, arguments.accept_risk) {
+        (GradeDevice::Sim, _) => None,
+        (GradeDevice::Gpu, false) => return Err(Usage(GPU_IS_OPEN.to_owned()).into()),
+        (GradeDevice::Gpu, true) => Some(device::gpu().context("no usable GPU")?),
+    };
+
+    scratch::sweep();
+    let staged = Scratch::passable()?;
+    let places: Vec<Place> = exercises.iter().map(|exercise| exercise.place.clone()).collect();
+    let indicator = Indicator::start();
+    let stage = |optimisation, folder: &Path| {
+        Kit::stage(&workspace, &places, optimisation, folder, &|stage| indicator.tell(stage))
+    };
+    let kit = stage(Optimisation::Dev, staged.path())?;
+    let staged_for_gpu = gpu.as_ref().map(|_| Scratch::passable()).transpose()?;
+    let for_gpu = staged_for_gpu.as_ref().map(|to| stage(Optimisation::Release, to.path()));
+    let for_gpu = for_gpu.transpose()?;
+    drop(indicator);
+    let setting = Setting {
+        kit: kit.clone(),
+        exercises: places.iter().map(|place| place.folder.clone()).collect(),
+        profile: arguments.profile.clone(),
+        sandbox: sandbox.clone(),
+    };
+    let shared = Shared { kit: Arc::new(kit), sandbox: Arc::new(sandbox) };
+    let for_gpu = for_gpu.map(|kit| Shared { kit: Arc::new(kit), ..shared.clone() });
+    let device = Simulated::named(arguments.profile.as_deref())?;
+    let bench = |exercise: &Exercise| Bench::new(exercise.clone(), shared.clone(), device.clone());
+    let benches = exercises.iter().map(bench).collect::<Result<Vec<_>>>()?;
+
+    let ids: Vec<String> = class.ids().map(str::to_owned).collect();
+    let in_shard = |id: &str| arguments.shard.is_none_or(|shard| holds(shard, id));
+    let students: Vec<usize> = (0..class.len()).filter(|&number| in_shard(&ids[number])).collect();
+    let start = Instant::now();
+    let plan = Plan {
+        workspace: &workspace,
+        setting: &setting,
+        benches: &benches,
+        store: &store,
+        jobs: arguments.jobs.unwrap_or_else(cores),
+        budget_s: arguments.budget,
+        progress: &|done, total| print::progress(&format!("graded {done} of {total}")),
+    };
+    let wanted: Vec<Wanted> = places.iter().map(Wanted::of).collect();
+    let mut prints = Prints::new(&workspace, &places);
+    let mut times = BTreeMap::new();
+    let graded = grading::grade(&plan, &students, |number| {
+        let student = class.read(number, &wanted);
+        let said = student.notes.iter().map(|note| format!("{}: {note}", student.id));
+        notes.extend(said);
+        times.extend(student.at.map(|at| (student.id.clone(), at)));
+        if arguments.shard.is_none() {
+            prints.add(&student.id, &student.handed);
+        }
+        student
+    });
+    print::progress("");
+    let grading::Graded { mut rows, run, took, late } = graded?;
+    let graded_s = start.elapsed().as_secs_f64();
+    if let (Some(gpu), Some(shared)) = (&gpu, &for_gpu) {
+        let indicator = Indicator::start();
+        let mut bed = Bed {
+            workspace: &workspace,
+            gpu,
+            shared,
+            store: &store,
+            tell: &|stage| indicator.tell(stage),
+            beside: BTreeMap::new(),
+        };
+        let read = |number| class.read(number, &wanted);
+        measure(&mut bed, &benches, &mut rows, students.iter().map(|&number| read(number)))?;
+    }
+    for row in &mut rows {
+        lateness.charge(row, times.get(&row.student).copied(), roster.as_ref());
+    }
+    if let Some(path) = &arguments.replace {
+        replace(path, &mut rows)?;
+    }
+    let written = store.write_rows(&rows, arguments.shard)?;
+    let wall_s = start.elapsed().as_secs_f64();
+    let noted = store.write_notes(&notes, arguments.shard)?;
+    let mut alike = 0;
+    if arguments.shard.is_none() {
+        store.drop_parts()?;
+        alike = prints.write(&store)?;
+        let reports = Reports {
+            arguments: &arguments.report,
+            store: &store,
+            rows: &rows,
+            roster: roster.as_ref(),
+            exercises: &exercises,
+        };
+        reports.write_and_show(arguments.look)?;
+    }
+    print::err(&format!(
+        "{} of {} in {wall_s:.1} s, {run} of them run; `{}`\n",
+        count(rows.len(), "exercise"),
+        count(students.len(), "student"),
+        written.display()
+    ));
+    if arguments.timings {
+        let rows = rows.len();
+        let timings = Timings { graded_s, wall_s, rows, took, late, kib: took::own_kib() };
+        print::err(&format!("timings {}\n", serde_json::to_string(&timings)?));
+    }
+    if arguments.shard.is_none() {
+        reports::tell_reports(&store);
+    }
+    if alike > 0 {
+        let pairs = count(alike, "pair");
+        print::err(&format!("{pairs} of similar files; `{}`\n", store.similar().display()));
+    }
+    reports::tell_notes(&notes, &noted);
+    Ok(reports::exit(&rows))
+}
+
+/// Adds to each row that can have it what its file takes on a GPU.
+fn measure(
+    bed: &mut Bed<'_>,
+    benches: &[Bench],
+    rows: &mut [Row],
+    students: impl Iterator<Item = Student>,
+) -> Result<()> {
+    let mut rows: BTreeMap<_, _> =
+        rows.iter_mut().map(|row| ((row.student.clone(), row.exercise.clone()), row)).collect();
+    for student in students {
+        for (bench, handed) in benches.iter().zip(&student.handed) {
+            interrupt::check()?;
+            let row = rows.get_mut(&(student.id.clone(), bench.exercise_id().to_owned()));
+            if let (Some(row), Handed::File(file)) = (row, handed)
+                && on_gpu::wants(row)
+            {
+                row.gpu = Some(bed.measure(bench, file.text.as_bytes())?);
+            }
+        }
+    }
+    Ok(())
+}
+
+const GPU_IS_OPEN: &str = "`--device gpu` needs `--accept-risk`: on a GPU students' code runs outside of the \
+                           sandbox, as you\n\nhint: the grade needs no GPU; without `--device gpu` it is the same";
+
+/// What grading a class took: a line for a benchmark to read.
+#[derive(Serialize)]
+struct Timings {
+    /// From the first file to the last.
+    graded_s: f64,
+    /// With the writing of the rows.
+    wall_s: f64,
+    rows: usize,
+    took: Took,
+    late: Took,
+    /// Most memory that this process has had.
+    kib: u64,
+}
+
+/// As many as there are cores.
+fn cores() -> u16 {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    u16::try_from(cores).unwrap_or(u16::MAX).min(cli::MOST_JOBS)
+}
+
+/// Where roster and submissions differ, in words.
+fn differences(roster: &Roster, class: &Class) -> Vec<String> {
+    let unused = roster.unused.iter();
+    let unused = unused.map(|column| format!("the roster's column `{column}` says nothing here"));
+    let compared = roster.compare(class.ids());
+    let unknown = compared.unknown.into_iter().map(|unknown| match unknown.resembles {
+        Some(other) => format!("{}: not on the roster, on which `{other}` is", unknown.id),
+        None => format!("{}: not on the roster", unknown.id),
+    });
+    let missing = compared.missing.into_iter().map(|id| format!("{id}: handed in nothing"));
+    unused.chain(unknown).chain(missing).collect()
+}
+
+/// When things came in, and what that costs.
+struct Lateness {
+    policy: Option<Policy>,
+    /// As the instructor says; it goes before what a platform says.
+    times: BTreeMap<String, jiff::Timestamp>,
+}
+
+impl Lateness {
+    fn read(arguments: &cli::Grade) -> Result<Self> {
+        let policy = match (&arguments.deadline, arguments.late) {
+            (Some(deadline), Some(rule)) => {
+                let deadline = deadline.parse();
+                let deadline = deadline.map_err(|error| Usage(format!("`--deadline`: {error}")))?;
+                Some(Policy { deadline, rule })
+            }
+            _ => None, // clap asks for both
+        };
+        let times = match &arguments.times {
+            None => BTreeMap::new(),
+            Some(path) => table(path, late::read_times)?,
+        };
+        Ok(Self { policy, times })
+    }
+
+    fn charge(&self, row: &mut Row, at: Option<jiff::Timestamp>, roster: Option<&Roster>) {
+        let (Some(policy), Some(score)) = (&self.policy, row.score) else { return };
+        let at = self.times.get(&row.student).copied().or(at);
+        let member = roster.and_then(|roster| roster.members.get(&row.student));
+        let extension_hours = member.map_or(0, |member| member.extension_hours);
+        if let Some(late) = policy.charge(score, at, extension_hours) {
+            row.points = Some(score - late.points);
+            row.late = Some(late);
+        }
+    }
+}
+
+/// Puts a person's points in the place of scores. Whoever gets enough of them has passed.
+fn replace(path: &Path, rows: &mut [Row]) -> Result<()> {
+    let students: BTreeSet<String> = rows.iter().map(|row| row.student.clone()).collect();
+    let exercises: BTreeSet<String> = rows.iter().map(|row| row.exercise.clone()).collect();
+    let students = students.iter().map(String::as_str).collect();
+    let exercises = exercises.iter().map(String::as_str).collect();
+    let replaced = table(path, |bytes| replacements::read(bytes, &students, &exercises))?;
+    for row in rows {
+        let Some(replaced) = replaced.get(&(row.student.clone(), row.exercise.clone())) else {
+            continue;
+        };
+        let enough = replaced.points >= row.pass_score;
+        row.verdict = if enough { Verdict::Passed } else { Verdict::Failed };
+        row.points = Some(replaced.points);
+        row.replaced = Some(replaced.clone());
+    }
+    Ok(())
+}
+
+/// The body of a worker's process.
+pub(crate) fn worker() -> Result<Exit> {
+    let workspace = Workspace::find().context("a worker is started by the checker alone")?;
+    worker::serve(&workspace)?;
+    Ok(Exit::Passed)
+}

@@ -1,0 +1,319 @@
+//! A class's files, graded by several workers at once.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, TrySendError};
+use std::sync::{Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::one::{Bench, Outcome};
+use crate::record::{Reason, Row};
+use crate::store::{self, Store};
+use crate::submission::{File, Handed, Student};
+use crate::took::Took;
+use crate::worker::{Job, Setting, Worker, file_of};
+use checker::exercise::State;
+use checker::grade::Verdict;
+use checker::workspace::Workspace;
+use sandbox::interrupt;
+use sandbox::scratch::Scratch;
+
+/// How a class is graded.
+pub(crate) struct Plan<'a> {
+    pub(crate) workspace: &'a Workspace,
+    pub(crate) setting: &'a Setting,
+    pub(crate) benches: &'a [Bench],
+    pub(crate) store: &'a Store,
+    /// Workers at a time.
+    pub(crate) jobs: u16,
+    /// Seconds of time-outs after which a student's other exercises are left to a person.
+    pub(crate) budget_s: f64,
+    /// Is told how many exercises are done, of how many.
+    pub(crate) progress: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+/// What came of it.
+pub(crate) struct Graded {
+    /// By student and exercise.
+    pub(crate) rows: Vec<Row>,
+    /// How many files were compiled and run.
+    pub(crate) run: usize,
+    /// What that took, but for those that ran out of time.
+    pub(crate) took: Took,
+    /// What those took.
+    pub(crate) late: Took,
+}
+
+/// A file that ran out of time beside others, to be tried again alone.
+struct Late {
+    index: (usize, usize),
+    key: String,
+    outcome: Outcome,
+    file: File,
+}
+
+/// Grades every student's exercises. Students are asked for one by one, as there are hands for them, by
+/// their numbers.
+pub(crate) fn grade(
+    plan: &Plan<'_>,
+    students: &[usize],
+    mut read: impl FnMut(usize) -> Student,
+) -> Result<Graded> {
+    let files = Scratch::new()?;
+    let total = students.len() * plan.benches.len();
+    let (done, run) = (AtomicUsize::new(0), Ran::default());
+    let rows = Mutex::new(BTreeMap::new());
+    let late = Mutex::new(Vec::new());
+    let (desk, waiting) = mpsc::sync_channel::<(usize, Student)>(1);
+    let waiting = Mutex::new(waiting);
+    let hand = |worker: &mut Hand<'_>| -> Result<()> {
+        loop {
+            interrupt::check()?;
+            let next = lock(&waiting).recv();
+            let Ok((number, student)) = next else { return Ok(()) };
+            let mut spent_s = 0.0;
+            for (index, handed) in student.handed.into_iter().enumerate() {
+                let bench = &plan.benches[index];
+                let Found { mut row, late: again } =
+                    worker.exercise(plan, bench, &handed, spent_s, &run)?;
+                row.student.clone_from(&student.id);
+                if let (Some(Attempted { key, outcome }), Handed::File(file)) = (again, handed) {
+                    spent_s += bench.limit_s(outcome.row.reason);
+                    lock(&late).push(Late { index: (number, index), key, outcome, file });
+                }
+                lock(&rows).insert((number, index), row);
+                (plan.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+            }
+        }
+    };
+    std::thread::scope(|scope| -> Result<()> {
+        let hands: Vec<_> = (0..plan.jobs.max(1))
+            .map(|_| Hand { worker: None, files: files.path() })
+            .map(|mut one| scope.spawn(move || hand(&mut one)))
+            .collect();
+        for &number in students {
+            // A hand that gives up takes no more: whatever it was comes out below.
+            let mut next = (number, read(number));
+            while let Err(TrySendError::Full(back)) = desk.try_send(next) {
+                if hands.iter().any(ScopedJoinHandle::is_finished) {
+                    break;
+                }
+                std::thread::sleep(TURN);
+                next = back;
+            }
+            if hands.iter().any(ScopedJoinHandle::is_finished) {
+                break;
+            }
+        }
+        drop(desk);
+        let mut ended = Ok(());
+        for hand in hands {
+            let one = hand.join().unwrap_or_else(|_| Err(anyhow::anyhow!("a hand is gone")));
+            ended = ended.and(one);
+        }
+        ended
+    })?;
+
+    let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut late = late.into_inner().unwrap_or_else(PoisonError::into_inner);
+    late.sort_by_key(|late| late.index);
+    let mut tried: BTreeMap<String, Outcome> = BTreeMap::new();
+    let mut alone = Hand { worker: None, files: files.path() };
+    for Late { index, key, outcome, file } in late {
+        interrupt::check()?;
+        let outcome = match tried.get(&key) {
+            Some(outcome) => outcome.clone(),
+            None => {
+                let again = alone.run(plan, &plan.benches[index.1], &file, &run)?;
+                let no_worse = |it: &Outcome| it.row.score >= outcome.row.score;
+                let best = again.ok().filter(no_worse).unwrap_or(outcome);
+                plan.store.keep(&key, &best)?;
+                tried.insert(key, best.clone());
+                best
+            }
+        };
+        let mut row = finished(plan, outcome, &file)?;
+        if let Some(first) = rows.get(&index) {
+            row.student.clone_from(&first.student);
+        }
+        rows.insert(index, row);
+    }
+    let (took, late) = (*lock(&run.took), *lock(&run.late));
+    let run = run.files.into_inner();
+    Ok(Graded { rows: store::merge(rows.into_values().collect())?, run, took, late })
+}
+
+/// What was run so far.
+#[derive(Default)]
+struct Ran {
+    files: AtomicUsize,
+    took: Mutex<Took>,
+    late: Mutex<Took>,
+}
+
+/// How often it is looked whether somebody has a hand free.
+const TURN: Duration = Duration::from_millis(5);
+
+/// What a thread grades with: a worker, once there is something for it to do.
+struct Hand<'a> {
+    worker: Option<Worker>,
+    /// Where students' files are put for workers.
+    files: &'a Path,
+}
+
+/// A row, and what is to be tried again for it.
+struct Found {
+    row: Row,
+    late: Option<Attempted>,
+}
+
+struct Attempted {
+    key: String,
+    outcome: Outcome,
+}
+
+/// How often a file is tried whose grading came to grief.
+const TRIES: usize = 2;
+
+impl Hand<'_> {
+    /// The row of an exercise, from what is kept or from a run.
+    fn exercise(
+        &mut self,
+        plan: &Plan<'_>,
+        bench: &Bench,
+        handed: &Handed,
+        spent_s: f64,
+        run: &Ran,
+    ) -> Result<Found> {
+        let only = |row| Ok(Found { row, late: None });
+        let file = match handed {
+            Handed::File(file) => file,
+            Handed::Missing { hint } => {
+                let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+                let message = format!("there is no file for this exercise{hint}");
+                return only(bench.not_run(Verdict::Rejected, Reason::Missing, message));
+            }
+            Handed::Invalid { reason } => {
+                let invalid = Reason::InvalidSubmission;
+                return only(bench.not_run(Verdict::Rejected, invalid, reason.clone()));
+            }
+        };
+        let submitted = &file.submitted;
+        if file.state == State::Untouched {
+            let mut row = bench.not_run(Verdict::Failed, Reason::Untouched, UNTOUCHED.to_owned());
+            (row.score, row.points) = (Some(0.0), Some(0.0));
+            row.file = Some(submitted.clone());
+            return only(row);
+        }
+        let key = bench.key(&submitted.sha256)?;
+        if let Some(outcome) = plan.store.outcome(&key) {
+            return only(finished(plan, outcome, file)?);
+        }
+        if spent_s >= plan.budget_s {
+            let message = format!(
+                "not graded: this student's exercises before it ran out of time for {spent_s} s together, \
+                 and {} s is the budget",
+                plan.budget_s
+            );
+            let mut row = bench.not_run(Verdict::Inconclusive, Reason::OverBudget, message);
+            row.file = Some(submitted.clone());
+            return only(row);
+        }
+        match self.run(plan, bench, file, run)? {
+            Err(why) => {
+                let mut row = bench.not_run(Verdict::Error, Reason::Infrastructure, why);
+                row.file = Some(submitted.clone());
+                only(row)
+            }
+            Ok(outcome) => {
+                let row = finished(plan, outcome.clone(), file)?;
+                match outcome.row.reason {
+                    Some(Reason::Timeout | Reason::CompileLimit) => {
+                        Ok(Found { row, late: Some(Attempted { key, outcome }) })
+                    }
+                    _ => {
+                        if outcome.row.verdict != Verdict::Error {
+                            plan.store.keep(&key, &outcome)?;
+                        }
+                        only(row)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Has a file graded; or why that cannot be done, which is not the file's fault.
+    fn run(
+        &mut self,
+        plan: &Plan<'_>,
+        bench: &Bench,
+        file: &File,
+        run: &Ran,
+    ) -> Result<Result<Outcome, String>> {
+        let text = &file.text;
+        let file = file_of(self.files, &file.submitted.sha256);
+        std::fs::write(&file, text).context("cannot write a student's file")?;
+        let outcome = file.with_extension(format!("{}.json", bench.exercise_id()));
+        let job = Job { exercise: bench.exercise_id().to_owned(), file, outcome: outcome.clone() };
+        let mut why = String::new();
+        for _ in 0..TRIES {
+            interrupt::check()?;
+            let worker = match &mut self.worker {
+                Some(worker) => worker,
+                none => none.insert(Worker::start(plan.workspace, plan.setting)?),
+            };
+            run.files.fetch_add(1, Ordering::Relaxed);
+            match worker.grade(&job) {
+                Ok(Ok(took)) => {
+                    let bytes = std::fs::read(&outcome).context("cannot read an outcome")?;
+                    let outcome: Outcome =
+                        serde_json::from_slice(&bytes).context("cannot read an outcome")?;
+                    let late = [Some(Reason::Timeout), Some(Reason::CompileLimit)];
+                    let is_late = late.contains(&outcome.row.reason);
+                    lock(if is_late { &run.late } else { &run.took }).add(&took);
+                    if outcome.row.verdict != Verdict::Error {
+                        return Ok(Ok(outcome));
+                    }
+                    why = outcome.row.message;
+                }
+                Ok(Err(message)) => why = message,
+                Err(error) => {
+                    why = format!("{error:#}");
+                    self.worker = None;
+                }
+            }
+        }
+        Ok(Err(why))
+    }
+}
+
+/// The row that an outcome is for this file; the drawing is put where pages look for it.
+fn finished(plan: &Plan<'_>, outcome: Outcome, file: &File) -> Result<Row> {
+    let Outcome { mut row, drawing } = outcome;
+    row.file = Some(file.submitted.clone());
+    row.flags.extend(file.flags.iter().cloned());
+    if let (Some(drawing), Some(name)) = (drawing, drawing_of(&row)) {
+        let path = plan.store.drawings().join(name);
+        // One that nobody had time to write out to the disk may be empty.
+        if !path.metadata().is_ok_and(|found| found.len() > 0) {
+            store::place(&path, drawing.as_bytes())?;
+        }
+    }
+    Ok(row)
+}
+
+/// The file of a row's drawing, in the folder of drawings.
+pub(crate) fn drawing_of(row: &Row) -> Option<String> {
+    let sha256 = &row.file.as_ref()?.sha256;
+    Some(format!("{}-{}.svg", row.exercise, &sha256[..16]))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+const UNTOUCHED: &str = "the file is as it was handed out";

@@ -1,0 +1,88 @@
+//! Commands that few need are programs of their own. The one who needs them first waits until they are built,
+//! and nobody else does.
+
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::compile::{self, Built, Optimisation};
+use crate::exit::Exit;
+use crate::print::{self, Style};
+use crate::status::Indicator;
+use crate::workspace::Workspace;
+
+/// A program with more commands.
+pub(crate) struct Tools {
+    /// What it is for, in words.
+    name: &'static str,
+    /// Its package, which is also its folder's name below `checker`.
+    package: &'static str,
+    /// The program's name.
+    program: &'static str,
+}
+
+/// What grades a class.
+pub(crate) const CLASS: Tools = Tools { name: "class", package: "class", program: "checker-class" };
+/// What makes exercises and measures devices.
+pub(crate) const AUTHOR: Tools =
+    Tools { name: "authors'", package: "author", program: "checker-author" };
+
+/// Becomes the program that has this command, with the same arguments.
+pub(crate) fn call(tools: &Tools) -> Result<Exit> {
+    let this = std::env::current_exe().context("cannot find this program")?;
+    let beside = this.with_file_name(tools.program);
+    let program = match tools.sources() {
+        Some(workspace) if workspace.root() == own_sources() || !beside.is_file() => {
+            tools.build(&workspace, &beside)?
+        }
+        _ if beside.is_file() => beside,
+        _ => bail!("there is no `{}` beside `{}`{HOW_TO_GET_IT}", tools.program, this.display()),
+    };
+    let error = Command::new(&program).args(std::env::args_os().skip(1)).exec();
+    Err(error).with_context(|| format!("cannot start `{}`", program.display()))
+}
+
+const HOW_TO_GET_IT: &str = "
+
+hint: in a clone of the repository it is built when it is first called; `cargo install --path checker/class` \
+                             and `cargo install --path checker/author` put it there for good";
+
+/// The workspace that this program was built from, wherever that is now.
+fn own_sources() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package)
+}
+
+impl Tools {
+    /// The workspace that they can be built in.
+    fn sources(&self) -> Option<Workspace> {
+        let workspace = Workspace::find().ok()?;
+        let manifest = workspace.root().join("checker").join(self.package).join("Cargo.toml");
+        manifest.is_file().then_some(workspace)
+    }
+
+    /// Builds them, which takes a moment once they are.
+    fn build(&self, workspace: &Workspace, beside: &Path) -> Result<PathBuf> {
+        if !beside.is_file() {
+            let name = self.name;
+            print::err(&format!("building the {name} tools, once; this takes about a minute\n"));
+        }
+        let indicator = Indicator::start();
+        let arguments = ["--package", self.package, "--bin", self.program];
+        let own = workspace.root().join("checker").join(self.package);
+        let built = compile::cargo(
+            workspace,
+            &arguments,
+            Optimisation::Dev,
+            &own,
+            Style::of_stderr(),
+            &|status| indicator.tell(status),
+        )?;
+        match built {
+            Built::Ready(build) => Ok(build.executable(self.program)?.to_owned()),
+            Built::Refused(refusal) => bail!("{}\n\n{}", refusal.summary, refusal.rendered),
+        }
+    }
+}

@@ -65,7 +65,9 @@ use exit::Exit;
 
 /// Runs the command line of this process; `dispatch` does what it asks for.
 pub fn main(dispatch: fn(Cli) -> Result<Exit>) -> ExitCode {
-    let cli = match Cli::try_parse() {
+    // Whichever program it is, its commands are the checker's.
+    let arguments = std::iter::once("checker".into()).chain(std::env::args_os().skip(1));
+    let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
             // Clap knows whether this is help for stdout or a mistake for stderr. A closed pipe is

@@ -4,13 +4,14 @@
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Once;
 
 use anyhow::{Context, Result, bail};
 
 use crate::compile::{self, Built, Optimisation};
 use crate::exit::Exit;
 use crate::print::{self, Style};
-use crate::status::Indicator;
+use crate::status::{Indicator, Status};
 use crate::workspace::Workspace;
 
 /// A program with more commands.
@@ -35,7 +36,7 @@ pub(crate) fn call(tools: &Tools) -> Result<Exit> {
     let beside = this.with_file_name(tools.program);
     let program = match tools.sources() {
         Some(workspace) if workspace.root() == own_sources() || !beside.is_file() => {
-            tools.build(&workspace, &beside)?
+            tools.build(&workspace)?
         }
         _ if beside.is_file() => beside,
         _ => bail!("there is no `{}` beside `{}`{HOW_TO_GET_IT}", tools.program, this.display()),
@@ -64,11 +65,18 @@ impl Tools {
     }
 
     /// Builds them, which takes a moment once they are.
-    fn build(&self, workspace: &Workspace, beside: &Path) -> Result<PathBuf> {
-        if !beside.is_file() {
-            let name = self.name;
-            print::err(&format!("building the {name} tools, once; this takes about a minute\n"));
-        }
+    fn build(&self, workspace: &Workspace) -> Result<PathBuf> {
+        let name = self.name;
+        let once = Once::new();
+        let announce = |status: &Status| {
+            if matches!(status, Status::Building(said) if said.starts_with("Compiling")) {
+                once.call_once(|| {
+                    print::err(&format!(
+                        "building the {name} tools, once; this takes about a minute\n"
+                    ))
+                });
+            }
+        };
         let indicator = Indicator::start();
         let arguments = ["--package", self.package, "--bin", self.program];
         let own = workspace.root().join("checker").join(self.package);
@@ -78,7 +86,10 @@ impl Tools {
             Optimisation::Dev,
             &own,
             Style::of_stderr(),
-            &|status| indicator.tell(status),
+            &|status| {
+                announce(&status);
+                indicator.tell(status);
+            },
         )?;
         match built {
             Built::Ready(build) => Ok(build.executable(self.program)?.to_owned()),

@@ -13,10 +13,10 @@ use trace::program::Site;
 use trace::{lab, run};
 
 use crate::abi::CUresult;
+use crate::call_sites::CallSites;
 use crate::device::watch::{self, Use};
 use crate::device::{self, Link};
 use crate::gpu::Gpu;
-use crate::sites::Sites;
 use crate::threads::{self, Threads};
 
 /// How many work queues lead to each engine (CUDA C++ Programming Guide, environment variables).
@@ -45,7 +45,7 @@ struct Simulated {
 
 struct State {
     link: Link,
-    sites: Sites,
+    sites: CallSites,
     threads: Threads,
 }
 
@@ -142,7 +142,7 @@ fn simulated() -> Result<Simulated, StartFailure> {
         facts,
         state: Mutex::new(State {
             link,
-            sites: Sites::from_environment(),
+            sites: CallSites::from_environment(),
             threads: Threads::default(),
         }),
         turns: Condvar::new(),
@@ -246,7 +246,7 @@ impl Simulated {
         let mut state = lock(&self.state);
         match &request {
             lab::Request::Source { directory } => {
-                state.sites = Sites::under(directory);
+                state.sites = CallSites::under(directory);
                 return lab::Reply::Done;
             }
             lab::Request::Thread(ThreadRequest::Start { thread }) => {

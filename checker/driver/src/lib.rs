@@ -15,7 +15,7 @@
 //! | `device` | the simulated device, in this process or in another |
 //! | `gpu` | the real driver: forwarding, CUPTI, event pairs |
 //! | `library` | the lab's kernels and tasks, as the simulator wants to see them |
-//! | `sites` | from a call to the line of the student's that made it |
+//! | `call_sites` | from a call to the line of the student's that made it |
 //! | `threads` | host threads: which may call, and whose turn it is |
 //! | `extension` | what the lab and the checker call beside the driver API |
 
@@ -26,10 +26,10 @@ compile_error!(
 
 mod abi;
 mod call;
+mod call_sites;
 mod device;
 mod extension;
 mod gpu;
 mod library;
-mod sites;
 mod stack;
 mod threads;

@@ -53,9 +53,9 @@ use trace::timeline::Method;
 
 use crate::abi::{CUresult, Handle, code, passed_through};
 use crate::call::{self, StartFailure, lock};
+use crate::call_sites::CallSites;
 use crate::device;
 use crate::library::Library;
-use crate::sites::Sites;
 use clock::Clock;
 use cupti::Cupti;
 use log::{Asked, Log, Noted, Times};
@@ -93,7 +93,7 @@ impl Trace {
 
 /// The places in the student's source that calls came from.
 struct Places {
-    sites: Sites,
+    sites: CallSites,
     list: Vec<Site>,
 }
 
@@ -162,7 +162,7 @@ impl Gpu {
             identity: OnceLock::new(),
             log: Mutex::new(Log::new()),
             parameters: RwLock::default(),
-            places: Mutex::new(Places { sites: Sites::from_environment(), list: Vec::new() }),
+            places: Mutex::new(Places { sites: CallSites::from_environment(), list: Vec::new() }),
             pairs: Mutex::default(),
             regions: Mutex::new(Regions::new()),
             threads: Threads::default(),
@@ -318,7 +318,7 @@ impl Gpu {
     pub(crate) fn ask(&self, request: lab::Request) -> lab::Reply {
         match request {
             lab::Request::Source { directory } => {
-                lock(&self.places).sites = Sites::under(&directory);
+                lock(&self.places).sites = CallSites::under(&directory);
                 lab::Reply::Done
             }
             lab::Request::Scale { scale: 1 } => lab::Reply::Done,

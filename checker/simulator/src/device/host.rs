@@ -295,7 +295,7 @@ impl Device {
 
         let wait = match call {
             Call::Free { .. } | Call::FreeHost { .. } | Call::ModuleLoad
-                if self.reversal.is_on() =>
+                if self.reordering.is_on() =>
             {
                 Wait::None
             }

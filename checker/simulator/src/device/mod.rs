@@ -11,7 +11,7 @@ mod copies;
 mod graphs;
 mod host;
 mod queues;
-mod reversal;
+mod reordering;
 mod schedule;
 mod streams;
 mod threads;
@@ -201,7 +201,7 @@ pub struct Device {
     timeline: Timeline,
     /// The host entered the measured region at this instant.
     region_start: Option<u64>,
-    reversal: reversal::Reversal,
+    reordering: reordering::Reordering,
 }
 
 impl Device {
@@ -211,7 +211,7 @@ impl Device {
         let pool = blocks::Pool::new(&profile);
         let timeline = Timeline::new(Origin::Simulated { profile: profile.name.clone() });
         Self {
-            reversal: reversal::Reversal::of(schedule),
+            reordering: reordering::Reordering::of(schedule),
             schedule,
             host_ns: 0,
             hosts: threads::Hosts::default(),

@@ -42,7 +42,7 @@ impl Device {
     /// graphs.
     pub(super) fn queue_of(&self, id: OperationId) -> Option<usize> {
         let operation = &self.operations[id as usize];
-        if operation.node > 0 || self.reversal.is_on() {
+        if operation.node > 0 || self.reordering.is_on() {
             return None;
         }
         let engine = match operation.work {

@@ -7,7 +7,7 @@ use trace::program::AccessKind;
 use super::command::{Address, Command, Failure, Reply, code};
 use super::guards::Touch;
 use super::library::{KernelAccess, Twin};
-use super::origins::{Origins, Piece};
+use super::provenance::{Piece, Provenance};
 use super::watch::{Watching, poison};
 use super::{Host, Machine, NotMapped, PINNED_BYTES};
 use crate::device::{At, Effects};
@@ -21,7 +21,7 @@ pub(super) struct Store {
     /// What operations have read or made and not yet written, in bytes.
     in_flight: u64,
     /// Where the values come from that are in there, and in the host's memory.
-    pub(super) origins: Origins,
+    pub(super) provenance: Provenance,
 }
 
 impl Store {
@@ -216,16 +216,16 @@ impl Movement {
                         store.in_flight -= *bytes;
                         return Err(not_mapped("reads", *source, *bytes));
                     }
-                    *pieces = store.origins.copied(*source, &read, step);
+                    *pieces = store.provenance.copied(*source, &read, step);
                     *data = Some(read);
                 }
             }
             Movement::Memset { .. } | Movement::Poison { .. } | Movement::Fault(_) => {}
             Movement::Kernel { run, arguments, accesses, results, map, pieces } => {
                 if let (Some(map), [from, _]) = (map, accesses.as_slice()) {
-                    let known = store.origins.of(Address::Device(from.address), from.bytes);
+                    let known = store.provenance.of(Address::Device(from.address), from.bytes);
                     let Map { kernel, rounds, blocks } = map;
-                    *pieces = store.origins.mapped(&known, kernel, *rounds, *blocks, step);
+                    *pieces = store.provenance.mapped(&known, kernel, *rounds, *blocks, step);
                 }
                 let Some(run) = run else { return Ok(()) };
                 let written = accesses.iter().filter(|access| access.kind == AccessKind::Write);
@@ -259,8 +259,8 @@ impl Movement {
             Movement::Copy { target, data: Some(data), pieces, .. } => {
                 let done = store.write(target, &data, host);
                 done.map_err(|NotMapped| not_mapped("writes", target, data.len() as u64))?;
-                store.origins.land(target, data.len() as u64, &pieces);
-                store.origins.deliver(target, &pieces);
+                store.provenance.land(target, data.len() as u64, &pieces);
+                store.provenance.deliver(target, &pieces);
             }
             Movement::Copy { source, target, bytes, data: None, .. } => {
                 let mut piece = vec![0; PIECE.min(bytes as usize)];
@@ -276,13 +276,13 @@ impl Movement {
                 }
                 // What was known of it is known of it in its new place. Whether it is still so, shows when
                 // it is used: nothing is looked for, or the host could bring anything about by itself.
-                let pieces = store.origins.of(source, bytes);
-                store.origins.land(target, bytes, &pieces);
+                let pieces = store.provenance.of(source, bytes);
+                store.provenance.land(target, bytes, &pieces);
             }
             Movement::Memset { target, pattern, width, count } => {
                 let width = usize::from(width);
                 let pattern = pattern.to_le_bytes();
-                store.origins.land(Address::Device(target), count * width as u64, &[]);
+                store.provenance.land(Address::Device(target), count * width as u64, &[]);
                 let bytes = store.slice_mut(target, count * width as u64);
                 for element in bytes.chunks_exact_mut(width) {
                     element.copy_from_slice(&pattern[..width]);
@@ -290,9 +290,9 @@ impl Movement {
             }
             Movement::Kernel { accesses, results, pieces, .. } => {
                 for access in accesses.iter().filter(|a| a.kind == AccessKind::Write) {
-                    store.origins.land(Address::Device(access.address), access.bytes, &pieces);
+                    store.provenance.land(Address::Device(access.address), access.bytes, &pieces);
                 }
-                store.origins.reached(&pieces);
+                store.provenance.reached(&pieces);
                 let written =
                     accesses.iter().filter(|a| a.kind == AccessKind::Write && a.bytes > 0);
                 for (access, result) in written.zip(results) {
@@ -300,7 +300,7 @@ impl Movement {
                 }
             }
             Movement::Poison { address, bytes } => {
-                store.origins.land(Address::Device(address), bytes, &[]);
+                store.provenance.land(Address::Device(address), bytes, &[]);
                 store.slice_mut(address, bytes).copy_from_slice(&poison(bytes));
             }
             Movement::HostFunction { .. } | Movement::Fault(_) => {}

@@ -10,13 +10,13 @@ mod demand;
 mod functions;
 mod graph;
 mod guards;
-mod left_out;
 mod library;
 mod memory;
 mod names;
-mod origins;
 mod pool;
+mod provenance;
 mod region;
+mod skipped_call;
 mod threads;
 mod watch;
 
@@ -43,7 +43,7 @@ pub use watch::Watch;
 use crate::device::{Answer, At, DEFAULT_CONNECTIONS, Device, MOST_CONNECTIONS, Schedule};
 use crate::profile::Profile;
 use data::{Movement, Moving, Store, World};
-use left_out::Instead;
+use skipped_call::Instead;
 
 /// What a step takes with all that belongs to it, in bytes: itself, its span on the host, one on the device,
 /// and its data on the way.
@@ -112,7 +112,7 @@ pub struct Machine {
     fault: Option<Failure>,
     handles: u64,
     device_next: u64,
-    left_out: Option<left_out::LeftOut>,
+    skipped_call: Option<skipped_call::SkippedCall>,
     watching: Option<watch::Watching>,
     demand: Option<Demand>,
     notes: Vec<String>,
@@ -147,7 +147,7 @@ impl Machine {
             fault: None,
             handles: 0,
             device_next: DEVICE_BASE,
-            left_out: None,
+            skipped_call: None,
             watching: None,
             demand: None,
             notes: Vec::new(),
@@ -180,8 +180,8 @@ impl Machine {
             trials: self.trials.clone(),
             watched: self.watching.as_ref().map(|it| it.seen(self.device.is_reversed())),
             notes: {
-                let left_out = self.left_out.as_ref().and_then(|it| it.note());
-                left_out.into_iter().chain(self.notes.iter().cloned()).collect()
+                let skipped_call = self.skipped_call.as_ref().and_then(|it| it.note());
+                skipped_call.into_iter().chain(self.notes.iter().cloned()).collect()
             },
         }
     }
@@ -191,7 +191,7 @@ impl Machine {
         if !self.threads.may_ask(request) {
             return Reply::Failed(threads::out_of_turn());
         }
-        self.store.origins.settle(request.thread);
+        self.store.provenance.settle(request.thread);
         self.left_behind += left_behind(&request.command);
         if self.program.steps.len() as u64 * STEP_BYTES + self.left_behind > MOST_LEFT_BEHIND {
             // Whatever the program lets go of asks once more: it is told once.
@@ -231,12 +231,12 @@ impl Machine {
         if self.fault.is_some() && needs_context(&request.command) {
             return Err(self.lost());
         }
-        let left_out = match self.without(&request.command, site)? {
+        let skipped_call = match self.without(&request.command, site)? {
             Instead::Nothing => None,
             Instead::Reply(reply) => return Ok(reply),
             Instead::Command(command) => Some(Request { command, ..*request }),
         };
-        let request = left_out.as_ref().unwrap_or(request);
+        let request = skipped_call.as_ref().unwrap_or(request);
         if let Command::Graph(asked) = &request.command {
             return self.graph(asked, site, host);
         }

@@ -144,7 +144,7 @@ impl Machine {
             self.write_elements(place, host, |elements| {
                 task.input(array, seed, first, elements);
             });
-            self.store.origins.load(self.threads.running(), address, bytes, array, first);
+            self.store.provenance.load(self.threads.running(), address, bytes, array, first);
         }
         self.make(Call::HostWork { ns }, site, host);
         LabReply::Done
@@ -170,8 +170,8 @@ impl Machine {
         // What is on the device comes by copies alone.
         let on_host = |address| !matches!(address, Address::Device(_));
         if on_host(from) && on_host(to) && self.is_there(target) {
-            let pieces = self.store.origins.of(from, bytes);
-            self.store.origins.land(to, bytes, &pieces);
+            let pieces = self.store.provenance.of(from, bytes);
+            self.store.provenance.land(to, bytes, &pieces);
         }
         self.make(Call::HostWork { ns }, site, host);
         LabReply::Done
@@ -244,13 +244,13 @@ impl Machine {
             for buffer in &region.outputs {
                 self.write_elements(buffer, host, |elements| elements.fill(POISON));
             }
-            self.store.origins.begin(Arc::clone(task), region.seed);
+            self.store.provenance.begin(Arc::clone(task), region.seed);
             for buffer in &region.inputs {
                 self.write_elements(buffer, host, |elements| {
                     task.input(buffer.array, region.seed, buffer.first, elements);
                 });
                 let address = self.address(buffer);
-                self.store.origins.fill(address, buffer.bytes, buffer.array, buffer.first);
+                self.store.provenance.fill(address, buffer.bytes, buffer.array, buffer.first);
             }
         }
         self.open_region = Some(Open {
@@ -316,14 +316,14 @@ impl Machine {
             });
             let place = |buffer: &Buffer| self.address(buffer);
             if trial.output == Output::Correct
-                && let Some(unfounded) = self.store.origins.check(&region, place)
+                && let Some(unfounded) = self.store.provenance.check(&region, place)
             {
                 trial.output = unfounded;
             }
             // Where it is wrong, that says enough.
             if self.demand.is_some() && trial.output == Output::Correct {
                 let scale = u64::from(self.program.scale);
-                let unreached = self.store.origins.unreached().into_iter();
+                let unreached = self.store.provenance.unreached().into_iter();
                 trial.missing_work.extend(unreached.map(|(array, found)| Shortfall {
                     what: format!("elements of array {array} that its kernels made of its input"),
                     needed: task.elements() * scale,
@@ -331,7 +331,7 @@ impl Machine {
                 }));
             }
         }
-        self.store.origins.end();
+        self.store.provenance.end();
         if region.pass == Pass::Counts {
             self.trials.push(trial.clone());
         }

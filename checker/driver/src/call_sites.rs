@@ -31,7 +31,7 @@ struct Known {
 }
 
 /// The places that calls come from.
-pub(crate) struct Sites {
+pub(crate) struct CallSites {
     folder: Option<PathBuf>,
     /// The program and what is always with it. Debug information is read for addresses in the program
     /// only: the student's code is in no library, and reading that of libraries takes longer than a whole
@@ -43,7 +43,7 @@ pub(crate) struct Sites {
     numbers: HashMap<Site, u32>,
 }
 
-impl Sites {
+impl CallSites {
     /// Calls are attributed to the folder that the environment names, or to none.
     pub(crate) fn from_environment() -> Self {
         Self::new(std::env::var_os(SOURCE).map(PathBuf::from))

@@ -6,7 +6,7 @@ use super::{At, Device, Effects, OperationId, Schedule, Wait};
 
 /// How far it has come.
 #[derive(Default)]
-pub(super) struct Reversal {
+pub(super) struct Reordering {
     /// The first and the second of [`Schedule::Reversed`].
     pair: Option<(At, At)>,
     /// The first is ready, and waits here.
@@ -19,7 +19,7 @@ pub(super) struct Reversal {
     is_played: bool,
 }
 
-impl Reversal {
+impl Reordering {
     pub(super) fn of(schedule: Schedule) -> Self {
         let pair = match schedule {
             Schedule::Reversed { first, second } => Some((first, second)),
@@ -41,40 +41,40 @@ impl Reversal {
 impl Device {
     /// Whether the two operations of [`Schedule::Reversed`] came in the order that it asks for.
     pub fn is_reversed(&self) -> bool {
-        self.reversal.is_played
+        self.reordering.is_played
     }
 
     /// Whether an operation that is ready has to wait for one that the host asks for later.
     pub(super) fn is_held_back(&mut self, id: OperationId) -> bool {
-        let Some((first, _)) = self.reversal.pair() else { return false };
+        let Some((first, _)) = self.reordering.pair() else { return false };
         let operation = &self.operations[id as usize];
-        if self.reversal.is_open || (operation.step, operation.node) != (first.step, first.node) {
+        if self.reordering.is_open || (operation.step, operation.node) != (first.step, first.node) {
             return false;
         }
-        self.reversal.held = Some(id);
+        self.reordering.held = Some(id);
         true
     }
 
     pub(super) fn starts_now(&mut self, step: u32, node: u32) {
-        if let Some((first, _)) = self.reversal.pair()
+        if let Some((first, _)) = self.reordering.pair()
             && (step, node) == (first.step, first.node)
         {
-            self.reversal.has_started = true;
-            self.reversal.is_played = self.reversal.second_is_over;
+            self.reordering.has_started = true;
+            self.reordering.is_played = self.reordering.second_is_over;
         }
     }
 
     /// An operation is over, or what a call did without one: the other one may start.
     pub(super) fn is_over_now(&mut self, step: u32, node: u32) {
-        let Some((first, second)) = self.reversal.pair() else { return };
+        let Some((first, second)) = self.reordering.pair() else { return };
         if (step, node) == (second.step, second.node) {
-            self.reversal.second_is_over = true;
-            self.reversal.is_open = true;
+            self.reordering.second_is_over = true;
+            self.reordering.is_open = true;
             self.give_way();
         }
         // What takes no time does not start.
-        if (step, node) == (first.step, first.node) && !self.reversal.has_started {
-            self.reversal.is_played = self.reversal.second_is_over;
+        if (step, node) == (first.step, first.node) && !self.reordering.has_started {
+            self.reordering.is_played = self.reordering.second_is_over;
         }
     }
 
@@ -83,8 +83,8 @@ impl Device {
         if !cfg!(feature = "schedules") {
             return false;
         }
-        let Some(id) = self.reversal.held.take() else { return false };
-        self.reversal.is_open = true;
+        let Some(id) = self.reordering.held.take() else { return false };
+        self.reordering.is_open = true;
         self.release(id);
         true
     }
@@ -104,7 +104,7 @@ impl Device {
                 ..
             }
         ) && call.direction() == Some(Direction::HostToDevice);
-        is_upload && self.reversal.held == Some(id)
+        is_upload && self.reordering.held == Some(id)
     }
 
     /// In [`Schedule::InOrder`], whatever a call asked for is over before the next.

@@ -14,14 +14,14 @@ use super::command::{Command, Reply};
 use super::{Failure, Machine};
 
 /// Which synchronisation is left out, and what it was.
-pub(super) struct LeftOut {
+pub(super) struct SkippedCall {
     /// How many are still to come before it.
     ahead: u32,
     /// Once it has come: in words.
     what: Option<String>,
 }
 
-impl LeftOut {
+impl SkippedCall {
     pub(super) fn note(&self) -> Option<String> {
         self.what.clone()
     }
@@ -30,7 +30,7 @@ impl LeftOut {
 impl Machine {
     /// Leaves out one synchronisation, counted from 0. The record then has a note that says which.
     pub fn leave_out(&mut self, index: u32) {
-        self.left_out = Some(LeftOut { ahead: index, what: None });
+        self.skipped_call = Some(SkippedCall { ahead: index, what: None });
     }
 
     /// What becomes of a command, where it is the one to be left out: the reply to it, or another
@@ -40,7 +40,7 @@ impl Machine {
         command: &Command,
         site: Option<u32>,
     ) -> Result<Instead, Failure> {
-        let Some(LeftOut { ahead, what: what @ None }) = &mut self.left_out else {
+        let Some(SkippedCall { ahead, what: what @ None }) = &mut self.skipped_call else {
             return Ok(Instead::Nothing);
         };
         let name = match command {

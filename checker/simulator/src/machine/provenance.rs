@@ -41,7 +41,7 @@ fn whole_words(pieces: &[Piece]) -> Vec<Piece> {
 
 /// Where the values in memory come from, as far as the open region's task goes.
 #[derive(Default)]
-pub(super) struct Origins {
+pub(super) struct Provenance {
     goal: Option<Goal>,
     device: Claims,
     pinned: Claims,
@@ -60,7 +60,7 @@ pub(super) struct Origins {
     untold: bool,
 }
 
-impl Origins {
+impl Provenance {
     /// A region with a task begins: what was before has no part in it.
     pub(super) fn begin(&mut self, task: Arc<dyn Task>, seed: u64) {
         *self = Self { goal: Some(Goal::new(task, seed)), ..Self::default() };
@@ -424,16 +424,16 @@ mod tests {
     /// Eight finished elements are copied somewhere, and four others over them; the output, at 1000, is
     /// written by the host. How many of its elements nobody knows the origin of.
     fn unfounded(landed: Address, over: Option<Address>) -> u64 {
-        let mut origins = Origins::default();
-        origins.begin(Arc::new(There), 0);
+        let mut provenance = Provenance::default();
+        provenance.begin(Arc::new(There), 0);
         let end = Station { steps: 1, rounds: 0 };
         let finished = |first, bytes| {
             let source = Source::Given { array: 0, station: end };
             Piece { offset: 0, bytes, source, first, lead: 0 }
         };
         let mut copy = |target, first, bytes| {
-            origins.land(target, bytes, &[finished(first, bytes)]);
-            origins.deliver(target, &[finished(first, bytes)]);
+            provenance.land(target, bytes, &[finished(first, bytes)]);
+            provenance.deliver(target, &[finished(first, bytes)]);
         };
         copy(landed, 0, 32);
         if let Some(over) = over {
@@ -441,7 +441,7 @@ mod tests {
         }
         let output = trace::lab::Buffer { array: 1, first: 0, address: 1000, bytes: 32 };
         let region = Region { outputs: vec![output], ..Region::default() };
-        match origins.check(&region, |buffer| Address::Pageable(buffer.address)) {
+        match provenance.check(&region, |buffer| Address::Pageable(buffer.address)) {
             None => 0,
             Some(Output::Unfounded { unfounded, origin: Origin::Host, .. }) => unfounded,
             Some(other) => panic!("{other:?}"),

@@ -1,5 +1,6 @@
 //! Commands that are programs of their own: which program is taken, and that it is told everything.
 
+use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -39,7 +40,7 @@ fn without_a_workspace_the_program_beside_the_checker_is_told_the_same() {
     let checker = installed(folder.path());
     let class = folder.path().join("bin/checker-class");
     write(&class, "#!/bin/sh\nprintf '%s|' \"$@\"\nexit 3\n");
-    std::fs::set_permissions(&class, PermissionsExt::from_mode(0o755)).expect("it is ours");
+    std::fs::set_permissions(&class, Permissions::from_mode(0o755)).expect("it is ours");
     let told = "grade|handed in|--out|grades|".to_owned();
     assert_eq!(said(&grade(&checker, folder.path())), (Some(3), told, String::new()));
 }

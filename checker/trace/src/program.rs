@@ -315,6 +315,59 @@ pub struct NodeAccesses {
     pub accesses: Vec<Access>,
 }
 
+/// How many work queues there are between streams and engines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkQueues {
+    /// For kernels, and what goes the same way.
+    pub kernels: u32,
+    /// For copies, in each direction.
+    pub copies: u32,
+}
+
+impl WorkQueues {
+    /// Where the environment asks for none (measured on an H200, driver 580.159.04, 2026-11-23; the documentation
+    /// says 8 for both).
+    pub const DEFAULT: Self = Self { kernels: 8, copies: 4 };
+    /// The most of each kind that can be asked for (CUDA Programming Guide, environment variables).
+    pub const MOST: u32 = 32;
+
+    /// What the environment asks for, given the values of [`CONNECTIONS`](crate::run::CONNECTIONS) and
+    /// [`COPY_CONNECTIONS`](crate::run::COPY_CONNECTIONS). The second is about copies alone, and wins there. What is
+    /// no number asks for nothing.
+    pub fn asked(connections: Option<&str>, copies: Option<&str>) -> Self {
+        let number = |text: Option<&str>| text.and_then(|text| text.trim().parse::<u32>().ok());
+        let (both, copies) = (number(connections), number(copies));
+        Self {
+            kernels: both.unwrap_or(Self::DEFAULT.kernels),
+            copies: copies.or(both).unwrap_or(Self::DEFAULT.copies),
+        }
+        .within_limits()
+    }
+
+    /// As many as a device gives that is asked for these.
+    pub fn within_limits(self) -> Self {
+        let Self { kernels, copies } = self;
+        Self { kernels: kernels.clamp(1, Self::MOST), copies: copies.clamp(1, Self::MOST) }
+    }
+
+    /// The call that a program begins with; none if these are what a device has by itself.
+    pub fn call(self) -> Option<Call> {
+        let Self { kernels, copies } = self;
+        let copies = (copies != kernels).then_some(copies);
+        (self != Self::DEFAULT).then_some(Call::Connections { count: kernels, copies })
+    }
+
+    /// Those of a program.
+    pub fn of(program: &Program) -> Self {
+        match program.steps.first().map(|step| &step.call) {
+            Some(&Call::Connections { count, copies }) => {
+                Self { kernels: count, copies: copies.unwrap_or(count) }
+            }
+            _ => Self::DEFAULT,
+        }
+    }
+}
+
 /// A call that the host made: to the driver, or to the lab.
 ///
 /// Calls that neither take host time nor order anything (current context, attributes) are left out.
@@ -326,11 +379,14 @@ pub enum Call {
     RegionBegin,
     /// The measured region ends.
     RegionEnd,
-    /// `CUDA_DEVICE_MAX_CONNECTIONS`, where it was set to something else than its default of 8: how many
-    /// work queues lead from the host to each engine. It comes before all other calls.
+    /// How many work queues the environment asks for, where that is not what a device has by itself: see
+    /// [`WorkQueues`]. It comes before all other calls.
     Connections {
-        /// From 1 to 32.
+        /// For kernels, from 1 to 32.
         count: u32,
+        /// For copies in each direction, from 1 to 32; without it as many as for kernels.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        copies: Option<u32>,
     },
     /// Work of the host that the program declares, in ns.
     HostWork {

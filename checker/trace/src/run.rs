@@ -52,9 +52,14 @@ pub const SEED: &str = "SWIM_SEED";
 pub const PUBLIC_SEED: u64 = 0x5717_2026;
 
 /// What the measured region of a run on the simulated device has to be:
-/// `TASK,SEED,SCALE,CONNECTIONS`, where connections are a number or `any`. Another region is refused.
+/// `TASK,SEED,SCALE,QUEUES`, where work queues are `KERNELS/COPIES` or `any`. Another region is refused.
 /// Default: it may be anything.
 pub const DEMAND: &str = "SWIM_DEMAND";
+
+/// CUDA's own: how many work queues lead to each engine. Read when the driver starts.
+pub const CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
+/// CUDA's own: the same for copies alone.
+pub const COPY_CONNECTIONS: &str = "CUDA_DEVICE_MAX_COPY_CONNECTIONS";
 
 /// How a run on a GPU obtains its timeline: [`TRACE_OFF`] (the default), [`TRACE_CUPTI`] or
 /// [`TRACE_EVENTS`].

@@ -82,7 +82,8 @@ fn every_call() -> Vec<Call> {
     vec![
         Call::RegionBegin,
         Call::RegionEnd,
-        Call::Connections { count: 1 },
+        Call::Connections { count: 1, copies: None },
+        Call::Connections { count: 8, copies: Some(2) },
         Call::ThreadSpawn { thread: 1 },
         Call::ThreadEnd,
         Call::ThreadJoin { thread: 1 },

@@ -9,7 +9,7 @@
 use trace::timeline::SpanKind;
 
 use super::waiting::Waiting;
-use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work};
+use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work, queues};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
@@ -31,7 +31,7 @@ pub(super) struct Engine {
     active: Option<Transfer>,
     waiting: Waiting,
     /// The work queue that it served last.
-    queue: Option<usize>,
+    queue: Option<queues::Place>,
     /// It is held for this copy, which follows in the same queue and is about to be ready.
     held_for: Option<OperationId>,
     /// The copy of this engine that is ending right now lets its queue go on.
@@ -61,7 +61,7 @@ impl Device {
     /// Called when a copy is issued: its engine stays with the queue if that is the queue it has just
     /// served.
     pub(super) fn keep_engine(&mut self, id: OperationId, direction: Direction, ready: u64) {
-        let queue = self.queue_of(id);
+        let queue = self.operations[id as usize].queue;
         let soon = self.now + self.profile.gaps.copy_ns.value;
         let index = self.engine_of(direction);
         let engine = &mut self.engines[index];
@@ -88,14 +88,14 @@ impl Device {
         }
         // A queue keeps the order of issue, so what has been waiting goes before what is about to be.
         let waiting = engine.waiting.iter().map(|(_, _, id)| id);
-        let of_queue = waiting.filter(|&id| self.queue_of(id) == engine.queue).min();
+        let of_queue = waiting.filter(|&id| self.operations[id as usize].queue == engine.queue).min();
         let next = match (of_queue, engine.held_for) {
             (Some(next), _) => Some(next),
             (None, Some(_)) => None,
             (None, None) => engine.waiting.first().map(|(_, _, id)| id),
         };
         let Some(id) = next else { return };
-        let queue = self.queue_of(id);
+        let queue = self.operations[id as usize].queue;
         let engine = &mut self.engines[index];
         engine.waiting.remove(id);
         engine.held_for = None;

@@ -5,7 +5,7 @@
 //! not.
 
 use trace::program::{
-    Call, ChannelId, Direction, Launch, Mode, Place, StreamId, StreamKind, Timing,
+    Call, ChannelId, Direction, Launch, Mode, Place, StreamId, StreamKind, Timing, WorkQueues,
 };
 use trace::timeline::{HostMemory, Interval, SpanKind};
 
@@ -119,9 +119,10 @@ impl Device {
             // A region begins on an idle device.
             Call::RegionBegin => (0, Wait::All),
             Call::RegionEnd | Call::HostAccess { .. } => (0, Wait::None),
-            Call::Connections { count } => {
+            Call::Connections { count, copies } => {
                 if self.operations.is_empty() {
-                    self.connections = queues::Queues::new(*count);
+                    let asked = WorkQueues { kernels: *count, copies: copies.unwrap_or(*count) };
+                    self.work_queues = queues::Queues::new(asked);
                 }
                 (0, Wait::None)
             }

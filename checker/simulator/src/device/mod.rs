@@ -21,13 +21,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use trace::program::StreamId;
+use trace::program::{StreamId, WorkQueues};
 use trace::timeline::{HostMemory, Origin, Span, SpanKind, Timeline, in_order};
 
 use crate::profile::Profile;
 
 pub use host::{Answer, Wait};
-pub use queues::{DEFAULT_CONNECTIONS, MOST_CONNECTIONS};
 pub use schedule::{At, Schedule};
 
 /// Speeds are counted in millionths of the speed alone.
@@ -70,6 +69,8 @@ struct Operation {
     /// Where it runs. A marker takes the place of what it waited for last, so that an event between
     /// two operations costs no more than their own order.
     place: Place,
+    /// The work queue that it passes through, or has passed through.
+    queue: Option<queues::Place>,
 }
 
 /// What runs an operation.
@@ -187,7 +188,7 @@ pub struct Device {
     stream_ordered: Vec<bool>,
     kernels: Vec<KernelFacts>,
     graphs: Vec<graphs::Graph>,
-    connections: queues::Queues,
+    work_queues: queues::Queues,
     engines: [copies::Engine; 2],
     pool: blocks::Pool,
     /// Copies inside device memory wait here for one another.
@@ -230,7 +231,7 @@ impl Device {
             stream_ordered: Vec::new(),
             kernels: Vec::new(),
             graphs: Vec::new(),
-            connections: queues::Queues::new(DEFAULT_CONNECTIONS),
+            work_queues: queues::Queues::new(WorkQueues::DEFAULT),
             engines: Default::default(),
             pool,
             memory_waiting: waiting::Waiting::default(),
@@ -346,6 +347,7 @@ impl Device {
             state: State::Waiting,
             first_edge: NO_EDGE,
             place: work.place(),
+            queue: None,
         });
         self.unfinished += 1;
         id
@@ -515,6 +517,7 @@ impl Device {
             let (step, node) = (operation.step, operation.node);
             self.unfinished -= 1;
             self.last_end_ns = self.now;
+            self.leave_queue(id);
             if let Some(span) = self.span(id) {
                 self.timeline.spans.push(span);
             }

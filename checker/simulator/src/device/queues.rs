@@ -1,78 +1,152 @@
-//! Work queues between the host and the engines.
+//! Work queues between streams and engines.
 //!
-//! Each engine is fed by as many queues as there are connections (`CUDA_DEVICE_MAX_CONNECTIONS`), and
-//! streams share them: in the order of their creation, modulo the number of connections. A queue issues
-//! its operations in the order in which the host asked for them: one whose turn in its own stream has
-//! not come holds back those behind it, whatever their streams. It leaves the queue when it is issued,
-//! not when it ends, so operations of two streams in one queue may still run side by side.
+//! Kernels, memsets, copies inside device memory and small uploads share one set of queues, and each copy
+//! engine has a set of its own: [`WorkQueues`]. A queue issues its operations in the order in which the host
+//! asked for them: one whose turn in its own stream has not come holds back those after it, whatever their
+//! streams. It is issued when its turn comes, not when the one before it ends, so kernels of two streams in one
+//! queue may still run side by side.
 //!
-//! That each engine has queues of its own is what lets a depth-first pipeline overlap on a single
-//! connection while a breadth-first one does not (measured on an H200: 6.57 and 13.95 ms): a kernel
-//! that waits for its copy holds back kernels, never copies.
+//! A stream takes a queue of a set when it has work for it, not when it is created, and keeps it for as long as
+//! no other stream takes it. A stream without one takes a queue that nobody uses. Where there is none, streams
+//! take the queues in turn: the new owner's work goes after what is there, and the former owner has to take
+//! another for its next operation. So with more busy streams than queues, operation i goes through queue
+//! i modulo their number. A kernel uses its queue until it is issued, a copy until it has ended.
+//!
+//! All this is what an H200 was seen to do (driver 580.159.04, 2026-11-23). The measurements do not tell
+//! whether "in turn" is round robin, as here, or the queue taken longest ago. Nor do they tell where
+//! between 4 and 64 KiB an upload begins to go through the queues for copies.
 
 use std::collections::VecDeque;
 
-use super::{Device, OperationId, Work};
+use trace::program::{StreamId, WorkQueues};
 
-/// Connections where the environment asks for none (CUDA C++ Programming Guide, environment
-/// variables).
-pub const DEFAULT_CONNECTIONS: u32 = 8;
-/// The most that can be asked for (as above).
-pub const MOST_CONNECTIONS: u32 = 32;
+use super::{Device, OperationId, Work, copies::Direction};
 
-/// Engines that are fed by queues: multiprocessors, two copy engines, copies inside device memory.
-const ENGINES: usize = 4;
+/// Sets of queues: for kernels, and for each copy engine.
+const SETS: usize = 3;
 
-/// The queues, engine by engine.
-pub(super) struct Queues {
-    connections: u32,
-    /// What has not been issued.
-    queues: Vec<VecDeque<OperationId>>,
+/// Uploads of so many bytes at most come with the command itself, by the queues for kernels. 4 KiB did and 64 KiB
+/// did not; this is the middle.
+const SMALL_UPLOAD: u64 = 16 << 10;
+
+/// A set, and a queue in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    set: u8,
+    queue: u8,
 }
 
+#[derive(Clone, Default)]
+struct Queue {
+    /// The stream that took it last.
+    owner: Option<StreamId>,
+    /// What has not been issued.
+    entries: VecDeque<OperationId>,
+    /// Operations that use it.
+    users: u32,
+    /// The last operation that was issued was not ready before.
+    ready_ns: u64,
+}
+
+#[derive(Default)]
+struct Set {
+    queues: Vec<Queue>,
+    /// Whose turn it is where none is free.
+    next: usize,
+}
+
+impl Set {
+    fn new(count: u32) -> Self {
+        Self { queues: vec![Queue::default(); count as usize], next: 0 }
+    }
+
+    /// The queue that takes an operation of this stream.
+    fn take(&mut self, stream: StreamId) -> usize {
+        let own = self.queues.iter().position(|queue| queue.owner == Some(stream));
+        let free = || self.queues.iter().position(|queue| queue.users == 0);
+        let taken = own.or_else(free).unwrap_or(self.next);
+        if own.is_none() {
+            self.queues[taken].owner = Some(stream);
+            self.next = (taken + 1) % self.queues.len();
+        }
+        taken
+    }
+}
+
+/// All queues of a device.
+pub(super) struct Queues([Set; SETS]);
+
 impl Queues {
-    pub(super) fn new(connections: u32) -> Self {
-        let connections = connections.clamp(1, MOST_CONNECTIONS);
-        Self { connections, queues: vec![VecDeque::new(); ENGINES * connections as usize] }
+    pub(super) fn new(asked: WorkQueues) -> Self {
+        let WorkQueues { kernels, copies } = asked.within_limits();
+        Self([kernels, copies, copies].map(Set::new))
     }
 }
 
 impl Device {
-    /// The queue that an operation passes through; none for what takes no engine, and for nodes of
+    /// The set of queues that an operation passes through; none for what takes no engine, and for nodes of
     /// graphs.
-    pub(super) fn queue_of(&self, id: OperationId) -> Option<usize> {
+    fn set_of(&self, id: OperationId) -> Option<usize> {
         let operation = &self.operations[id as usize];
         if operation.node > 0 || self.reordering.is_on() {
             return None;
         }
-        let engine = match operation.work {
-            Work::Marker | Work::HostFunction => return None,
-            Work::Kernel(_) => 0,
-            Work::Transfer { direction, .. } => 1 + self.engine_of(direction),
-            Work::Memory { .. } => ENGINES - 1,
-        };
-        let connections = self.connections.connections;
-        Some(engine * connections as usize + (operation.stream.0 % connections) as usize)
+        match operation.work {
+            Work::Marker | Work::HostFunction => None,
+            Work::Transfer { direction: Direction::HostToDevice, bytes, .. }
+                if bytes <= SMALL_UPLOAD =>
+            {
+                Some(0)
+            }
+            Work::Kernel(_) | Work::Memory { .. } => Some(0),
+            Work::Transfer { direction, .. } => Some(1 + self.engine_of(direction)),
+        }
     }
 
     /// The host has asked for an operation.
     pub(super) fn enqueue(&mut self, id: OperationId) {
-        if let Some(queue) = self.queue_of(id) {
-            self.connections.queues[queue].push_back(id);
+        if let Some(set) = self.set_of(id) {
+            let stream = self.operations[id as usize].stream;
+            let of_set = &mut self.work_queues.0[set];
+            let taken = of_set.take(stream);
+            let queue = &mut of_set.queues[taken];
+            queue.entries.push_back(id);
+            queue.users += 1;
+            self.operations[id as usize].queue = Some(Place { set: set as u8, queue: taken as u8 });
         }
         if self.operations[id as usize].pending == 0 {
             self.ready_to_issue(id);
         }
     }
 
+    fn queue(&mut self, Place { set, queue }: Place) -> &mut Queue {
+        &mut self.work_queues.0[usize::from(set)].queues[usize::from(queue)]
+    }
+
     /// The operation's turn in its stream has come: it is issued as soon as it is first in its queue.
     pub(super) fn ready_to_issue(&mut self, id: OperationId) {
-        let Some(queue) = self.queue_of(id) else { return self.release(id) };
-        while let Some(&first) = self.connections.queues[queue].front()
+        let Some(place) = self.operations[id as usize].queue else { return self.release(id) };
+        while let Some(&first) = self.queue(place).entries.front()
             && self.operations[first as usize].pending == 0
         {
-            self.connections.queues[queue].pop_front();
+            let not_before = self.operations[first as usize].not_before;
+            let queue = self.queue(place);
+            queue.entries.pop_front();
+            queue.ready_ns = queue.ready_ns.max(not_before);
+            self.operations[first as usize].not_before = self.queue(place).ready_ns;
+            if place.set == 0 {
+                self.queue(place).users -= 1;
+            }
             self.release(first);
+        }
+    }
+
+    /// The operation has ended: a copy no longer uses its queue.
+    pub(super) fn leave_queue(&mut self, id: OperationId) {
+        if let Some(place) = self.operations[id as usize].queue
+            && place.set > 0
+        {
+            self.queue(place).users -= 1;
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use trace::lab;
 
-use trace::program::{Mode, Site, StreamKind, Timing};
+use trace::program::{Mode, Site, StreamKind, Timing, WorkQueues};
 
 use super::guards::Touch;
 use crate::profile::{Figure, Profile};
@@ -118,10 +118,8 @@ pub enum Command {
     Resume,
     /// What the device says about itself.
     DeviceFacts,
-    /// `CUDA_DEVICE_MAX_CONNECTIONS` of the student's process.
-    Connections {
-        count: u32,
-    },
+    /// How many work queues the environment of the student's process asks for.
+    Connections(WorkQueues),
 
     /// Where the student's process has mapped page-locked memory.
     PinnedBase {

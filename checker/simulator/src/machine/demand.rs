@@ -8,12 +8,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use trace::lab::{Buffer, Pass, Region};
-use trace::program::Call;
+use trace::program::WorkQueues;
 
 use super::command::Command;
 use super::library::{Part, Role, Side, Task};
 use super::{Host, Machine};
-use crate::device::DEFAULT_CONNECTIONS;
 
 /// What a run has to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +31,7 @@ pub struct Demand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connections {
     /// So many.
-    Exactly(u32),
+    Exactly(WorkQueues),
     /// As many as it asks for.
     Any,
 }
@@ -43,7 +42,7 @@ impl fmt::Display for Demand {
         let Self { task, seed, scale, connections } = self;
         write!(f, "{task},{seed},{scale},")?;
         match connections {
-            Connections::Exactly(count) => write!(f, "{count}"),
+            Connections::Exactly(WorkQueues { kernels, copies }) => write!(f, "{kernels}/{copies}"),
             Connections::Any => f.write_str("any"),
         }
     }
@@ -53,7 +52,7 @@ impl FromStr for Demand {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no demand: it is `TASK,SEED,SCALE,CONNECTIONS`");
+        let wrong = || format!("`{text}` is no demand: it is `TASK,SEED,SCALE,QUEUES`");
         let words: Vec<&str> = text.split(',').collect();
         let &[task, seed, scale, connections] = words.as_slice() else { return Err(wrong()) };
         Ok(Self {
@@ -62,7 +61,12 @@ impl FromStr for Demand {
             scale: scale.parse().map_err(|_| wrong())?,
             connections: match connections {
                 "any" => Connections::Any,
-                count => Connections::Exactly(count.parse().map_err(|_| wrong())?),
+                queues => {
+                    let (kernels, copies) = queues.split_once('/').ok_or_else(wrong)?;
+                    let number = |text: &str| text.parse().map_err(|_| wrong());
+                    let (kernels, copies) = (number(kernels)?, number(copies)?);
+                    Connections::Exactly(WorkQueues { kernels, copies })
+                }
             },
         })
     }
@@ -88,12 +92,12 @@ impl Machine {
     pub(super) fn settle_connections(&mut self, command: &Command, host: &mut dyn Host) {
         let is_about_itself =
             matches!(command, Command::DeviceFacts | Command::PinnedBase { .. } | Command::Site(_));
-        if let Some(Demand { connections: Connections::Exactly(count), .. }) = self.demand
+        if let Some(Demand { connections: Connections::Exactly(queues), .. }) = self.demand
             && self.program.steps.is_empty()
-            && count != DEFAULT_CONNECTIONS
             && !is_about_itself
+            && let Some(call) = queues.call()
         {
-            self.make(Call::Connections { count }, None, host);
+            self.make(call, None, host);
         }
     }
 
@@ -178,13 +182,13 @@ mod tests {
 
     #[test]
     fn a_demand_is_read_as_it_is_written() {
-        for connections in [Connections::Exactly(1), Connections::Any] {
+        for connections in [Connections::Exactly(WorkQueues { kernels: 1, copies: 32 }), Connections::Any] {
             let demand =
                 Demand { task: "events".to_owned(), seed: u64::MAX, scale: 32, connections };
             assert_eq!(demand.to_string().parse(), Ok(demand));
         }
         for wrong in
-            ["", "events", "events,1,32", "events,x,32,any", "events,1,32,many", "a,1,2,any,"]
+            ["", "events", "events,1,32", "events,x,32,any", "events,1,32,8", "a,1,2,any,"]
         {
             assert!(wrong.parse::<Demand>().is_err(), "{wrong}");
         }

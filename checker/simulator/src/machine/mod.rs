@@ -40,7 +40,7 @@ pub use names::Names;
 pub use region::{POISON, check_outputs, shortfalls, speeds};
 pub use watch::Watch;
 
-use crate::device::{Answer, At, DEFAULT_CONNECTIONS, Device, MOST_CONNECTIONS, Schedule};
+use crate::device::{Answer, At, Device, Schedule};
 use crate::profile::Profile;
 use data::{Movement, Moving, Store, World};
 use skipped_call::Instead;
@@ -71,7 +71,7 @@ fn left_behind(command: &Command) -> u64 {
 
 /// Said where a run that is graded asks for other work queues.
 const OTHER_CONNECTIONS: &str =
-    "`CUDA_DEVICE_MAX_CONNECTIONS` is the exercise's, whatever the program asks for";
+    "how many work queues there are is the exercise's, whatever the program asks for";
 
 /// The student's process has no such memory, or must not touch it so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -260,17 +260,19 @@ impl Machine {
                 return Ok(Reply::Device(DeviceFacts::of(self.device.profile())));
             }
             // The default is not worth a word, and later it would change nothing.
-            Command::Connections { count } => {
-                let count = (*count).clamp(1, MOST_CONNECTIONS);
+            Command::Connections(queues) => {
+                let queues = queues.within_limits();
                 if let Some(Demand { connections: Connections::Exactly(exactly), .. }) = self.demand
                 {
-                    if count != exactly && self.notes.is_empty() {
+                    if queues != exactly && self.notes.is_empty() {
                         self.notes.push(OTHER_CONNECTIONS.to_owned());
                     }
                     return Ok(Reply::Done);
                 }
-                if count != DEFAULT_CONNECTIONS && self.program.steps.is_empty() {
-                    self.make(Call::Connections { count }, site, host);
+                if let Some(call) = queues.call()
+                    && self.program.steps.is_empty()
+                {
+                    self.make(call, site, host);
                 }
                 return Ok(Reply::Done);
             }
@@ -511,7 +513,7 @@ fn needs_context(command: &Command) -> bool {
             | Command::Lab(_)
             | Command::Resume
             | Command::DeviceFacts
-            | Command::Connections { .. }
+            | Command::Connections(_)
             | Command::PinnedBase { .. }
     )
 }

@@ -272,7 +272,7 @@ impl Names {
             _ => Err(Failure::bare(code::UNKNOWN)),
         };
         Ok(Some(match command {
-            Command::Connections { count } => Call::Connections { count: *count },
+            Command::Connections(queues) => return Ok(queues.call()),
             Command::StreamCreate { kind, priority } => {
                 let stream = self.streams.add(number()?, (*kind, *priority));
                 Call::StreamCreate { stream, kind: *kind, priority: *priority }

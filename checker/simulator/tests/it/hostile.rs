@@ -288,7 +288,10 @@ impl Writer {
                 Command::HostFunction { stream, function: self.anything(), data: self.anything() }
             }
             54 => self.lab(),
-            55 => Command::Connections { count: self.anything() as u32 },
+            55 => Command::Connections(WorkQueues {
+                kernels: self.anything() as u32,
+                copies: self.anything() as u32,
+            }),
             _ => Command::Graph(self.graph(stream)),
         }
     }

@@ -44,8 +44,13 @@ impl Script {
 
     /// On a device that was opened with this many work queues.
     pub(crate) fn with_connections(count: u32) -> Self {
+        Self::with_queues(WorkQueues { kernels: count, copies: count })
+    }
+
+    /// On a device that was opened with these work queues.
+    pub(crate) fn with_queues(queues: WorkQueues) -> Self {
         let mut program = Program::new(1);
-        let call = Call::Connections { count };
+        let Some(call) = queues.call() else { return Self::new() };
         program.steps.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0 });
         Self::from(program)
     }

@@ -159,7 +159,8 @@ fn settings(command: &mut Command, order: &Order<'_>, record: &Path) {
         run::WATCH,
         run::DEMAND,
         // Work queues decide what overlaps: the default is what everybody is graded with.
-        "CUDA_DEVICE_MAX_CONNECTIONS",
+        run::CONNECTIONS,
+        run::COPY_CONNECTIONS,
     ] {
         command.env_remove(name);
     }

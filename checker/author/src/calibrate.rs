@@ -111,7 +111,8 @@ impl Bench {
             run::LEAVE_OUT,
             run::WATCH,
             run::TRACE,
-            "CUDA_DEVICE_MAX_CONNECTIONS",
+            run::CONNECTIONS,
+            run::COPY_CONNECTIONS,
         ] {
             command.env_remove(name);
         }

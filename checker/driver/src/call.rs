@@ -9,7 +9,7 @@ use simulator::machine::{
     code,
 };
 use trace::lab::ThreadRequest;
-use trace::program::Site;
+use trace::program::{Site, WorkQueues};
 use trace::{lab, run};
 
 use crate::abi::CUresult;
@@ -18,9 +18,6 @@ use crate::device::watch::{self, Use};
 use crate::device::{self, Link};
 use crate::gpu::Gpu;
 use crate::threads::{self, Threads};
-
-/// How many work queues lead to each engine (CUDA C++ Programming Guide, environment variables).
-const CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
 
 /// Why the driver could not start.
 pub(crate) struct StartFailure {
@@ -135,9 +132,7 @@ fn simulated() -> Result<Simulated, StartFailure> {
     pinned.watch();
     let address = pinned.address(0) as u64;
     link.execute(&first(Command::PinnedBase { address }));
-    if let Some(count) = connections() {
-        link.execute(&first(Command::Connections { count }));
-    }
+    link.execute(&first(Command::Connections(work_queues())));
     Ok(Simulated {
         facts,
         state: Mutex::new(State {
@@ -153,8 +148,10 @@ fn simulated() -> Result<Simulated, StartFailure> {
 
 /// How many work queues the environment asks for. As in the real driver: read once, at the start, and
 /// left alone if it is no number.
-pub(crate) fn connections() -> Option<u32> {
-    std::env::var(CONNECTIONS).ok().and_then(|text| text.trim().parse().ok())
+pub(crate) fn work_queues() -> WorkQueues {
+    let asked = |name| std::env::var(name).ok();
+    let (connections, copies) = (asked(run::CONNECTIONS), asked(run::COPY_CONNECTIONS));
+    WorkQueues::asked(connections.as_deref(), copies.as_deref())
 }
 
 /// Starts the driver, once.

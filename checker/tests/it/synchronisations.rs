@@ -159,7 +159,8 @@ fn outcome(program: &Program, setting: Option<(&str, u64)>) -> Outcome {
             command.env_remove(&name);
         }
     }
-    command.env(run::RECORD, &path).env_remove("CUDA_DEVICE_MAX_CONNECTIONS");
+    command.env(run::RECORD, &path).env_remove(run::CONNECTIONS);
+    command.env_remove(run::COPY_CONNECTIONS);
     if let Some((name, value)) = setting {
         command.env(name, value.to_string());
     }

@@ -72,7 +72,7 @@ pub fn load() -> Result<()> {
 /// CUDA reads it when it starts, and never again.
 pub fn connections(count: u32) {
     // SAFETY: the process has no other thread before the driver is loaded.
-    unsafe { std::env::set_var("CUDA_DEVICE_MAX_CONNECTIONS", count.to_string()) };
+    unsafe { std::env::set_var(trace::run::CONNECTIONS, count.to_string()) };
 }
 
 /// Cargo puts a dependency's library into `deps`; the one a level up is there only when the driver

@@ -44,10 +44,9 @@ use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
-use simulator::device::{DEFAULT_CONNECTIONS, MOST_CONNECTIONS};
 use simulator::machine::{self, Command, Library as _, Reply, Touch};
 use trace::lab::{self, Speeds};
-use trace::program::{Call, Site};
+use trace::program::{Call, Site, WorkQueues};
 use trace::run;
 use trace::timeline::Method;
 
@@ -138,7 +137,7 @@ impl Gpu {
             Trace::Off | Trace::Events => Ok(None),
         };
         let gpu = Self::new(real, trace, cupti);
-        gpu.note_connections(call::connections());
+        gpu.note_work_queues(call::work_queues());
         passed_through::connect(|name| gpu.real.find(name));
         Ok(gpu)
     }
@@ -360,12 +359,11 @@ impl Gpu {
     }
 
     /// Notes how many work queues there are, as the simulated device does: where it is not the default.
-    fn note_connections(&self, count: Option<u32>) {
-        let count = count.map(|count| count.clamp(1, MOST_CONNECTIONS));
-        if let Some(count) = count.filter(|&count| count != DEFAULT_CONNECTIONS) {
+    fn note_work_queues(&self, queues: WorkQueues) {
+        if let Some(call) = queues.call() {
             let now = self.clock.now();
             let times = Times { entered: now, start: now, end: now };
-            self.note_lab(Call::Connections { count }, None, times);
+            self.note_lab(call, None, times);
         }
     }
 

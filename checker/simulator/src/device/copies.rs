@@ -88,7 +88,8 @@ impl Device {
         }
         // A queue keeps the order of issue, so what has been waiting goes before what is about to be.
         let waiting = engine.waiting.iter().map(|(_, _, id)| id);
-        let of_queue = waiting.filter(|&id| self.operations[id as usize].queue == engine.queue).min();
+        let of_queue =
+            waiting.filter(|&id| self.operations[id as usize].queue == engine.queue).min();
         let next = match (of_queue, engine.held_for) {
             (Some(next), _) => Some(next),
             (None, Some(_)) => None,

@@ -182,13 +182,14 @@ mod tests {
 
     #[test]
     fn a_demand_is_read_as_it_is_written() {
-        for connections in [Connections::Exactly(WorkQueues { kernels: 1, copies: 32 }), Connections::Any] {
+        for connections in
+            [Connections::Exactly(WorkQueues { kernels: 1, copies: 32 }), Connections::Any]
+        {
             let demand =
                 Demand { task: "events".to_owned(), seed: u64::MAX, scale: 32, connections };
             assert_eq!(demand.to_string().parse(), Ok(demand));
         }
-        for wrong in
-            ["", "events", "events,1,32", "events,x,32,any", "events,1,32,8", "a,1,2,any,"]
+        for wrong in ["", "events", "events,1,32", "events,x,32,any", "events,1,32,8", "a,1,2,any,"]
         {
             assert!(wrong.parse::<Demand>().is_err(), "{wrong}");
         }

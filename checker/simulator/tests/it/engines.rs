@@ -3,6 +3,7 @@
 use simulator::Profile;
 use simulator::profile::Pace;
 use trace::program::StreamKind::NonBlocking;
+use trace::program::{StreamId, WorkQueues};
 
 use crate::program::*;
 
@@ -91,20 +92,185 @@ fn a_kernel_that_waits_holds_back_another_streams_kernel_in_the_same_queue() {
     assert!(!held(2));
 }
 
+/// 32 chunks of 8 MiB, step by step: all uploads, all maps of 27 µs, all downloads.
+fn step_by_step(streams: usize, queues: WorkQueues) -> f64 {
+    const CHUNKS: usize = 32;
+    let mut script = Script::with_queues(queues);
+    let streams: Vec<_> = (0..streams).map(|_| script.stream(NonBlocking)).collect();
+    let stream = |chunk: usize| streams[chunk % streams.len()];
+    script.call(trace::program::Call::RegionBegin);
+    (0..CHUNKS).for_each(|i| _ = script.copy(stream(i), Way::Up(Host::Pinned), 8 * MIB));
+    (0..CHUNKS).for_each(|i| _ = script.kernel(stream(i), 1056, 27));
+    (0..CHUNKS).for_each(|i| _ = script.copy(stream(i), Way::Down(Host::Pinned), 8 * MIB));
+    script.synchronize();
+    script.call(trace::program::Call::RegionEnd);
+    script.run().region.expect("the region ended").ns() as f64 / 1e6
+}
+
 #[test]
-fn streams_share_the_queues_in_the_order_of_their_creation() {
-    // With 8 queues the ninth stream shares with the first, and with no other.
-    for other in 1..=16 {
-        let mut script = Script::new();
-        let streams: Vec<_> = (0..=other).map(|_| script.stream(NonBlocking)).collect();
-        let copy = script.copy(streams[0], Way::Up(Host::Pinned), 64 * MIB);
-        script.kernel(streams[0], 1, 10);
-        let free = script.kernel(streams[other], 1, 10);
+fn step_by_step_takes_what_it_took_on_an_h200_on_any_number_of_streams() {
+    // Measured: driver 580.159.04, 2026-11-23, medians of five runs; some are `queues.breadth_first.*` in
+    // `book/measured/h200.json`.
+    let one = WorkQueues { kernels: 1, copies: 1 };
+    let eight = WorkQueues { kernels: 8, copies: 8 };
+    let default = WorkQueues::DEFAULT;
+    let measured = [
+        (default, 3, 7.37),
+        (default, 4, 6.88),
+        (default, 5, 9.82),
+        (default, 6, 9.61),
+        (default, 7, 9.46),
+        (default, 8, 6.68),
+        (default, 9, 10.05),
+        (default, 10, 9.67),
+        (default, 12, 6.80),
+        (default, 16, 6.60),
+        (default, 32, 5.66),
+        (eight, 4, 6.90),
+        (eight, 5, 6.72),
+        (eight, 6, 6.53),
+        (eight, 7, 6.37),
+        (eight, 8, 6.18),
+        (eight, 9, 9.60),
+        (eight, 10, 9.75),
+        (eight, 12, 8.76),
+        (eight, 16, 6.08),
+        (eight, 32, 5.67),
+        (one, 2, 10.31),
+        (one, 4, 10.25),
+        (one, 8, 10.13),
+        (one, 16, 9.87),
+        (one, 32, 5.58),
+    ];
+    let table: Vec<_> = measured
+        .iter()
+        .map(|&(queues, streams, ms)| {
+            let simulated = step_by_step(streams, queues);
+            let off = (simulated - ms) / ms;
+            let line =
+                format!("{queues:?}, {streams} streams: {simulated:.2} ms, not {ms}: {off:+.3}");
+            (off.abs(), line)
+        })
+        .collect();
+    let lines: Vec<_> = table.iter().map(|(_, line)| line.as_str()).collect();
+    assert!(table.iter().all(|(off, _)| *off < 0.09), "{}", lines.join("\n"));
+    let beyond = table.iter().filter(|(off, _)| *off >= 0.05).count();
+    assert!(beyond <= 1, "{}", lines.join("\n"));
+}
+
+/// Whether an operation of a free stream waits for `busy` streams that each hold one for an event far away.
+fn is_delayed(queues: WorkQueues, busy: usize, ask: fn(&mut Script, StreamId) -> u32) -> bool {
+    let mut script = Script::with_queues(queues);
+    let source = script.stream(NonBlocking);
+    let streams: Vec<_> = (0..=busy).map(|_| script.stream(NonBlocking)).collect();
+    let far = script.event();
+    let long = script.kernel(source, 1, 20_000);
+    script.record(far, source);
+    for &stream in &streams[..busy] {
+        script.wait(stream, far);
+        ask(&mut script, stream);
+    }
+    let free = ask(&mut script, streams[busy]);
+    script.synchronize();
+    let timeline = script.run();
+    span(&timeline, free).start_ns >= span(&timeline, long).end_ns
+}
+
+#[test]
+fn a_free_stream_waits_from_as_many_busy_ones_on_as_there_are_queues() {
+    // Measured: `queues.delay` in `book/measured/h200.json`.
+    let kernel: fn(&mut Script, StreamId) -> u32 = |script, stream| script.kernel(stream, 1, 10);
+    let small: fn(&mut Script, StreamId) -> u32 =
+        |script, stream| script.copy(stream, Way::Up(Host::Pinned), 4 << 10);
+    let up: fn(&mut Script, StreamId) -> u32 =
+        |script, stream| script.copy(stream, Way::Up(Host::Pinned), 64 << 10);
+    let down: fn(&mut Script, StreamId) -> u32 =
+        |script, stream| script.copy(stream, Way::Down(Host::Pinned), 64 << 10);
+    for (connections, copies, kernels_from, copies_from) in [
+        (None, None, 8, 4),
+        (Some("8"), None, 8, 8),
+        (Some("1"), None, 1, 1),
+        (Some("32"), None, 32, 32),
+        (None, Some("8"), 8, 8),
+        (None, Some("2"), 8, 2),
+        (Some("1"), Some("32"), 1, 32),
+        (Some("100"), Some("many"), 32, 32),
+    ] {
+        let queues = WorkQueues::asked(connections, copies);
+        for (ask, from) in
+            [(kernel, kernels_from), (small, kernels_from), (up, copies_from), (down, copies_from)]
+        {
+            for busy in [from - 1, from] {
+                let is = is_delayed(queues, busy, ask);
+                assert_eq!(is, busy >= from, "{connections:?} {copies:?}: {busy} busy streams");
+            }
+        }
+    }
+}
+
+#[test]
+fn idle_streams_cost_nothing() {
+    // Measured: `queues.delay.33_streams`; the pairs are all of 33 streams that have done work before.
+    let delayed = |queues, first: usize, second: usize| {
+        let mut script = Script::with_queues(queues);
+        let streams: Vec<_> = (0..33).map(|_| script.stream(NonBlocking)).collect();
+        for &stream in &streams {
+            script.kernel(stream, 1, 10);
+        }
+        script.synchronize();
+        let copy = script.copy(streams[first], Way::Up(Host::Pinned), 64 * MIB);
+        script.kernel(streams[first], 1, 10);
+        let free = script.kernel(streams[second], 1, 10);
         script.synchronize();
         let timeline = script.run();
-        let held = span(&timeline, free).start_ns >= span(&timeline, copy).end_ns;
-        assert_eq!(held, other % 8 == 0, "stream {other}");
+        span(&timeline, free).start_ns >= span(&timeline, copy).end_ns
+    };
+    let one = WorkQueues { kernels: 1, copies: 1 };
+    for (first, second) in (0..33).flat_map(|i| (0..33).map(move |j| (i, j))) {
+        if first != second && (first * 33 + second) % 7 == 0 {
+            assert!(!delayed(WorkQueues::DEFAULT, first, second), "{first} and {second}");
+            assert!(delayed(one, first, second), "{first} and {second}, one queue");
+        }
     }
+}
+
+#[test]
+fn destroyed_streams_give_their_queues_back() {
+    let mut script = Script::new();
+    for _ in 0..20 {
+        let stream = script.stream(NonBlocking);
+        script.kernel(stream, 1, 10);
+        script.call(trace::program::Call::StreamDestroy { stream });
+    }
+    script.synchronize();
+    let busy: Vec<_> = (0..7).map(|_| script.stream(NonBlocking)).collect();
+    let copies: Vec<_> = busy
+        .iter()
+        .map(|&stream| {
+            let copy = script.copy(stream, Way::Up(Host::Pinned), 64 * MIB);
+            script.kernel(stream, 1, 10);
+            copy
+        })
+        .collect();
+    let last = script.stream(NonBlocking);
+    let free = script.kernel(last, 1, 10);
+    script.synchronize();
+    let timeline = script.run();
+    assert!(span(&timeline, free).end_ns < span(&timeline, copies[0]).end_ns);
+}
+
+#[test]
+fn with_one_queue_kernels_start_in_the_order_in_which_they_were_issued() {
+    // Measured: traced on an H200 with one connection, driver 580.159.04, 2026-11-23.
+    let mut script = Script::with_connections(1);
+    let streams: Vec<_> = (0..4).map(|_| script.stream(NonBlocking)).collect();
+    (0..32).for_each(|i| _ = script.copy(streams[i % 4], Way::Up(Host::Pinned), 8 * MIB));
+    let kernels: Vec<_> = (0..32).map(|i| script.kernel(streams[i % 4], 1056, 27)).collect();
+    script.synchronize();
+    let spans = script.run().spans;
+    let started: Vec<_> =
+        spans.iter().map(|span| span.step).filter(|step| kernels.contains(step)).collect();
+    assert_eq!(started, kernels);
 }
 
 #[test]

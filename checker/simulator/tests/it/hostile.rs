@@ -14,7 +14,7 @@ use simulator::machine::{
     Address, Command, DEVICE_BASE, Failure, GraphCommand, Machine, Reply, Request, Turn, code,
 };
 use trace::lab::{self, Buffer, Pass, Region, ThreadRequest};
-use trace::program::{ChannelEnd, Mode, StreamKind, Timing};
+use trace::program::{ChannelEnd, Mode, StreamKind, Timing, WorkQueues};
 
 use crate::process::{HEAP, Kernels, Process};
 use crate::program::h200;

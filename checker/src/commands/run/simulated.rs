@@ -2,9 +2,8 @@
 
 use anyhow::{Context, Result};
 use simulator::Schedule;
-use simulator::device::DEFAULT_CONNECTIONS;
 use simulator::machine::{Connections, Demand as Demanded};
-use trace::program::Call;
+use trace::program::{Call, WorkQueues};
 use trace::{Program, Timeline};
 
 use super::{BASELINE, NO_STANDARD, REFERENCE, Run, Task, target};
@@ -132,17 +131,13 @@ fn demanded(task: &Task, seed: Option<u64>) -> Option<Demanded> {
     };
     // As the instructor's program has it. Where there is no record of one, there is no score either.
     let recorded = recorded(&task.exercise.place, file).ok();
-    let first = recorded.map(|program| program.steps.into_iter().next().map(|step| step.call));
     let manifest = &task.exercise.manifest;
     Some(Demanded {
         task: manifest.task.clone().unwrap_or_else(|| task.exercise.place.id.clone()),
         seed: seed.unwrap_or(trace::run::PUBLIC_SEED),
         scale: trace::lab::SCALE,
-        connections: match first {
-            Some(Some(Call::Connections { count })) => Connections::Exactly(count),
-            Some(_) => Connections::Exactly(DEFAULT_CONNECTIONS),
-            None => Connections::Any,
-        },
+        connections: recorded
+            .map_or(Connections::Any, |program| Connections::Exactly(WorkQueues::of(&program))),
     })
 }
 

@@ -20,16 +20,20 @@ use lab::{Error, Lab, Result};
 use trace::Program;
 use trace::program::{
     AccessKind, BlockId, Call, EventId, KernelId, Launch, Mode, Place, Range, Step, StreamId,
-    StreamKind, Timing, VERSION,
+    StreamKind, Timing, VERSION, WorkQueues,
 };
 use trace::run;
 
 fn main() -> ExitCode {
     match read() {
         Ok(program) => {
-            if let Some(count) = connections(&program) {
-                // SAFETY: this process has no other thread yet.
-                unsafe { std::env::set_var("CUDA_DEVICE_MAX_CONNECTIONS", count.to_string()) };
+            let WorkQueues { kernels, copies } = WorkQueues::of(&program);
+            if WorkQueues::of(&program) != WorkQueues::DEFAULT {
+                for (name, count) in [(run::CONNECTIONS, kernels), (run::COPY_CONNECTIONS, copies)]
+                {
+                    // SAFETY: this process has no other thread yet.
+                    unsafe { std::env::set_var(name, count.to_string()) };
+                }
             }
             // No source file lies there: calls are this program's, and have no line that matters.
             lab::exercise::run_puzzle("/dev/null", |lab| play(lab, &program))
@@ -57,13 +61,6 @@ fn read() -> std::result::Result<Program, String> {
         VERSION => Ok(program),
         other => Err(format!("`{}` is of version {other}, not {VERSION}", path.display())),
     }
-}
-
-fn connections(program: &Program) -> Option<u32> {
-    program.steps.iter().find_map(|step| match step.call {
-        Call::Connections { count } => Some(count),
-        _ => None,
-    })
 }
 
 /// One pass: everything before the measured region, the region, and an end to what is left.

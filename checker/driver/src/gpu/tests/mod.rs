@@ -459,13 +459,16 @@ fn a_region_inside_a_region_or_for_an_unknown_task_is_refused() {
 #[test]
 fn the_number_of_work_queues_is_in_the_program_of_every_pass() {
     let program = Program::new(Trace::Off);
-    program.gpu.note_connections(None);
-    program.gpu.note_connections(Some(8));
-    program.gpu.note_connections(Some(100));
+    program.gpu.note_work_queues(WorkQueues::asked(None, Some("4")));
+    program.gpu.note_work_queues(WorkQueues::asked(Some("100"), Some("2")));
     let record = solve_twice(&program);
     let is_number = |step: &&trace::program::Step| matches!(step.call, Call::Connections { .. });
     let found: Vec<_> = record.program.steps.iter().filter(is_number).map(|it| &it.call).collect();
-    assert_eq!(found, [&Call::Connections { count: 32 }], "8 is the default, 32 the most");
+    assert_eq!(
+        found,
+        [&Call::Connections { count: 32, copies: Some(2) }],
+        "the default is not noted"
+    );
 }
 
 #[test]

@@ -13,6 +13,8 @@
 //!   to count, and streams that share a work queue to have room of their own.
 //! - Waits of a stream hold back its own operations and what is behind those in their work queue, but
 //!   take no place in a queue themselves, nor do host functions.
+//! - A timed event recorded after a kernel takes no place in the kernel's work queue. On an H200 it held back what
+//!   came after it there until the kernel had ended.
 //! - Stream priorities act on the order in which waiting kernels are dispatched, and on nothing else.
 //! - Memory pools: there is the default one, and of its attributes the release threshold. What was freed
 //!   is handed out again for a request of the same size, rounded to 512 bytes, and neither divided nor

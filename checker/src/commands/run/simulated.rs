@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use simulator::Schedule;
 use simulator::machine::{Connections, Demand as Demanded};
-use trace::program::{Call, WorkQueues};
+use trace::program::WorkQueues;
 use trace::{Program, Timeline};
 
 use super::{BASELINE, NO_STANDARD, REFERENCE, Run, Task, target};

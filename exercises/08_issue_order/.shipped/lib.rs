@@ -4,7 +4,7 @@
 //! way, so no event is needed: a stream keeps the steps of its chunks in order.
 //!
 //! The host asks step by step: for all copies up, then for all maps, then for all copies down. And one thing is
-//! narrower than usual: each engine has a single work queue, where by default it has eight; some frameworks
+//! narrower than usual: each engine has a single work queue, where by default it has several; some frameworks
 //! have it so. What the host asks for goes through it in the order in which it was asked for, whatever its
 //! stream, and what cannot start yet holds up all that is behind it.
 //!

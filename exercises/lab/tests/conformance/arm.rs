@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use trace::run;
 
 use crate::bench::Bench;
-use crate::row::{Row, phrases};
+use crate::row::{Environment, Row, VARIABLES, phrases};
 
 /// Numbers of the rows that this process is to run, with commas; [`DEVICE`] asks who answers.
 pub(crate) const ROWS: &str = "SWIM_CONFORMANCE_ROWS";
@@ -134,7 +134,7 @@ fn release() -> String {
 
 /// Who answers on this arm.
 pub(crate) fn device(arm: Arm) -> Result<Identity, String> {
-    let mut child = Running::start(arm, DEVICE, None)?;
+    let mut child = Running::start(arm, DEVICE, &Environment::new())?;
     let Some(line) = child.line() else {
         return Err(child.end().map_or_else(String::new, |wrong| wrong.text()));
     };
@@ -160,12 +160,12 @@ pub(crate) fn groups(rows: &[Row], words: &[String]) -> Vec<Vec<usize>> {
 }
 
 /// Runs these rows.
-pub(crate) fn run(arm: Arm, rows: &[usize], connections: Option<&str>) -> BTreeMap<usize, Outcome> {
+pub(crate) fn run(arm: Arm, rows: &[usize], environment: &Environment) -> BTreeMap<usize, Outcome> {
     let mut outcomes = BTreeMap::new();
     let mut left = rows;
     while let [next, ..] = left {
         let asked: Vec<String> = left.iter().map(usize::to_string).collect();
-        let mut child = match Running::start(arm, &asked.join(","), connections) {
+        let mut child = match Running::start(arm, &asked.join(","), environment) {
             Ok(child) => child,
             Err(why) => {
                 outcomes.insert(*next, Outcome::Failed(why));
@@ -204,22 +204,20 @@ struct Running {
 }
 
 impl Running {
-    fn start(arm: Arm, rows: &str, connections: Option<&str>) -> Result<Self, String> {
+    fn start(arm: Arm, rows: &str, environment: &Environment) -> Result<Self, String> {
         let text = |error: std::io::Error| error.to_string();
         let program = std::env::current_exe().map_err(text)?;
         let said = tempfile::tempfile().map_err(text)?;
         let mut command = Command::new(program);
         for name in
             [run::RECORD, run::MACHINE, run::SCHEDULE, run::LEAVE_OUT, run::TRACE, run::PROFILE]
+                .into_iter()
+                .chain(VARIABLES)
         {
             command.env_remove(name);
         }
-        const CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
-        match connections {
-            Some(number) => command.env(CONNECTIONS, number),
-            None => command.env_remove(CONNECTIONS),
-        };
         let mut child = command
+            .envs(environment)
             .env(ROWS, rows)
             .env(REPEATS, arm.repeats().to_string())
             .env(run::DEVICE, arm.device())

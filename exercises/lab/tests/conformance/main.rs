@@ -96,9 +96,9 @@ fn on_the_simulated_device(rows: &[Row]) -> ExitCode {
             Ok(Some(kept)) => kept.answer(&row.name),
             _ => None,
         };
-        let connections = row.connections;
+        let environment = row.environment.clone();
         trials.push(Trial::test(&row.name, move || {
-            let outcomes = arm::run(Arm::Simulated, &[index], connections);
+            let outcomes = arm::run(Arm::Simulated, &[index], &environment);
             judge(&outcomes[&index], &expect, gap.as_deref(), answer.as_deref())
         }));
     }
@@ -237,8 +237,8 @@ fn table(arm: Arm, rows: &[Row]) -> ExitCode {
     let start = std::time::Instant::now();
     let mut outcomes = BTreeMap::new();
     for group in arm::groups(rows, &words) {
-        let connections = rows[group[0]].connections;
-        for (index, outcome) in arm::run(arm, &group, connections) {
+        let environment = &rows[group[0]].environment;
+        for (index, outcome) in arm::run(arm, &group, environment) {
             let row = &rows[index];
             let mark = mark(row, &outcome);
             println!("{mark:<12}{:<110}{}", row.name, outcome.text());

@@ -1,9 +1,11 @@
 //! Rows, and what can be seen in them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
+use trace::run;
 
 use crate::bench::Bench;
 
@@ -133,6 +135,12 @@ pub(crate) const NOT_SUPPORTED: Fact = Fact::Code(CUresult::CUDA_ERROR_NOT_SUPPO
 /// What brings a row about. An error that it lets out is what was seen.
 type Body = Box<dyn Fn(&Bench) -> Result<Vec<Fact>>>;
 
+/// Variables of CUDA's that decide on order. No row's process has one that the row does not name.
+pub(crate) const VARIABLES: [&str; 2] = [run::CONNECTIONS, run::COPY_CONNECTIONS];
+
+/// Values of variables, by name.
+pub(crate) type Environment = BTreeMap<&'static str, &'static str>;
+
 /// A situation, and what is seen in it.
 pub(crate) struct Row {
     /// A sentence. It names the row in the kept results, so it is changed in both places.
@@ -141,8 +149,8 @@ pub(crate) struct Row {
     pub(crate) expect: Vec<Fact>,
     /// What the simulated device answers instead, today.
     pub(crate) gap: Option<Vec<Fact>>,
-    /// `CUDA_DEVICE_MAX_CONNECTIONS`, where it is not the default.
-    pub(crate) connections: Option<&'static str>,
+    /// Variables of CUDA's that its process has: see [`VARIABLES`].
+    pub(crate) environment: Environment,
     /// A GPU may just as well crash: it is undefined what becomes of the call.
     pub(crate) undefined: bool,
     /// It shares its process with no other row.
@@ -160,7 +168,7 @@ impl Row {
             name: name.into(),
             expect: expect.to_vec(),
             gap: None,
-            connections: None,
+            environment: Environment::new(),
             undefined: false,
             alone: false,
             body: Box::new(body),
@@ -176,7 +184,15 @@ impl Row {
     /// In a process with so many work queues.
     #[must_use]
     pub(crate) fn connections(self, connections: &'static str) -> Self {
-        Self { connections: Some(connections), alone: true, ..self }
+        self.variable(run::CONNECTIONS, connections)
+    }
+
+    /// In a process in which a variable of CUDA's has this value.
+    #[must_use]
+    pub(crate) fn variable(mut self, name: &'static str, value: &'static str) -> Self {
+        assert!(VARIABLES.contains(&name), "`{name}` is not cleared for other rows");
+        self.environment.insert(name, value);
+        self.alone()
     }
 
     /// What a GPU makes of it is not defined: the code that is expected, or a crash.

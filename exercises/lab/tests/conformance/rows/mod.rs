@@ -6,7 +6,8 @@
 //! | [`legacy`] | the default stream and its barrier |
 //! | [`events`] | records, waits, queries |
 //! | [`copies`] | copy engines, pageable memory, when data moves |
-//! | [`kernels`] | residency, priorities, queues |
+//! | [`kernels`] | residency, priorities, launches that wait |
+//! | [`work_queues`] | who delays whom, by kernels and by copies |
 //! | [`memory`] | stream-ordered and other allocation |
 //! | [`graphs`] | capture and graphs |
 //! | [`threads`] | capture, by several host threads |
@@ -23,6 +24,7 @@ mod kernels;
 mod legacy;
 mod memory;
 mod threads;
+mod work_queues;
 
 use crate::row::Row;
 
@@ -34,6 +36,7 @@ pub(crate) fn all() -> Vec<Row> {
     rows.extend(events::rows());
     rows.extend(copies::rows());
     rows.extend(kernels::rows());
+    rows.extend(work_queues::rows());
     rows.extend(memory::rows());
     rows.extend(graphs::rows());
     rows.extend(threads::rows());

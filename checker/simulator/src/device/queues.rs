@@ -36,7 +36,7 @@ pub(super) struct Place {
     queue: u8,
 }
 
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Queue {
     /// The stream that took it last.
     owner: Option<StreamId>,
@@ -57,7 +57,7 @@ struct Set {
 
 impl Set {
     fn new(count: u32) -> Self {
-        Self { queues: vec![Queue::default(); count as usize], next: 0 }
+        Self { queues: (0..count).map(|_| Queue::default()).collect(), next: 0 }
     }
 
     /// The queue that takes an operation of this stream.
@@ -107,12 +107,12 @@ impl Device {
     pub(super) fn enqueue(&mut self, id: OperationId) {
         if let Some(set) = self.set_of(id) {
             let stream = self.operations[id as usize].stream;
-            let of_set = &mut self.work_queues.0[set];
-            let taken = of_set.take(stream);
-            let queue = &mut of_set.queues[taken];
+            let taken = self.work_queues.0[set].take(stream);
+            let place = Place { set: set as u8, queue: taken as u8 };
+            let queue = self.queue(place);
             queue.entries.push_back(id);
             queue.users += 1;
-            self.operations[id as usize].queue = Some(Place { set: set as u8, queue: taken as u8 });
+            self.operations[id as usize].queue = Some(place);
         }
         if self.operations[id as usize].pending == 0 {
             self.ready_to_issue(id);
@@ -133,7 +133,8 @@ impl Device {
             let queue = self.queue(place);
             queue.entries.pop_front();
             queue.ready_ns = queue.ready_ns.max(not_before);
-            self.operations[first as usize].not_before = self.queue(place).ready_ns;
+            let ready_ns = queue.ready_ns;
+            self.operations[first as usize].not_before = ready_ns;
             if place.set == 0 {
                 self.queue(place).users -= 1;
             }

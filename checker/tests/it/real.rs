@@ -28,20 +28,21 @@ pub(crate) struct Real {
 
 pub(crate) fn real() -> Real {
     static TREE: OnceLock<Tree> = OnceLock::new();
-    copied("real", &TREE)
+    copied("real", "real-target", &TREE)
 }
 
-/// Another copy, for a test that adds to it.
+/// Another copy, for a test that adds to it. It has a target folder of its own: cargo tells packages apart by their
+/// place in the workspace, and would take the lab with the additions for that of the first copy.
 pub(crate) fn started() -> Real {
     static TREE: OnceLock<Tree> = OnceLock::new();
-    copied("started", &TREE)
+    copied("started", "started-target", &TREE)
 }
 
-fn copied(name: &str, tree: &'static OnceLock<Tree>) -> Real {
+fn copied(name: &str, target: &str, tree: &'static OnceLock<Tree>) -> Real {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let tree = tree.get_or_init(|| {
-        let tree = Tree::at(scratch().join(name), scratch().join("real-target"));
+        let tree = Tree::at(scratch().join(name), scratch().join(target));
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         copy(&from, tree.root());
         tree

@@ -122,7 +122,7 @@ fn a_run_hears_of_the_checkers_settings_and_of_no_others() {
     assert_eq!(
         printed,
         [
-            "  SWIM_DEMAND=environment,1461133350,32,8",
+            "  SWIM_DEMAND=environment,1461133350,32,8/4",
             "  SWIM_DEVICE=sim",
             "  SWIM_MACHINE=in-process",
             "  SWIM_MODE=solve",

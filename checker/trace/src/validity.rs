@@ -261,12 +261,14 @@ impl Validity {
         self.queued(call)?;
         ranges(call)?;
         // To use memory that is gone is a hazard, which is found elsewhere, and not impossible.
+        // A host function says what it used when it ran, which may be newer than its place in the stream.
+        let is_used_now = !matches!(call, Call::HostFunction { .. });
         let Self { created, before, numbers, .. } = self;
         let mut missing = None;
         accesses(call, |_, Range { block, .. }| {
             if block.0 >= *numbers {
                 missing.get_or_insert(block);
-            } else if !created.contains(&Named::Block(block)) {
+            } else if is_used_now && !created.contains(&Named::Block(block)) {
                 before.insert(block);
             }
         });

@@ -484,6 +484,12 @@ fn judging_20_000_programs_of_students_and_2_000_that_were_changed_never_panics(
     judge_all(2_000, mutated);
 }
 
+#[test]
+fn a_host_function_may_use_memory_that_is_newer_than_its_place_in_the_stream() {
+    let asks = [Ask::HostFunction(0), Ask::Pin];
+    assert_eq!(validity::check(&record(&asks, Schedule::Exact).program), Ok(()));
+}
+
 /// Two chunks through three streams, each of which is created just before it is used, in the region.
 fn creates_streams_on_the_way() -> Vec<Ask> {
     let mut asks = vec![Ask::Alloc, Ask::Pin];

@@ -14,17 +14,4 @@ macro_rules! export {
 
 export!(no_mangle, usleep);
 
-/// Swims the lengths.
-pub fn train(session: &Session) -> Result<()> {
-    let context = session.context();
-    let stream = context.new_stream()?;
-    let mut course = session.allocate()?;
-    course.region(|lengths, log| {
-        for length in lengths {
-            length.map(&stream)?;
-            stream.synchronize()?;
-            log.note()?;
-        }
-        Ok(())
-    })
-}
+@HONEST@

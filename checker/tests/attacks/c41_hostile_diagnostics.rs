@@ -5,17 +5,4 @@ use lab::first_launch::Session;
 
 compile_error!("\u{1b}]0;owned\u{7}\u{1b}[2J<script>alert(1)</script>\n::error::owned\n::add-mask::0");
 
-/// Swims the lengths.
-pub fn train(session: &Session) -> Result<()> {
-    let context = session.context();
-    let stream = context.new_stream()?;
-    let mut course = session.allocate()?;
-    course.region(|lengths, log| {
-        for length in lengths {
-            length.map(&stream)?;
-            stream.synchronize()?;
-            log.note()?;
-        }
-        Ok(())
-    })
-}
+@HONEST@

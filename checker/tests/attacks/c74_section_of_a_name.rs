@@ -7,17 +7,4 @@ use lab::first_launch::Session;
 #[used]
 static ENTRY: u64 = 1;
 
-/// Swims the lengths.
-pub fn train(session: &Session) -> Result<()> {
-    let context = session.context();
-    let stream = context.new_stream()?;
-    let mut course = session.allocate()?;
-    course.region(|lengths, log| {
-        for length in lengths {
-            length.map(&stream)?;
-            stream.synchronize()?;
-            log.note()?;
-        }
-        Ok(())
-    })
-}
+@HONEST@

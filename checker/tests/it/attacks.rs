@@ -50,14 +50,18 @@ fn index() -> Index {
     toml::from_str(&text).expect("an index")
 }
 
-/// What makes system calls, for files that want some.
-const SYSTEM: &str = "system.rs";
+/// What many of the files have in common, by the mark that stands for it: what makes system calls, and the function
+/// that is asked for, as it was handed out.
+const PARTS: [(&str, &str); 2] = [("@SYSTEM@", "system.rs"), ("@HONEST@", "honest.rs")];
 
-/// A file as it is handed in: `@WORKSPACE@`, `@SYSTEM@`, `@TEXT path@`, `@REPEAT N text@` and `@BYTE ff@` stand
-/// for something.
+/// A file as it is handed in: `@WORKSPACE@`, the marks of [`PARTS`], `@TEXT path@`, `@REPEAT N text@` and `@BYTE ff@`
+/// stand for something.
 fn handed_in(file: &str, workspace: &Path) -> Vec<u8> {
     let read = |path: PathBuf| std::fs::read_to_string(path).expect("a file");
-    let text = read(folder().join(file)).replace("@SYSTEM@", &read(folder().join(SYSTEM)));
+    let mut text = read(folder().join(file));
+    for (mark, part) in PARTS {
+        text = text.replace(mark, &read(folder().join(part)));
+    }
     let text = text.replace("@WORKSPACE@", workspace.to_str().expect("UTF-8"));
     let mut bytes = Vec::new();
     let mut rest = text.as_str();
@@ -97,7 +101,9 @@ fn every_attack_is_a_file_or_says_why_it_cannot_be_one() {
         .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
         .collect();
     files.remove("index.toml");
-    files.remove(SYSTEM);
+    for (_, part) in PARTS {
+        assert!(files.remove(part), "there is no `{part}`");
+    }
     let tests = sources();
     for case in &case {
         match (&case.file, &case.why) {

@@ -8,4 +8,5 @@ mod playground;
 mod prose;
 mod quizzes;
 mod real;
+mod timelines;
 mod tiny;

@@ -634,6 +634,10 @@ pub enum Call {
     GraphLaunch {
         /// The graph, of which an executable copy was made by [`Call::GraphInstantiate`].
         graph: GraphId,
+        /// Which of its executable copies, counted from 0 in the order in which they were made. Launches of one
+        /// copy take turns, those of two do not.
+        #[serde(default, skip_serializing_if = "is_first")]
+        copy: u32,
         /// The stream it is queued in.
         stream: StreamId,
         /// The operations that use other memory than when they were captured: what is at their addresses when the
@@ -641,6 +645,11 @@ pub enum Call {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         accesses: Vec<NodeAccesses>,
     },
+}
+
+/// Whether this is the first of several, which a program does not say.
+fn is_first(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Call {

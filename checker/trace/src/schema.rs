@@ -161,7 +161,7 @@ fn every_call() -> Vec<Call> {
             ],
         },
         Call::GraphInstantiate { graph: GraphId(0) },
-        Call::GraphLaunch { graph: GraphId(0), stream, accesses: Vec::new() },
+        Call::GraphLaunch { graph: GraphId(0), copy: 1, stream, accesses: Vec::new() },
     ]
 }
 

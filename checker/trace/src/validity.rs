@@ -3,7 +3,7 @@
 //! What the driver recorded is valid, since it refused everything else. A program that was changed, or that
 //! comes from a file, is checked before it is simulated: the simulator takes what it is given for granted.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use crate::hazards::{accesses, stream};
@@ -47,6 +47,8 @@ pub enum Named {
     Kernel(KernelId),
     /// A graph.
     Graph(GraphId),
+    /// An executable copy of a graph, by its number among those of that graph.
+    Copy(GraphId, u32),
     /// A channel.
     Channel(ChannelId),
     /// A host thread.
@@ -61,6 +63,7 @@ impl Named {
             | Self::Block(BlockId(number))
             | Self::Kernel(KernelId(number))
             | Self::Graph(GraphId(number))
+            | Self::Copy(_, number)
             | Self::Channel(ChannelId(number))
             | Self::Thread(number) => number,
         }
@@ -75,6 +78,7 @@ impl fmt::Display for Named {
             Self::Block(_) => "block",
             Self::Kernel(_) => "kernel",
             Self::Graph(_) => "graph",
+            Self::Copy(..) => "executable copy",
             Self::Channel(_) => "channel",
             Self::Thread(_) => "host thread",
         };
@@ -113,6 +117,8 @@ pub struct Validity {
     created: HashSet<Named>,
     /// Blocks that were used and that nobody had created: they were there before the first step.
     before: HashSet<BlockId>,
+    /// How many executable copies were made of each graph.
+    copies: HashMap<GraphId, u32>,
     /// Numbers are smaller than this: a program numbers what it creates, one after the other.
     numbers: u32,
 }
@@ -220,9 +226,16 @@ impl Validity {
                 }
                 self.create(Named::Graph(*graph))
             }
-            Call::GraphInstantiate { graph } => self.exists(Named::Graph(*graph)),
-            Call::GraphLaunch { graph, stream, .. } => {
+            Call::GraphInstantiate { graph } => {
                 self.exists(Named::Graph(*graph))?;
+                *self.copies.entry(*graph).or_default() += 1;
+                Ok(())
+            }
+            Call::GraphLaunch { graph, copy, stream, .. } => {
+                self.exists(Named::Graph(*graph))?;
+                if *copy >= self.copies.get(graph).copied().unwrap_or(0) {
+                    return Err(Flaw::Missing(Named::Copy(*graph, *copy)));
+                }
                 self.exists(Named::Stream(*stream))
             }
             Call::ThreadSpawn { thread } => self.create(Named::Thread(*thread)),

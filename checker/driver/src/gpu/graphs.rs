@@ -18,7 +18,10 @@ pub(super) struct Graphs {
     /// Events that were last recorded in a capture: which, and the nodes that they stand for.
     events: BTreeMap<Handle, (u32, BTreeSet<u32>)>,
     graphs: BTreeMap<Handle, GraphId>,
-    executables: BTreeMap<Handle, GraphId>,
+    /// Executable copies: of which graph, and which of its copies.
+    executables: BTreeMap<Handle, (GraphId, u32)>,
+    /// How many copies were made of each graph.
+    copies: BTreeMap<GraphId, u32>,
     made: u32,
 }
 
@@ -152,16 +155,19 @@ impl Graphs {
             }
             GraphCommand::Instantiate { graph, .. } if succeeded => {
                 if let Some(&graph) = self.graphs.get(&graph) {
-                    self.executables.insert(given, graph);
+                    let made = self.copies.entry(graph).or_default();
+                    self.executables.insert(given, (graph, *made));
+                    *made += 1;
                     return Meaning::Step(Call::GraphInstantiate { graph });
                 }
             }
             GraphCommand::Launch { executable, stream } if succeeded => {
-                if let (Some(&graph), Some(stream)) =
+                if let (Some(&(graph, copy)), Some(stream)) =
                     (self.executables.get(&executable), stream_named(stream))
                 {
                     return Meaning::Step(Call::GraphLaunch {
                         graph,
+                        copy,
                         stream,
                         accesses: Vec::new(),
                     });

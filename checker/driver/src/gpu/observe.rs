@@ -468,7 +468,7 @@ mod tests {
         assert_eq!(*instantiated, Call::GraphInstantiate { graph: id });
         assert_eq!(
             *launched,
-            Call::GraphLaunch { graph: id, stream: StreamId(3), accesses: Vec::new() }
+            Call::GraphLaunch { graph: id, copy: 0, stream: StreamId(3), accesses: Vec::new() }
         );
         // A second pass launches what the first has made.
         observed.begin_region();

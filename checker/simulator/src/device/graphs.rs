@@ -3,7 +3,9 @@
 //! A launch comes after what its stream holds, and what the stream is given later comes after all of
 //! it. Inside, only the graph's own edges count: its nodes keep the streams that they were captured in
 //! for their spans and priorities, but not for their order. They take no room in a stream and pass
-//! through no work queue. Launches of one graph take turns, whatever their streams (measured on an H200).
+//! through no work queue. Launches of one executable copy take turns, whatever their streams; those of two copies
+//! do not (on an H200 two copies of ten kernels of 20 µs took 209 µs on two streams, one copy launched twice
+//! 416 µs; driver 580.159.04, 2026-11-23).
 
 use std::sync::Arc;
 
@@ -15,8 +17,8 @@ use super::{Device, OperationId, Work, slot};
 #[derive(Clone, Default)]
 pub(super) struct Graph {
     nodes: Arc<[Node]>,
-    /// The end of its last launch.
-    launched: Option<OperationId>,
+    /// The end of the last launch of each of its executable copies.
+    launched: Vec<Option<OperationId>>,
 }
 
 struct Node {
@@ -36,7 +38,7 @@ impl Device {
             Node { stream, work, after: node.after.clone() }
         };
         let nodes = nodes.iter().map(node).collect();
-        *slot(&mut self.graphs, graph.0) = Graph { nodes, launched: None };
+        *slot(&mut self.graphs, graph.0) = Graph { nodes, launched: Vec::new() };
     }
 
     /// How many nodes a graph has.
@@ -54,15 +56,15 @@ impl Device {
     pub(super) fn launch_graph(
         &mut self,
         step: u32,
-        graph: GraphId,
+        (graph, copy): (GraphId, u32),
         stream: StreamId,
         visible_ns: u64,
     ) {
         if !cfg!(feature = "graphs") {
             return;
         }
-        let Some(known) = self.graphs.get(graph.0 as usize) else { return };
-        let (nodes, before) = (Arc::clone(&known.nodes), known.launched);
+        let Some(known) = self.graphs.get_mut(graph.0 as usize) else { return };
+        let (nodes, before) = (Arc::clone(&known.nodes), *slot(&mut known.launched, copy));
         let first = self.submit(step, stream, Work::Marker, visible_ns, before);
         let mut ids: Vec<OperationId> = Vec::with_capacity(nodes.len());
         let mut leaves = vec![true; nodes.len()];
@@ -87,7 +89,7 @@ impl Device {
         }
         self.streams[stream].tail = Some(last);
         if let Some(graph) = self.graphs.get_mut(graph.0 as usize) {
-            graph.launched = Some(last);
+            *slot(&mut graph.launched, copy) = Some(last);
         }
         self.enqueue(last);
     }

@@ -286,10 +286,10 @@ impl Device {
                 let nodes = self.graph_nodes(*graph);
                 (host.other_ns.value + nodes * host.graph_node_ns.value, Wait::None)
             }
-            Call::GraphLaunch { graph, stream, .. } => {
+            Call::GraphLaunch { graph, copy, stream, .. } => {
                 let cost = host.graph_launch_ns.value;
                 let visible = start + cost + self.profile.gaps.submit_ns.value;
-                self.launch_graph(step, *graph, *stream, visible);
+                self.launch_graph(step, (*graph, *copy), *stream, visible);
                 (cost, Wait::None)
             }
         };

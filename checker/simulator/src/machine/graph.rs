@@ -37,7 +37,10 @@ pub(super) struct Graphs {
     /// Events that were last recorded in a capture: which, and the nodes that they stand for.
     events: BTreeMap<u64, (u32, BTreeSet<u32>)>,
     graphs: BTreeMap<u64, GraphId>,
-    executables: BTreeMap<u64, GraphId>,
+    /// Executable copies: of which graph, and which of its copies.
+    executables: BTreeMap<u64, (GraphId, u32)>,
+    /// How many copies were made of each graph.
+    copies: BTreeMap<GraphId, u32>,
     /// The mode of each host thread, where it is not the default.
     modes: BTreeMap<u32, Mode>,
     /// The commands of each graph's nodes.
@@ -393,14 +396,16 @@ impl Machine {
                 self.make(Call::GraphInstantiate { graph: found }, site, host);
                 let reply = self.new_handle();
                 if let Reply::Number(handle) = reply {
-                    self.graphs.executables.insert(handle, found);
+                    let made = self.graphs.copies.entry(found).or_default();
+                    self.graphs.executables.insert(handle, (found, *made));
+                    *made += 1;
                 }
                 Ok(reply)
             }
             GraphCommand::Launch { executable, stream } => {
                 let found = self.graphs.executables.get(&executable).copied();
-                let (graph, stream) = (found.ok_or(no_graph)?, self.names.stream(stream)?);
-                self.launch_graph(graph, stream, site, host)
+                let (which, stream) = (found.ok_or(no_graph)?, self.names.stream(stream)?);
+                self.launch_graph(which, stream, site, host)
             }
             GraphCommand::Upload { executable, stream } => {
                 self.names.stream(stream)?;
@@ -460,7 +465,7 @@ impl Machine {
 
     fn launch_graph(
         &mut self,
-        graph: GraphId,
+        (graph, copy): (GraphId, u32),
         stream: StreamId,
         site: Option<u32>,
         host: &mut dyn Host,
@@ -487,7 +492,7 @@ impl Machine {
             }
         }
         let accesses = self.uses_now(graph);
-        self.make(Call::GraphLaunch { graph, stream, accesses }, site, host);
+        self.make(Call::GraphLaunch { graph, copy, stream, accesses }, site, host);
         self.guard(None, host);
         Ok(Reply::Done)
     }

@@ -21,7 +21,11 @@ fn capture(script: &mut Script, after: &[&[u32]]) {
 }
 
 fn launch(script: &mut Script, stream: StreamId) -> u32 {
-    script.call(Call::GraphLaunch { graph: GRAPH, stream, accesses: Vec::new() })
+    launch_copy(script, 0, stream)
+}
+
+fn launch_copy(script: &mut Script, copy: u32, stream: StreamId) -> u32 {
+    script.call(Call::GraphLaunch { graph: GRAPH, copy, stream, accesses: Vec::new() })
 }
 
 /// The spans of a launch, in the order of their starts.
@@ -82,6 +86,24 @@ fn each_launch_of_a_graph_runs_all_of_it() {
     let (once, again) = (spans(&timeline, once), spans(&timeline, again));
     assert_eq!((once.len(), again.len()), (2, 2));
     assert!(once[1].end_ns <= again[0].start_ns);
+}
+
+#[test]
+fn launches_of_one_copy_take_turns_and_those_of_two_copies_do_not() {
+    let overlap = |second_copy| {
+        let mut script = Script::new();
+        let streams = [script.stream(NonBlocking), script.stream(NonBlocking)];
+        script.kernel(streams[0], 1, 100);
+        capture(&mut script, &[&[]]);
+        script.call(Call::GraphInstantiate { graph: GRAPH });
+        let first = launch(&mut script, streams[0]);
+        let second = launch_copy(&mut script, second_copy, streams[1]);
+        script.synchronize();
+        let timeline = script.run();
+        span(&timeline, second).start_ns < span(&timeline, first).end_ns
+    };
+    assert!(!overlap(0));
+    assert!(overlap(1));
 }
 
 #[test]

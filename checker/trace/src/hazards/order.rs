@@ -99,8 +99,8 @@ pub(super) struct Order {
     /// threads.
     calls: BTreeMap<u32, (u32, u32)>,
     events: HashMap<EventId, Vec<Said>>,
-    /// The last launches of each graph.
-    launched: HashMap<GraphId, Vec<Said>>,
+    /// The last launches of each executable copy of a graph.
+    launched: HashMap<(GraphId, u32), Vec<Said>>,
     legacy_actions: u64,
     /// What blocking streams did since the last action of the legacy default stream, which the next
     /// one comes after: that of `unheard` streams is still to be joined.
@@ -389,19 +389,17 @@ impl Order {
         &mut self,
         thread: u32,
         stream: StreamId,
-        graph: Option<GraphId>,
+        copy: (GraphId, u32),
     ) -> Epoch {
         let epoch = self.operate(thread, stream);
-        if let Some(graph) = graph {
-            for last in self.launched.get(&graph).into_iter().flatten() {
-                if self.has_heard(thread, last.thread, last.told) {
-                    self.queues[epoch.slot as usize].clock.join(&last.clock);
-                }
+        for last in self.launched.get(&copy).into_iter().flatten() {
+            if self.has_heard(thread, last.thread, last.told) {
+                self.queues[epoch.slot as usize].clock.join(&last.clock);
             }
-            let new = self.said(thread, epoch.slot);
-            let is_one = !self.are_many();
-            note(self.launched.entry(graph).or_default(), new, is_one);
         }
+        let new = self.said(thread, epoch.slot);
+        let is_one = !self.are_many();
+        note(self.launched.entry(copy).or_default(), new, is_one);
         epoch
     }
 

@@ -277,13 +277,8 @@ impl<'a> Search<'a> {
             Call::GraphCreate { graph, nodes } => {
                 self.graphs.insert(*graph, Graph::new(nodes));
             }
-            Call::GraphInstantiate { graph } => {
-                if let Some(known) = self.graphs.get_mut(graph) {
-                    known.copies += 1;
-                }
-            }
-            Call::GraphLaunch { graph, stream, accesses } => {
-                self.launch((index, thread), *graph, *stream, accesses);
+            Call::GraphLaunch { graph, copy, stream, accesses } => {
+                self.launch((index, thread), (*graph, *copy), *stream, accesses);
             }
 
             Call::ThreadSpawn { thread: new } => self.order.spawn(thread, *new),
@@ -304,7 +299,8 @@ impl<'a> Search<'a> {
             | Call::EventCreate { .. }
             | Call::ModuleLoad
             | Call::ModuleUnload
-            | Call::FunctionGet { .. } => {}
+            | Call::FunctionGet { .. }
+            | Call::GraphInstantiate { .. } => {}
         }
     }
 
@@ -346,7 +342,7 @@ impl<'a> Search<'a> {
     fn launch(
         &mut self,
         (index, thread): (u32, u32),
-        graph: GraphId,
+        (graph, copy): (GraphId, u32),
         stream: StreamId,
         moved: &'a [NodeAccesses],
     ) {
@@ -354,7 +350,7 @@ impl<'a> Search<'a> {
             self.order.operate(thread, stream);
             return;
         };
-        let epoch = self.order.launch(thread, stream, (known.copies == 1).then_some(graph));
+        let epoch = self.order.launch(thread, stream, (graph, copy));
         let nodes = known.nodes;
         let inside = known.inside(moved);
         self.effort = self.effort.saturating_add(known.effort);

@@ -124,6 +124,10 @@ pub(crate) const PROGRAMS: &[(&str, &str)] = &[
     ),
     ("launches of one copy take turns", "cap a; map a x; endcap; inst; go a; go b"),
     (
+        "launches of the second copy take turns",
+        "cap a; map a x; endcap; inst; inst; go a 1; go b 1",
+    ),
+    (
         "branches that share nothing",
         "cap a; rec e a; wait b e; map a x; map b y; rec f b; wait a f; endcap; inst; go a",
     ),

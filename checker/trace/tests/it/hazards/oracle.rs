@@ -279,16 +279,14 @@ impl<'a> Oracle<'a> {
                     }
                 }
             }
-            Call::GraphLaunch { graph, .. } => {
-                let is_copy = |step: &&Step| step.call == Call::GraphInstantiate { graph: *graph };
+            Call::GraphLaunch { graph, copy, .. } => {
                 let launches = |step: &Step| {
                     step.result == 0
-                        && matches!(&step.call, Call::GraphLaunch { graph: of, .. } if of == graph)
+                        && matches!(&step.call, Call::GraphLaunch { graph: of, copy: which, .. }
+                            if (of, which) == (graph, copy))
                 };
-                // Launches of one executable copy take turns; which copy it was is not known.
-                if earlier.iter().filter(is_copy).count() == 1
-                    && let Some(before) = earlier.iter().rposition(launches)
-                {
+                // Launches of one executable copy take turns.
+                if let Some(before) = earlier.iter().rposition(launches) {
                     self.edge(runs(before), starts(index));
                 }
             }

@@ -117,7 +117,7 @@ const GRAPHS: &[Row] = &[
     ),
     (
         "two copies of a graph in two streams",
-        "cap a; map a x; endcap; inst; inst; go a; go b",
+        "cap a; map a x; endcap; inst; inst; go a; go b 1",
         &["H01 2>2"],
     ),
     (

@@ -22,7 +22,7 @@
 //! | `read h`, `write h`, `peek h`, `poke h` | the host itself: reads or writes all of h, or some of it |
 //! | `new x`, `newa a x`, `newh h`, `free x`, `freea a x`, `freeh h` | memory |
 //! | `stream a`, `kill a` | streams |
-//! | `cap a`, `endcap`, `inst`, `go a` | capture in stream a from here on, up to here; instantiate; launch |
+//! | `cap a`, `endcap`, `inst`, `go a 1` | capture in stream a from here on, up to here; instantiate; launch, the second copy; no number: the first |
 //! | `spawn 1`, `done`, `join 1` | host threads |
 //! | `open 0 2`, `send 0 3`, `recv 0 3` | channels: capacity; message |
 //! | `shut 0`, `shut 0 2` | the last sender goes; one goes and two are left |
@@ -224,6 +224,7 @@ impl Writer {
             "inst" => Call::GraphInstantiate { graph: GraphId(self.made_graphs - 1) },
             "go" => Call::GraphLaunch {
                 graph: GraphId(self.made_graphs - 1),
+                copy: of.get(1).map_or(0, |copy| copy.parse().expect("a number")),
                 stream: self.stream(of[0]),
                 accesses: Vec::new(),
             },

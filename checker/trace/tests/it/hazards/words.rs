@@ -95,7 +95,7 @@ fn two_branches_of_one_launch_are_of_one_turn_and_two_launches_are_not() {
         "record an event in stream 1 after line 4, and let stream 2 wait for it before line 5"
     );
     // Nothing can be put in where it was captured: the launches are what lacks an order.
-    let launches = only("cap a; map a x; endcap; inst; inst; go a; go b");
+    let launches = only("cap a; map a x; endcap; inst; inst; go a; go b 1");
     assert_eq!(
         launches.help(),
         "record an event in stream 1 after line 6, and let stream 2 wait for it before line 7"

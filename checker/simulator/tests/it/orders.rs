@@ -182,12 +182,10 @@ fn of_two_uses_that_nothing_orders_the_later_can_come_first() {
         }
     }
     assert!(tried > 80, "{tried}");
-    // In turn: a driver refuses that wait; this copy holds the host here, where it need not; and the
-    // device takes launches of two copies of a graph for launches of one.
+    // In turn: a driver refuses that wait; and this copy holds the host here, where it need not.
     insta::assert_snapshot!(not_played.join("\n"), @r"
     the event was destroyed before the wait
     an asynchronous copy to pageable memory holds nobody
-    two copies of a graph in two streams
     ");
 }
 

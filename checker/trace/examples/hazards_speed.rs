@@ -289,7 +289,12 @@ fn graphs(writer: &mut Writer, turn: u32) {
     }
     let stream = existing(turn);
     writer.upload(stream, whole(turn % STREAMS));
-    writer.push(Call::GraphLaunch { graph: GraphId(turn % STREAMS), copy: 0, stream, accesses: Vec::new() });
+    writer.push(Call::GraphLaunch {
+        graph: GraphId(turn % STREAMS),
+        copy: 0,
+        stream,
+        accesses: Vec::new(),
+    });
     writer.inside += NODES as usize - 1;
 }
 

@@ -533,10 +533,8 @@ fn host(from: &From<'_>, parts: &Parts) -> Result<Host> {
             from.line("graph_copies_launch_ns", |_| true)?.slope,
             "graph_copies_launch_ns: each upload of 4 KiB more in a graph of 1 to 32",
         ),
-        graph_capture_node_ns: from.measured(
-            capture.slope,
-            "graph_capture_ns: each kernel more in a graph of 20 to 200",
-        ),
+        graph_capture_node_ns: from
+            .measured(capture.slope, "graph_capture_ns: each kernel more in a graph of 20 to 200"),
         graph_instantiate_ns: from.measured(
             instantiate.intercept,
             "graph_instantiate_ns: the rest of the line from 20 to 200 kernels",

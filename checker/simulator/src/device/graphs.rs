@@ -49,7 +49,9 @@ impl Device {
     /// What a launch costs the host, in ns. The first of an executable copy takes its nodes to the device.
     pub(super) fn graph_launch_ns(&self, graph: GraphId, copy: u32) -> u64 {
         let host = &self.profile.host;
-        let Some(known) = self.graphs.get(graph.0 as usize) else { return host.graph_launch_ns.value };
+        let Some(known) = self.graphs.get(graph.0 as usize) else {
+            return host.graph_launch_ns.value;
+        };
         let is_copy = |node: &&Node| matches!(node.work, Work::Transfer { .. });
         let copies = known.nodes.iter().filter(is_copy).count() as u64;
         let is_first = !matches!(known.launched.get(copy as usize), Some(Some(_)));

@@ -278,7 +278,8 @@ impl Device {
             }
 
             Call::GraphCreate { graph, nodes } => {
-                let cost = host.other_ns.value + nodes.len() as u64 * host.graph_capture_node_ns.value;
+                let cost =
+                    host.other_ns.value + nodes.len() as u64 * host.graph_capture_node_ns.value;
                 self.create_graph(*graph, nodes);
                 (cost, Wait::None)
             }

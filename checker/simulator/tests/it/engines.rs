@@ -268,7 +268,10 @@ fn from_three_queues_on_it_takes_time_to_hand_over_from_one_to_another() {
     let one = round_robin(1);
     for (streams, measured) in [(2, 0.03), (3, 0.69), (4, 1.11), (6, 1.39)] {
         let more = round_robin(streams) - one;
-        assert!((more - measured).abs() < 0.31, "{streams} streams: {more} µs more, not {measured}");
+        assert!(
+            (more - measured).abs() < 0.31,
+            "{streams} streams: {more} µs more, not {measured}"
+        );
     }
 }
 

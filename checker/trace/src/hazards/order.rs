@@ -385,12 +385,7 @@ impl Order {
 
     /// A graph is launched: also after the launch before of the same executable copy, where it is known
     /// which that is.
-    pub(super) fn launch(
-        &mut self,
-        thread: u32,
-        stream: StreamId,
-        copy: (GraphId, u32),
-    ) -> Epoch {
+    pub(super) fn launch(&mut self, thread: u32, stream: StreamId, copy: (GraphId, u32)) -> Epoch {
         let epoch = self.operate(thread, stream);
         for last in self.launched.get(&copy).into_iter().flatten() {
             if self.has_heard(thread, last.thread, last.told) {

@@ -9,6 +9,7 @@
 //! | `reports` | what a run prints, for people and for programs |
 //! | `usage` | command lines that ask for something that is not there |
 //! | `device_process` | the simulated device in a process of the checker's |
+//! | [`compiled`] | what is compiled already, for the copies of the workspace |
 //! | `documents` | the files that ARCHITECTURE.md and CONTRIBUTING.md name are there
 //! | `gpu` | a machine with a GPU, or with one that is broken |
 //! | `learner` | what a student keeps: progress, and files that were reset |
@@ -36,6 +37,7 @@ mod authors;
 mod calibrate;
 mod chapters;
 mod class;
+mod compiled;
 mod device_process;
 mod documents;
 mod gates;

@@ -59,7 +59,9 @@
 //! | `order` | what comes before what |
 //! | `graph` | what is wrong inside a graph |
 //! | `threads` | what host threads tell one another |
+//! | `said` | the records of an event and the launches of a graph, by several threads perhaps |
 //! | `memory` | who used which bytes last |
+//! | `somewhere` | who used some of a range, nobody knows which bytes |
 //! | `search` | going through a program, call by call |
 //! | [`near`] | what comes close to ordering two uses, and why it does not |
 //! | `words` | what is said about a hazard |
@@ -69,7 +71,9 @@ mod graph;
 mod memory;
 pub mod near;
 mod order;
+mod said;
 mod search;
+mod somewhere;
 mod threads;
 mod words;
 

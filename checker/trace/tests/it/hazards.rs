@@ -2,6 +2,7 @@
 
 mod completeness;
 mod correct;
+mod cost;
 mod misleading;
 mod near;
 mod oracle;

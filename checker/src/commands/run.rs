@@ -347,7 +347,8 @@ impl Run<'_> {
             Err(note) => self.report.notes.push(note),
         }
         self.report.advised_on = Some(profile.name);
-        let calls = hazard::calls(&self.report.hazards).chain(cause::calls(&self.report.advised));
+        let calls = hazard::calls(&self.report.hazards);
+        let calls = calls.iter().chain(cause::calls(&self.report.advised));
         self.exhibit.sources = snippet::sources(calls, &task.own);
         self.exhibit.names = names::streams(&record.program, &self.exhibit.sources);
         self.exhibit.charts = vec![Chart {

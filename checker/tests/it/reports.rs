@@ -177,7 +177,8 @@ fn the_object_has_every_key() {
       "advice": [],
       "prediction": null,
       "message": "score 100.0, and 80 is enough",
-      "notes": []
+      "notes": [],
+      "printed": ""
     }
     "#);
 }

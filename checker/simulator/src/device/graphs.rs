@@ -95,6 +95,9 @@ impl Device {
             }
             let id = self.add(step, index as u32 + 1, node.stream, work, visible_ns);
             self.depend(first, id);
+            if let Some(&before) = ids.last().filter(|_| self.is_in_order()) {
+                self.depend(before, id);
+            }
             for &before in &node.after {
                 // A node comes after those before it only, so a graph has no cycles.
                 if let Some(&before_id) = ids.get(before as usize) {

@@ -190,6 +190,20 @@ fn of_two_uses_that_nothing_orders_the_later_can_come_first() {
 }
 
 #[test]
+fn in_the_order_that_the_host_meant_the_nodes_of_a_launch_take_turns() {
+    let program = script::program(
+        "cap a; rec e a; wait b e; k a > x; k b x > y; rec f b; wait a f; endcap; inst; go a",
+    );
+    let launch = program.steps.len() as u32 - 1;
+    let follows = |schedule| {
+        let (played, _) = play(&program, schedule);
+        played.ends[&(launch, 1)] < played.starts[&(launch, 2)]
+    };
+    // Nothing orders the two branches.
+    assert_eq!([Schedule::Exact, Schedule::InOrder].map(follows), [false, true]);
+}
+
+#[test]
 fn schedules_and_watches_are_told_from_process_to_process() {
     let (first, second) = (At { step: 12, node: 0 }, At { step: 15, node: 3 });
     for (schedule, text) in [

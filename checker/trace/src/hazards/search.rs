@@ -385,7 +385,7 @@ impl<'a> Search<'a> {
 
     fn use_all(&mut self, user: User, uses: &[Access], extent: Extent) {
         let reads = uses.iter().any(|access| access.kind == AccessKind::Read);
-        let knew = Rc::new(if reads { self.order.clock(user.actor) } else { Clock::default() });
+        let knew = if reads { self.order.knew(user.actor) } else { Rc::default() };
         // Reads first, in whatever order they are listed: an operation reads what was there before it.
         for turn in [AccessKind::Read, AccessKind::Write] {
             for access in uses.iter().filter(|access| access.kind == turn) {

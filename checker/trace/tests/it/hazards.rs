@@ -2,6 +2,8 @@
 
 mod completeness;
 mod correct;
+mod cost;
+mod misleading;
 mod near;
 mod oracle;
 mod racy;

@@ -24,6 +24,7 @@
 //! | `racy` | races as students write them: the report, and what comes of following it |
 //! | `traces` | traces of other tools, and of ours |
 //! | `synchronisations` | what happens without each of them, and on other schedules |
+//! | `unwaited` | files that end well by luck |
 //! | `authors` | the commands for authors |
 //! | `class` | a folder of what students handed in |
 //! | `guide` | what the page for instructors shows is what happens |
@@ -55,6 +56,7 @@ mod student;
 mod synchronisations;
 mod traces;
 mod tree;
+mod unwaited;
 mod usage;
 mod watch;
 

@@ -62,6 +62,8 @@
 //! | `memory` | who used which bytes last |
 //! | `search` | going through a program, call by call |
 //! | [`near`] | what comes close to ordering two uses, and why it does not |
+//! | `unwaited` | what nothing had waited for when a region ended |
+//! | `uses` | what each call does to memory |
 //! | `words` | what is said about a hazard |
 
 mod clock;
@@ -71,6 +73,8 @@ pub mod near;
 mod order;
 mod search;
 mod threads;
+mod unwaited;
+mod uses;
 mod words;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -82,8 +86,11 @@ use crate::program::{
     AccessKind, BlockId, Call, GraphId, GraphNode, KernelId, Program, Range, Site, StreamId,
 };
 use near::{Attempts, NearMiss, Turn};
-use search::{At, Pair, Trust, accesses_of_node};
-pub use search::{MOST_EFFORT, TooMuch, accesses, effort};
+use search::{At, Pair, Trust};
+pub use search::{MOST_EFFORT, TooMuch, effort};
+pub use unwaited::{Unwaited, Wait, unwaited_within};
+pub use uses::accesses;
+use uses::accesses_of_node;
 pub(crate) use words::named;
 pub use words::{Names, Told};
 
@@ -411,7 +418,7 @@ fn blocking_steps(program: &Program) -> Vec<u32> {
         if let Call::AllocAsync { block, .. } = &step.call {
             stream_ordered.insert(*block);
         }
-        if search::blocks_unasked(&step.call, |block| stream_ordered.contains(&block)) {
+        if uses::blocks_unasked(&step.call, |block| stream_ordered.contains(&block)) {
             blocking.push(index);
         }
     }

@@ -8,4 +8,5 @@ mod racy;
 mod random;
 mod script;
 mod threaded;
+mod unwaited;
 mod words;

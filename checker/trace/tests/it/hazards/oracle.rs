@@ -425,6 +425,28 @@ impl<'a> Oracle<'a> {
         }
     }
 
+    /// The steps that give the device work which no path leads from to the first end of a region, made before it.
+    #[allow(dead_code, reason = "the tests of `simulator` do not use it")]
+    pub(crate) fn unwaited(&self) -> BTreeSet<u32> {
+        let reach = self.closure();
+        let Some(end) = self.find(|step| step.call == Call::RegionEnd) else {
+            return BTreeSet::new();
+        };
+        let is_over = |step: usize| reach[runs(step)][made(end) / 64] >> (made(end) % 64) & 1 == 1;
+        let is_work = |call: &Call| {
+            matches!(
+                call,
+                Call::Copy { .. }
+                    | Call::Memset { .. }
+                    | Call::Launch(_)
+                    | Call::HostFunction { .. }
+                    | Call::GraphLaunch { .. }
+            )
+        };
+        let work = self.ok().filter(|(index, step)| *index < end && is_work(&step.call));
+        work.filter(|(index, _)| !is_over(*index)).map(|(index, _)| index as u32).collect()
+    }
+
     /// All pairs of steps with a conflict that no path orders, by the names of what is wrong.
     pub(crate) fn pairs(&self) -> Pairs {
         self.pairs_in(&self.closure())

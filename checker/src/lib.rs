@@ -13,6 +13,7 @@
 //! | `progress`, `backups` | what has been reached, and former states of a student's file |
 //! | `prediction` | the chapter's puzzle, and what somebody expects |
 //! | `handout` | what students are handed, and what of it is still as it was |
+//! | `regions` | what of a student's file is the exercise's own |
 //! | `hints` | what an exercise's author says to one who is stuck |
 //! | `tools` | commands that are programs of their own, built when they are first called |
 //! | `compile` | cargo, or binaries that were built elsewhere |
@@ -49,6 +50,7 @@ pub mod measure;
 pub mod prediction;
 pub mod print;
 pub mod progress;
+pub mod regions;
 pub mod report;
 pub mod status;
 mod tools;

@@ -22,11 +22,12 @@ use crate::compile::{
     Apart, Build, Built, Optimisation, PLAYER, Refusal, Source, Target, TargetKind,
 };
 use crate::device::{self, Device, Simulated};
-use crate::exercise::{self, Exercise};
+use crate::exercise::{self, Exercise, Place, State};
 use crate::exit::{self, Exit, Usage};
 use crate::grade::gate::{self, Demand};
 use crate::grade::{Finding, Gate, Verdict, score};
 use crate::print::{self, Style};
+use crate::regions;
 use crate::report::{
     Chart, Exhibit, Report, Role, Where, cause, hazard, json, names, snippet, softly, terminal,
 };
@@ -169,12 +170,19 @@ impl Run<'_> {
             None => Source::Cargo(workspace),
         };
         let task = self.task(exercise, role, source, &own)?;
+        if task.role == Role::Student && task.exercise.place.state() == State::Missing {
+            return Err(Usage(missing(&task.exercise.place)).into());
+        }
         let device = self.device()?;
         if task.role == Role::Solution && !task.source.has_solution(&task.exercise.place) {
             let message = format!("there is no solution of `{}` here", task.exercise.place.id);
             return Err(Usage(message).into());
         }
         self.carry_out(&task, &device)?;
+        if let (Role::Student, Source::Cargo(workspace)) = (&task.role, &task.source) {
+            let edit = edited_outside(workspace, &task.exercise.place);
+            self.report.notes.extend(edit);
+        }
         Ok(task)
     }
 
@@ -411,6 +419,33 @@ impl Run<'_> {
         let layout = terminal::layout(&self.exhibit.charts);
         write(path, &draw::svg(&layout, &task.exercise.place.id))
     }
+}
+
+/// What is said where the student's file is gone.
+fn missing(place: &Place) -> String {
+    let Place { id, folder, .. } = place;
+    let folder = folder.file_name().unwrap_or_default().display();
+    format!(
+        "there is no `exercises/{folder}/src/lib.rs`\n\nhint: `checker reset {id}` brings it back; cargo needs it \
+         too, so without `checker` in your path type `target/debug/checker reset {id}`"
+    )
+}
+
+/// Where the student's file differs from the shipped one outside of its regions.
+fn edited_outside(workspace: &Workspace, place: &Place) -> Option<String> {
+    let own = std::fs::read_to_string(place.file()).ok()?;
+    let regions::Edit { line, now, was } = regions::first_edit(&place.shipped().ok()?, &own)?;
+    let what = match (now, was) {
+        (Some(now), Some(was)) => format!("is `{now}`, and was shipped as `{was}`"),
+        (Some(now), None) => format!("is `{now}`, which was not shipped"),
+        (None, was) => format!("comes where `{}` was shipped", was.unwrap_or_default()),
+    };
+    Some(format!(
+        "`{}:{line}`, outside of the `region` marks, {what}; `cargo run -- reset {} --outside` puts back what is \
+         outside, and keeps what is inside",
+        workspace.relative(&place.file()).display(),
+        place.id
+    ))
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

@@ -60,10 +60,9 @@ fn a_pass_is_kept_and_shown_and_the_next_call_says_so() {
     assert_snapshot!(tree.run(&["list"]), @"
     exit code: 0
     ----- stdout -----
-    01 swift  The swift one
-       shows what swift comes to
-       passed with 100.0; needs no GPU
-       `--program drawn`: only drawn
+    01 swift  The swift one  passed with 100.0
+
+    `cargo run -- list --programs` names the programs of each chapter too
     ");
     let text = read(&tree, "progress.txt");
     assert!(text.contains("\nprogress 1\npassed swift 100.0 "), "{text}");
@@ -159,17 +158,144 @@ fn reset_brings_the_shipped_file_and_undo_brings_yours() {
     ----- stdout -----
     `exercises/01_swift/src/lib.rs` is as it was shipped; yours is kept as `exercises/01_swift/.kept/1.rs`
 
-    hint: `checker undo swift` brings it back
+    hint: `cargo run -- undo swift` brings it back
     ");
     assert_eq!(read(&tree, FILE), shipped);
     assert_snapshot!(tree.run(&["undo"]), @"
     exit code: 0
     ----- stdout -----
-    `exercises/01_swift/src/lib.rs` is what it was before; what it was now is kept as `exercises/01_swift/.kept/2.rs`
+    `exercises/01_swift/src/lib.rs` is version 1 again
+
+    hint: version 1 is kept; `cargo run -- undo swift --to N` takes any of them
     ");
     assert_eq!(read(&tree, FILE), EDITED);
+    // The shipped file is never lost, so it is not kept; and there is nothing before the oldest.
+    assert_snapshot!(tree.run(&["undo", "swift"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: this is the oldest version of `swift` that was kept
+
+    hint: version 1 is kept; `cargo run -- undo swift --to N` takes any of them, `cargo run -- reset swift` the shipped file
+    ");
+    assert_eq!(read(&tree, FILE), EDITED);
+}
+
+#[test]
+fn undo_walks_back_through_all_versions_and_loses_none() {
+    let tree = fresh("walks");
+    let versions = ["// one\n", "// two\n", "// three\n"];
+    for text in versions {
+        edit(&tree, text);
+        tree.run(&["reset", "swift"]);
+    }
+    for text in ["// three\n", "// two\n", "// one\n"] {
+        tree.run(&["undo"]);
+        assert_eq!(read(&tree, FILE), text);
+    }
+    // What was edited meanwhile is kept too, and is the newest.
+    edit(&tree, "// four\n");
     tree.run(&["undo", "swift"]);
-    assert_eq!(read(&tree, FILE), shipped, "an undo undoes itself");
+    assert_eq!(read(&tree, FILE), "// three\n");
+    assert_snapshot!(tree.run(&["undo", "--to", "4"]), @"
+    exit code: 0
+    ----- stdout -----
+    `exercises/01_swift/src/lib.rs` is version 4 again; what it was is kept as `exercises/01_swift/.kept/3.rs`
+
+    hint: versions 1 to 4 are kept; `cargo run -- undo swift --to N` takes any of them
+    ");
+    assert_eq!(read(&tree, FILE), "// four\n");
+    assert_snapshot!(tree.run(&["undo", "--to", "7"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: there is no version 7; versions 1 to 4 are kept
+    ");
+}
+
+const MARKED: &str =
+    "pub fn solve() {\n    // region: work\n    // endregion\n    lab::hand_over(\"swift\")\n}\n";
+
+/// A tree whose file has a region.
+fn marked(name: &str) -> Tree {
+    let tree = fresh(name);
+    edit(&tree, MARKED);
+    write(&tree.root().join("exercises/01_swift/.shipped/lib.rs"), MARKED);
+    tree
+}
+
+#[test]
+fn an_edit_outside_of_the_regions_is_said_and_can_be_undone_alone() {
+    let tree = marked("outside");
+    let inside = MARKED.replace("work\n", "work\n    let _mine = 1;\n");
+    edit(&tree, &inside);
+    assert!(!tree.run(&["run", "swift", "--device", "sim"]).contains("region` marks"));
+
+    edit(&tree, &inside.replace("    lab", "    let _slip = 2;\n    lab"));
+    let text = tree.run(&["run", "swift", "--device", "sim"]);
+    let note = text.lines().find(|line| line.contains("region` marks")).expect("a note");
+    assert_snapshot!(note, @"note: `exercises/01_swift/src/lib.rs:5`, outside of the `region` marks, is `let _slip = 2;`, which was not shipped; `cargo run -- reset swift --outside` puts back what is outside, and keeps what is inside");
+    assert_snapshot!(tree.run(&["reset", "swift", "--outside"]), @"
+    exit code: 0
+    ----- stdout -----
+    `exercises/01_swift/src/lib.rs` is as it was shipped outside of its regions, and yours inside; what it was is kept as `exercises/01_swift/.kept/1.rs`
+
+    hint: `cargo run -- undo swift` brings it back
+    ");
+    assert_eq!(read(&tree, FILE), inside);
+    assert_snapshot!(tree.run(&["reset", "swift", "--outside"]), @"
+    exit code: 0
+    ----- stdout -----
+    `exercises/01_swift/src/lib.rs` is as it was shipped outside of its regions
+    ");
+}
+
+#[test]
+fn a_file_that_is_gone_is_missed_and_reset_brings_it_back_without_cargo() {
+    let tree = fresh("gone");
+    let shipped = read(&tree, FILE);
+    std::fs::remove_file(tree.root().join(FILE)).expect("it was there");
+    assert_snapshot!(tree.run(&["run", "swift", "--device", "sim"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: there is no `exercises/01_swift/src/lib.rs`
+
+    hint: `checker reset swift` brings it back; cargo needs it too, so without `checker` in your path type `target/debug/checker reset swift`
+    ");
+    let (_, list) = tree.json(&["list"]);
+    assert_eq!(list["exercises"][0]["state"], "missing");
+    let mut reset = tree.checker(&["reset", "swift"]);
+    assert_snapshot!(tree.snapshot(reset.env("CARGO", "/no/cargo").env("PATH", "/none")), @"
+    exit code: 0
+    ----- stdout -----
+    `exercises/01_swift/src/lib.rs` is there again, as it was shipped
+    ");
+    assert_eq!(read(&tree, FILE), shipped);
+}
+
+#[test]
+fn manifests_that_are_gone_or_broken_come_back_and_what_they_held_is_kept() {
+    let tree = fresh("manifests");
+    let names = ["exercise.toml", "Cargo.toml"];
+    let paths = names.map(|name| format!("exercises/01_swift/{name}"));
+    let sound = [read(&tree, &paths[0]), read(&tree, &paths[1])];
+    for (name, text) in names.iter().zip(&sound) {
+        write(&tree.root().join("exercises/01_swift/.shipped").join(name), text);
+    }
+    write(&tree.root().join(&paths[0]), "format = 1\ntitle = \"half");
+    std::fs::remove_file(tree.root().join(&paths[1])).expect("it was there");
+    let text = tree.run(&["run", "swift"]);
+    assert!(text.contains("hint: `cargo run -- reset swift` brings it back"), "{text}");
+    assert_snapshot!(tree.run(&["reset", "swift"]), @"
+    exit code: 0
+    ----- stdout -----
+    `exercises/01_swift/src/lib.rs` is as it was shipped
+    `exercises/01_swift/exercise.toml` is as it was shipped again
+    `exercises/01_swift/Cargo.toml` is as it was shipped again
+    ");
+    assert_eq!([read(&tree, &paths[0]), read(&tree, &paths[1])], sound);
+    assert_eq!(read(&tree, "exercises/01_swift/.kept/exercise.toml"), "format = 1\ntitle = \"half");
+    std::fs::remove_file(tree.root().join(&paths[0])).expect("it was there");
+    tree.run(&["reset", "1"]);
+    assert_eq!(read(&tree, &paths[0]), sound[0], "an exercise without its manifest is still one");
 }
 
 #[test]

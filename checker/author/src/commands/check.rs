@@ -189,6 +189,14 @@ impl Examination<'_> {
         if let (Some(old), Some(new)) = (&old, &new) {
             changed = marks::compare((&student, old), (&solution, new), self.problems);
         }
+        for name in exercise::MANIFESTS {
+            let (own, copy) = self.exercise.place.copies(name);
+            if std::fs::read(&own).ok() != std::fs::read(&copy).ok() {
+                let message =
+                    "the copy in `.shipped` is not this file; `checker dev record` makes it again";
+                self.problems.add(&own, None, message);
+            }
+        }
         let cause = self.exercise.manifest.cause.as_deref();
         if cause.is_none() {
             let message = "no `cause`: the code that a run of the shipped file finds first";

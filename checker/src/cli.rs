@@ -217,6 +217,9 @@ pub struct Run {
     #[arg(long, value_enum, value_name = "STEP")]
     pub feedback: Option<Feedback>,
 
+    /// Show how the score comes about
+    #[arg(long)]
+    pub explain_score: bool,
     /// Write what the program asked for and what ran where to a file, as JSON
     #[arg(long, value_name = "F")]
     pub trace: Option<PathBuf>,
@@ -257,6 +260,7 @@ impl Run {
             schedule: None,
             prebuilt: None,
             feedback: None,
+            explain_score: false,
             trace: None,
             svg: None,
             look: Look { json: false, plain: false },

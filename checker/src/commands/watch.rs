@@ -33,6 +33,7 @@ use anyhow::{Context, Result};
 use crate::cli;
 use crate::commands::hint::Steps;
 use crate::commands::list;
+use crate::commands::run::next::following;
 use crate::commands::run::{self, Ran};
 use crate::exercise::{self, Place};
 use crate::exit::{Exit, Usage};
@@ -424,9 +425,8 @@ impl Watch<'_> {
     /// The exercise to go on with after this one: the next that has not been passed, round the end.
     fn after(&self) -> Option<usize> {
         let progress = Progress::read(&self.workspace);
-        let count = self.places.len();
-        let others = (1..count).map(|step| (self.at + step) % count);
-        others.into_iter().find(|at| !progress.is_passed(&self.places[*at]))
+        let next = following(&self.places, &self.places[self.at], &progress)?;
+        self.places.iter().position(|place| place.id == next.id)
     }
 
     fn hint(&self) -> String {

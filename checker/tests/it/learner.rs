@@ -8,7 +8,7 @@ use crate::terminal::Terminal;
 use crate::tree::{Tree, scratch, write};
 
 /// A tree of one exercise that nobody has touched, in a folder of its own: these tests change it.
-fn fresh(name: &str) -> Tree {
+pub(crate) fn fresh(name: &str) -> Tree {
     let root = scratch().join("learner").join(name);
     _ = std::fs::remove_dir_all(&root);
     Tree::sound(root, scratch().join("sound-target"))
@@ -66,6 +66,56 @@ fn a_pass_is_kept_and_shown_and_the_next_call_says_so() {
     ");
     let text = read(&tree, "progress.txt");
     assert!(text.contains("\nprogress 1\npassed swift 100.0 "), "{text}");
+}
+
+#[test]
+fn a_run_says_what_changed_against_the_last_one_and_the_best() {
+    let tree = fresh("changes");
+    let hand_over = |record: &str| {
+        edit(&tree, &format!("pub fn solve() {{ lab::hand_over(\"{record}\") }}"));
+        let text = tree.run(&["run", "swift", "--device", "sim"]);
+        let is_about = |line: &&str| {
+            line.starts_with("makespan")
+                || line.contains("your last run")
+                || line.contains("your best")
+        };
+        text.lines().filter(is_about).map(|line| format!("{line}\n")).collect::<String>()
+    };
+    let runs = ["held", "held", "sluggish", "racy", "swift", "sluggish"].map(hand_over);
+    assert_snapshot!(runs.join("\n"), @"
+    makespan             8.46 ms
+
+    makespan             8.46 ms
+
+    makespan             3.00 ms
+    since your last run  8.46 ms to 3.00 ms: copies no longer block the host
+    your best            this run
+
+    makespan             1.05 ms
+
+    makespan             1.05 ms
+    since your last run  3.00 ms to 1.05 ms
+    your best            this run
+
+    makespan             3.00 ms
+    since your last run  1.05 ms to 3.00 ms
+    your best            1.05 ms
+    ");
+}
+
+#[test]
+fn how_the_score_comes_about_is_said_to_whoever_asks() {
+    let text = fresh("formula").run(&["run", "swift", "--device", "sim", "--explain-score"]);
+    let from = text.find("how the score comes about").unwrap_or_else(|| panic!("{text}"));
+    let to = text.find("\npassed").unwrap_or_else(|| panic!("{text}"));
+    assert_snapshot!(&text[from..to], @"
+    how the score comes about:
+      serial = 3.00 ms, each engine's work alone, added up
+      overlap efficiency = (serial - makespan) / (serial - lower bound) = 0.975
+      the baseline comes to 0.000, the reference to 1.000
+      score = 100 x (0.975 - 0.000 - 0.05 x 1.000) / (0.9 x 1.000), kept within 0 and 100
+      This is rule 1: the first 0.05 of the way from the baseline count nothing, and the last 0.05 too.
+    ");
 }
 
 #[test]
@@ -447,7 +497,7 @@ fn a_prediction_is_kept_and_shown_beside_what_happens() {
     error: `swift` has your prediction already: it was made before you knew
     ");
     let report = tree.run(&["run", "swift", "--program", "slow", "--device", "sim"]);
-    assert!(report.contains("your prediction    place 1 of 2, and it is 2\n"), "{report}");
+    assert!(report.contains("your prediction      place 1 of 2, and it is 2\n"), "{report}");
     assert!(!tree.run(&[]).contains("predict"));
 }
 

@@ -12,6 +12,7 @@
 //! | `documents` | the files that ARCHITECTURE.md and CONTRIBUTING.md name are there
 //! | `gpu` | a machine with a GPU, or with one that is broken |
 //! | `learner` | what a student keeps: progress, and files that were reset |
+//! | `next` | what a run says to do next |
 //! | `prebuilt` | programs that were built elsewhere |
 //! | `readme` | what README shows is what happens |
 //! | `real` | the real exercises, in a copy of the workspace |
@@ -44,6 +45,7 @@ mod gpu;
 mod guide;
 mod learner;
 mod measured;
+mod next;
 mod prebuilt;
 mod processes;
 mod provenance;

@@ -404,6 +404,7 @@ impl Examination<'_> {
             profile: None,
             schedule: None,
             prebuilt: None,
+            explain_score: false,
             feedback: None,
             trace: None,
             svg: None,

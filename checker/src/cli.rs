@@ -29,6 +29,8 @@ pub enum Command {
     List(List),
     /// Run an exercise: draw what the device did, grade it, say what to do next
     Run(Box<Run>),
+    /// Open an exercise's page of the book in the browser, or say where it is
+    Book(Book),
     /// Say what you expect of the chapter's puzzle, and then see what happens
     Predict(Predict),
     /// Run an exercise whenever you save its file
@@ -137,6 +139,15 @@ pub struct List {
     /// Name the programs of each chapter's puzzle too, and what each exercise needs
     #[arg(long)]
     pub programs: bool,
+    #[command(flatten)]
+    pub look: Look,
+}
+
+#[derive(Debug, Args)]
+pub struct Book {
+    /// Default: the exercise to go on with
+    #[arg(value_name = "EX")]
+    pub exercise: Option<String>,
     #[command(flatten)]
     pub look: Look,
 }

@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod book;
 mod completions;
 mod doctor;
 mod explain;
@@ -32,6 +33,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit> {
         Some(Command::Hint { exercise, look }) => hint::hint(exercise.as_deref(), look),
         Some(Command::Reset(arguments)) => reset::reset(&arguments),
         Some(Command::Undo(arguments)) => reset::undo(&arguments),
+        Some(Command::Book(arguments)) => book::book(&arguments),
         Some(Command::Trace(arguments)) => trace::trace(&arguments),
         Some(Command::Doctor(look)) => doctor::doctor(look),
         Some(Command::New { folder, book, look }) => student::new(&folder, book.as_deref(), look),

@@ -11,6 +11,7 @@
 //! | `commands` | one file for each command |
 //! | `workspace`, `exercise` | where the exercises are and what each asks for |
 //! | `progress`, `backups` | what has been reached, and former states of a student's file |
+//! | `book` | where an exercise's page is, and what opens it |
 //! | `prediction` | the chapter's puzzle, and what somebody expects |
 //! | `handout` | what students are handed, and what of it is still as it was |
 //! | `regions` | what of a student's file is the exercise's own |
@@ -35,6 +36,7 @@
 
 pub mod attempt;
 mod backups;
+pub mod book;
 pub mod cli;
 pub mod commands;
 pub mod compile;

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::book;
 use crate::cli;
 use crate::exercise::{self, State};
 use crate::exit::Exit;
@@ -42,13 +43,16 @@ const MORE: &str = "
 `cargo run -- list --programs` names the programs of each chapter too
 ";
 
+const PAGES: &str = "`cargo run -- book EX` opens the chapter of an exercise\n";
+
 /// Version of the object.
 const FORMAT: u32 = 1;
 
 /// Prints the exercises in order, one line each, with how far they have been solved.
 pub(super) fn list(arguments: &cli::List) -> Result<Exit> {
     let look = arguments.look;
-    let exercises = entries(&Workspace::find()?)?;
+    let workspace = Workspace::find()?;
+    let exercises = entries(&workspace)?;
     if look.json {
         print::json(&Object { format: FORMAT, exercises })?;
         return Ok(Exit::Passed);
@@ -65,11 +69,12 @@ pub(super) fn list(arguments: &cli::List) -> Result<Exit> {
             text.push_str(&entry.details());
         }
     }
-    text.push_str(match (exercises.is_empty(), arguments.programs) {
-        (true, _) => "there are no exercises here\n",
-        (false, true) => "",
-        (false, false) => MORE,
-    });
+    if exercises.is_empty() {
+        text.push_str("there are no exercises here\n");
+    } else if !arguments.programs {
+        text.push_str(MORE);
+        text.push_str(if book::first_page(&workspace).is_some() { PAGES } else { "" });
+    }
     print::out(&text);
     Ok(Exit::Passed)
 }

@@ -469,7 +469,7 @@ fn puzzled(name: &str) -> Tree {
 fn a_prediction_is_kept_and_shown_beside_what_happens() {
     let tree = puzzled("predict");
     let asked = tree.run(&[]);
-    assert!(asked.contains("what do you expect? `cargo run -- predict swift` asks"), "{asked}");
+    assert!(asked.contains("what do you expect? `cargo run -- predict swift` shows"), "{asked}");
     assert_snapshot!(tree.run(&["predict", "swift", "--answer", "a b"]), @"
     exit code: 0
     ----- stdout -----
@@ -538,4 +538,42 @@ fn an_exercise_without_a_puzzle_says_so() {
     ----- stderr -----
     error: `swift` has no puzzle to predict
     ");
+}
+#[test]
+fn a_prediction_shows_the_programs_that_it_is_about_and_not_what_their_files_say_of_them() {
+    let tree = puzzled("shown");
+    write(
+        &tree.root().join("exercises/01_swift/examples/swift_drawn.rs"),
+        "//! The fast one, as it turns out.\n\nuse std::time::Duration;\n\n/// A wait.\nconst WAIT: Duration = \
+         Duration::ZERO;\n\nfn program() {\n    std::thread::sleep(WAIT);\n}\n\nfn main() {\n    program()\n}\n",
+    );
+    let mut command = tree.checker(&["predict", "swift"]);
+    let text = tree.snapshot(command.stdin(std::process::Stdio::null()));
+    assert_snapshot!(text, @r#"
+    exit code: 2
+    ----- stdout -----
+    program `drawn` (examples/swift_drawn.rs)
+
+        /// A wait.
+        const WAIT: Duration = Duration::ZERO;
+
+        fn program() {
+            std::thread::sleep(WAIT);
+        }
+
+    program `slow` (examples/swift_baseline.rs)
+
+        fn main() { lab::hand_over("sluggish") }
+
+    Which is done first?
+
+      a  the slow one
+      b  the drawn one
+
+    the fastest first, `=` between those that take equally long, such as `b a=c d`: 
+    ----- stderr -----
+    error: there was no answer
+
+    hint: `--answer` gives one without being asked
+    "#);
 }

@@ -26,6 +26,7 @@
 //! | `traces` | traces of other tools, and of ours |
 //! | `synchronisations` | what happens without each of them, and on other schedules |
 //! | `unwaited` | files that end well by luck |
+//! | `book` | the pages of the book: named, opened, built |
 //! | `authors` | the commands for authors |
 //! | `class` | a folder of what students handed in |
 //! | `guide` | what the page for instructors shows is what happens |
@@ -35,6 +36,7 @@
 mod alternatives;
 mod attacks;
 mod authors;
+mod book;
 mod calibrate;
 mod chapters;
 mod class;

@@ -4,6 +4,7 @@ use trace::hazards::{self, CallAt, Hazard, Severity};
 use trace::record::Output;
 
 use super::{Run, Task};
+use crate::book;
 use crate::compile::{Ground, Source};
 use crate::exercise::{self, Place};
 use crate::grade::{Gate, Verdict};
@@ -144,6 +145,9 @@ impl Run<'_> {
         if has_hints {
             text.push_str(&format!("; stuck? `cargo run -- hint {id}`"));
         }
+        if let Some(page) = page(task) {
+            text.push_str(&format!("{MARGIN}its chapter: {page}"));
+        }
         text
     }
 
@@ -163,6 +167,9 @@ impl Run<'_> {
             next.id,
             workspace.relative(&file).display()
         ));
+        if let Some(page) = book::command(workspace, next) {
+            text.push_str(&format!("{MARGIN}its chapter: {page}"));
+        }
         text
     }
 }
@@ -176,6 +183,11 @@ pub(in crate::commands) fn following<'a>(
     let at = places.iter().position(|place| place.id == this.id)?;
     let others = (1..places.len()).map(|step| &places[(at + step) % places.len()]);
     others.into_iter().find(|place| !progress.is_passed(place))
+}
+
+/// What opens the page of the exercise.
+fn page(task: &Task) -> Option<String> {
+    book::command(workspace(task)?, &task.exercise.place)
 }
 
 fn workspace(task: &Task) -> Option<&Workspace> {

@@ -304,9 +304,13 @@ impl<'a> Search<'a> {
     /// behavior" of CUDA's documentation promises, which is less than what is seen.
     fn release_host(&mut self, call: &Call, thread: u32, epoch: Epoch) {
         let whole = match call {
-            Call::Copy { mode, source, .. } => match (call.direction(), mode) {
+            Call::Copy { mode, source, target, .. } => match (call.direction(), mode) {
                 // Synchronous in either mode.
                 (Some(Direction::HostToHost), _) => true,
+                // Where memory is followed, none of it is the ordinary memory of the host.
+                (Some(Direction::DeviceToHost), Mode::Asynchronous) if !self.follows_memory => {
+                    *target == Place::Pageable
+                }
                 (_, Mode::Asynchronous) | (Some(Direction::DeviceToDevice), _) => false,
                 (Some(Direction::HostToDevice), Mode::Synchronous) => {
                     // The stream is waited for, then the data is staged, and the last part of the way

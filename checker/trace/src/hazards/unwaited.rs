@@ -2,6 +2,9 @@
 //!
 //! Such a region may end while the device still works, and where it does not, that is luck: another operation took
 //! longer, and the host waited for that one. So no time is looked at here either.
+//!
+//! As in all of [`hazards`](super), a copy to ordinary host memory is taken to have ended when the call returns: the
+//! host may use what it brought.
 
 use serde::Serialize;
 

@@ -428,7 +428,15 @@ impl<'a> Oracle<'a> {
     /// The steps that give the device work which no path leads from to the first end of a region, made before it.
     #[allow(dead_code, reason = "the tests of `simulator` do not use it")]
     pub(crate) fn unwaited(&self) -> BTreeSet<u32> {
-        let reach = self.closure();
+        let mut oracle = Self::new(self.program, Frees::Return);
+        for (index, step) in self.ok() {
+            // Taken to have ended when it returns: nothing else would let the host use what it brought.
+            let is_brought = matches!(step.call, Call::Copy { target: Place::Pageable, .. });
+            if is_brought && step.call.direction() == Some(Direction::DeviceToHost) {
+                oracle.edge(runs(index), returned(index));
+            }
+        }
+        let reach = oracle.closure();
         let Some(end) = self.find(|step| step.call == Call::RegionEnd) else {
             return BTreeSet::new();
         };

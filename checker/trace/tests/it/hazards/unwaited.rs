@@ -53,6 +53,9 @@ fn what_a_region_ends_without_a_wait_for_is_found_whatever_it_waits_for_that() {
         // A copy that is documented to have ended when it returns, and one that is not.
         ("begin; down! x h; end", vec![]),
         ("begin; down a x h; end", vec![2]),
+        // Ordinary memory: what came there has come, and what goes from there may still be on its way.
+        ("begin; map b x; rec e b; wait a e; downp a x; end", vec![]),
+        ("begin; upp a x; end", vec![2]),
         ("begin; fn a; end", vec![2]),
         // What was issued before the region is over when it begins, and nobody asks what comes after it.
         ("map a x; begin; end", vec![]),

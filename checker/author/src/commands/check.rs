@@ -192,8 +192,9 @@ impl Examination<'_> {
         for name in exercise::MANIFESTS {
             let (own, copy) = self.exercise.place.copies(name);
             if std::fs::read(&own).ok() != std::fs::read(&copy).ok() {
+                let id = &self.exercise.place.id;
                 let message =
-                    "the copy in `.shipped` is not this file; `checker dev record` makes it again";
+                    format!("not what lies in `.shipped`: `cargo run -- dev record {id}`");
                 self.problems.add(&own, None, message);
             }
         }

@@ -588,6 +588,7 @@ fn racy_program(between: &[Call]) -> Program {
         }),
         Some(1),
     );
+    push(Call::ContextSynchronize, None);
     push(Call::RegionEnd, None);
     program
 }

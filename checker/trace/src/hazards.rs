@@ -64,6 +64,8 @@
 //! | `somewhere` | who used some of a range, nobody knows which bytes |
 //! | `search` | going through a program, call by call |
 //! | [`near`] | what comes close to ordering two uses, and why it does not |
+//! | `unwaited` | what nothing had waited for when a region ended |
+//! | `uses` | what each call does to memory |
 //! | `words` | what is said about a hazard |
 
 mod clock;
@@ -75,6 +77,8 @@ mod said;
 mod search;
 mod somewhere;
 mod threads;
+mod unwaited;
+mod uses;
 mod words;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -86,8 +90,11 @@ use crate::program::{
     AccessKind, BlockId, Call, GraphId, GraphNode, KernelId, Program, Range, Site, StreamId,
 };
 use near::{Attempts, NearMiss, Turn};
-use search::{At, Pair, Trust, accesses_of_node};
-pub use search::{MOST_EFFORT, TooMuch, accesses, effort};
+use search::{At, Pair, Trust};
+pub use search::{MOST_EFFORT, TooMuch, effort};
+pub use unwaited::{Unwaited, Wait, unwaited_within};
+pub use uses::accesses;
+use uses::accesses_of_node;
 pub(crate) use words::named;
 pub use words::{Names, Told};
 
@@ -412,7 +419,7 @@ fn blocking_steps(program: &Program) -> Vec<u32> {
         if let Call::AllocAsync { block, .. } = &step.call {
             stream_ordered.insert(*block);
         }
-        if search::blocks_unasked(&step.call, |block| stream_ordered.contains(&block)) {
+        if uses::blocks_unasked(&step.call, |block| stream_ordered.contains(&block)) {
             blocking.push(index);
         }
     }

@@ -10,4 +10,5 @@ mod racy;
 mod random;
 mod script;
 mod threaded;
+mod unwaited;
 mod words;

@@ -80,7 +80,7 @@ fn what_the_next_lap_uses_is_told_from_what_this_one_does() {
 
 #[test]
 fn graphs_are_named_by_the_lines_that_launch_them() {
-    let launched = "#1 cap a; #2 map a x; #3 endcap; inst; inst; #6 go a; #7 go b";
+    let launched = "#1 cap a; #2 map a x; #3 endcap; inst; inst; #6 go a; #7 go b 1";
     let hazard = &hazards::find(&script::program(launched))[0];
     insta::assert_snapshot!("launched_at_two_lines", hazard.message());
     let places = [&hazard.changed().0, &hazard.changed().1].map(|call| call.place());

@@ -252,7 +252,7 @@ fn workspace_manifest(text: &str, paths: &[PathBuf]) -> Result<String> {
     let folders: BTreeSet<&Path> = manifests.filter_map(|path| path.parent()).collect();
     let mut members = String::new();
     for folder in folders.iter().filter(|folder| **folder != Path::new("")) {
-        if Place::of(folder.to_path_buf()).is_none() {
+        if folder.ancestors().all(|it| Place::of(it.to_path_buf()).is_none()) {
             members.push_str(&format!("    {:?},\n", folder.display().to_string()));
         }
     }

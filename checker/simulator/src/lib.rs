@@ -4,7 +4,7 @@
 //! does input or output, and nothing assumes that the student's program shares its address space.
 //!
 //! # What it does not model
-//! It is held against a real device by `exercises/lab/tests/conformance`: 396 rows of order, blocking
+//! It is held against a real device by `exercises/lab/tests/conformance`: 402 rows of order, blocking
 //! and result codes, one body for both, compared with an NVIDIA H200 (driver 580.159.04, 2026-11-23);
 //! those that no GPU has been asked yet are named when they are run. 11 rows are known gaps, which assert
 //! today's wrong answer. What follows is wrong or missing today.
@@ -25,9 +25,8 @@
 //!   where there is no memory left.
 //! - Contexts: there is the primary one of the one device.
 //! - Graphs: only by capture, without memory nodes, external events and graphs in graphs; not updated or
-//!   taken apart. A kernel in a graph follows the one before at once, which is nearly what was measured: what
-//!   it takes itself is that of a launch of its own. Launches of two executable copies of one graph take
-//!   turns as those of one copy do.
+//!   taken apart. What a graph costs the host is measured for kernels and copies up; other nodes are taken to
+//!   cost the same.
 //! - Host threads: what starting and joining them and their messages cost is that of Rust's standard
 //!   library on another machine; calls of several threads do not hold one another up. Captures and pools
 //!   take the per-thread streams of all threads for one, and threads that the lab did not start for the

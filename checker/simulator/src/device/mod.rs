@@ -119,6 +119,11 @@ enum Work {
 }
 
 impl Work {
+    /// Whether an engine is to do something for it.
+    fn is_work(&self) -> bool {
+        !matches!(self, Work::Marker | Work::Release)
+    }
+
     /// What it takes where nothing else runs, in ns; not exactly, for a kernel.
     fn alone_ns(&self) -> u64 {
         match self {
@@ -180,6 +185,8 @@ pub struct Device {
     operations: Vec<Operation>,
     edges: Vec<Edge>,
     unfinished: usize,
+    /// How many of them are work: all but events, waits, and memory on its way from or to its pool.
+    at_work: usize,
     /// What all operations that were asked for take alone, together, in ns.
     asked_ns: u64,
     last_end_ns: u64,
@@ -229,6 +236,7 @@ impl Device {
             operations: Vec::new(),
             edges: Vec::new(),
             unfinished: 0,
+            at_work: 0,
             asked_ns: 0,
             last_end_ns: 0,
             streams: streams::Streams::default(),
@@ -280,6 +288,11 @@ impl Device {
         self.unfinished == 0
     }
 
+    /// Whether any work is unfinished by the host's clock. Events, and memory that goes back to its pool, are none.
+    pub fn is_at_work(&self) -> bool {
+        self.at_work > 0
+    }
+
     /// What has happened so far. Spans come in the order of their ends; [`Device::take_timeline`]
     /// sorts them.
     pub fn timeline(&self) -> &Timeline {
@@ -306,7 +319,7 @@ impl Device {
     ) -> OperationId {
         let id = self.add(step, 0, stream, work, visible_ns);
         let known = &mut self.streams[stream];
-        if !matches!(work, Work::Marker | Work::Release) {
+        if work.is_work() {
             known.waiting += 1;
         }
         let (blocking, tail) = (known.blocking, known.tail.replace(id));
@@ -359,6 +372,7 @@ impl Device {
             after: None,
         });
         self.unfinished += 1;
+        self.at_work += usize::from(work.is_work());
         id
     }
 
@@ -542,6 +556,7 @@ impl Device {
             let mut edge = operation.first_edge;
             let (step, node) = (operation.step, operation.node);
             let queue = operation.queue.or(operation.after);
+            self.at_work -= usize::from(operation.work.is_work());
             self.unfinished -= 1;
             self.last_end_ns = self.now;
             self.leave_queue(id);

@@ -280,7 +280,7 @@ impl Machine {
             return LabReply::Refused { why: "no measured region is open".to_owned() };
         };
         self.make(Call::RegionEnd, site, host);
-        let device = if self.device.is_idle() { DeviceState::Idle } else { DeviceState::Busy };
+        let device = if self.device.is_at_work() { DeviceState::Busy } else { DeviceState::Idle };
         let makespan_ns = self.device.host_ns() - open.start_ns;
         // Where every result is known to be there, nothing can be wrong with reading it. Where several threads ask for
         // results and wait for them, they may be there by luck.

@@ -17,7 +17,7 @@ pub(crate) const CASES: &[Case] = &[
     ("a_graph_does_its_work_when_it_is_launched", a_graph_does_its_work_when_it_is_launched),
     ("a_capture_forks_and_joins_over_events", a_capture_forks_and_joins_over_events),
     ("a_graph_keeps_its_place_in_its_stream", a_graph_keeps_its_place_in_its_stream),
-    ("a_graph_costs_the_host_one_call", a_graph_costs_the_host_one_call),
+    ("a_graph_costs_the_host_one_call_after_its_first_launch", a_graph_costs_the_host_one_call),
     ("copies_and_host_functions_are_captured", copies_and_host_functions_are_captured),
     ("calls_that_wait_end_a_capture", calls_that_wait_end_a_capture),
     ("calls_that_may_wait_end_a_strict_capture", calls_that_may_wait_end_a_strict_capture),
@@ -156,16 +156,24 @@ fn a_graph_costs_the_host_one_call() {
         one_block(&stream, &a, &mut data, 1);
     }
     let graph = end(&stream).unwrap();
-    let before = now();
-    graph.launch().unwrap();
-    let one_call = now() - before;
-    stream.synchronize().unwrap();
+    let launch = || {
+        let before = now();
+        graph.launch().unwrap();
+        let ns = now() - before;
+        stream.synchronize().unwrap();
+        ns
+    };
+    // The first one brings the graph to the device.
+    let (first, one_call) = (launch(), launch());
     let before = now();
     for _ in 0..200 {
         one_block(&stream, &a, &mut data, 1);
     }
     let many_calls = now() - before;
-    assert!(one_call < 10_000 && many_calls > 500_000, "{one_call} and {many_calls} ns");
+    assert!(
+        one_call < 10_000 && first > 200_000 && many_calls > 500_000,
+        "{first}, {one_call} and {many_calls} ns"
+    );
 }
 
 fn copies_and_host_functions_are_captured() {

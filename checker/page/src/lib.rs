@@ -21,8 +21,10 @@
 #[cfg(target_family = "wasm")]
 mod export;
 pub mod fragment;
+pub mod language;
 pub mod listing;
 pub mod profiles;
+pub mod run;
 pub mod setting;
 pub mod workload;
 

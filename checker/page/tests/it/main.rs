@@ -1,0 +1,4 @@
+//! The small language for host programs.
+
+mod exercises;
+mod mistakes;

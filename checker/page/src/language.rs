@@ -40,7 +40,7 @@ mod syntax;
 
 pub use mistake::Mistake;
 
-use std::collections::BTreeMap;
+use std::mem::ManuallyDrop;
 
 use trace::Program;
 use trace::program::StreamId;
@@ -53,14 +53,27 @@ pub const TIME: &str = "time";
 pub struct Compiled {
     /// The calls.
     pub program: Program,
-    /// What the text calls the streams.
-    pub streams: BTreeMap<StreamId, String>,
+    /// What the text calls the streams, in the order of their numbers.
+    pub streams: Vec<String>,
     /// The device, as [`crate::profiles`] counts them.
     pub device: usize,
 }
 
+impl Compiled {
+    /// The streams with their names.
+    pub fn named_streams(&self) -> impl Iterator<Item = (StreamId, &str)> {
+        let numbers = (StreamId::FIRST_CREATED..).map(StreamId);
+        numbers.zip(self.streams.iter().map(String::as_str))
+    }
+}
+
 /// The program that `text` stands for, or all that is wrong with it, in the order of its lines.
 pub fn compile(text: &str) -> Result<Compiled, Vec<Mistake>> {
-    let statements = parse::parse(text)?;
-    lower::lower(&statements)
+    // In a page all memory is free again with the next request: see `export`.
+    let statements = ManuallyDrop::new(parse::parse(text)?);
+    let compiled = lower::lower(&statements);
+    if !cfg!(target_family = "wasm") {
+        drop(ManuallyDrop::into_inner(statements));
+    }
+    compiled
 }

@@ -33,7 +33,7 @@ impl Run {
 
     /// Its races; none where looking for them would take too long.
     pub fn races(&self) -> Option<Vec<Hazard>> {
-        hazards::find_within(&self.compiled.program, MOST_EFFORT).ok()
+        hazards::find_alone(&self.compiled.program, MOST_EFFORT).ok()
     }
 }
 

@@ -1,7 +1,5 @@
 //! From statements to a program.
 
-use std::collections::BTreeMap;
-
 use trace::Program;
 use trace::program::{
     Access, AccessKind, Call, EventId, Extent, Site, Step, StreamId, StreamKind, Timing, WorkQueues,
@@ -52,8 +50,10 @@ pub(super) struct Lowering {
     is_stopped: bool,
     is_too_long: bool,
     turns: u32,
-    pub(super) things: BTreeMap<String, Thing>,
-    pub(super) streams: BTreeMap<StreamId, String>,
+    /// What each name stands for.
+    pub(super) things: Vec<(String, Thing)>,
+    /// The names of the streams, in the order of their numbers.
+    pub(super) streams: Vec<String>,
     pub(super) events: u32,
     pub(super) blocks: u32,
     /// What each kernel is, by its number.
@@ -77,8 +77,8 @@ impl Lowering {
             is_stopped: false,
             is_too_long: false,
             turns: 0,
-            things: BTreeMap::new(),
-            streams: BTreeMap::new(),
+            things: Vec::new(),
+            streams: Vec::new(),
             events: 0,
             blocks: 0,
             kernels: Vec::new(),

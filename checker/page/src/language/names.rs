@@ -67,12 +67,16 @@ impl Lowering {
     /// What stands under a name; none if nothing does yet, or if it was freed.
     pub(super) fn thing(&self, name: &Name) -> Lowered<Option<Thing>> {
         let key = self.key(name)?;
-        Ok(self.things.get(&key).copied())
+        // Names that loops make are looked up soon after.
+        Ok(self.things.iter().rev().find(|(known, _)| *known == key).map(|&(_, thing)| thing))
     }
 
     pub(super) fn put(&mut self, name: &Name, thing: Thing) -> Lowered<()> {
         let key = self.key(name)?;
-        self.things.insert(key, thing);
+        match self.things.iter_mut().rev().find(|(known, _)| *known == key) {
+            Some((_, known)) => *known = thing,
+            None => self.things.push((key, thing)),
+        }
         Ok(())
     }
 
@@ -93,7 +97,7 @@ impl Lowering {
     /// There is nothing of this name.
     pub(super) fn missing<T>(&self, name: &Name, write: &str) -> Lowered<T> {
         let key = self.key(name)?;
-        let text = match meant(&key, self.things.keys().map(String::as_str)) {
+        let text = match meant(&key, self.things.iter().map(|(known, _)| known.as_str())) {
             Some(near) => {
                 format!("there is no `{key}` yet; did you mean `{near}`? If not, write {write}")
             }
@@ -128,7 +132,7 @@ impl Lowering {
     ) -> Lowered<Call> {
         self.is_new(name)?;
         let stream = StreamId(StreamId::FIRST_CREATED + self.streams.len() as u32);
-        self.streams.insert(stream, self.key(name)?);
+        self.streams.push(self.key(name)?);
         self.put(name, Thing::Stream(stream))?;
         Ok(Call::StreamCreate { stream, kind, priority })
     }

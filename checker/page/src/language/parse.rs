@@ -1,5 +1,7 @@
 //! From the text to statements.
 
+use trace::timeline::in_order;
+
 use super::lexer::{Kind, Token, tokens};
 use super::mistake::{At, Mistake, meant};
 use super::number::Number;
@@ -24,8 +26,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Statement>, Vec<Mistake>> {
     if parser.mistakes.is_empty() {
         return Ok(statements);
     }
-    parser.mistakes.sort_by_key(|mistake| mistake.at);
-    Err(parser.mistakes)
+    Err(in_order(parser.mistakes, |mistake| (mistake.at.line.into(), mistake.at.column)))
 }
 
 pub(super) struct Parser {

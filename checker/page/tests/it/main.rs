@@ -2,3 +2,4 @@
 
 mod exercises;
 mod mistakes;
+mod shown;

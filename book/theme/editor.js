@@ -7,6 +7,8 @@ window.swimEditor = (figure, play, drawn) => {
   const PAUSE = 150;
   const RUN = 1200;
 
+  const LAST = "Below is the last run without mistakes.";
+
   const played = figure.querySelector(".played");
   const wrong = figure.querySelector(".wrong");
   const from = figure.querySelector(".from");
@@ -33,6 +35,8 @@ window.swimEditor = (figure, play, drawn) => {
   // What the run on the page was made of, and the run before it.
   let current = field.value;
   let before = "";
+  // The program that a link leads to has none before it.
+  let isOpen = false;
   let waiting = [];
 
   const address = (text) => `#${new URLSearchParams({ p: text })}`;
@@ -76,12 +80,13 @@ window.swimEditor = (figure, play, drawn) => {
   // Draws what is written; says whether it has no mistakes.
   function draw() {
     const text = field.value;
-    const compared = text === current ? before : current;
+    const compared = text === current || !isOpen ? before : current;
     const template = document.createElement("template");
     template.innerHTML = play(`${figure.id}-drawing`, `program\n${text}\0${compared}`);
     const made = template.content.firstElementChild;
     const right = made.matches(".run");
     const unfolded = played.querySelector("details").open;
+    if (!right) made.append(Object.assign(document.createElement("p"), { textContent: LAST }));
     wrong.replaceChildren(...(right ? [] : [made]));
     played.classList.toggle("stale", !right);
     if (right) {
@@ -147,15 +152,15 @@ window.swimEditor = (figure, play, drawn) => {
     const text = linked() ?? first;
     if (text === field.value && text === current) return;
     waiting.forEach(clearTimeout);
-    before = current;
+    before = isOpen ? current : "";
     field.value = text;
     if (draw()) current = text;
-    draw();
-    speak();
+    if (isOpen) speak();
   }
   addEventListener("popstate", arrive);
   addEventListener("hashchange", arrive);
-  draw();
-  if (linked() !== null) arrive();
+  if (linked() === null) draw();
+  else arrive();
+  isOpen = true;
   figure.querySelector(".controls").hidden = false;
 };

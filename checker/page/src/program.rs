@@ -156,6 +156,8 @@ fn races(html: &mut String, text: &str, races: Option<&[Hazard]>, names: &Names)
 
 /// Text as HTML, with what stands in backticks as code.
 fn prose(text: &str) -> String {
+    // So kernels are called that have no name.
+    let text = text.replace("kernel `kernel`", "the kernel");
     let mut html = String::new();
     for (place, part) in text.split(['`']).enumerate() {
         let part = escape(part);

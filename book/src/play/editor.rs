@@ -14,6 +14,9 @@ use crate::page::{Listed, Page};
 /// Where the programs lie.
 const FOLDER: &str = "programs";
 
+/// The id of the program on the page that holds the book's playground.
+pub const ID: &str = "play-playground-program-program";
+
 /// One program.
 pub struct Program {
     /// Its file's name, without the ending.

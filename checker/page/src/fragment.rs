@@ -48,12 +48,12 @@ pub fn fragment(setting: &Setting, played: &Played, id: &str) -> String {
         "<pre class=\"sheet\" tabindex=\"0\" role=\"region\" aria-label=\"The program\">{}</pre>",
         listing.trim_end()
     );
-    in_numbers(&mut html, timeline, makespan);
+    in_numbers(&mut html, timeline, makespan, &[]);
     html
 }
 
-/// The drawing once more, as a table.
-pub(crate) fn in_numbers(html: &mut String, timeline: &Timeline, makespan: u64) {
+/// The drawing once more, as a table. Streams have the names that are given, in the order of their numbers.
+pub(crate) fn in_numbers(html: &mut String, timeline: &Timeline, makespan: u64, names: &[String]) {
     html.push_str(
         "<details class=\"timeline-more\"><summary>The drawing in numbers</summary>\
          <div class=\"table-wrapper\"><table><thead><tr><th scope=\"col\">lane</th>\
@@ -66,13 +66,19 @@ pub(crate) fn in_numbers(html: &mut String, timeline: &Timeline, makespan: u64) 
             _ = write!(
                 html,
                 "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td></tr>",
-                row.lane,
+                named(&row.lane, names).unwrap_or(&row.lane),
                 duration(row.busy_ns),
                 percent(row.busy_ns, makespan)
             );
         }
     }
     html.push_str("</tbody></table></div></details>");
+}
+
+/// What a lane is called whose label is `stream 1`, `stream 2` and so on.
+pub(crate) fn named<'a>(label: &str, names: &'a [String]) -> Option<&'a str> {
+    let number = label.strip_prefix("stream ")?.parse::<usize>().ok()?;
+    names.get(number.checked_sub(1)?).map(String::as_str)
 }
 
 /// Overlap efficiency to two decimals, in whole numbers: floating-point numbers in words would

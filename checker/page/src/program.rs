@@ -5,10 +5,10 @@ use std::mem::ManuallyDrop;
 
 use trace::draw::layout::Chart;
 use trace::draw::{Findings, Lanes, Layout, Panel, duration, svg_of_page};
-use trace::hazards::{Hazard, Names};
+use trace::hazards::{Edge, Hazard, Names};
 use trace::metrics::Metrics;
 
-use crate::fragment::{in_numbers, percent};
+use crate::fragment::{in_numbers, named, percent};
 use crate::language::Mistake;
 use crate::run::Run;
 
@@ -91,7 +91,7 @@ fn run(text: &str, run: &Run, before: Option<&Run>, id: &str) -> String {
         "<div class=\"timeline-scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Timeline\">{}</div>",
         svg_of_page(&layout, id)
     );
-    in_numbers(&mut html, timeline, makespan);
+    in_numbers(&mut html, timeline, makespan, &run.compiled.streams);
     html + "</div>"
 }
 
@@ -102,9 +102,7 @@ fn panel<'a>(run: &'a Run, title: &'a str) -> Panel<'a> {
 /// Lanes by the names that streams have in the text.
 fn name_lanes(chart: &mut Chart, run: &Run) {
     for lane in &mut chart.lanes {
-        let known =
-            run.compiled.named_streams().find(|(stream, _)| stream.to_string() == lane.label);
-        let Some((_, name)) = known else { continue };
+        let Some(name) = named(&lane.label, &run.compiled.streams) else { continue };
         for bar in lane.rows.iter_mut().flatten() {
             if let Some(rest) = bar.note.strip_prefix(lane.label.as_str()) {
                 bar.note = format!("stream {name}{rest}");
@@ -145,6 +143,7 @@ fn races(html: &mut String, text: &str, races: Option<&[Hazard]>, names: &Names)
                 prose(label)
             );
         }
+        let help = in_this_language(race, names).unwrap_or(help);
         _ = write!(html, "</ul>To put it right, {}.</li>", prose(&help));
     }
     html.push_str("</ol>");
@@ -152,6 +151,19 @@ fn races(html: &mut String, text: &str, races: Option<&[Hazard]>, names: &Names)
         _ = write!(html, "<p>And {} more.</p>", races.len() - MOST_RACES);
     }
     html.push_str("</div>");
+}
+
+/// The line that is missing, where it is one of two streams or of the host.
+fn in_this_language(race: &Hazard, names: &Names) -> Option<String> {
+    let line = race.second.call.site.as_ref()?.line;
+    let written = match race.missing {
+        Edge::Wait { record_in, wait_in, .. } => {
+            format!("in {}: wait {}", names.of(wait_in)?, names.of(record_in)?)
+        }
+        Edge::Synchronise { stream, .. } => format!("sync {}", names.of(stream)?),
+        _ => return None,
+    };
+    Some(format!("write `{written}` above line {line}"))
 }
 
 /// Text as HTML, with what stands in backticks as code.

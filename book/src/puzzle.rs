@@ -115,7 +115,7 @@ fn in_playground(page: &Page<'_>, files: &[&(String, String)]) -> String {
     let links: Vec<String> = links.collect();
     match links.len() {
         0 => String::new(),
-        _ => format!(" Open in the <em>playground</em>: {}.", links.join(", ")),
+        _ => format!(" Once you have predicted, try them in the playground: {}.", links.join(", ")),
     }
 }
 

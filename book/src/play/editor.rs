@@ -65,7 +65,7 @@ pub fn editor(page: &mut Page<'_>, line: usize, name: &str, id: &str) -> Option<
     let programs = programs(page.root).map_err(|error| format!("{error:#}"));
     let programs = page.note(line, programs)?;
     let Some(first) = programs.iter().find(|program| program.name == name) else {
-        page.complain(line, &format!("there is no `{FOLDER}/{name}.swim`"));
+        page.complain(line, format!("there is no `{FOLDER}/{name}.swim`"));
         return None;
     };
     let chapters = page.contents(line)?;

@@ -315,6 +315,7 @@ fn no_page_is_wider_than_a_phone() {
     let pages = [
         "three_lanes.html",
         "free_sheet.html",
+        "playground.html",
         "progress.html",
         "machine.html",
         "myths.html",
@@ -337,6 +338,7 @@ fn no_page_is_wider_than_a_phone() {
     insta::assert_snapshot!(said, @"
 three_lanes.html: fits
 free_sheet.html: fits
+playground.html: fits
 progress.html: fits
 machine.html: fits
 myths.html: fits
@@ -443,7 +445,7 @@ fn axe_finds_nothing_in_any_theme_with_reveals_open_and_closed() {
 /// What only a script can do is hidden until the script runs; nothing else is.
 #[test]
 fn without_a_script_nothing_to_read_is_hidden() {
-    for page in ["three_lanes.html", "free_sheet.html", "progress.html"] {
+    for page in ["three_lanes.html", "free_sheet.html", "playground.html", "progress.html"] {
         let html = std::fs::read_to_string(book().site.join(page)).expect("a page");
         let (_, main) = html.split_once("<main>").expect("a main part");
         let (main, _) = main.split_once("</main>").expect("its end");

@@ -126,25 +126,19 @@ impl Lowering {
         device: Option<Buffer>,
         host: Option<Buffer>,
     ) -> Lowered<()> {
-        let (host_word, device_word) = match way {
-            Way::Up => (
-                "`up h to x`, from host memory to device memory",
-                "`up h to x`, from host memory to device memory",
-            ),
-            _ => (
-                "`down x to h`, from device memory to host memory",
-                "`down x to h`, from device memory to host memory",
-            ),
+        let write = match way {
+            Way::Up => "`up h to x`, from host memory to device memory",
+            _ => "`down x to h`, from device memory to host memory",
         };
         if let (Some(name), Some(buffer)) = (ends.device, device)
             && buffer.kind != Memory::Device
         {
-            return self.other(name, Thing::Buffer(buffer), device_word);
+            return self.other(name, Thing::Buffer(buffer), write);
         }
         if let (Some(name), Some(buffer)) = (ends.host, host)
             && buffer.kind == Memory::Device
         {
-            return self.other(name, Thing::Buffer(buffer), host_word);
+            return self.other(name, Thing::Buffer(buffer), write);
         }
         Ok(())
     }
@@ -213,7 +207,18 @@ impl Lowering {
         Ok(())
     }
 
-    pub(super) fn kernel(&mut self, kernel: &Kernel, at: At) -> Lowered<()> {
+    pub(super) fn memset(&mut self, name: &Name, at: At) -> Lowered<()> {
+        let buffer = self.buffer(name)?;
+        if buffer.kind == Memory::Pageable {
+            return self.other(name, Thing::Buffer(buffer), "the name of device memory");
+        }
+        let target = buffer.range(buffer.bytes);
+        self.call(Call::Memset { stream: self.stream, mode: MODE, target }, at);
+        Ok(())
+    }
+
+    /// The memory that a kernel uses.
+    fn accesses(&self, kernel: &Kernel) -> Lowered<Vec<Access>> {
         let mut accesses = Vec::new();
         for (kind, names) in
             [(AccessKind::Read, &kernel.reads), (AccessKind::Write, &kernel.writes)]
@@ -226,6 +231,11 @@ impl Lowering {
                 accesses.push(Access { kind, range: buffer.range(buffer.bytes) });
             }
         }
+        Ok(accesses)
+    }
+
+    pub(super) fn kernel(&mut self, kernel: &Kernel, at: At) -> Lowered<()> {
+        let accesses = self.accesses(kernel)?;
         let blocks = kernel.blocks.as_ref().map(|blocks| self.count(blocks, 1, MOST_BLOCKS));
         let blocks = blocks.transpose()?;
         let (function, grid, threads, units, bytes) = match &kernel.work {

@@ -7,7 +7,7 @@ use trace::program::{
 
 use super::Compiled;
 use super::mistake::{At, Mistake};
-use super::names::{MODE, Thing};
+use super::names::Thing;
 use super::number::Number;
 use super::syntax::{Amount, Memory, Name, Statement, Sum, What};
 
@@ -145,16 +145,52 @@ impl Lowering {
             What::Let { name, value } => {
                 let value = self.number(value)?;
                 self.numbers.push((name.clone(), value));
+                Ok(())
             }
-            What::Repeat { count, index, body } => self.repeat(count, index, body, at)?,
+            What::Repeat { count, index, body } => self.repeat(count, index, body, at),
             What::In { stream, body } => {
                 let stream = self.stream_of(stream)?;
                 let outside = std::mem::replace(&mut self.stream, stream);
                 self.all(body);
                 self.stream = outside;
+                Ok(())
             }
+            What::Gpu(_) | What::Queues(_) => self.machine(what),
+            What::Stream { .. } | What::Event { .. } | What::Memory { .. } => {
+                self.declaration(what, at)
+            }
+            What::Copy { way, size, memory, from, to } => {
+                self.copy(*way, size.as_ref(), *memory, from.as_ref(), to.as_ref(), at)
+            }
+            What::Memset(name) => self.memset(name, at),
+            What::Kernel(kernel) => self.kernel(kernel, at),
+            What::Record(name) => self.record(name, at),
+            What::Wait(name) => self.wait(name, at),
+            What::Sync(name) => self.sync(name.as_ref(), at),
+            What::Free(names) => names.iter().try_for_each(|name| self.free(name, at)),
+            What::Work(time) => {
+                let ns = self.ns(time)?;
+                self.call(Call::HostWork { ns }, at);
+                Ok(())
+            }
+            What::Host { reads, writes } => self.host(reads, writes, at),
+            What::Start => self.start(at),
+            What::Stop => self.stop(at),
+        }
+    }
+
+    /// What the program runs on.
+    fn machine(&mut self, what: &What) -> Lowered<()> {
+        match what {
             What::Gpu(device) => self.device = *device,
             What::Queues(count) => self.queues = Some(self.count(count, 1, WorkQueues::MOST)?),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn declaration(&mut self, what: &What, at: At) -> Lowered<()> {
+        match what {
             What::Stream { names, priority, blocking } => {
                 let kind = if *blocking { StreamKind::Blocking } else { StreamKind::NonBlocking };
                 for name in names {
@@ -183,51 +219,29 @@ impl Lowering {
                     self.put(name, Thing::Buffer(buffer))?;
                 }
             }
-            What::Copy { way, size, memory, from, to } => {
-                self.copy(*way, size.as_ref(), *memory, from.as_ref(), to.as_ref(), at)?;
-            }
-            What::Memset(name) => {
-                let buffer = self.buffer(name)?;
-                if buffer.kind == Memory::Pageable {
-                    return self.other(name, Thing::Buffer(buffer), "the name of device memory");
-                }
-                let target = buffer.range(buffer.bytes);
-                self.call(Call::Memset { stream: self.stream, mode: MODE, target }, at);
-            }
-            What::Kernel(kernel) => self.kernel(kernel, at)?,
-            What::Record(name) => self.record(name, at)?,
-            What::Wait(name) => self.wait(name, at)?,
-            What::Sync(name) => self.sync(name.as_ref(), at)?,
-            What::Free(names) => {
-                for name in names {
-                    self.free(name, at)?;
-                }
-            }
-            What::Work(time) => {
-                let ns = self.ns(time)?;
-                self.call(Call::HostWork { ns }, at);
-            }
-            What::Host { reads, writes } => self.host(reads, writes, at)?,
-            What::Start if self.is_started => {
-                return Err(Mistake::new(
-                    at,
-                    "the clock has started already; write `start` once, outside of loops",
-                ));
-            }
-            What::Start => {
-                self.set_up(Call::ContextSynchronize);
-                // What is set up by later lines comes before it.
-                self.is_started = true;
-                self.call(Call::RegionBegin, at);
-            }
-            What::Stop => {
-                if !self.is_started {
-                    return Err(Mistake::new(at, "the clock has not started; write `start` above"));
-                }
-                self.call(Call::RegionEnd, at);
-                self.is_stopped = true;
-            }
+            _ => {}
         }
+        Ok(())
+    }
+
+    fn start(&mut self, at: At) -> Lowered<()> {
+        if self.is_started {
+            let text = "the clock has started already; write `start` once, outside of loops";
+            return Err(Mistake::new(at, text));
+        }
+        self.set_up(Call::ContextSynchronize);
+        // What is set up by later lines comes before it.
+        self.is_started = true;
+        self.call(Call::RegionBegin, at);
+        Ok(())
+    }
+
+    fn stop(&mut self, at: At) -> Lowered<()> {
+        if !self.is_started {
+            return Err(Mistake::new(at, "the clock has not started; write `start` above"));
+        }
+        self.call(Call::RegionEnd, at);
+        self.is_stopped = true;
         Ok(())
     }
 

@@ -15,6 +15,7 @@ use crate::instrument::key;
 use crate::listing::{Line, Part, anchor, compare, function};
 use crate::markup::{escape, in_markdown};
 use crate::page::{Fence, Page, fences, replace};
+use crate::play::editor;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -101,6 +102,23 @@ pub fn expand(page: &mut Page<'_>, text: &str) -> String {
     replace(text, parts) + &gate::CLOSE.repeat(gates)
 }
 
+/// Links that open the programs in the playground, where they are written in its language too.
+fn in_playground(page: &Page<'_>, files: &[&(String, String)]) -> String {
+    let programs = editor::programs(page.root).unwrap_or_default();
+    let links = files.iter().filter_map(|(file, title)| {
+        // `examples/three_lanes_blocking.rs` is `three_lanes.blocking`.
+        let stem = file.rsplit('/').next()?.strip_suffix(".rs")?;
+        let program = programs.iter().find(|program| program.name.replace('.', "_") == stem)?;
+        let address = editor::address(&program.text);
+        Some(format!("<a href=\"playground.html#{address}\">{}</a>", escape(title)))
+    });
+    let links: Vec<String> = links.collect();
+    match links.len() {
+        0 => String::new(),
+        _ => format!(" Once you have predicted, try them in the playground: {}.", links.join(", ")),
+    }
+}
+
 fn puzzle(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
     let Puzzle { function: name, nameless, program, also } = page.parse(fence)?;
     let Ok([a, b]) = <[Program; 2]>::try_from(program) else {
@@ -115,6 +133,7 @@ fn puzzle(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
         page.complain(fence.line, "the two programs are the same");
         return None;
     }
+    let [a_file, b_file] = [&a, &b].map(|program| (program.file.clone(), program.title.clone()));
     let file = |program: &Program| (!nameless).then(|| program.file.clone());
     // Lines of a figure are found in here by where they stand.
     let source = |program: &Program, part: &Part| {
@@ -125,7 +144,8 @@ fn puzzle(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
     let b = listing(&b.title, file(&b), &source(&b, &part_b), "language-rust", &right);
     let rust = format!(
         "<div class=\"puzzle\">{a}{b}</div>\
-         <p class=\"puzzle-legend\"><mark>Marked</mark> lines differ; all others are the same.</p>"
+         <p class=\"puzzle-legend\"><mark>Marked</mark> lines differ; all others are the same.{}</p>",
+        in_playground(page, &[&a_file, &b_file])
     );
     if also.is_empty() {
         return Some(rust);

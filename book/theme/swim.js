@@ -888,10 +888,15 @@
   }
 
   function playgrounds() {
-    const figures = all("figure.play");
-    const still = () => figures.forEach((figure) => figure.querySelector(".controls").remove());
+    const figures = all("figure.play:not(.editor)");
+    const editors = all("figure.editor");
+    const still = () => all("figure.play .controls").forEach((controls) => controls.remove());
     if (!document.getElementById("play-wasm")) return still();
-    simulator().then((play) => figures.forEach((figure) => playground(figure, play)), still);
+    simulator().then((play) => {
+      figures.forEach((figure) => playground(figure, play));
+      // On the pages that have one stands its script.
+      editors.forEach((figure) => window.swimEditor(figure, play, () => spoken(figure)));
+    }, still);
   }
 
   // On paper folds are unfolded, except the tables that repeat a drawing; and answers stand at the back of

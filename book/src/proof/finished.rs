@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::page::line_at;
+use crate::play::editor;
 use crate::problem::{Problem, tidy};
 use crate::proof::Chapter;
 use crate::proof::element::{Element, elements};
@@ -177,6 +178,8 @@ impl Site<'_> {
         } else if let Some(found) = self.pages.get(&target)
             && !fragment.is_empty()
             && !found.ids.contains(fragment)
+            // A program for its playground.
+            && !(fragment.starts_with("p=") && found.ids.contains(editor::ID))
         {
             let message = format!("`{address}`: that page has no anchor `{fragment}`");
             self.complain(page, line, &[written, &format!("#{fragment}")], message);

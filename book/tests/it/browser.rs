@@ -222,6 +222,66 @@ fn a_playground_follows_its_controls_and_says_what_the_native_simulator_says() {
     assert_eq!(said, expected);
 }
 
+/// A reader writes, makes mistakes, goes back, and starts from another program; by the keyboard where a key does it.
+const WRITE: &str = r##"
+  const figure = document.querySelector("figure.editor");
+  const controls = figure.querySelector(".controls");
+  for (let turns = 0; controls.hidden && turns < 200; turns++) await new Promise((r) => setTimeout(r, 50));
+  const text = (node) => node?.textContent.replace(/\s+/g, " ").trim() ?? "nothing";
+  const field = figure.querySelector("textarea");
+  const pause = (ms) => new Promise((r) => setTimeout(r, ms));
+  const write = async (value, ms) => {
+    field.focus();
+    field.value = value;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    await pause(ms);
+  };
+  const say = (what) => {
+    const numbers = ["makespan", "before"].map((name) => text(figure.querySelector(`[data-name=${name}] dd`)));
+    const bad = [...figure.querySelectorAll(".line-numbers .is-wrong")].map(text).join(" ");
+    said.push(`${what}: ${numbers.join(", before ")}; marked: ${bad || "none"}; ${text(figure.querySelector("p.races, .races strong"))}`);
+  };
+  say("at first");
+  await write("in a: up 16 MiB pinned to x\nin b: kernel 2 ms on x\n", 400);
+  say("typed");
+  said.push(`charts: ${figure.querySelectorAll("svg text.h").length}, address: ${location.hash || "none"}`);
+  await pause(1500);
+  said.push(`address: ${location.hash}`);
+  said.push(`lines: ${[...figure.querySelectorAll(".races .at")].map(text).join(", ")}`);
+  await write("in a: up 16 MiB pinned to x\nin b: wait a\nin b: kernel 2 ms on x\n", 2000);
+  say("ordered");
+  await write("in a: upp 16 MiB\nkernel 2\n", 400);
+  say("wrong");
+  for (const item of figure.querySelectorAll(".mistakes li")) said.push(text(item));
+  figure.querySelectorAll(".mistakes .at")[1].click();
+  const cursor = field.selectionStart;
+  said.push(`the cursor is at ${cursor}, in ${document.activeElement.tagName}, invalid: ${field.getAttribute("aria-invalid")}`);
+  history.back();
+  await pause(500);
+  say("back");
+  said.push(text({ textContent: field.value }));
+  const from = figure.querySelector(".from");
+  from.value = "two_streams.two";
+  from.dispatchEvent(new Event("change", { bubbles: true }));
+  await pause(500);
+  say("from a chapter");
+  field.setSelectionRange(field.value.length, field.value.length);
+  field.dispatchEvent(new Event("keyup"));
+  said.push(`lit: ${[...figure.querySelectorAll("svg .lit title")].map(text).join("; ")}`);
+  said.push(`tab stops in the drawing: ${figure.querySelectorAll("svg [tabindex='0']").length}`);
+  said.push(`labelled: ${[from, field].every((it) => it.labels?.length || it.ariaLabel)}`);
+  finish();
+"##;
+
+#[test]
+fn a_reader_writes_a_program_is_told_of_mistakes_and_races_and_goes_back() {
+    if wasm::plain().is_err() {
+        return missing(Need::Wasm).unwrap_or_default();
+    }
+    let Some(said) = book().says("playground.html", WRITE) else { return };
+    insta::assert_snapshot!(said);
+}
+
 /// Answers kept by a chapter, as the page on progress finds them.
 const PROGRESS: &str = r#"
   const text = (node) => node.textContent.replace(/\s+/g, " ").trim();
@@ -255,6 +315,7 @@ fn no_page_is_wider_than_a_phone() {
     let pages = [
         "three_lanes.html",
         "free_sheet.html",
+        "playground.html",
         "progress.html",
         "machine.html",
         "myths.html",
@@ -277,6 +338,7 @@ fn no_page_is_wider_than_a_phone() {
     insta::assert_snapshot!(said, @"
 three_lanes.html: fits
 free_sheet.html: fits
+playground.html: fits
 progress.html: fits
 machine.html: fits
 myths.html: fits
@@ -371,7 +433,7 @@ fn axe_finds_nothing_in_any_theme_with_reveals_open_and_closed() {
     };
     std::fs::copy(&axe, book().site.join("axe.js")).expect("SWIM_AXE names axe.min.js");
     let pages = std::env::var("SWIM_AXE_PAGES");
-    let pages = pages.unwrap_or_else(|_| "two_streams progress".to_owned());
+    let pages = pages.unwrap_or_else(|_| "two_streams progress playground".to_owned());
     let frames = pages.split_whitespace().map(|page| {
         format!("<iframe data-page=\"{page}.html\" width=\"1280\" height=\"900\"></iframe>")
     });
@@ -383,7 +445,7 @@ fn axe_finds_nothing_in_any_theme_with_reveals_open_and_closed() {
 /// What only a script can do is hidden until the script runs; nothing else is.
 #[test]
 fn without_a_script_nothing_to_read_is_hidden() {
-    for page in ["three_lanes.html", "free_sheet.html", "progress.html"] {
+    for page in ["three_lanes.html", "free_sheet.html", "playground.html", "progress.html"] {
         let html = std::fs::read_to_string(book().site.join(page)).expect("a page");
         let (_, main) = html.split_once("<main>").expect("a main part");
         let (main, _) = main.split_once("</main>").expect("its end");

@@ -108,7 +108,7 @@ fn stock_mdbook_builds_the_same_chapters() {
     assert!(status.success());
     let ours = tempfile::tempdir().expect("a folder");
     let ours = book::site::build(&root(), Some(ours.path())).expect("the book builds").folder;
-    for page in ["three_lanes.html", "free_sheet.html", "progress.html"] {
+    for page in ["three_lanes.html", "free_sheet.html", "playground.html", "progress.html"] {
         let main = |folder: &Path| {
             let html = std::fs::read_to_string(folder.join(page)).expect("a page");
             let (_, main) = html.split_once("<main>").expect("a main part");

@@ -1,6 +1,7 @@
 //! What the wasm offers to the page's script: memory to write a request into, and the answer to it.
 //!
-//! A request is the id for the drawing, a line break, and a setting in the form of an address, in UTF-8.
+//! A request is the id for the drawing, a line break, and what is asked for, in UTF-8: a setting in the form of an
+//! address, or a program (see [`crate::answer`]).
 //! There is no other state: each request is answered from itself alone. So memory is handed out in one
 //! direction only, and all of it is free again when the next request comes.
 
@@ -78,6 +79,6 @@ pub(crate) unsafe extern "C" fn answer(request: *const u8, bytes: usize) -> u64 
     let request = unsafe { std::slice::from_raw_parts(request, bytes) };
     let request = str::from_utf8(request).unwrap_or_default();
     let (id, address) = request.split_once(['\n']).unwrap_or_default();
-    let answer = crate::play(address, id).leak();
+    let answer = crate::answer(address, id).leak();
     (answer.len() as u64) << 32 | answer.as_ptr() as u64
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use trace::Timeline;
 use trace::draw::{Lanes, Layout, Panel, duration, svg_of_page, table};
 use trace::metrics::Metrics;
 
@@ -47,6 +48,12 @@ pub fn fragment(setting: &Setting, played: &Played, id: &str) -> String {
         "<pre class=\"sheet\" tabindex=\"0\" role=\"region\" aria-label=\"The program\">{}</pre>",
         listing.trim_end()
     );
+    in_numbers(&mut html, timeline, makespan, &[]);
+    html
+}
+
+/// The drawing once more, as a table. Streams have the names that are given, in the order of their numbers.
+pub(crate) fn in_numbers(html: &mut String, timeline: &Timeline, makespan: u64, names: &[String]) {
     html.push_str(
         "<details class=\"timeline-more\"><summary>The drawing in numbers</summary>\
          <div class=\"table-wrapper\"><table><thead><tr><th scope=\"col\">lane</th>\
@@ -59,14 +66,19 @@ pub fn fragment(setting: &Setting, played: &Played, id: &str) -> String {
             _ = write!(
                 html,
                 "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td></tr>",
-                row.lane,
+                named(&row.lane, names).unwrap_or(&row.lane),
                 duration(row.busy_ns),
                 percent(row.busy_ns, makespan)
             );
         }
     }
     html.push_str("</tbody></table></div></details>");
-    html
+}
+
+/// What a lane is called whose label is `stream 1`, `stream 2` and so on.
+pub(crate) fn named<'a>(label: &str, names: &'a [String]) -> Option<&'a str> {
+    let number = label.strip_prefix("stream ")?.parse::<usize>().ok()?;
+    names.get(number.checked_sub(1)?).map(String::as_str)
 }
 
 /// Overlap efficiency to two decimals, in whole numbers: floating-point numbers in words would
@@ -84,6 +96,6 @@ fn efficiency(played: &Played, makespan_ns: u64) -> String {
     format!("{sign}{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
-fn percent(part: u64, whole: u64) -> String {
+pub(crate) fn percent(part: u64, whole: u64) -> String {
     format!("{} %", (part * 200 + whole) / (2 * whole).max(1))
 }

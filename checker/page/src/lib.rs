@@ -1,28 +1,34 @@
-//! The playground of the book: programs with controls, simulated and drawn where the reader is.
+//! The playground of the book: programs, simulated and drawn where the reader is.
 //!
-//! The reader changes a [`Setting`]; [`play`] makes the [`Program`](trace::Program) that it stands for,
-//! simulates it on a device profile and gives what the page shows, as HTML. The same function draws the
-//! figure that readers without a script see, and runs as wasm in the page of the others, so the two say
-//! the same to the last byte. It is no editor and runs no code of the reader's: what can be asked is what
-//! the controls offer.
+//! There are programs with controls, and programs that the reader writes. For the first the reader changes a
+//! [`Setting`]; [`play`] makes the [`Program`](trace::Program) that it stands for, simulates it on a device profile and
+//! gives what the page shows, as HTML. For the others [`program::show`] reads the text ([`language`]) and does the same.
+//! Either function draws the figure that readers without a script see, and runs as wasm in the page of the others, so
+//! the two say the same to the last byte.
 //!
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`setting`] | the controls, what the reader chose, and its form in the address of a page |
 //! | [`workload`] | the program that a setting stands for, and the two ends of its scale |
 //! | [`listing`] | the same program in words |
+//! | [`language`] | a small language for host programs |
+//! | [`run`] | a program of that language, simulated |
+//! | [`program`] | numbers, races, drawing and table of such a run as HTML |
 //! | [`profiles`] | the devices |
-//! | [`fragment`] | numbers, drawing and table as HTML |
+//! | [`fragment`] | numbers, drawing and table of a setting as HTML |
 //! | `export` | what the wasm offers to the page's script |
 //!
-//! The wasm has to stay below 40 kB gzipped, so nothing here formats floating-point numbers, reads JSON or
-//! looks for hazards; a test holds the limit.
+//! The wasm has to stay below 120 kB gzipped, so nothing here formats floating-point numbers or reads JSON; a test holds
+//! the limit.
 
 #[cfg(target_family = "wasm")]
 mod export;
 pub mod fragment;
+pub mod language;
 pub mod listing;
 pub mod profiles;
+pub mod program;
+pub mod run;
 pub mod setting;
 pub mod workload;
 
@@ -69,4 +75,16 @@ pub fn play(address: &str, id: &str) -> String {
         drop(ManuallyDrop::into_inner(played));
     }
     html
+}
+
+/// What the page shows for a request: a setting in the form of an address, or a line `program`, the reader's program, a
+/// zero byte and the program before it.
+pub fn answer(asked: &str, id: &str) -> String {
+    match asked.strip_prefix("program\n") {
+        None => play(asked, id),
+        Some(texts) => {
+            let (text, before) = texts.split_once(['\0']).unwrap_or((texts, ""));
+            program::show(text, before, id)
+        }
+    }
 }

@@ -36,3 +36,8 @@ pub fn profile(index: usize) -> Profile {
     profile.device.push_str(device(index));
     profile
 }
+
+/// How many multiprocessors each of them has: the invented ones differ in other figures.
+pub fn multiprocessors() -> u32 {
+    without_texts(0).chip.multiprocessors.value as u32
+}

@@ -348,6 +348,9 @@ pub enum Edge {
     },
 }
 
+/// No program of a page has graphs or several host threads, and each kB of its wasm counts.
+const FOLLOWS_ALL: bool = !cfg!(target_family = "wasm");
+
 /// Hazards for which it is found out what comes close: a report shows fewer, and each costs a few searches
 /// of the whole program.
 const MOST_NEAR: usize = 8;
@@ -365,6 +368,19 @@ pub fn find(program: &Program) -> Vec<Hazard> {
 /// The same, unless more than `most` would have to be looked at: then nothing is known of the program. For one that
 /// somebody else wrote, [`MOST_EFFORT`] is enough; it is the same on every machine.
 pub fn find_within(program: &Program, most: u64) -> Result<Vec<Hazard>, TooMuch> {
+    found(program, most, |attempts, missing, call| attempts.nearest(missing, call))
+}
+
+/// The same without what comes close, which is a third of the code of a search.
+pub fn find_alone(program: &Program, most: u64) -> Result<Vec<Hazard>, TooMuch> {
+    found(program, most, |_, _, _| None)
+}
+
+fn found(
+    program: &Program,
+    most: u64,
+    nearest: impl Fn(&Attempts<'_>, &Edge, &dyn Fn(u32) -> CallAt) -> Option<NearMiss>,
+) -> Result<Vec<Hazard>, TooMuch> {
     let (pairs, effort) = search::search(program, Trust::Documented, most)?;
     if pairs.is_empty() {
         return Ok(Vec::new());
@@ -393,7 +409,7 @@ pub fn find_within(program: &Program, most: u64) -> Result<Vec<Hazard>, TooMuch>
                 let mut hazard = narrator.hazard(pair, code);
                 let call = |step| narrator.call(At { step, node: 0 });
                 if hazards.len() < MOST_NEAR && effort <= NEAR_EFFORT {
-                    hazard.near = attempts.nearest(&hazard.missing, call);
+                    hazard.near = nearest(&attempts, &hazard.missing, &call);
                 }
                 // Two uses inside one launch of a graph are of one turn.
                 let is_again = pair.first.step != pair.second.step;
@@ -432,7 +448,14 @@ pub(crate) fn kernels(program: &Program) -> BTreeMap<KernelId, &str> {
         Call::FunctionGet { kernel, name, .. } => Some((*kernel, name.as_str())),
         _ => None,
     });
-    named.collect()
+    by_number(named)
+}
+
+/// A map of few entries. `collect` would sort them first, and each sort is several kB of a page's wasm.
+fn by_number<K: Ord, V>(entries: impl Iterator<Item = (K, V)>) -> BTreeMap<K, V> {
+    let mut map = BTreeMap::new();
+    entries.for_each(|(key, value)| _ = map.insert(key, value));
+    map
 }
 
 fn graphs(program: &Program) -> BTreeMap<GraphId, &[GraphNode]> {
@@ -440,7 +463,7 @@ fn graphs(program: &Program) -> BTreeMap<GraphId, &[GraphNode]> {
         Call::GraphCreate { graph, nodes } => Some((*graph, nodes.as_slice())),
         _ => None,
     });
-    made.collect()
+    by_number(made)
 }
 
 /// A step, and where it comes from.

@@ -12,9 +12,6 @@ use crate::{Program, Timeline};
 /// Rows that a lane may have; what runs beside more than these goes into the last one.
 const MOST_ROWS: usize = 4;
 
-/// A playground looks for nothing wrong, and each kB of its wasm counts.
-const MARKS_FLAWS: bool = !cfg!(target_family = "wasm");
-
 /// Bars above which a drawing no longer tells them apart. More could not be walked through with a
 /// keyboard, and a page of them would be slow.
 pub const MOST_SINGLE_BARS: usize = 400;
@@ -214,7 +211,7 @@ fn chart(panel: &Panel<'_>, by: Lanes, notes: bool, findings: &Findings<'_>) -> 
             (lane, 0, time.start_ns, time.end_ns)
         })
     };
-    let flaws = if MARKS_FLAWS { flaws(findings, place) } else { Vec::new() };
+    let flaws = flaws(findings, place);
     let arrows = match (by, program) {
         (Lanes::Streams, Some(program)) => arrows(program, placed),
         _ => Vec::new(),
@@ -235,13 +232,6 @@ fn at_host(timeline: &Timeline, program: &Program, step: u32) -> Option<(u32, In
         false => Interval::new(call.end_ns, call.end_ns),
     };
     Some((thread, time))
-}
-
-impl Chart {
-    /// What is wrong in it, to be marked.
-    pub(super) fn flaws(&self) -> &[Flaw] {
-        if MARKS_FLAWS { &self.flaws } else { &[] }
-    }
 }
 
 /// One lane for each host thread that shows anything, and which threads those are.

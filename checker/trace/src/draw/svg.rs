@@ -193,7 +193,7 @@ impl<'a, C: Colours> Picture<'a, C> {
         for arrow in &chart.arrows {
             self.arrow(*arrow, &tops);
         }
-        for flaw in chart.flaws() {
+        for flaw in &chart.flaws {
             self.flaw(flaw, &tops);
         }
         y
@@ -430,7 +430,7 @@ impl<'a, C: Colours> Picture<'a, C> {
             x += width + 16;
         }
         let mut told: Vec<&str> = Vec::new();
-        for flaw in self.layout.charts.iter().flat_map(|chart| chart.flaws()) {
+        for flaw in self.layout.charts.iter().flat_map(|chart| &chart.flaws) {
             if told.contains(&flaw.code) {
                 continue;
             }
@@ -467,7 +467,7 @@ impl<'a, C: Colours> Picture<'a, C> {
             charts.map(|c| format!("{}: {}", c.title, duration(c.makespan_ns))).collect();
         let name = escape(&format!("Timeline. {}", name.join("; ")));
         line(&mut out, format_args!(r#"<title id="{id}-title">{name}</title>"#));
-        let has_flaws = layout.charts.iter().any(|chart| !chart.flaws().is_empty());
+        let has_flaws = layout.charts.iter().any(|chart| !chart.flaws.is_empty());
         out.push_str(&C::style(&id, &marks));
         if has_flaws {
             out.push_str(&C::style_of_flaws(&id));

@@ -8,12 +8,14 @@ use crate::program::{
     Program, Range, Step, StreamId,
 };
 
-use super::Kind;
+use crate::timeline::in_order;
+
 use super::clock::Clock;
 use super::graph::{Graph, Inside};
 use super::memory::{Block, Conflict, Mark, Origin};
 use super::order::{Actor, Epoch, Order};
 use super::uses::{accesses, accesses_of_node, blocks_unasked};
+use super::{FOLLOWS_ALL, Kind};
 
 /// Which orders count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -258,22 +260,26 @@ impl<'a> Search<'a> {
                 self.use_all(user, accesses, *extent);
             }
             Call::GraphCreate { graph, nodes } => {
-                self.graphs.insert(*graph, Graph::new(nodes));
+                if FOLLOWS_ALL {
+                    self.graphs.insert(*graph, Graph::new(nodes));
+                }
             }
             Call::GraphLaunch { graph, copy, stream, accesses } => {
-                self.launch((index, thread), (*graph, *copy), *stream, accesses);
+                if FOLLOWS_ALL {
+                    self.launch((index, thread), (*graph, *copy), *stream, accesses);
+                }
             }
 
-            Call::ThreadSpawn { thread: new } => self.order.spawn(thread, *new),
-            Call::ThreadEnd => self.order.end(thread),
-            Call::ThreadJoin { thread: other } => self.order.join(thread, *other),
-            Call::ChannelCreate { channel, capacity } => self.order.open(*channel, *capacity),
-            Call::ChannelSend { channel, message } => self.order.send(thread, *channel, *message),
-            Call::ChannelReceive { channel, message } => {
-                self.order.receive(thread, *channel, *message);
-            }
-            Call::ChannelClose { channel, end, left } => {
-                self.order.close(thread, (*channel, *end), *left);
+            Call::ThreadSpawn { .. }
+            | Call::ThreadEnd
+            | Call::ThreadJoin { .. }
+            | Call::ChannelCreate { .. }
+            | Call::ChannelSend { .. }
+            | Call::ChannelReceive { .. }
+            | Call::ChannelClose { .. } => {
+                if FOLLOWS_ALL {
+                    self.of_threads(thread, call);
+                }
             }
 
             Call::RegionEnd
@@ -469,11 +475,32 @@ impl<'a> Search<'a> {
         self.report(At { step: index, node: 0 }, (actor, thread));
     }
 
+    /// What host threads tell one another.
+    fn of_threads(&mut self, thread: u32, call: &Call) {
+        match call {
+            Call::ThreadSpawn { thread: new } => self.order.spawn(thread, *new),
+            Call::ThreadEnd => self.order.end(thread),
+            Call::ThreadJoin { thread: other } => self.order.join(thread, *other),
+            Call::ChannelCreate { channel, capacity } => self.order.open(*channel, *capacity),
+            Call::ChannelSend { channel, message } => self.order.send(thread, *channel, *message),
+            Call::ChannelReceive { channel, message } => {
+                self.order.receive(thread, *channel, *message);
+            }
+            Call::ChannelClose { channel, end, left } => {
+                self.order.close(thread, (*channel, *end), *left);
+            }
+            _ => {}
+        }
+    }
+
     /// Notes down what the step at hand lacks, and goes on as if it did not. The latest of several uses
     /// comes first: where it has waited for the others, whoever waits for it has waited for them too.
     fn report(&mut self, second: At, (actor, thread): (Actor, u32)) {
         let mut missing: Vec<Missing> = std::mem::take(&mut self.missing).into_values().collect();
-        missing.sort_by_key(|missing| std::cmp::Reverse(missing.earlier.at()));
+        missing = in_order(missing, |missing| {
+            let At { step, node } = missing.earlier.at();
+            ((u32::MAX - step).into(), u32::MAX - node)
+        });
         // Each pair is kept, and takes memory as many entries of a clock do.
         const KEPT: u64 = 32;
         self.effort += KEPT * missing.len() as u64;

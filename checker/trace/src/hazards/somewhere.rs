@@ -44,7 +44,8 @@ impl Node {
     /// Something here or below has changed. Says how much was looked at.
     fn update(&mut self) -> u64 {
         self.ends = (self.range.1, self.range.1);
-        self.last = self.uses.iter().map(|(kind, mark)| (*kind, mark.epoch.count)).collect();
+        self.last.clear();
+        self.last.extend(self.uses.iter().map(|(kind, mark)| (*kind, mark.epoch.count)));
         for below in [&self.before, &self.after].into_iter().flatten() {
             self.ends = (self.ends.0.min(below.ends.0), self.ends.1.max(below.ends.1));
             for (kind, count) in &below.last {

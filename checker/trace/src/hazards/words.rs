@@ -96,7 +96,9 @@ impl Names {
 
 impl FromIterator<(StreamId, String)> for Names {
     fn from_iter<T: IntoIterator<Item = (StreamId, String)>>(names: T) -> Self {
-        Self(names.into_iter().collect())
+        let mut map = BTreeMap::new();
+        names.into_iter().for_each(|(stream, name)| _ = map.insert(stream, name));
+        Self(map)
     }
 }
 
@@ -164,10 +166,7 @@ impl AccessAt {
 impl Hazard {
     /// All that is said about it, with the names of streams that are known.
     pub fn tell(&self, names: &Names) -> Told {
-        let mut places = vec![
-            (self.second.call.clone(), self.second_label()),
-            (self.first.call.clone(), self.first_label()),
-        ];
+        let mut places = Vec::from(self.uses());
         if let Some(near) = &self.near {
             let labels = self.labels_near(near, names);
             places.extend(labels.into_iter().map(|(call, label)| (call.clone(), label)));
@@ -180,6 +179,14 @@ impl Hazard {
         }
     }
 
+    /// What stands below the lines of the two uses, the second one first.
+    pub fn uses(&self) -> [(CallAt, String); 2] {
+        [
+            (self.second.call.clone(), self.second_label()),
+            (self.first.call.clone(), self.first_label()),
+        ]
+    }
+
     /// What is wrong, in one line that names no place.
     pub fn headline(&self) -> String {
         self.headline_with(&Names::default())
@@ -190,7 +197,8 @@ impl Hazard {
         self.help_with(&Names::default())
     }
 
-    fn headline_with(&self, names: &Names) -> String {
+    /// The same with the names of streams that are known.
+    pub fn headline_with(&self, names: &Names) -> String {
         let (first, second) = (self.first.subject(names), self.second.subject(names));
         let (did, does) = (self.first.verb(), self.second.verb());
         if self.first.usage == Usage::Free {
@@ -461,7 +469,8 @@ impl Hazard {
         }
     }
 
-    fn help_with(&self, names: &Names) -> String {
+    /// The same with the names of streams that are known.
+    pub fn help_with(&self, names: &Names) -> String {
         match &self.near {
             Some(near) => self.help_near(near, names),
             None => self.help_afresh(names),

@@ -1,0 +1,166 @@
+// The playground for programs that the reader writes. Its HTML is that of `src/play/editor.rs`; what is simulated and
+// drawn comes from the wasm that stands in the page. Without it the page keeps the program and its figure.
+window.swimEditor = (figure, play, drawn) => {
+  "use strict";
+
+  // Until a reader who writes has stopped to look, and until what stands there counts as a run of its own, in ms.
+  const PAUSE = 150;
+  const RUN = 1200;
+
+  const LAST = "Below is the last run without mistakes.";
+
+  const played = figure.querySelector(".played");
+  const wrong = figure.querySelector(".wrong");
+  const from = figure.querySelector(".from");
+  const link = figure.querySelector(".link");
+  const shown = figure.querySelector("pre.sheet");
+
+  const box = document.createElement("div");
+  const numbers = document.createElement("div");
+  const field = document.createElement("textarea");
+  const said = document.createElement("p");
+  box.className = "written";
+  numbers.className = "line-numbers";
+  numbers.setAttribute("aria-hidden", "true");
+  Object.assign(field, { id: shown.id, value: shown.textContent, spellcheck: false, autocomplete: "off" });
+  Object.assign(field, { autocapitalize: "off", wrap: "off" });
+  field.setAttribute("aria-label", "The program");
+  said.className = "hidden-text";
+  said.setAttribute("role", "status");
+  box.append(numbers, field);
+  shown.replaceWith(box);
+  wrong.removeAttribute("role");
+  wrong.after(said);
+
+  // What the run on the page was made of, and the run before it.
+  let current = field.value;
+  let before = "";
+  // The program that a link leads to has none before it.
+  let isOpen = false;
+  let waiting = [];
+
+  const address = (text) => `#${new URLSearchParams({ p: text })}`;
+  const linked = () => new URLSearchParams(location.hash.slice(1)).get("p");
+  const at = (button) => [Number(button.dataset.line), Number(button.dataset.column)];
+
+  // The numbers beside the text; some lines are marked.
+  function count(marks) {
+    const lines = field.value.split("\n").length;
+    field.rows = Math.min(Math.max(lines, 6), 24);
+    const all = Array.from({ length: lines }, (_, index) => {
+      const number = document.createElement("span");
+      number.textContent = index + 1;
+      if (marks.has(index + 1)) number.className = marks.get(index + 1);
+      return number;
+    });
+    numbers.replaceChildren(...all);
+    numbers.scrollTop = field.scrollTop;
+  }
+
+  // The bars of the line that the cursor is in.
+  function light() {
+    const line = field.value.slice(0, field.selectionStart).split("\n").length;
+    for (const bar of played.querySelectorAll("svg [role=gridcell]")) {
+      const place = / program:(\d+)$/.exec(bar.querySelector("title").textContent);
+      bar.classList.toggle("lit", document.activeElement === field && Number(place?.[1]) === line);
+    }
+  }
+
+  function go(button) {
+    const [line, column] = at(button);
+    const lines = field.value.split("\n");
+    const start = lines.slice(0, line - 1).reduce((sum, text) => sum + text.length + 1, 0);
+    const length = lines[line - 1]?.length ?? 0;
+    field.focus();
+    if (button.closest(".mistakes")) field.setSelectionRange(start + column - 1, start + column - 1);
+    else field.setSelectionRange(start, start + length);
+    light();
+  }
+
+  // Draws what is written; says whether it has no mistakes.
+  function draw() {
+    const text = field.value;
+    const compared = text === current || !isOpen ? before : current;
+    const template = document.createElement("template");
+    template.innerHTML = play(`${figure.id}-drawing`, `program\n${text}\0${compared}`);
+    const made = template.content.firstElementChild;
+    const right = made.matches(".run");
+    const unfolded = played.querySelector("details").open;
+    if (!right) made.append(Object.assign(document.createElement("p"), { textContent: LAST }));
+    wrong.replaceChildren(...(right ? [] : [made]));
+    played.classList.toggle("stale", !right);
+    if (right) {
+      played.replaceChildren(made);
+      played.querySelector("details").open = unfolded;
+      drawn();
+    }
+    field.setAttribute("aria-invalid", !right);
+    const marks = [...figure.querySelectorAll("button.at")].map((button) => [at(button)[0], "is-wrong"]);
+    count(new Map(right || !played.contains(made) ? marks : []));
+    for (const button of figure.querySelectorAll("button.at")) button.addEventListener("click", () => go(button));
+    link.href = address(text);
+    light();
+    return right;
+  }
+
+  function speak() {
+    const rows = [...played.querySelectorAll(".numbers > div")];
+    const numbers = rows.map((row) => `${row.firstChild.textContent}: ${row.lastChild.textContent}`);
+    const mistakes = [...wrong.querySelectorAll("li")].map((item) => item.textContent);
+    const races = played.querySelector(".races strong, p.races")?.textContent ?? "";
+    said.textContent = mistakes.length > 0 ? mistakes.join(" ") : [...numbers, races].join("; ");
+  }
+
+  // What is written counts as a run: the one before it is kept, and Back leads to it.
+  function run() {
+    if (field.value === current) return speak();
+    if (draw()) {
+      before = current;
+      current = field.value;
+      draw();
+      try {
+        history.pushState(null, "", address(current));
+      } catch {
+        // Some browsers refuse it for files: the link above the program is right all the same.
+      }
+    }
+    speak();
+  }
+
+  function write(text) {
+    waiting.forEach(clearTimeout);
+    field.value = text;
+    run();
+  }
+
+  field.addEventListener("input", () => {
+    waiting.forEach(clearTimeout);
+    count(new Map());
+    waiting = [setTimeout(draw, PAUSE), setTimeout(run, RUN)];
+  });
+  field.addEventListener("change", () => {
+    waiting.forEach(clearTimeout);
+    run();
+  });
+  field.addEventListener("scroll", () => (numbers.scrollTop = field.scrollTop));
+  for (const event of ["keyup", "click", "focus", "blur"]) field.addEventListener(event, light);
+  from.addEventListener("change", () => write(from.selectedOptions[0].dataset.program));
+  figure.querySelector(".controls").addEventListener("submit", (event) => event.preventDefault());
+
+  const first = field.value;
+  function arrive() {
+    const text = linked() ?? first;
+    if (text === field.value && text === current) return;
+    waiting.forEach(clearTimeout);
+    before = isOpen ? current : "";
+    field.value = text;
+    if (draw()) current = text;
+    if (isOpen) speak();
+  }
+  addEventListener("popstate", arrive);
+  addEventListener("hashchange", arrive);
+  if (linked() === null) draw();
+  else arrive();
+  isOpen = true;
+  figure.querySelector(".controls").hidden = false;
+};

@@ -1,0 +1,5 @@
+//! The small language for host programs.
+
+mod exercises;
+mod mistakes;
+mod shown;

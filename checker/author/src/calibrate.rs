@@ -45,7 +45,7 @@ pub(crate) struct Section {
 }
 
 /// All sections in their order. The last is seen through the driver library.
-pub(crate) const SECTIONS: [Section; 11] = [
+pub(crate) const SECTIONS: [Section; 12] = [
     Section { name: "device", about: "what the device says about itself" },
     Section { name: "correctness", about: "whether the kernels compute what they should" },
     Section { name: "kernels", about: "how fast kernels are" },
@@ -55,6 +55,7 @@ pub(crate) const SECTIONS: [Section; 11] = [
     Section { name: "calls", about: "what calls cost the host" },
     Section { name: "gaps", about: "from one operation to the next" },
     Section { name: "graphs", about: "graphs" },
+    Section { name: "pools", about: "the pool of stream-ordered memory" },
     Section { name: "limits", about: "what a stream and the device hold" },
     Section { name: SPANS, about: "when operations start and end, by CUPTI" },
 ];

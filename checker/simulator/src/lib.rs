@@ -4,9 +4,9 @@
 //! does input or output, and nothing assumes that the student's program shares its address space.
 //!
 //! # What it does not model
-//! It is held against a real device by `exercises/lab/tests/conformance`: 402 rows of order, blocking
+//! It is held against a real device by `exercises/lab/tests/conformance`: 407 rows of order, blocking
 //! and result codes, one body for both, compared with an NVIDIA H200 (driver 580.159.04, 2026-11-23);
-//! those that no GPU has been asked yet are named when they are run. 11 rows are known gaps, which assert
+//! those that no GPU has been asked yet are named when they are run. 10 rows are known gaps, which assert
 //! today's wrong answer. What follows is wrong or missing today.
 //! - Which operations fill a stream's queue of 1021 is measured for launches alone; copies, memsets and
 //!   host functions are taken to count as launches do, records, waits and stream-ordered allocation not
@@ -16,10 +16,10 @@
 //! - A timed event recorded after a kernel takes no place in the kernel's work queue. On an H200 it held back what
 //!   came after it there until the kernel had ended.
 //! - Stream priorities act on the order in which waiting kernels are dispatched, and on nothing else.
-//! - Memory pools: there is the default one, and of its attributes the release threshold. What was freed
-//!   is handed out again for a request of the same size, rounded to 512 bytes, and neither divided nor
-//!   joined; the default streams' barrier does not count as an order for it. Memory that `cuMemAlloc`
-//!   gave never is.
+//! - Memory pools: there is the default one, whose ways to reuse memory are not up to the program. It is
+//!   divided and joined where time and sizes are counted, but an address is handed out again for a request
+//!   of the same size alone, rounded to 512 bytes. The default streams' barrier does not count as an order
+//!   for it. Memory that `cuMemAlloc` gave is never handed out again.
 //! - Memory is real: what a program has on the device holds 4 GiB of data at most together, however much
 //!   the profile says that there is, and what it has page-locked 1 GiB. Beyond that, allocation fails as
 //!   where there is no memory left.

@@ -82,6 +82,8 @@ figures! {
         queue_depth,
         /// Device memory, in bytes.
         memory_bytes,
+        /// The pool of stream-ordered memory grows, and gives back, in pieces of this size, in bytes.
+        pool_chunk_bytes,
         /// What reads and writes of kernels get from device memory together, in bytes per µs.
         memory_bytes_per_us,
         /// `asyncEngineCount`, as the device states it.
@@ -291,6 +293,14 @@ figures! {
         alloc_async_ns,
         /// `cuMemFreeAsync`.
         free_async_ns,
+        /// What an allocation takes longer when its pool has to grow,
+        pool_grow_ns,
+        /// and that for each chunk.
+        pool_grow_chunk_ns,
+        /// What a synchronisation takes longer when the pool gives memory back,
+        pool_give_back_ns,
+        /// and that for each chunk.
+        pool_give_back_chunk_ns,
         /// `cuMemHostAlloc`, the fixed part.
         alloc_host_ns,
         /// `cuMemHostAlloc`, for each MiB.

@@ -539,6 +539,16 @@ pub enum Call {
         /// The stream in whose order it goes.
         stream: StreamId,
     },
+    /// `cuMemPoolSetAttribute` of the default pool: what it keeps of memory at a synchronisation.
+    PoolKeep {
+        /// The release threshold, in bytes.
+        bytes: u64,
+    },
+    /// `cuMemPoolTrimTo` of the default pool.
+    PoolTrim {
+        /// What it keeps, in bytes.
+        bytes: u64,
+    },
     /// `cuMemHostAlloc`, `cuMemAllocHost_v2`.
     AllocHost {
         /// The new block of pinned host memory.

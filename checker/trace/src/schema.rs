@@ -112,6 +112,8 @@ fn every_call() -> Vec<Call> {
         Call::Free { block },
         Call::AllocAsync { block, bytes: 8, stream },
         Call::FreeAsync { block, stream },
+        Call::PoolKeep { bytes: u64::MAX },
+        Call::PoolTrim { bytes: 0 },
         Call::AllocHost { block, bytes: 8 },
         Call::FreeHost { block },
         copy(Mode::Asynchronous, Place::Pinned(range), Place::Device(range)),

@@ -250,6 +250,8 @@ impl Validity {
             | Call::HostWork { .. }
             | Call::ThreadEnd
             | Call::ContextSynchronize
+            | Call::PoolKeep { .. }
+            | Call::PoolTrim { .. }
             | Call::ModuleLoad
             | Call::ModuleUnload => Ok(()),
         }

@@ -183,6 +183,10 @@ fn chip(from: &From<'_>) -> Result<Chip> {
              and host functions count as launches do, and events and waits do not, is assumed",
         ),
         memory_bytes: from.stated("memory_bytes")?,
+        pool_chunk_bytes: from.measured_then(
+            from.median("pool_chunk_bytes")?,
+            "pool_chunk_bytes: what the pool has for the first byte",
+        ),
         memory_bytes_per_us: from.measured(
             memory,
             "memory_map_ns: a map of no rounds, 256 MiB less 128 MiB, the best of five grids",
@@ -487,6 +491,8 @@ fn host(from: &From<'_>, parts: &Parts) -> Result<Host> {
     let free_host = PerMib::of(from, "call_free_host_ns")?;
     let capture = from.line("graph_capture_ns", |nodes| nodes >= GRAPH_NODES)?;
     let instantiate = from.line("graph_instantiate_ns", |nodes| nodes >= GRAPH_NODES)?;
+    let grow = from.line("pool_grow_ns", |_| true)?;
+    let give_back = from.line("pool_give_back_ns", |_| true)?;
     let copy_gap =
         from.mean(&["h2d_period_ns", "d2h_period_ns"])? - f64::midpoint(parts.up, parts.down);
     let rest = |key: &str| format!("{key}/65536 less its bytes");
@@ -519,6 +525,18 @@ fn host(from: &From<'_>, parts: &Parts) -> Result<Host> {
         free_ns: from.as_measured("call_free_ns")?,
         alloc_async_ns: from.as_measured("call_alloc_async_ns")?,
         free_async_ns: from.as_measured("call_free_async_ns")?,
+        pool_grow_ns: from.measured_then(
+            grow.intercept - from.median("call_alloc_async_ns")?,
+            "pool_grow_ns: the rest of the line from 1 to 16 chunks, less an allocation",
+        ),
+        pool_grow_chunk_ns: from
+            .measured_then(grow.slope, "pool_grow_ns: each chunk more of 1 to 16"),
+        pool_give_back_ns: from.measured_then(
+            give_back.intercept - from.median("call_synchronize_idle_ns")?,
+            "pool_give_back_ns: the rest of the line from 1 to 16 chunks, less a synchronisation",
+        ),
+        pool_give_back_chunk_ns: from
+            .measured_then(give_back.slope, "pool_give_back_ns: each chunk more of 1 to 16"),
         alloc_host_ns: from.measured(alloc_host.rest, &rest("call_alloc_host_ns")),
         alloc_host_ns_per_mib: from.measured(alloc_host.ns, &per_mib("call_alloc_host_ns")),
         free_host_ns: from.measured(free_host.rest, &rest("call_free_host_ns")),

@@ -10,21 +10,45 @@ use crate::call;
 /// The handle of the default pool.
 const DEFAULT: Handle = 0x90_0000;
 
-/// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`, a number of 64 bits.
-const RELEASE_THRESHOLD: u32 = 4;
+/// Attributes of a pool, `CU_MEMPOOL_ATTR_…`: numbers of 64 bits.
+mod attribute {
+    pub(super) const RELEASE_THRESHOLD: u32 = 4;
+    pub(super) const RESERVED_MEM_CURRENT: u32 = 5;
+    pub(super) const RESERVED_MEM_HIGH: u32 = 6;
+    pub(super) const USED_MEM_CURRENT: u32 = 7;
+    pub(super) const USED_MEM_HIGH: u32 = 8;
+}
 
 /// Why the simulated device does not know this pool, or this of it. On a GPU the real driver decides.
 fn refused(pool: Handle, attribute: u32) -> Option<CUresult> {
     if call::gpu().is_some() {
         return None;
     }
-    if pool != DEFAULT {
+    if pool != DEFAULT || !(1..=attribute::USED_MEM_HIGH).contains(&attribute) {
         return Some(code::INVALID_VALUE);
     }
-    (attribute != RELEASE_THRESHOLD).then(|| {
-        call::say("of a pool, the simulated device knows the release threshold only");
+    (attribute < attribute::RELEASE_THRESHOLD).then(|| {
+        call::say("how a pool reuses memory is not up to the program on the simulated device");
         code::NOT_SUPPORTED
     })
+}
+
+/// What the simulated device is asked for.
+///
+/// # Safety
+///
+/// `value` is a number of 64 bits.
+unsafe fn setting(attribute: u32, value: *const u64) -> Result<Command, CUresult> {
+    // SAFETY: as the caller promises.
+    let bytes = unsafe { *value };
+    match attribute {
+        attribute::RELEASE_THRESHOLD => Ok(Command::PoolKeep { bytes }),
+        // The most that there was can be forgotten and nothing else (measured: 1 on all else).
+        attribute::RESERVED_MEM_HIGH if bytes == 0 => Ok(Command::PoolReset { of_reserved: true }),
+        attribute::USED_MEM_HIGH if bytes == 0 => Ok(Command::PoolReset { of_reserved: false }),
+        _ if call::gpu().is_some() => Ok(Command::PoolFacts),
+        _ => Err(code::INVALID_VALUE),
+    }
 }
 
 answers! {
@@ -64,10 +88,18 @@ calls! {
         require value;
         command match refused(pool, attribute) {
             Some(code) => return code,
-            None => Command::PoolThreshold,
+            None => Command::PoolFacts,
         };
-        // SAFETY: checked not to be null; this attribute is a number of 64 bits.
-        sim Reply::Number(bytes) => unsafe { *value = bytes };
+        // SAFETY: checked not to be null; these attributes are numbers of 64 bits.
+        sim Reply::Pool(facts) => unsafe {
+            *value = match attribute {
+                attribute::RESERVED_MEM_CURRENT => facts.reserved,
+                attribute::RESERVED_MEM_HIGH => facts.reserved_high,
+                attribute::USED_MEM_CURRENT => facts.used,
+                attribute::USED_MEM_HIGH => facts.used_high,
+                _ => facts.threshold,
+            };
+        };
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html>
@@ -75,15 +107,19 @@ calls! {
         require value;
         command match refused(pool, attribute) {
             Some(code) => return code,
-            None if attribute != RELEASE_THRESHOLD => Command::PoolThreshold,
-            // SAFETY: checked not to be null; this attribute is a number of 64 bits.
-            None => Command::PoolKeep { bytes: unsafe { *value } },
+            // Those of 32 bits are not ours.
+            None if attribute < attribute::RELEASE_THRESHOLD => Command::PoolFacts,
+            // SAFETY: checked not to be null; these attributes are numbers of 64 bits.
+            None => match unsafe { setting(attribute, value) } {
+                Ok(command) => command,
+                Err(code) => return code,
+            },
         };
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html>
     fn cuMemPoolTrimTo(pool: Handle, bytes: usize) {
-        command match refused(pool, RELEASE_THRESHOLD) {
+        command match refused(pool, attribute::RELEASE_THRESHOLD) {
             Some(code) => return code,
             None => Command::PoolTrim { bytes: bytes as u64 },
         };
@@ -92,7 +128,7 @@ calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html>
     fn cuMemAllocFromPoolAsync(address: *mut Handle, bytes: usize, pool: Handle, stream: Handle) {
         require address;
-        command match refused(pool, RELEASE_THRESHOLD) {
+        command match refused(pool, attribute::RELEASE_THRESHOLD) {
             Some(code) => return code,
             None => Command::AllocAsync { bytes: bytes as u64, stream },
         };

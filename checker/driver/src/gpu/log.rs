@@ -101,9 +101,8 @@ pub(super) fn is_noted(command: &Command) -> bool {
             | Command::Graph(GraphCommand::IsCapturing { .. } | GraphCommand::ExchangeMode { .. })
             | Command::StreamFacts { .. }
             | Command::MemoryInfo
-            | Command::PoolThreshold
-            | Command::PoolKeep { .. }
-            | Command::PoolTrim { .. }
+            | Command::PoolFacts
+            | Command::PoolReset { .. }
             | Command::FunctionFacts { .. }
             | Command::FunctionAllow { .. }
     )

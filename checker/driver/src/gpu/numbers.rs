@@ -129,6 +129,8 @@ impl Numbers {
                 }
             }
             Call::GraphInstantiate { .. }
+            | Call::PoolKeep { .. }
+            | Call::PoolTrim { .. }
             | Call::RegionBegin
             | Call::RegionEnd
             | Call::Connections { .. }

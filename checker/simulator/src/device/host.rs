@@ -9,6 +9,7 @@ use trace::program::{
 };
 use trace::timeline::{HostMemory, Interval, SpanKind};
 
+use super::memory_pool::waited_for;
 use super::streams::Stream;
 use super::threads::Return;
 use super::{Device, Effects, FULL_SPEED, OperationId, State, Work, blocks, copies, queues, slot};
@@ -152,6 +153,7 @@ impl Device {
             }
             Call::StreamWait { stream, event } => {
                 let cost = host.stream_wait_ns.value;
+                self.memory_pool.wait(*stream, *event);
                 // An event that was never recorded holds nothing back.
                 if let Some(recorded) = *slot(&mut self.events, event.0) {
                     self.submit(step, *stream, Work::Marker, start + cost, Some(recorded));
@@ -174,6 +176,7 @@ impl Device {
                 };
                 let id = self.submit(step, *stream, Work::Marker, start + cost, None);
                 *slot(&mut self.events, event.0) = Some(id);
+                self.memory_pool.record(*event, *stream);
                 (cost, Wait::None)
             }
             Call::EventSynchronize { event } => {
@@ -202,22 +205,26 @@ impl Device {
 
             Call::Alloc { .. } => (host.alloc_ns.value, Wait::None),
             // Stream-ordered memory goes back to its pool, and nothing waits (measured).
-            Call::Free { block } if std::mem::take(slot(&mut self.stream_ordered, block.0)) => {
+            Call::Free { block } if self.memory_pool.free_now(*block) => {
                 (host.free_async_ns.value, Wait::None)
             }
             Call::Free { .. } => (host.free_ns.value, Wait::All),
-            Call::AllocAsync { stream, block, .. } => {
-                let cost = host.alloc_async_ns.value;
-                *slot(&mut self.stream_ordered, block.0) = true;
+            Call::AllocAsync { stream, block, bytes } => {
+                let cost = host.alloc_async_ns.value + self.allocate((*block, *bytes), *stream);
                 self.submit(step, *stream, Work::Marker, start + cost, None);
                 (cost, Wait::None)
             }
             Call::FreeAsync { stream, block } => {
-                *slot(&mut self.stream_ordered, block.0) = false;
                 let cost = host.free_async_ns.value;
-                self.submit(step, *stream, Work::Release, start + cost, None);
+                let free = self.submit(step, *stream, Work::Release, start + cost, None);
+                self.memory_pool.free(*block, *stream, free);
                 (cost, Wait::None)
             }
+            Call::PoolKeep { bytes } => {
+                self.memory_pool.keep(*bytes);
+                (host.other_ns.value, Wait::None)
+            }
+            Call::PoolTrim { bytes } => (host.other_ns.value + self.trim(*bytes), Wait::None),
             Call::AllocHost { block, bytes } => {
                 *slot(&mut self.pinned, block.0) = *bytes;
                 (
@@ -310,8 +317,10 @@ impl Device {
             self.is_over_now(step, 0);
         }
         let mut end = start + cost;
+        let waited = waited_for(call);
         if self.is_held_by(wait) {
-            return self.hold((thread, step), (asked, start, end), wait, answer, how);
+            let times = (asked, start, end);
+            return self.hold((thread, step), times, (wait, waited), answer, how);
         }
         let mut blocked_ns = start - asked;
         let held_until = match wait {
@@ -339,6 +348,7 @@ impl Device {
             blocked_ns += freed - end;
             end = freed;
         }
+        end += self.give_back(waited);
         self.came_back((thread, step), (asked, end), blocked_ns, how);
         self.finish_in_order(effects);
         if self.hosts.is_alone() {
@@ -528,17 +538,7 @@ impl Device {
         streams.filter_map(|(_, it)| it.tail).collect()
     }
 
-    /// The last operation that a stream was given.
-    pub(crate) fn last_of(&self, stream: StreamId) -> Option<OperationId> {
-        self.streams[stream].tail
-    }
-
-    /// Whether an operation has ended.
-    pub(crate) fn is_over(&self, operation: OperationId) -> bool {
-        self.has_ended(operation)
-    }
-
-    fn has_ended(&self, id: OperationId) -> bool {
+    pub(super) fn has_ended(&self, id: OperationId) -> bool {
         self.operations[id as usize].state == State::Done
     }
 }

@@ -10,6 +10,7 @@ mod blocks;
 mod copies;
 mod graphs;
 mod host;
+mod memory_pool;
 mod queues;
 mod reordering;
 mod schedule;
@@ -196,8 +197,7 @@ pub struct Device {
     timed_events: Vec<bool>,
     /// Sizes of page-locked blocks, which cost by size to free; 0 for all others.
     pinned: Vec<u64>,
-    /// Which blocks are live stream-ordered memory.
-    stream_ordered: Vec<bool>,
+    memory_pool: memory_pool::MemoryPool,
     kernels: Vec<KernelFacts>,
     graphs: Vec<graphs::Graph>,
     work_queues: queues::Queues,
@@ -243,7 +243,7 @@ impl Device {
             events: Vec::new(),
             timed_events: Vec::new(),
             pinned: Vec::new(),
-            stream_ordered: Vec::new(),
+            memory_pool: memory_pool::MemoryPool::default(),
             kernels: Vec::new(),
             graphs: Vec::new(),
             work_queues: queues::Queues::new(WorkQueues::DEFAULT),

@@ -12,6 +12,7 @@ use trace::program::{Call, ChannelEnd, ChannelId};
 use trace::timeline::HostSpan;
 
 use super::host::{Answer, Wait};
+use super::memory_pool::Waited;
 use super::{Device, Effects, OperationId, Reverse, State};
 
 // Medians of 2000 with Rust's standard library on Linux 6.18, two cores of x86-64, 2026-11-21. They are
@@ -74,6 +75,8 @@ struct Held {
     /// It ends no earlier.
     end: u64,
     until: Until,
+    /// What the host knows to be over then.
+    waited: Option<Waited>,
 }
 
 /// What a call waits for.
@@ -269,7 +272,7 @@ impl Device {
         &mut self,
         (thread, step): (u32, u32),
         (asked, start, end): (u64, u64, u64),
-        wait: Wait,
+        (wait, waited): (Wait, Option<Waited>),
         answer: Answer,
         how: Return,
     ) -> Option<Answer> {
@@ -286,7 +289,7 @@ impl Device {
             Wait::Message(channel) => Until::Message(channel),
             Wait::Capacity(channel) => Until::Capacity(channel),
         };
-        let held = Held { thread, step, asked, start, end, until };
+        let held = Held { thread, step, asked, start, end, until, waited };
         match self.released(&held, answer) {
             Some(release) => Some(self.come_back(&held, release, how)),
             None => {
@@ -300,7 +303,7 @@ impl Device {
     pub(super) fn hold_for_room(&mut self, thread: u32, step: u32, call: &Call) {
         let now = self.host_ns;
         let until = Until::Room(call.clone());
-        self.keep(Held { thread, step, asked: now, start: now, end: now, until });
+        self.keep(Held { thread, step, asked: now, start: now, end: now, until, waited: None });
     }
 
     fn keep(&mut self, held: Held) {
@@ -399,6 +402,7 @@ impl Device {
             _ => {}
         }
         let blocked_ns = held.start - held.asked + (end - held.end);
+        let end = end + self.give_back(held.waited);
         self.came_back((held.thread, held.step), (held.asked, end), blocked_ns, how);
         answer
     }

@@ -195,8 +195,13 @@ pub enum Command {
         offset: u64,
     },
     MemoryInfo,
-    /// `cuMemPoolGetAttribute` of the default pool: its release threshold.
-    PoolThreshold,
+    /// `cuMemPoolGetAttribute` of the default pool: all its numbers.
+    PoolFacts,
+    /// `cuMemPoolSetAttribute` of the default pool: the most that there was is what there is now, of what the pool
+    /// has or of what is in use of it.
+    PoolReset {
+        of_reserved: bool,
+    },
     /// `cuMemPoolSetAttribute` of the default pool: its release threshold.
     PoolKeep {
         bytes: u64,
@@ -312,6 +317,21 @@ pub enum GraphCommand {
     Destroy { graph: u64 },
 }
 
+/// What the default pool has, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PoolFacts {
+    /// What it keeps at a synchronisation.
+    pub threshold: u64,
+    /// All of it.
+    pub reserved: u64,
+    /// The most of it there was.
+    pub reserved_high: u64,
+    /// What is in use.
+    pub used: u64,
+    /// The most that was.
+    pub used_high: u64,
+}
+
 /// What the machine answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
@@ -342,6 +362,8 @@ pub enum Reply {
         /// In all.
         total: u64,
     },
+    /// To [`Command::PoolFacts`].
+    Pool(PoolFacts),
     /// To [`Command::FunctionGet`].
     Entry {
         /// The handle.

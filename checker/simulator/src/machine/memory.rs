@@ -1,9 +1,9 @@
 //! Memory that the program asks for: device memory, out of the pool or not, and page-locked memory.
 
-use trace::program::StreamId;
+use trace::program::{BlockId, StreamId};
 
 use super::Machine;
-use super::command::{Command, Failure, Reply, code};
+use super::command::{Failure, PoolFacts, Reply, code};
 
 /// Page-locked memory that a run can have, in bytes. It is reserved, not used, until it is touched.
 pub const PINNED_BYTES: u64 = 1 << 30;
@@ -25,8 +25,10 @@ impl Machine {
         self.names.device.spans().map(|(_, bytes)| bytes).sum()
     }
 
-    fn used_nominal_bytes(&self) -> u64 {
-        self.names.nominal(self.used_bytes())
+    /// With what the pool has beside what is in use of it.
+    pub(super) fn taken_nominal_bytes(&self) -> u64 {
+        let pool = self.device.pool();
+        self.names.nominal(self.used_bytes()) + pool.reserved.saturating_sub(pool.used)
     }
 
     pub(super) fn allocate(&mut self, bytes: u64) -> Result<Reply, Failure> {
@@ -34,11 +36,12 @@ impl Machine {
             return Err(Failure::bare(code::INVALID_VALUE));
         }
         let total = self.device.profile().chip.memory_bytes.value;
-        let left = total.saturating_sub(self.used_nominal_bytes()) / u64::from(self.names.scale);
+        let left = total.saturating_sub(self.taken_nominal_bytes()) / u64::from(self.names.scale);
         if bytes > left || bytes > DEVICE_END.saturating_sub(self.device_next) {
             return Err(Failure::bare(code::OUT_OF_MEMORY));
         }
-        if bytes > MOST_REAL_BYTES.saturating_sub(self.used_bytes() + self.pool.bytes()) {
+        let freed: u64 = self.freed.values().map(|(_, bytes)| bytes).sum();
+        if bytes > MOST_REAL_BYTES.saturating_sub(self.used_bytes() + freed) {
             let why = format!(
                 "the simulated device holds {} GiB of data at most: use less than a real one could",
                 MOST_REAL_BYTES >> 30
@@ -55,62 +58,51 @@ impl Machine {
         Ok(Reply::Number(address))
     }
 
-    /// Stream-ordered memory: out of the pool, if that has some for this stream.
+    /// Stream-ordered memory: what was freed, if there is some of this size for this stream.
     pub(super) fn allocate_in_order(
         &mut self,
         bytes: u64,
         stream: StreamId,
     ) -> Result<Reply, Failure> {
-        let out_of_memory = Failure::bare(code::OUT_OF_MEMORY);
-        let bytes = bytes.checked_next_multiple_of(DEVICE_ALIGNMENT).ok_or(out_of_memory)?;
-        let device = &self.device;
-        let address = match self.pool.take(bytes, stream, |free| device.is_over(free)) {
-            Some(address) => address,
-            None => match self.allocate(bytes)? {
-                Reply::Number(address) => address,
-                other => return Ok(other),
-            },
+        let given = self.device.block_for(self.names.nominal(bytes), stream);
+        let address = match given.and_then(|block| self.freed.remove(&block)) {
+            Some((address, room)) if bytes <= room => address,
+            _ => return self.allocate(bytes),
         };
-        self.in_order.insert(address, bytes);
         Ok(Reply::Number(address))
     }
 
-    /// A call that came back has told the pool something.
-    pub(super) fn follow_memory(&mut self, command: &Command) -> Result<(), Failure> {
-        let device = &self.device;
-        match command {
-            Command::FreeAsync { address, stream } if *address != 0 => {
-                let stream = self.names.stream(*stream)?;
-                // The per-thread streams of other threads have the same name, but not the same order.
-                let is_named = stream != StreamId::PER_THREAD || self.threads.running() == 0;
-                match (self.in_order.remove(address), device.last_of(stream)) {
-                    (Some(bytes), Some(free)) if is_named => {
-                        self.pool.put((*address, bytes), stream, free);
-                    }
-                    // `cuMemAlloc` gave it: it belongs to no pool.
-                    _ => self.store.free(*address),
-                }
-            }
-            Command::EventRecord { event, stream } => {
-                self.pool.record(*event, self.names.stream(*stream)?);
-            }
-            Command::StreamWait { stream, event } => {
-                self.pool.wait(self.names.stream(*stream)?, *event);
-            }
-            Command::StreamSynchronize { .. }
-            | Command::EventSynchronize { .. }
-            | Command::ContextSynchronize => self.release_pool(self.pool.threshold),
-            _ => {}
+    /// Memory that is freed in a stream's order keeps what it holds until the pool gives it back or divides it.
+    pub(super) fn free_in_order(&mut self, address: u64, block: BlockId, bytes: u64) {
+        if self.device.is_of_pool(block) {
+            self.freed.insert(block, (address, bytes));
+        } else {
+            // `cuMemAlloc` gave it: it belongs to no pool.
+            self.store.free(address);
         }
-        Ok(())
     }
 
-    /// The pool gives back what it holds beyond so many bytes.
-    pub(super) fn release_pool(&mut self, most: u64) {
-        let (device, store) = (&self.device, &mut self.store);
-        let in_use = self.in_order.values().sum();
-        let give_back = |address| store.free(address);
-        self.pool.release(most, in_use, |free| device.is_over(free), give_back);
+    /// What the pool has given back or divided since is gone as it was.
+    pub(super) fn follow_pool(&mut self) {
+        for block in self.device.gone_blocks() {
+            if let Some((address, _)) = self.freed.remove(&block) {
+                self.store.free(address);
+            }
+        }
+    }
+
+    /// As the program sees it.
+    pub(super) fn pool_facts(&self) -> PoolFacts {
+        let scale = u64::from(self.names.scale);
+        let real = |bytes: u64| if bytes == u64::MAX { bytes } else { bytes / scale };
+        let pool = self.device.pool();
+        PoolFacts {
+            threshold: real(pool.threshold),
+            reserved: real(pool.reserved),
+            reserved_high: real(pool.reserved_high),
+            used: real(pool.used),
+            used_high: real(pool.used_high),
+        }
     }
 
     pub(super) fn allocate_pinned(&self, bytes: u64) -> Result<Reply, Failure> {

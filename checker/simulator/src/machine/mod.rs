@@ -13,7 +13,6 @@ mod guards;
 mod library;
 mod memory;
 mod names;
-mod pool;
 mod provenance;
 mod region;
 mod skipped_call;
@@ -23,12 +22,13 @@ mod watch;
 use std::collections::BTreeMap;
 
 use trace::lab::Request as LabRequest;
-use trace::program::{Call, Program, Step};
+use trace::program::{BlockId, Call, Program, Step};
 use trace::record::{self, Record, Trial};
 use trace::timeline::HostSpan;
 
 pub use command::{
-    Address, Arguments, Command, DeviceFacts, Failure, GraphCommand, Reply, Request, Turn, code,
+    Address, Arguments, Command, DeviceFacts, Failure, GraphCommand, PoolFacts, Reply, Request,
+    Turn, code,
 };
 pub use demand::{Connections, Demand};
 pub use guards::{Guard, Protection, Touch};
@@ -123,9 +123,8 @@ pub struct Machine {
     trials: Vec<Trial>,
     open_region: Option<region::Open>,
     threads: threads::Threads,
-    pool: pool::Pool,
-    /// Stream-ordered memory that has not been freed: what each block takes up in the pool, in bytes.
-    in_order: BTreeMap<u64, u64>,
+    /// Stream-ordered memory that was freed and may be handed out again: address and size of each block.
+    freed: BTreeMap<BlockId, (u64, u64)>,
     /// How much dynamic shared memory blocks of a function may have, where it was allowed, in bytes.
     allowed_shared: BTreeMap<u64, u32>,
 }
@@ -156,8 +155,7 @@ impl Machine {
             trials: Vec::new(),
             open_region: None,
             threads: threads::Threads::default(),
-            pool: pool::Pool::default(),
-            in_order: BTreeMap::new(),
+            freed: BTreeMap::new(),
             allowed_shared: BTreeMap::new(),
         }
     }
@@ -283,17 +281,12 @@ impl Machine {
             Command::MemoryInfo => {
                 let scale = u64::from(self.names.scale);
                 let total = self.device.profile().chip.memory_bytes.value;
-                let held = self.used_bytes() + self.pool.bytes();
-                let free = total.saturating_sub(self.names.nominal(held));
+                let free = total.saturating_sub(self.taken_nominal_bytes());
                 return Ok(Reply::Memory { free: free / scale, total: total / scale });
             }
-            Command::PoolThreshold => return Ok(Reply::Number(self.pool.threshold)),
-            Command::PoolKeep { bytes } => {
-                self.pool.threshold = *bytes;
-                return Ok(Reply::Done);
-            }
-            Command::PoolTrim { bytes } => {
-                self.release_pool(*bytes);
+            Command::PoolFacts => return Ok(Reply::Pool(self.pool_facts())),
+            Command::PoolReset { of_reserved } => {
+                self.device.reset_pool_high(*of_reserved);
                 return Ok(Reply::Done);
             }
             Command::FunctionFacts { function, threads, shared_bytes } => {
@@ -333,13 +326,14 @@ impl Machine {
                     let poison = watch::poison(bytes);
                     let _ = self.store.write(Address::Device(*address), &poison, host);
                 }
-                self.in_order.remove(address);
                 self.store.free(*address);
                 Reply::Done
             }
             Command::FreeAsync { address, stream } if *address != 0 => {
-                self.names.device.size(*address)?;
+                let bytes = self.names.device.size(*address)?;
                 self.names.stream(*stream)?;
+                let block = self.names.device.range(*address, 1)?.block;
+                self.free_in_order(*address, block, bytes);
                 Reply::Done
             }
             Command::EventElapsed { start, end } => {
@@ -405,7 +399,7 @@ impl Machine {
             self.refuse(step, lost.code);
             return Err(lost);
         }
-        self.follow_memory(command)?;
+        self.follow_pool();
         match command {
             Command::EventElapsed { .. } => match answer.elapsed_ns {
                 Some(ns) => Ok(Reply::Elapsed { ns }),

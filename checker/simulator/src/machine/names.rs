@@ -338,6 +338,8 @@ impl Names {
                 let stream = self.stream(*stream)?;
                 Call::FreeAsync { block: self.device.remove(*address)?, stream }
             }
+            Command::PoolKeep { bytes } => Call::PoolKeep { bytes: self.nominal(*bytes) },
+            Command::PoolTrim { bytes } => Call::PoolTrim { bytes: self.nominal(*bytes) },
             Command::AllocHost { bytes } => {
                 let block = self.new_block();
                 self.pinned.0.insert(number()?, (*bytes, block));
@@ -402,9 +404,8 @@ impl Names {
             | Command::DeviceFacts
             | Command::StreamFacts { .. }
             | Command::MemoryInfo
-            | Command::PoolThreshold
-            | Command::PoolKeep { .. }
-            | Command::PoolTrim { .. }
+            | Command::PoolFacts
+            | Command::PoolReset { .. }
             | Command::FunctionFacts { .. }
             | Command::FunctionAllow { .. } => return Ok(None),
         }))

@@ -93,6 +93,7 @@ fn a_wait_that_was_held_gives_back_what_was_freed_before_it() {
         pass_the_time(&mut session);
         let address =
             session.number(Command::AllocAsync { bytes: (1 << 30) - turn * 4096, stream });
+        pass_the_time(&mut session);
         let count = 16 << 20; // long against the calls after it
         let (mode, target) = (Mode::Asynchronous, address);
         let set = Command::Memset { stream, mode, target, pattern: 0, width: 1, count };

@@ -231,7 +231,7 @@ impl Writer {
             28..=29 => Command::AllocHost { bytes: self.bytes() },
             30 => Command::FreeHost { offset: self.pinned() },
             31 => match self.dice.below(4) {
-                0 => Command::PoolThreshold,
+                0 => Command::PoolFacts,
                 1 => Command::PoolKeep { bytes: self.bytes() },
                 2 => Command::PoolTrim { bytes: self.bytes() },
                 _ => Command::MemoryInfo,

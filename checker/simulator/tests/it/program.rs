@@ -107,6 +107,12 @@ impl Script {
         Range { block: BlockId(self.blocks), offset: 0, bytes }
     }
 
+    /// A block that is not there yet.
+    pub(crate) fn block(&mut self) -> BlockId {
+        self.blocks += 1;
+        BlockId(self.blocks)
+    }
+
     pub(crate) fn copy(&mut self, stream: StreamId, way: Way, bytes: u64) -> u32 {
         let device = Place::Device(self.range(bytes));
         let host = match way {

@@ -286,6 +286,8 @@ impl<'a> Search<'a> {
             | Call::HostWork { .. }
             | Call::Connections { .. }
             | Call::EventCreate { .. }
+            | Call::PoolKeep { .. }
+            | Call::PoolTrim { .. }
             | Call::ModuleLoad
             | Call::ModuleUnload
             | Call::FunctionGet { .. }

@@ -68,6 +68,14 @@ impl Arm {
         }
     }
 
+    /// How many nominal bytes or elements this many in memory stand for.
+    pub(crate) fn nominal(self, in_memory: usize) -> usize {
+        match self {
+            Self::Simulated => in_memory * SCALE,
+            Self::Real | Self::Traced => in_memory,
+        }
+    }
+
     /// How often to measure where `times` tell the spread. The simulated device has none.
     pub(crate) fn repetitions(self, times: usize) -> usize {
         match self {

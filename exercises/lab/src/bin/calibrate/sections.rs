@@ -10,6 +10,7 @@ mod limits;
 mod memory;
 mod pageable;
 mod pinned;
+mod pools;
 mod spans;
 
 use crate::gpu::{Gpu, Outcome};
@@ -29,6 +30,7 @@ pub(crate) fn find(name: &str) -> Option<Section> {
         "calls" => calls::measure,
         "gaps" => gaps::measure,
         "graphs" => graphs::measure,
+        "pools" => pools::measure,
         "limits" => limits::measure,
         "spans" => spans::measure,
         _ => return None,

@@ -6,7 +6,7 @@ use std::ptr;
 use cudarc::driver::sys::{self, CUresult};
 
 use crate::bench::{Bench, Event, Kind, MS, Stream, cu};
-use crate::row::{FREE, Fact, Memory, NOT_SUPPORTED, OVERLAP, Result, Row, SUCCESS};
+use crate::row::{FREE, Fact, INVALID_VALUE, Memory, NOT_SUPPORTED, OVERLAP, Result, Row, SUCCESS};
 
 const KIND: Kind = Kind::NonBlocking;
 /// A size that the pool does not hold already: nobody else asks for it.
@@ -16,8 +16,12 @@ const REUSED: Fact = Fact::Memory(Memory::Reused);
 const FRESH: Fact = Fact::Memory(Memory::Fresh);
 
 fn allocate(stream: sys::CUstream) -> Result<u64> {
+    allocate_bytes(BYTES, stream)
+}
+
+fn allocate_bytes(bytes: usize, stream: sys::CUstream) -> Result<u64> {
     let mut address = 0;
-    cu!(cuMemAllocAsync(&mut address, BYTES, stream)).result()?;
+    cu!(cuMemAllocAsync(&mut address, bytes, stream)).result()?;
     Ok(address)
 }
 
@@ -64,6 +68,16 @@ impl Pool {
         let mut value = 0_u64;
         cu!(cuMemPoolGetAttribute(self.0, attribute, (&raw mut value).cast())).result()?;
         Ok(value)
+    }
+
+    fn set(&self, attribute: sys::CUmemPool_attribute, mut value: u64) -> Fact {
+        Fact::Code(cu!(cuMemPoolSetAttribute(self.0, attribute, (&raw mut value).cast())))
+    }
+
+    /// How many pieces of 32 MiB it has.
+    fn chunks(&self) -> Result<Fact> {
+        let reserved = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT;
+        Ok(Fact::Number((self.attribute(reserved)? >> 25) as i32))
     }
 
     fn trim(&self) -> Result<()> {
@@ -228,8 +242,89 @@ pub(super) fn rows() -> Vec<Row> {
             bench.synchronize()?;
             Ok(vec![Fact::Number((used? / BYTES as u64) as i32)])
         })
-        .alone()
-        .gap(&[NOT_SUPPORTED]),
+        .alone(),
+        Row::new(
+            name("what a pool has, after each of eight allocations of 24 MiB"),
+            &[1, 2, 3, 3, 4, 5, 6, 6].map(Fact::Number),
+            |bench| {
+                let (stream, pool) = (Stream::new(KIND)?, Pool::of(bench)?);
+                let (mut blocks, mut facts) = (Vec::new(), Vec::new());
+                for _ in 0..8 {
+                    blocks.push(allocate_bytes(24 << 20, stream.handle())?);
+                    facts.push(pool.chunks()?);
+                }
+                blocks.into_iter().try_for_each(|block| free(block, stream.handle()))?;
+                bench.synchronize()?;
+                Ok(facts)
+            },
+        )
+        .alone(),
+        Row::new(
+            name("what a pool has, of 64 MiB freed and divided: at first, two of 32, joined again"),
+            &[2, 2, 2].map(Fact::Number),
+            |bench| {
+                let (stream, pool) = (Stream::new(KIND)?, Pool::of(bench)?);
+                let whole = allocate_bytes(64 << 20, stream.handle())?;
+                let first = pool.chunks()?;
+                free(whole, stream.handle())?;
+                let halves = [(); 2].map(|()| allocate_bytes(32 << 20, stream.handle()));
+                let divided = pool.chunks()?;
+                halves.into_iter().try_for_each(|half| free(half?, stream.handle()))?;
+                let joined = allocate_bytes(64 << 20, stream.handle())?;
+                let again = pool.chunks()?;
+                free(joined, stream.handle())?;
+                bench.synchronize()?;
+                Ok(vec![first, divided, again])
+            },
+        )
+        .alone(),
+        Row::new(
+            name(
+                "what a pool has, after a wait for another stream, a query, a wait for the stream",
+            ),
+            &[2, 2, 0].map(Fact::Number),
+            |bench| {
+                let (stream, pool) = (Stream::new(KIND)?, Pool::of(bench)?);
+                let other = Stream::new(KIND)?;
+                free(allocate_bytes(64 << 20, stream.handle())?, stream.handle())?;
+                while cu!(cuStreamQuery(stream.handle())) != CUresult::CUDA_SUCCESS {}
+                cu!(cuStreamSynchronize(other.handle())).result()?;
+                let waited = pool.chunks()?;
+                cu!(cuStreamQuery(stream.handle())).result()?;
+                let asked = pool.chunks()?;
+                cu!(cuStreamSynchronize(stream.handle())).result()?;
+                Ok(vec![waited, asked, pool.chunks()?])
+            },
+        )
+        .alone(),
+        Row::new(
+            name("what a pool has, after a wait for an event that comes after the free"),
+            &[2, 0].map(Fact::Number),
+            |bench| {
+                let (stream, pool) = (Stream::new(KIND)?, Pool::of(bench)?);
+                let event = Event::new()?;
+                free(allocate_bytes(64 << 20, stream.handle())?, stream.handle())?;
+                event.record(stream.handle())?;
+                let before = pool.chunks()?;
+                cu!(cuEventSynchronize(event.handle())).result()?;
+                Ok(vec![before, pool.chunks()?])
+            },
+        )
+        .alone(),
+        Row::new(
+            name("the most that a pool had: reset, set to another value; what it has, set"),
+            &[SUCCESS, SUCCESS, INVALID_VALUE, INVALID_VALUE],
+            |bench| {
+                let pool = Pool::of(bench)?;
+                Ok(vec![
+                    pool.set(sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0),
+                    pool.set(sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0),
+                    pool.set(sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 1),
+                    pool.set(sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, 1),
+                ])
+            },
+        )
+        .alone(),
         Row::new(name("a pool of one's own"), &[SUCCESS], |bench| {
             // SAFETY: every field may be zero: no kind, no place, no limit.
             let mut wanted: sys::CUmemPoolProps = unsafe { std::mem::zeroed() };

@@ -16,7 +16,6 @@ use crate::witness::Wanted;
 /// Runs exercises about CUDA concurrency, draws what the device did and grades the overlap.
 #[derive(Debug, Parser)]
 #[command(name = "checker", version, disable_help_subcommand = true, after_help = EXIT_CODES)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -27,9 +26,11 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// List the exercises, their state, and what each needs
-    List(Look),
+    List(List),
     /// Run an exercise: draw what the device did, grade it, say what to do next
     Run(Box<Run>),
+    /// Open an exercise's page of the book in the browser, or say where it is
+    Book(Book),
     /// Say what you expect of the chapter's puzzle, and then see what happens
     Predict(Predict),
     /// Run an exercise whenever you save its file
@@ -43,21 +44,9 @@ pub enum Command {
         look: Look,
     },
     /// Make your file of an exercise the shipped one again; yours is kept
-    Reset {
-        /// Name, number or beginning of the name
-        #[arg(value_name = "EX")]
-        exercise: String,
-        #[command(flatten)]
-        look: Look,
-    },
-    /// Take back a reset
-    Undo {
-        /// Default: the one that was reset last
-        #[arg(value_name = "EX")]
-        exercise: Option<String>,
-        #[command(flatten)]
-        look: Look,
-    },
+    Reset(Reset),
+    /// Go back to the version of your file that was kept before this one, step by step
+    Undo(Undo),
     /// Say what a trace of any program shows: PyTorch's profiler, Chrome's format, or ours
     Trace(Box<Trace>),
     /// Explain a code such as SWIM-H01; without one, list them all
@@ -138,11 +127,53 @@ pub enum Command {
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Look {
     /// Print one JSON object on standard output and nothing else there
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub json: bool,
     /// Print no colours, on a terminal either
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub plain: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct List {
+    /// Name the programs of each chapter's puzzle too, and what each exercise needs
+    #[arg(long)]
+    pub programs: bool,
+    #[command(flatten)]
+    pub look: Look,
+}
+
+#[derive(Debug, Args)]
+pub struct Book {
+    /// Default: the exercise to go on with
+    #[arg(value_name = "EX")]
+    pub exercise: Option<String>,
+    #[command(flatten)]
+    pub look: Look,
+}
+
+#[derive(Debug, Args)]
+pub struct Reset {
+    /// Name, number or beginning of the name
+    #[arg(value_name = "EX")]
+    pub exercise: String,
+    /// Restore what is outside of the `region` marks alone; what is inside stays yours
+    #[arg(long)]
+    pub outside: bool,
+    #[command(flatten)]
+    pub look: Look,
+}
+
+#[derive(Debug, Args)]
+pub struct Undo {
+    /// Default: the one of which something was kept last
+    #[arg(value_name = "EX")]
+    pub exercise: Option<String>,
+    /// Take this version, of those that are kept
+    #[arg(long, value_name = "N")]
+    pub to: Option<u32>,
+    #[command(flatten)]
+    pub look: Look,
 }
 
 #[derive(Debug, Args)]
@@ -197,6 +228,9 @@ pub struct Run {
     #[arg(long, value_enum, value_name = "STEP")]
     pub feedback: Option<Feedback>,
 
+    /// Show how the score comes about
+    #[arg(long)]
+    pub explain_score: bool,
     /// Write what the program asked for and what ran where to a file, as JSON
     #[arg(long, value_name = "F")]
     pub trace: Option<PathBuf>,
@@ -237,6 +271,7 @@ impl Run {
             schedule: None,
             prebuilt: None,
             feedback: None,
+            explain_score: false,
             trace: None,
             svg: None,
             look: Look { json: false, plain: false },

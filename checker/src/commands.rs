@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod book;
 mod completions;
 mod doctor;
 mod explain;
@@ -24,14 +25,15 @@ use crate::tools;
 pub fn dispatch(cli: Cli) -> Result<Exit> {
     match cli.command {
         None => overview::overview(cli.look),
-        Some(Command::List(look)) => list::list(look),
+        Some(Command::List(arguments)) => list::list(&arguments),
         Some(Command::Explain { code, look }) => explain::explain(code.as_deref(), look),
         Some(Command::Run(arguments)) => run::run(&arguments),
         Some(Command::Predict(arguments)) => predict::predict(&arguments),
         Some(Command::Watch(arguments)) => watch::watch(&arguments),
         Some(Command::Hint { exercise, look }) => hint::hint(exercise.as_deref(), look),
-        Some(Command::Reset { exercise, look }) => reset::reset(&exercise, look),
-        Some(Command::Undo { exercise, look }) => reset::undo(exercise.as_deref(), look),
+        Some(Command::Reset(arguments)) => reset::reset(&arguments),
+        Some(Command::Undo(arguments)) => reset::undo(&arguments),
+        Some(Command::Book(arguments)) => book::book(&arguments),
         Some(Command::Trace(arguments)) => trace::trace(&arguments),
         Some(Command::Doctor(look)) => doctor::doctor(look),
         Some(Command::New { folder, book, look }) => student::new(&folder, book.as_deref(), look),

@@ -453,7 +453,8 @@ pub fn refusal(errors: &[Diagnostic]) -> Option<Refusal> {
 }
 
 /// Cargo, without what an outer `cargo run` left in the environment: it describes the checker's own
-/// package, and build scripts that look at it would run again.
+/// package, and build scripts that look at it would run again. `RUSTC_BOOTSTRAP` goes too: with it
+/// everything would be compiled again, and unstable features would be allowed.
 pub fn cargo_command() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {
@@ -462,6 +463,7 @@ pub fn cargo_command() -> Command {
             command.env_remove(&name);
         }
     }
+    command.env_remove("RUSTC_BOOTSTRAP");
     command
 }
 

@@ -148,6 +148,8 @@ pub enum State {
     Untouched,
     /// It is not.
     Changed,
+    /// It is not there.
+    Missing,
     /// There is no copy to compare it with.
     Unknown,
 }
@@ -157,6 +159,7 @@ impl fmt::Display for State {
         f.write_str(match self {
             Self::Untouched => "untouched",
             Self::Changed => "changed",
+            Self::Missing => "missing",
             Self::Unknown => "unknown",
         })
     }
@@ -170,7 +173,10 @@ pub fn all(workspace: &Workspace) -> Result<Vec<Place>> {
     let mut places = Vec::new();
     for entry in entries {
         let folder = entry.with_context(|| format!("cannot list `{}`", folder.display()))?.path();
-        if folder.join("exercise.toml").is_file()
+        // One that was deleted by mistake is missed, and not left out.
+        if [folder.join(MANIFEST), folder.join(".shipped").join(MANIFEST)]
+            .iter()
+            .any(|it| it.is_file())
             && let Some(place) = Place::of(folder)
         {
             places.push(place);
@@ -188,6 +194,12 @@ pub fn find(workspace: &Workspace, wanted: &str) -> Result<Exercise> {
         Ok(index) => places.swap_remove(index).open(workspace),
         Err(usage) => Err(usage.into()),
     }
+}
+
+/// The same, whether or not it can be read.
+pub fn locate(workspace: &Workspace, wanted: &str) -> Result<Place> {
+    let mut places = all(workspace)?;
+    choose(&places, wanted).map(|index| places.swap_remove(index)).map_err(Into::into)
 }
 
 /// The exercise that is meant when none is named: the one whose folder this is, else the one whose
@@ -256,9 +268,22 @@ impl Place {
 
     /// Reads what the exercise asks for.
     pub fn open(self, workspace: &Workspace) -> Result<Exercise> {
-        let path = self.folder.join("exercise.toml");
-        let manifest = read(&path)
-            .with_context(|| format!("cannot read `{}`", workspace.relative(&path).display()))?;
+        let path = self.folder.join(MANIFEST);
+        let manifest = match read(&path) {
+            Ok(manifest) => manifest,
+            Err(error) => {
+                let relative = workspace.relative(&path).display();
+                // Another format is no damage, and the shipped copy is of the same.
+                let hint = match self.copies(MANIFEST).1 {
+                    copy if is_sound(&copy) => format!(
+                        "\n\nhint: `cargo run -- reset {}` brings it back as it was shipped",
+                        self.id
+                    ),
+                    _ => String::new(),
+                };
+                bail!("cannot read `{relative}`: {error:#}{hint}");
+            }
+        };
         Ok(Exercise { place: self, manifest })
     }
 
@@ -272,15 +297,37 @@ impl Place {
         self.folder.join("src/lib.rs")
     }
 
+    /// One of [`MANIFESTS`], and its copy.
+    pub fn copies(&self, name: &str) -> (PathBuf, PathBuf) {
+        (self.folder.join(name), self.folder.join(".shipped").join(name))
+    }
+
+    /// The student's file as it was shipped.
+    pub fn shipped(&self) -> Result<String> {
+        let path = self.folder.join(".shipped/lib.rs");
+        std::fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))
+    }
+
     /// Whether the student's file is as it was shipped.
     pub fn state(&self) -> State {
         let pristine = std::fs::read(self.folder.join(".shipped/lib.rs"));
         match (pristine, std::fs::read(self.file())) {
             (Ok(pristine), Ok(file)) if pristine == file => State::Untouched,
             (Ok(_), Ok(_)) => State::Changed,
+            (Ok(_), Err(error)) if error.kind() == std::io::ErrorKind::NotFound => State::Missing,
             _ => State::Unknown,
         }
     }
+}
+
+/// What says what an exercise is, in its folder.
+pub const MANIFEST: &str = "exercise.toml";
+/// The files without which an exercise does not run, beside the student's own. Copies lie in `.shipped`.
+pub const MANIFESTS: [&str; 2] = [MANIFEST, "Cargo.toml"];
+
+/// Whether a manifest can be read.
+pub fn is_sound(path: &Path) -> bool {
+    read(path).is_ok()
 }
 
 fn read(path: &Path) -> Result<Manifest> {

@@ -80,7 +80,7 @@ pub const BOOK: &str = "book";
 const PROGRAMS: &str = "book/pytorch";
 
 /// Where `cargo run -p book -- build` puts them, in the authors' workspace.
-const SITE: &str = "target/book";
+pub const SITE: &str = "target/book";
 
 /// Whether the workspace has the book, which its README says how to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

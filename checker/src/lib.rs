@@ -11,8 +11,10 @@
 //! | `commands` | one file for each command |
 //! | `workspace`, `exercise` | where the exercises are and what each asks for |
 //! | `progress`, `backups` | what has been reached, and former states of a student's file |
+//! | `book` | where an exercise's page is, and what opens it |
 //! | `prediction` | the chapter's puzzle, and what somebody expects |
 //! | `handout` | what students are handed, and what of it is still as it was |
+//! | `regions` | what of a student's file is the exercise's own |
 //! | `hints` | what an exercise's author says to one who is stuck |
 //! | `tools` | commands that are programs of their own, built when they are first called |
 //! | `compile` | cargo, or binaries that were built elsewhere |
@@ -34,6 +36,7 @@
 
 pub mod attempt;
 mod backups;
+pub mod book;
 pub mod cli;
 pub mod commands;
 pub mod compile;
@@ -49,6 +52,7 @@ pub mod measure;
 pub mod prediction;
 pub mod print;
 pub mod progress;
+pub mod regions;
 pub mod report;
 pub mod status;
 mod tools;

@@ -10,6 +10,8 @@
 //! hint three_lanes SWIM-C01 2
 //! predicted three_lanes rank 3,4,1,1
 //! took three_lanes non_blocking 68120000 3c6ef372fe94f82b
+//! last three_lanes 34800000 SWIM-C03,SWIM-C04 9d41c7e2a8f05b13
+//! best three_lanes 11400000 SWIM-C04 9d41c7e2a8f05b13
 //! ```
 //!
 //! | line | what it says |
@@ -20,10 +22,15 @@
 //! | `hint EX CODE LEVEL` | how far the hints of `EX` for that code have been read |
 //! | `predicted EX PUZZLE NUMBERS` | what you expected of a puzzle of `EX`: the place of each of its items, or the number of the one you chose |
 //! | `took EX PROGRAM NS PRINT` | how long a program of the puzzle took on the simulated device when it ran first, in nanoseconds, and the fingerprint of what decides that |
+//! | `last EX NS CODES PRINT` | how long your last sound run of `EX` took on the simulated device, in nanoseconds, the codes of what it lost time by, `-` for none, and the fingerprint of the exercise |
+//! | `best EX NS CODES PRINT` | the same of your shortest run |
 //!
 //! Remarks begin with `#`. Lines that are none of these are kept as they are: they may be a newer
 //! checker's. The file is replaced as a whole, so a run that is cut off leaves the old one; one that
 //! cannot be read is moved aside, never overwritten.
+
+mod fact;
+mod fingerprint;
 
 use std::fmt;
 use std::fs::File;
@@ -33,8 +40,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::exercise::{self, Place};
-use crate::grade::score;
+use crate::report::change::Before;
 use crate::workspace::Workspace;
+use fact::{Fact, NotAFact, Which};
+pub use fingerprint::Fingerprint;
 
 /// The file, in the workspace's folder.
 const FILE: &str = "progress.txt";
@@ -61,21 +70,17 @@ enum Line {
     Other(String),
 }
 
-#[derive(Clone, Debug, PartialEq)]
-enum Fact {
-    Passed { exercise: String, score: f64, exercise_was: Fingerprint },
-    Stuck { exercise: String, code: String },
-    Hint { exercise: String, code: String, level: usize },
-    Predicted { exercise: String, puzzle: String, answer: Vec<u32> },
-    Took { exercise: String, program: String, ns: u64, conditions: Fingerprint },
+/// A run of a student's file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Past {
+    /// How long the region took.
+    pub ns: u64,
+    /// The codes of the causes of lost time.
+    pub codes: Vec<String>,
 }
 
 /// What stands for a finding without a code.
 const NO_CODE: &str = "-";
-
-/// Tells one state of an exercise from another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fingerprint(u64);
 
 /// A pass, as it was reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -199,6 +204,39 @@ impl Progress {
         );
     }
 
+    /// The last run of `place` as it is now, and the shortest.
+    pub fn runs(&self, place: &Place) -> Before {
+        let now = Fingerprint::of(place);
+        let of = |wanted: Which| {
+            self.facts().find_map(|fact| match fact {
+                Fact::Run { which, exercise, run, exercise_was }
+                    if *which == wanted && *exercise == place.id && *exercise_was == now =>
+                {
+                    Some(run.clone())
+                }
+                _ => None,
+            })
+        };
+        Before { last: of(Which::Last), best: of(Which::Best) }
+    }
+
+    /// Keeps a run: as the last one, and as the best where none was shorter.
+    pub fn has_run(&mut self, place: &Place, run: &Past) {
+        let best = self.runs(place).best.filter(|best| best.ns <= run.ns);
+        for (kind, run) in [(Which::Last, run), (Which::Best, best.as_ref().unwrap_or(run))] {
+            let fact = Fact::Run {
+                which: kind,
+                exercise: place.id.clone(),
+                run: run.clone(),
+                exercise_was: Fingerprint::of(place),
+            };
+            self.replace(
+                fact,
+                |old| matches!(old, Fact::Run { which, exercise, .. } if *which == kind && *exercise == place.id),
+            );
+        }
+    }
+
     /// Keeps a pass: the best score, unless that was for an exercise that has changed.
     pub fn passed(&mut self, place: &Place, score: f64) {
         let score = match self.pass(place) {
@@ -282,121 +320,6 @@ impl fmt::Display for Progress {
             }
         }
         Ok(())
-    }
-}
-
-impl fmt::Display for Fact {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Passed { exercise, score, exercise_was } => {
-                write!(f, "passed {exercise} {} {exercise_was}", score::shown(*score))
-            }
-            Self::Stuck { exercise, code } => write!(f, "stuck {exercise} {code}"),
-            Self::Hint { exercise, code, level } => write!(f, "hint {exercise} {code} {level}"),
-            Self::Predicted { exercise, puzzle, answer } => {
-                let numbers: Vec<_> = answer.iter().map(ToString::to_string).collect();
-                write!(f, "predicted {exercise} {puzzle} {}", numbers.join(","))
-            }
-            Self::Took { exercise, program, ns, conditions } => {
-                write!(f, "took {exercise} {program} {ns} {conditions}")
-            }
-        }
-    }
-}
-
-/// A line that says nothing that this checker knows.
-struct NotAFact;
-
-impl std::str::FromStr for Fact {
-    type Err = NotAFact;
-
-    fn from_str(line: &str) -> Result<Self, NotAFact> {
-        let words: Vec<_> = line.split_whitespace().collect();
-        match words[..] {
-            ["passed", exercise, score, print] => {
-                let score: f64 = score.parse().map_err(|_| NotAFact)?;
-                let exercise_was = print.parse().map_err(|_| NotAFact)?;
-                if !(0.0..=100.0).contains(&score) {
-                    return Err(NotAFact);
-                }
-                Ok(Self::Passed { exercise: exercise.to_owned(), score, exercise_was })
-            }
-            ["stuck", exercise, code] => {
-                Ok(Self::Stuck { exercise: exercise.to_owned(), code: code.to_owned() })
-            }
-            ["hint", exercise, code, level] => {
-                let level = level.parse().map_err(|_| NotAFact)?;
-                let (exercise, code) = (exercise.to_owned(), code.to_owned());
-                Ok(Self::Hint { exercise, code, level })
-            }
-            ["predicted", exercise, puzzle, numbers] => {
-                let answer: Result<_, _> = numbers.split(',').map(str::parse).collect();
-                let answer = answer.map_err(|_| NotAFact)?;
-                let (exercise, puzzle) = (exercise.to_owned(), puzzle.to_owned());
-                Ok(Self::Predicted { exercise, puzzle, answer })
-            }
-            ["took", exercise, program, ns, ref conditions @ ..] => {
-                let ns = ns.parse().map_err(|_| NotAFact)?;
-                // Older checkers kept no conditions: theirs are none that hold now.
-                let conditions = match conditions {
-                    [] => Fingerprint(0),
-                    [print] => print.parse().map_err(|_| NotAFact)?,
-                    _ => return Err(NotAFact),
-                };
-                let (exercise, program) = (exercise.to_owned(), program.to_owned());
-                Ok(Self::Took { exercise, program, ns, conditions })
-            }
-            _ => Err(NotAFact),
-        }
-    }
-}
-
-impl Fingerprint {
-    /// Of what the student was given and is graded by.
-    fn of(place: &Place) -> Self {
-        let files = [
-            ".shipped/lib.rs",
-            "exercise.toml",
-            "recorded/baseline.json",
-            "recorded/reference.json",
-        ];
-        let contents = files.map(|file| std::fs::read(place.folder.join(file)).unwrap_or_default());
-        Self::of_all(contents.iter().map(Vec::as_slice))
-    }
-
-    /// Of one file.
-    pub fn of_bytes(bytes: &[u8]) -> Self {
-        Self::of_all([bytes].into_iter())
-    }
-
-    /// Of several contents, in this order.
-    pub fn of_all<'a>(contents: impl Iterator<Item = &'a [u8]>) -> Self {
-        // FNV-1a: any mixing will do that is the same on every machine and in every version.
-        const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-        const PRIME: u64 = 0x0000_0100_0000_01b3;
-        let mut print = OFFSET;
-        for bytes in contents {
-            // The length, so that bytes cannot move from one file to the next unseen.
-            let length = (bytes.len() as u64).to_le_bytes();
-            for byte in length.iter().chain(bytes) {
-                print = (print ^ u64::from(*byte)).wrapping_mul(PRIME);
-            }
-        }
-        Self(print)
-    }
-}
-
-impl fmt::Display for Fingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
-    }
-}
-
-impl std::str::FromStr for Fingerprint {
-    type Err = std::num::ParseIntError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        u64::from_str_radix(text, 16).map(Self)
     }
 }
 
@@ -488,7 +411,7 @@ pub fn replace(path: &Path, bytes: impl AsRef<[u8]>) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "# mine\nprogress 1\n\npassed swift 97.3 00000000000000ff\nbadge swift gold\nhint lazy - 2\npassed broken\npredicted swift rank 2,1\npredicted swift rank two\ntook swift drawn 12 00000000000000fe\n";
+    const TEXT: &str = "# mine\nprogress 1\n\npassed swift 97.3 00000000000000ff\nlast swift 12 SWIM-C01,SWIM-C03 00000000000000fe\nbest swift 9 - 00000000000000fe\nbadge swift gold\nhint lazy - 2\npassed broken\npredicted swift rank 2,1\npredicted swift rank two\ntook swift drawn 12 00000000000000fe\n";
 
     #[test]
     fn what_is_read_is_written_again_unknown_lines_and_all() {

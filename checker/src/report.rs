@@ -7,10 +7,12 @@
 //! | `names` | what streams are called in the source |
 //! | `fix` | that change as an edit of the source |
 //! | [`cause`] | why lanes were empty, in steps, and what to do |
+//! | [`change`] | what changed against earlier runs |
 //! | [`json`] | one object, the same bytes for the same run |
 //! | [`terminal`] | a drawing, the numbers, the verdict, what to do next |
 
 pub mod cause;
+pub mod change;
 pub mod fix;
 pub mod hazard;
 pub mod json;
@@ -18,6 +20,7 @@ pub mod names;
 pub mod snippet;
 pub mod terminal;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use simulator::advice::Advised;
@@ -32,6 +35,7 @@ use crate::exit::Exit;
 use crate::grade::score::Measured;
 use crate::grade::{Gate, Standard, Verdict};
 use crate::prediction::Beside;
+use crate::progress::Past;
 use crate::witness::{Wanted, Witness};
 use sandbox::Exceeded;
 use sandbox::process::Ending;
@@ -75,6 +79,8 @@ pub struct Report {
     pub advised: Advised,
     /// The profile that the advice was simulated on.
     pub advised_on: Option<String>,
+    /// Earlier runs of the student's file.
+    pub before: change::Before,
     /// What somebody expected of the puzzle, and what happens.
     pub prediction: Option<Beside>,
     /// The verdict in a sentence.
@@ -155,6 +161,8 @@ pub struct Exhibit {
     pub names: Names,
     /// The command that shows what a hazard does, but for its number; none where there is none.
     pub play: Option<String>,
+    /// Whether it is said how the score comes about.
+    pub explains_score: bool,
     /// How much is said about causes; none for nothing.
     pub feedback: Option<Feedback>,
     /// What to do next.
@@ -185,6 +193,15 @@ impl Report {
     /// The share of the makespan that the host had for its own work.
     pub fn host_freedom(&self) -> Option<f64> {
         self.bounds?.host_freedom(self.makespan_ns?)
+    }
+
+    /// What is kept of a run of the student's file; none of one that a gate failed.
+    pub fn past(&self) -> Option<Past> {
+        let is_sound = self.role == Some(Role::Student) && self.gate.is_none();
+        let ns = self.makespan_ns.filter(|_| is_sound && self.score.is_some())?;
+        let codes = self.advised.causes.iter().map(|cause| cause.code.as_str().to_owned());
+        let codes: BTreeSet<String> = codes.collect();
+        Some(Past { ns, codes: codes.into_iter().collect() })
     }
 
     /// The code that a run is about: its first hazard, else its first cause.

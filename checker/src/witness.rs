@@ -13,8 +13,8 @@ use serde::{Serialize, Serializer};
 use simulator::Schedule;
 use simulator::device::At;
 use simulator::machine::Watch;
-use trace::hazards::{AccessAt, CallAt, Edge, Kind, Usage};
-use trace::program::{BlockId, Call, Program, Site, StreamId};
+use trace::hazards::{AccessAt, CallAt, Edge, Kind, Names, Usage};
+use trace::program::{BlockId, Call, Program, Site};
 use trace::record::Output;
 use trace::{Hazard, Record, hazards};
 
@@ -160,7 +160,9 @@ pub fn play(
     };
     let meant = run(meant, Some(watch))?;
     let mut played = run(reversed, Some(watch))?;
-    let witness = Witness::of(number, hazard, meant.record(), played.record());
+    let Some(found_in) = plain.record() else { return Ok((plain, None)) };
+    let about = (hazard, &found_in.program);
+    let witness = Witness::of(number, about, meant.record(), played.record());
     if matches!(witness.outcome, Outcome::NotPlayed(_)) {
         return Ok((plain, Some(witness)));
     }
@@ -185,17 +187,23 @@ impl Witness {
         }
     }
 
-    /// What the two runs show. `meant` is the run in which everything is in order, `played` the other.
-    fn of(number: usize, hazard: &Hazard, meant: Option<&Record>, played: Option<&Record>) -> Self {
+    /// What the two runs show. `plain` is the program in which the hazard was found, `meant` the run in which
+    /// everything is in order, `played` the other.
+    fn of(
+        number: usize,
+        (hazard, plain): (&Hazard, &Program),
+        meant: Option<&Record>,
+        played: Option<&Record>,
+    ) -> Self {
         let order = format!(
             "{} ({}) is over before {} ({}) begins",
             subject(&hazard.second),
-            hazard.second.call.place(),
+            hazard.whole_place(&hazard.second),
             subject(&hazard.first),
-            hazard.first.call.place()
+            hazard.whole_place(&hazard.first)
         );
         let outcome = match (meant, played) {
-            (Some(meant), Some(played)) => outcome(hazard, meant, played),
+            (Some(meant), Some(played)) => outcome((hazard, plain), meant, played),
             _ => Outcome::NotPlayed(Why::Ended),
         };
         let message = match &outcome {
@@ -231,10 +239,7 @@ impl fmt::Display for Why {
 }
 
 fn subject(access: &AccessAt) -> String {
-    match access.stream {
-        Some(stream) if stream.0 < StreamId::FIRST_CREATED => {
-            format!("{} in the {stream}", access.call.what)
-        }
+    match access.stream_in(&Names::default()) {
         Some(stream) => format!("{} in {stream}", access.call.what),
         None => access.call.what.clone(),
     }
@@ -251,13 +256,15 @@ fn reader(hazard: &Hazard) -> Option<&AccessAt> {
     }
 }
 
-fn outcome(hazard: &Hazard, meant: &Record, played: &Record) -> Outcome {
-    let call = |record: &Record, at: &CallAt| -> Option<Call> {
-        record.program.steps.get(at.step as usize).map(|step| step.call.clone())
-    };
-    let is_same = [&hazard.first.call, &hazard.second.call]
-        .iter()
-        .all(|at| call(meant, at) == call(played, at) && call(played, at).is_some());
+fn outcome((hazard, plain): (&Hazard, &Program), meant: &Record, played: &Record) -> Outcome {
+    // Where host threads take turns otherwise, or the program asks for something else, a step is another one.
+    let is_same = [&hazard.first.call, &hazard.second.call].iter().all(|at| {
+        let step = |program: &Program| {
+            program.steps.get(at.step as usize).map(|step| (step.thread, step.call.clone()))
+        };
+        let here = step(plain);
+        here.is_some() && here == step(&meant.program) && here == step(&played.program)
+    });
     if !is_same {
         return Outcome::NotPlayed(Why::Diverged);
     }
@@ -349,7 +356,7 @@ fn memory(program: &Program, block: BlockId) -> String {
 #[cfg(test)]
 mod tests {
     use trace::Timeline;
-    use trace::program::{Mode, Place, Range, Step};
+    use trace::program::{Mode, Place, Range, Step, StreamId};
     use trace::record::{self, Watched};
     use trace::timeline::Origin;
 
@@ -400,7 +407,8 @@ mod tests {
     fn of(calls: &[Call], meant: Option<Watched>, played: Option<Watched>) -> (Outcome, String) {
         let found = hazards::find(&program(calls));
         let (meant, played) = (record(calls, meant), record(calls, played));
-        let witness = Witness::of(1, &found[0], Some(&meant), Some(&played));
+        let about = (&found[0], &meant.program);
+        let witness = Witness::of(1, about, Some(&meant), Some(&played));
         (witness.outcome, witness.message)
     }
 
@@ -444,10 +452,15 @@ mod tests {
         let half = Watched { second: None, ..seen(true).expect("it is there") };
         assert_eq!(why(seen(false), Some(half)), not(Why::Unseen));
 
-        let hazard = &hazards::find(&program(&calls))[0];
+        let plain = program(&calls);
+        let hazard = (&hazards::find(&plain)[0], &plain);
         let (meant, other) = (record(&calls, seen(false)), record(&[set(0), set(1)], None));
         let diverged = Witness::of(1, hazard, Some(&meant), Some(&other));
         assert_eq!(diverged.outcome, not(Why::Diverged));
+        // Both runs agree, and are not of the program in which the hazard was found: other threads, say.
+        let both = record(&[set(0), set(1)], seen(true));
+        let elsewhere = Witness::of(1, hazard, Some(&both), Some(&both));
+        assert_eq!(elsewhere.outcome, not(Why::Diverged));
         assert_eq!(Witness::of(1, hazard, Some(&meant), None).outcome, not(Why::Ended));
 
         let free = Call::Free { block: BLOCK };

@@ -68,6 +68,8 @@ impl Names {
 const FILES: &[(&str, &str)] = &[
     ("exercises/00_chapter_name/Cargo.toml", include_str!("../model/exercise_cargo.toml")),
     ("exercises/00_chapter_name/exercise.toml", include_str!("../model/exercise.toml")),
+    ("exercises/00_chapter_name/.shipped/Cargo.toml", include_str!("../model/exercise_cargo.toml")),
+    ("exercises/00_chapter_name/.shipped/exercise.toml", include_str!("../model/exercise.toml")),
     ("exercises/00_chapter_name/hints.toml", include_str!("../model/hints.toml")),
     ("exercises/00_chapter_name/puzzle.toml", include_str!("../model/puzzle.toml")),
     ("exercises/00_chapter_name/src/lib.rs", include_str!("../model/lib.rs")),

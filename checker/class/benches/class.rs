@@ -6,6 +6,14 @@
 //! that do not compile, panic, print without end, start processes or come to no end. Prints, and never fails on
 //! a time.
 //!
+//! How it grows with jobs is to be seen on a machine with many cores:
+//! `cargo bench -p class --bench class --profile dev -- --students 25 --jobs 1,2,4,8,16`. Where nothing is to be compiled
+//! there, `cargo bench --no-run` with the same words prints the name of the program; copied with the workspace and its
+//! `target` to the same place of the other machine, which needs the same Rust, it is started there as it is, with what
+//! stands after the `--`. The columns say what holds it up: `one` is what a single thread does for each file; `cores` is how
+//! many processors were busy on average, which is `jobs` where nothing waits; `wall` beyond `processor` of a stage is
+//! waiting; and time that a container's quota took is said below the line.
+//!
 //! `-- --fair 200` grades the solution and the shipped file of each exercise so many times, each time as a file
 //! of its own, and fails unless the one always gets 100 points and the other none.
 
@@ -147,12 +155,13 @@ fn grade(class: &Path, out: &Path, jobs: usize) -> Result<Value> {
 
 fn classes(students: &[usize], jobs: &[usize]) -> Result<()> {
     let exercises = exercises()?;
-    say(&format!("{} exercises; load {}", exercises.len(), load()?));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    say(&format!("{} exercises; {cores} cores, load {}", exercises.len(), load()?));
     say(
-        "students jobs files |  wall  apart  a file |  compile      run    judge  | checker worker  child",
+        "students jobs files |  wall  apart  a file    one cores |  compile      run    judge  | checker worker  child",
     );
     say(
-        "                    |     s      s       s |  wall and processor s a file |     MiB    MiB    MiB",
+        "                    |     s      s       s      s       |  wall and processor s a file |     MiB    MiB    MiB",
     );
     for &count in students {
         let class = empty("class")?;
@@ -165,7 +174,9 @@ fn classes(students: &[usize], jobs: &[usize]) -> Result<()> {
             }
         }
         for &jobs in jobs {
+            let before_s = throttled_s();
             let timings = grade(&class, &empty("out")?, jobs)?;
+            let throttled_s = throttled_s() - before_s;
             let number = |path: &str| timings.pointer(path).and_then(Value::as_f64).unwrap_or(0.0);
             let files = number("/took/files");
             let wall_s = number("/graded_s");
@@ -178,8 +189,10 @@ fn classes(students: &[usize], jobs: &[usize]) -> Result<()> {
             };
             let mib = |path: &str| number(path) / 1024.0;
             say(&format!(
-                "{count:>8} {jobs:>4} {files:>5} | {wall_s:>5.1}  {apart_s:>5.1}   {:>5.3} | {} {} {} | {:>7.0} {:>6.0} {:>6.0}",
+                "{count:>8} {jobs:>4} {files:>5} | {wall_s:>5.1}  {apart_s:>5.1}   {:>5.3}  {:>5.3} {:>5.1} | {} {} {} | {:>7.0} {:>6.0} {:>6.0}",
                 apart_s / files,
+                number("/reading_s") / files,
+                number("/processor_s") / wall_s,
                 stage("compile"),
                 stage("run"),
                 stage("judge"),
@@ -187,6 +200,9 @@ fn classes(students: &[usize], jobs: &[usize]) -> Result<()> {
                 mib("/took/worker_kib"),
                 mib("/took/child_kib"),
             ));
+            if throttled_s > 0.0 {
+                say(&format!("{:>19} | a quota held processors back for {throttled_s:.1} s", ""));
+            }
         }
     }
     say(&format!("load {}", load()?));
@@ -224,6 +240,18 @@ fn fair(times: usize) -> Result<()> {
         true => Ok(()),
         false => Err(Error::other("the same work does not always get the same points")),
     }
+}
+
+/// How long a quota of this container's has held its processors back, as far as the kernel says so.
+fn throttled_s() -> f64 {
+    let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
+    let text = read("/sys/fs/cgroup/cpu.stat") + &read("/sys/fs/cgroup/cpu/cpu.stat");
+    let number = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|number| number.trim().parse::<f64>().ok()).unwrap_or(0.0)
+    };
+    // Of version 2 in µs, of version 1 in ns.
+    number("throttled_usec ") / 1e6 + number("throttled_time ") / 1e9
 }
 
 fn load() -> Result<String> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, TrySendError};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
@@ -50,10 +50,37 @@ pub(crate) struct Graded {
 
 /// A file that ran out of time beside others, to be tried again alone.
 struct Late {
-    index: (usize, usize),
     key: String,
     outcome: Outcome,
     file: File,
+}
+
+/// One exercise of one student.
+struct Task {
+    /// The numbers of both.
+    index: (usize, usize),
+    handed: Handed,
+    by: Arc<By>,
+}
+
+/// A student whose exercises are graded, by several hands perhaps.
+struct By {
+    id: String,
+    /// By exercise, the seconds after which it ran out of time.
+    spent_s: Mutex<Vec<f64>>,
+}
+
+impl By {
+    /// What the exercises before one have used up of the budget, as far as they are graded.
+    fn spent_before(&self, exercise: usize) -> f64 {
+        lock(&self.spent_s)[..exercise].iter().sum()
+    }
+}
+
+/// A row, and whether something was run for it.
+struct Entry {
+    row: Row,
+    is_run: bool,
 }
 
 /// Grades every student's exercises. Students are asked for one by one, as there are hands for them, by
@@ -67,46 +94,48 @@ pub(crate) fn grade(
     let total = students.len() * plan.benches.len();
     let (done, run) = (AtomicUsize::new(0), Ran::default());
     let rows = Mutex::new(BTreeMap::new());
-    let late = Mutex::new(Vec::new());
-    let (desk, waiting) = mpsc::sync_channel::<(usize, Student)>(1);
+    let late = Mutex::new(BTreeMap::new());
+    let jobs = plan.jobs.max(1);
+    // Each exercise is a task of its own, so that no hand is idle while another has a student's last nine.
+    let (desk, waiting) = mpsc::sync_channel::<Task>(jobs.into());
     let waiting = Mutex::new(waiting);
     let hand = |worker: &mut Hand<'_>| -> Result<()> {
         loop {
             interrupt::check()?;
             let next = lock(&waiting).recv();
-            let Ok((number, student)) = next else { return Ok(()) };
-            let mut spent_s = 0.0;
-            for (index, handed) in student.handed.into_iter().enumerate() {
-                let bench = &plan.benches[index];
-                let Found { mut row, late: again } =
-                    worker.exercise(plan, bench, &handed, spent_s, &run)?;
-                row.student.clone_from(&student.id);
-                if let (Some(Attempted { key, outcome }), Handed::File(file)) = (again, handed) {
-                    spent_s += bench.limit_s(outcome.row.reason);
-                    lock(&late).push(Late { index: (number, index), key, outcome, file });
-                }
-                lock(&rows).insert((number, index), row);
-                (plan.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+            let Ok(Task { index, handed, by }) = next else { return Ok(()) };
+            let bench = &plan.benches[index.1];
+            let Found { mut row, late: again, is_run } =
+                worker.exercise(plan, bench, &handed, by.spent_before(index.1), &run)?;
+            row.student.clone_from(&by.id);
+            if let (Some(Attempted { key, outcome }), Handed::File(file)) = (again, handed) {
+                lock(&by.spent_s)[index.1] = bench.limit_s(outcome.row.reason);
+                lock(&late).insert(index, Late { key, outcome, file });
             }
+            lock(&rows).insert(index, Entry { row, is_run });
+            (plan.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, total);
         }
     };
     std::thread::scope(|scope| -> Result<()> {
-        let hands: Vec<_> = (0..plan.jobs.max(1))
+        let hands: Vec<_> = (0..jobs)
             .map(|_| Hand { worker: None, files: files.path() })
             .map(|mut one| scope.spawn(move || hand(&mut one)))
             .collect();
-        for &number in students {
-            // A hand that gives up takes no more: whatever it was comes out below.
-            let mut next = (number, read(number));
-            while let Err(TrySendError::Full(back)) = desk.try_send(next) {
-                if hands.iter().any(ScopedJoinHandle::is_finished) {
-                    break;
+        let are_all_there = || !hands.iter().any(ScopedJoinHandle::is_finished);
+        'students: for &number in students {
+            let student = read(number);
+            let spent_s = Mutex::new(vec![0.0; plan.benches.len()]);
+            let by = Arc::new(By { id: student.id, spent_s });
+            for (exercise, handed) in student.handed.into_iter().enumerate() {
+                let mut next = Task { index: (number, exercise), handed, by: Arc::clone(&by) };
+                // A hand that gives up takes no more: whatever it was comes out below.
+                while let Err(TrySendError::Full(back)) = desk.try_send(next) {
+                    if !are_all_there() {
+                        break 'students;
+                    }
+                    std::thread::sleep(TURN);
+                    next = back;
                 }
-                std::thread::sleep(TURN);
-                next = back;
-            }
-            if hands.iter().any(ScopedJoinHandle::is_finished) {
-                break;
             }
         }
         drop(desk);
@@ -120,10 +149,10 @@ pub(crate) fn grade(
 
     let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut late = late.into_inner().unwrap_or_else(PoisonError::into_inner);
-    late.sort_by_key(|late| late.index);
+    leave_over_budget(plan, &mut rows, &mut late);
     let mut tried: BTreeMap<String, Outcome> = BTreeMap::new();
     let mut alone = Hand { worker: None, files: files.path() };
-    for Late { index, key, outcome, file } in late {
+    for (index, Late { key, outcome, file }) in late {
         interrupt::check()?;
         let outcome = match tried.get(&key) {
             Some(outcome) => outcome.clone(),
@@ -137,14 +166,61 @@ pub(crate) fn grade(
             }
         };
         let mut row = finished(plan, outcome, &file)?;
-        if let Some(first) = rows.get(&index) {
-            row.student.clone_from(&first.student);
+        if let Some(entry) = rows.get_mut(&index) {
+            row.student.clone_from(&entry.row.student);
+            entry.row = row;
         }
-        rows.insert(index, row);
     }
     let (took, late) = (*lock(&run.took), *lock(&run.late));
     let run = run.files.into_inner();
-    Ok(Graded { rows: store::merge(rows.into_values().collect())?, run, took, late })
+    let rows = rows.into_values().map(|entry| entry.row).collect();
+    Ok(Graded { rows: store::merge(rows)?, run, took, late })
+}
+
+/// Takes back what was run beyond a student's budget. Exercises that were graded at the same time could not know of one
+/// another, and a row is to be the same with any number of hands: as if they had been graded in order.
+fn leave_over_budget(
+    plan: &Plan<'_>,
+    rows: &mut BTreeMap<(usize, usize), Entry>,
+    late: &mut BTreeMap<(usize, usize), Late>,
+) {
+    let limit_s = |index: &(usize, usize)| {
+        late.get(index).map_or(0.0, |it| plan.benches[index.1].limit_s(it.outcome.row.reason))
+    };
+    let tried: Vec<_> =
+        rows.iter().map(|(index, entry)| (*index, entry.is_run, limit_s(index))).collect();
+    for (index, spent_s) in beyond(plan.budget_s, &tried) {
+        late.remove(&index);
+        if let Some(Entry { row, .. }) = rows.get_mut(&index) {
+            let over = over_budget(plan, &plan.benches[index.1], spent_s);
+            *row = Row { student: row.student.clone(), file: row.file.take(), ..over };
+        }
+    }
+}
+
+/// Which exercises are beyond a student's budget, by the numbers of student and exercise, and what those before them have
+/// used up. Of each exercise it is told whether it was run, and the seconds after which it ran out of time, if it did.
+fn beyond(budget_s: f64, tried: &[((usize, usize), bool, f64)]) -> Vec<((usize, usize), f64)> {
+    let mut spent_s: BTreeMap<usize, f64> = BTreeMap::new();
+    let mut beyond = Vec::new();
+    for &(index, is_run, limit_s) in tried {
+        let spent_s = spent_s.entry(index.0).or_default();
+        match is_run && *spent_s >= budget_s {
+            true => beyond.push((index, *spent_s)),
+            false => *spent_s += limit_s,
+        }
+    }
+    beyond
+}
+
+/// The row of an exercise that is left to a person.
+fn over_budget(plan: &Plan<'_>, bench: &Bench, spent_s: f64) -> Row {
+    let message = format!(
+        "not graded: this student's exercises before it ran out of time for {spent_s} s together, and {} s is the \
+         budget",
+        plan.budget_s
+    );
+    bench.not_run(Verdict::Inconclusive, Reason::OverBudget, message)
 }
 
 /// What was run so far.
@@ -169,6 +245,8 @@ struct Hand<'a> {
 struct Found {
     row: Row,
     late: Option<Attempted>,
+    /// Something was run for it, or would have been but for the budget.
+    is_run: bool,
 }
 
 struct Attempted {
@@ -189,17 +267,18 @@ impl Hand<'_> {
         spent_s: f64,
         run: &Ran,
     ) -> Result<Found> {
-        let only = |row| Ok(Found { row, late: None });
+        let known = |row| Ok(Found { row, late: None, is_run: false });
+        let only = |row| Ok(Found { row, late: None, is_run: true });
         let file = match handed {
             Handed::File(file) => file,
             Handed::Missing { hint } => {
                 let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
                 let message = format!("there is no file for this exercise{hint}");
-                return only(bench.not_run(Verdict::Rejected, Reason::Missing, message));
+                return known(bench.not_run(Verdict::Rejected, Reason::Missing, message));
             }
             Handed::Invalid { reason } => {
                 let invalid = Reason::InvalidSubmission;
-                return only(bench.not_run(Verdict::Rejected, invalid, reason.clone()));
+                return known(bench.not_run(Verdict::Rejected, invalid, reason.clone()));
             }
         };
         let submitted = &file.submitted;
@@ -207,19 +286,14 @@ impl Hand<'_> {
             let mut row = bench.not_run(Verdict::Failed, Reason::Untouched, UNTOUCHED.to_owned());
             (row.score, row.points) = (Some(0.0), Some(0.0));
             row.file = Some(submitted.clone());
-            return only(row);
+            return known(row);
         }
         let key = bench.key(&submitted.sha256)?;
         if let Some(outcome) = plan.store.outcome(&key) {
-            return only(finished(plan, outcome, file)?);
+            return known(finished(plan, outcome, file)?);
         }
         if spent_s >= plan.budget_s {
-            let message = format!(
-                "not graded: this student's exercises before it ran out of time for {spent_s} s together, \
-                 and {} s is the budget",
-                plan.budget_s
-            );
-            let mut row = bench.not_run(Verdict::Inconclusive, Reason::OverBudget, message);
+            let mut row = over_budget(plan, bench, spent_s);
             row.file = Some(submitted.clone());
             return only(row);
         }
@@ -233,7 +307,7 @@ impl Hand<'_> {
                 let row = finished(plan, outcome.clone(), file)?;
                 match outcome.row.reason {
                     Some(Reason::Timeout | Reason::CompileLimit) => {
-                        Ok(Found { row, late: Some(Attempted { key, outcome }) })
+                        Ok(Found { row, late: Some(Attempted { key, outcome }), is_run: true })
                     }
                     _ => {
                         if outcome.row.verdict != Verdict::Error {
@@ -317,3 +391,25 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 const UNTOUCHED: &str = "the file is as it was handed out";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_beyond_a_budget_does_not_depend_on_who_was_faster() {
+        // Two students; both ran out of time in three exercises of five, all at once, and 40 s is the budget.
+        let (fast, late) = ((true, 0.0), (true, 20.0));
+        let first = [late, fast, late, late, fast];
+        // What was known before costs nothing and is kept.
+        let second = [late, late, (false, 0.0), fast, late];
+        let all = [(1, first), (2, second)].into_iter().flat_map(|(student, tried)| {
+            let of = move |(exercise, (is_run, limit_s))| ((student, exercise), is_run, limit_s);
+            tried.into_iter().enumerate().map(of)
+        });
+        let all: Vec<_> = all.collect();
+        let beyond = beyond(40.0, &all);
+        let expected = [(1, 3), (1, 4), (2, 3), (2, 4)].map(|index| (index, 40.0));
+        assert_eq!(beyond, expected);
+    }
+}

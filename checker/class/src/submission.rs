@@ -33,6 +33,7 @@ use crate::kit::sha256;
 use crate::name::shown;
 use crate::record::Submitted;
 use checker::exercise::{Place, State};
+use checker::exit::Usage;
 use layout::{Owner, Scope};
 use tree::{DEPTH, Item, Kind, Tree, join};
 
@@ -131,6 +132,10 @@ impl Class {
     /// Says whose what lies in `dir` is, a folder or a platform's `.zip`, and reads none of it.
     pub(crate) fn open(dir: &Path) -> Result<Self> {
         let mut notes = Vec::new();
+        if !dir.exists() {
+            let message = format!("there is no `{}`\n\nhint: {DIR}", dir.display());
+            return Err(Usage(message).into());
+        }
         let tree: Box<dyn Tree> = if dir.is_dir() {
             Box::new(folder::Folder::open(dir)?)
         } else {

@@ -97,7 +97,7 @@ impl Watched {
 }
 
 /// What this process and its children that have ended used of the processors.
-fn processor_s() -> f64 {
+pub(crate) fn processor_s() -> f64 {
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
     [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN]
         .into_iter()

@@ -22,6 +22,8 @@ pub enum Layer {
     Mounts,
     /// A user of its own for each slot. Needs root.
     Uid,
+    /// Memory, processes and CPU time of all together. Needs a control group that may be written to.
+    Cgroup,
     /// Address space, data, CPU time, file size, descriptors, processes.
     Limits,
     /// A look at memory and processes every few milliseconds.
@@ -32,12 +34,13 @@ pub enum Layer {
 
 impl Layer {
     /// All of them, in the order in which guards are named.
-    pub const ALL: [Layer; 8] = [
+    pub const ALL: [Layer; 9] = [
         Self::Landlock,
         Self::Seccomp,
         Self::Namespaces,
         Self::Mounts,
         Self::Uid,
+        Self::Cgroup,
         Self::Limits,
         Self::Watchdog,
         Self::Reaper,
@@ -51,6 +54,7 @@ impl Layer {
             Self::Namespaces => "namespaces",
             Self::Mounts => "mounts",
             Self::Uid => "uid",
+            Self::Cgroup => "cgroup",
             Self::Limits => "limits",
             Self::Watchdog => "watchdog",
             Self::Reaper => "reaper",

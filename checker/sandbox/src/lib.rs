@@ -12,9 +12,9 @@
 //! | files | nothing is read or written but what the command was given | Landlock, mounts |
 //! | network | no socket leads anywhere | seccomp; namespaces with mounts |
 //! | parent | no process outside is read, changed or ended | namespaces, seccomp, uid, Landlock 6 |
-//! | survivors | when a run is over, nothing of it runs | namespaces, reaper, seccomp (for programs) |
-//! | memory | memory has a limit | limits with watchdog |
-//! | processes | processes and threads have a limit | limits (with uid or user namespace), watchdog |
+//! | survivors | when a run is over, nothing of it runs | namespaces, reaper, cgroup, seccomp (for programs) |
+//! | memory | memory has a limit | cgroup; limits with watchdog |
+//! | processes | processes and threads have a limit | cgroup; limits (with uid or user namespace), watchdog |
 //!
 //! They are not taken on trust: [`Sandbox::probe`] starts **canaries**, programs of ours that try each of
 //! these things in earnest, and a property holds if all of them failed. The first four are the **floor**:
@@ -30,6 +30,7 @@
 //! | namespaces | root, or user namespaces for everyone | processes outside have no number inside; no network device; everything ends with the first process | the kernel is the same |
 //! | mounts | namespaces | a root folder with nothing else in it; also lets a slot's user read what lies below root's home | |
 //! | uid | root | a user for each slot, from 61000 on, that owns nothing | |
+//! | cgroup | Linux 5.14, `cgroup2` with memory and pids, as root or where systemd delegates them | memory, processes and CPU time of everything together, shared memory too; an end for all at once | |
 //! | limits | | address space, data, CPU time, file size, descriptors, core files; processes, where the count is the command's own | memory that is shared and mapped twice |
 //! | watchdog | `/proc` | memory and threads of everything below the supervisor, every 10 ms | what happens in between |
 //! | reaper | Linux 3.4 | orphans become the supervisor's, which kills them | |
@@ -49,6 +50,7 @@
 //! can be filled up to the limit for each file.
 
 mod canary;
+mod cgroup;
 mod confine;
 mod filter;
 pub mod interrupt;

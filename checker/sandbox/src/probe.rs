@@ -15,8 +15,8 @@ use anyhow::{Context, Result, bail};
 
 use super::canary::{Hole, Outside, Property, Song};
 use super::{
-    Begun, Confined, Ended, Exceeded, Layer, Limits, Plan, Role, Sandbox, Trouble, begin, confine,
-    counts_own_processes, layer,
+    Begun, Confined, Ended, Exceeded, Layer, Limits, Plan, Role, Sandbox, Trouble, begin, cgroup,
+    confine, counts_own_processes, layer,
 };
 use crate::process::Ending;
 use crate::scratch::Scratch;
@@ -43,6 +43,7 @@ impl Sandbox {
         if unsafe { libc::geteuid() } != 0 && plan.remove(&Layer::Uid) {
             absent.push((Layer::Uid, "only root can become other users".to_owned()));
         }
+        cgroup::sweep();
         let outside = Surroundings::new()?;
         // What is missing shows when it is tried; one layer at a time is given up.
         let holes = loop {
@@ -354,9 +355,15 @@ fn guards_of(property: Property, plan: &Plan) -> String {
             (Layer::Namespaces, "namespace"),
             (Layer::Uid, &uid),
         ],
-        Property::Survivors => &[(Layer::Namespaces, "namespace"), (Layer::Reaper, "reaper")],
-        Property::Memory => &[(Layer::Limits, "limits"), (Layer::Watchdog, "watchdog")],
-        Property::Processes => &[(Layer::Limits, "limits"), (Layer::Watchdog, "watchdog")],
+        Property::Survivors => &[
+            (Layer::Namespaces, "namespace"),
+            (Layer::Cgroup, "cgroup"),
+            (Layer::Reaper, "reaper"),
+        ],
+        // What counts all of it together comes first.
+        Property::Memory | Property::Processes => {
+            &[(Layer::Cgroup, "cgroup"), (Layer::Limits, "limits"), (Layer::Watchdog, "watchdog")]
+        }
     };
     // The kernel counts a user's processes together, whoever started them.
     let counts = |layer| {

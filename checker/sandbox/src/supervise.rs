@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use super::cgroup::{self, Group};
 use super::{Confined, Exceeded, Layer, Told, Trouble, Unavailable, confine, mounts, watchdog};
 use crate::process;
 
@@ -41,6 +42,11 @@ fn carry_out(confined: &Confined) -> Result<Told> {
         // SAFETY: no memory is involved.
         unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
     }
+    // While this is who it was: what a process may write to is asked when it is opened.
+    let group = has(Layer::Cgroup).then(|| Group::new(&confined.limits)).transpose();
+    let group = group.map_err(Unavailable::of(Layer::Cgroup))?;
+    let door = group.as_ref().map(Group::door).transpose();
+    let door = door.map_err(Unavailable::of(Layer::Cgroup))?;
     if has(Layer::Namespaces) {
         enter_namespaces().map_err(Unavailable::of(Layer::Namespaces))?;
     }
@@ -57,6 +63,10 @@ fn carry_out(confined: &Confined) -> Result<Told> {
         0 => {
             drop((trouble, status));
             end_with_parent();
+            if let Some(Err(error)) = door.map(cgroup::enter) {
+                tell(&Unavailable::of(Layer::Cgroup)(error), &troubled);
+                leave(1);
+            }
             if has(Layer::Namespaces) {
                 first_process(confined, troubled, ended);
             }
@@ -65,7 +75,7 @@ fn carry_out(confined: &Confined) -> Result<Told> {
         }
         child => child,
     };
-    drop((troubled, ended));
+    drop((troubled, ended, door));
     let mut text = String::new();
     File::from(trouble).read_to_string(&mut text).context("cannot read from the child")?;
     if !text.is_empty() {
@@ -74,7 +84,11 @@ fn carry_out(confined: &Confined) -> Result<Told> {
         return Ok(Told::Trouble(trouble));
     }
 
-    let mut exceeded = watch(child, confined, deadline);
+    let mut exceeded = watch(child, confined, group.as_ref(), deadline);
+    if let Some(group) = &group {
+        group.end();
+        exceeded = exceeded.or_else(|| group.exceeded(&confined.limits));
+    }
     let direct = end_all(child, confined);
     let status = if has(Layer::Namespaces) {
         let mut bytes = [0; 4];
@@ -200,7 +214,12 @@ fn leave(status: i32) -> ! {
 }
 
 /// Waits for the end of `child`, or for the first limit that it exceeds.
-fn watch(child: libc::pid_t, confined: &Confined, deadline: Instant) -> Option<Exceeded> {
+fn watch(
+    child: libc::pid_t,
+    confined: &Confined,
+    group: Option<&Group>,
+    deadline: Instant,
+) -> Option<Exceeded> {
     // SAFETY: no memory is involved; the child has not been waited for.
     let raw = unsafe { libc::syscall(libc::SYS_pidfd_open, child, 0) };
     // SAFETY: the descriptor is new.
@@ -213,6 +232,9 @@ fn watch(child: libc::pid_t, confined: &Confined, deadline: Instant) -> Option<E
         wait_at_most(pidfd.as_ref(), LOOK.min(deadline - now));
         if has_ended(child) {
             return None;
+        }
+        if let Some(exceeded) = group.and_then(|group| group.exceeded(&confined.limits)) {
+            return Some(exceeded);
         }
         if confined.plan.contains(&Layer::Watchdog)
             && let Some(exceeded) = watchdog::look(child, &confined.limits)

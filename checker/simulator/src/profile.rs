@@ -236,11 +236,17 @@ figures! {
         kernel_ns,
         /// Between two kernels of one launch of a graph.
         graph_kernel_ns,
+        /// Not a gap: what a kernel that follows another in a graph takes less than its fixed part.
+        graph_saved_ns,
         /// Between two copies of one engine.
         copy_ns,
         /// Before an operation that waits for one of another engine: a kernel for a copy, a copy for a
         /// kernel or for a copy in the other direction.
         crossing_ns,
+        /// Before what comes after memory is freed in the stream.
+        release_ns,
+        /// Before a host function that does not directly follow another: the driver's thread sleeps.
+        function_wake_ns,
         /// From the return of the call to the start on an idle device.
         submit_ns,
     }
@@ -299,8 +305,16 @@ figures! {
         host_function_ns,
         /// `cuGraphLaunch`.
         graph_launch_ns,
-        /// For each node of a graph, to capture it, and again to instantiate it.
-        graph_node_ns,
+        /// The same, for each copy in the graph.
+        graph_copy_ns,
+        /// For each node that is captured.
+        graph_capture_node_ns,
+        /// `cuGraphInstantiateWithFlags`, the fixed part.
+        graph_instantiate_ns,
+        /// The same, for each node.
+        graph_instantiate_node_ns,
+        /// The first launch of an executable copy takes this more for each node.
+        graph_upload_node_ns,
         /// How long a host function that does nothing takes its stream.
         host_function_run_ns,
         /// Everything else.

@@ -3,11 +3,14 @@
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::book;
 use crate::cli::Look;
+use crate::exercise;
 use crate::exit::{Exit, Usage};
 use crate::explain;
 use crate::explain::Page;
 use crate::print;
+use crate::workspace::Workspace;
 
 #[derive(Serialize)]
 struct Object {
@@ -46,11 +49,36 @@ pub(super) fn explain(code: Option<&str>, look: Look) -> Result<Exit> {
         return Ok(Exit::Passed);
     }
     match page {
-        Some(page) => print::out(page.text),
+        Some(page) => print::out(&with_chapters(page.text)),
         None => {
             let line = |page: &Page| format!("{}  {}\n", page.code, page.name());
             print::out(&explain::PAGES.iter().map(line).collect::<String>());
         }
     }
     Ok(Exit::Passed)
+}
+
+/// What stands above the titles of the chapters.
+const CHAPTER: &str = "\n## Chapter\n";
+
+/// A page that names the chapters that are there, by what opens them, and no others.
+fn with_chapters(text: &str) -> String {
+    let Some((body, titles)) = text.split_once(CHAPTER) else { return text.to_owned() };
+    let titles: Vec<&str> = titles.trim().trim_end_matches('.').split("; ").collect();
+    let mut lines = Vec::new();
+    if let Ok(workspace) = Workspace::find() {
+        for place in exercise::all(&workspace).unwrap_or_default() {
+            let Ok(found) = place.open(&workspace) else { continue };
+            let title = &found.manifest.title;
+            if titles.contains(&title.as_str()) {
+                let opened = book::command(&workspace, &found.place);
+                let opened = opened.unwrap_or_else(|| format!("exercise `{}`", found.place.id));
+                lines.push(format!("{title}: {opened}\n"));
+            }
+        }
+    }
+    match &lines[..] {
+        [] => body.to_owned(),
+        lines => format!("{body}{CHAPTER}{}", lines.concat()),
+    }
 }

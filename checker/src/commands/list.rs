@@ -3,7 +3,8 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::cli::Look;
+use crate::book;
+use crate::cli;
 use crate::exercise::{self, State};
 use crate::exit::Exit;
 use crate::grade::score;
@@ -38,24 +39,41 @@ struct Program {
     summary: String,
 }
 
+const MORE: &str = "
+`cargo run -- list --programs` names the programs of each chapter too
+";
+
+const PAGES: &str = "`cargo run -- book EX` opens the chapter of an exercise\n";
+
 /// Version of the object.
 const FORMAT: u32 = 1;
 
-/// Prints the exercises in order, with what each needs and whether it has been begun.
-pub(super) fn list(look: Look) -> Result<Exit> {
-    let exercises = entries(&Workspace::find()?)?;
+/// Prints the exercises in order, one line each, with how far they have been solved.
+pub(super) fn list(arguments: &cli::List) -> Result<Exit> {
+    let look = arguments.look;
+    let workspace = Workspace::find()?;
+    let exercises = entries(&workspace)?;
     if look.json {
         print::json(&Object { format: FORMAT, exercises })?;
         return Ok(Exit::Passed);
     }
     let style = if look.plain { Style::Plain } else { Style::of_stdout() };
-    let width = exercises.iter().map(|e| e.exercise.chars().count()).max().unwrap_or(0);
+    let widest = |of: fn(&Entry) -> &str| {
+        exercises.iter().map(|entry| of(entry).chars().count()).max().unwrap_or(0)
+    };
+    let widths = (widest(|entry| &entry.exercise), widest(|entry| &entry.title));
     let mut text = String::new();
     for entry in &exercises {
-        text.push_str(&entry.text(width, style));
+        text.push_str(&entry.line(widths, style));
+        if arguments.programs {
+            text.push_str(&entry.details());
+        }
     }
     if exercises.is_empty() {
         text.push_str("there are no exercises here\n");
+    } else if !arguments.programs {
+        text.push_str(MORE);
+        text.push_str(if book::first_page(&workspace).is_some() { PAGES } else { "" });
     }
     print::out(&text);
     Ok(Exit::Passed)
@@ -100,21 +118,25 @@ impl Entry {
         }
     }
 
-    fn text(&self, width: usize, style: Style) -> String {
-        let name = format!("{:<width$}", self.exercise);
+    fn line(&self, (name, title): (usize, usize), style: Style) -> String {
+        let padded = format!("{:<name$}", self.exercise);
+        format!(
+            "{:02} {}  {:<title$}  {}\n",
+            self.number,
+            style.bold(&padded),
+            self.title,
+            self.reached(style)
+        )
+    }
+
+    /// What it is about, what it needs, and its programs.
+    fn details(&self) -> String {
         let needs = match &self.needs[..] {
             [] => "needs no GPU".to_owned(),
             [need] if need == "gpu" => "needs a GPU".to_owned(),
             needs => format!("needs no GPU; on one, it needs {}", needs.join(", ")),
         };
-        let mut text = format!(
-            "{:02} {}  {}\n   {}\n   {}; {needs}\n",
-            self.number,
-            style.bold(&name),
-            self.title,
-            self.summary,
-            self.reached(style)
-        );
+        let mut text = format!("   {}\n   {needs}\n", self.summary);
         for program in &self.programs {
             text.push_str(&format!("   `--program {}`: {}\n", program.name, program.summary));
         }

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::book;
 use crate::cli::Look;
 use crate::exercise::{self, Place, State};
 use crate::exit::Exit;
@@ -58,14 +59,16 @@ pub(super) fn overview(look: Look) -> Result<Exit> {
         let asks = question.is_some_and(|question| question.kept(&progress, &next.id).is_none());
         let asks = match asks {
             true => format!(
-                "      what do you expect? `cargo run -- predict {}` asks its puzzle\n",
+                "      what do you expect? `cargo run -- predict {}` shows its puzzle and asks\n",
                 next.id
             ),
             false => String::new(),
         };
+        let page = book::command(&workspace, next);
+        let page = page.map_or(String::new(), |page| format!("      read its chapter: {page}\n"));
         let file = workspace.relative(&next.file()).display().to_string();
         text.push_str(&format!(
-            "\nnext: {}: {}\n{asks}      edit `{file}`, then `cargo run -- run {}`\n      or let `cargo run -- watch` run it whenever you save\n",
+            "\nnext: {}: {}\n{page}{asks}      edit `{file}`, then `cargo run -- run {}`\n      or let `cargo run -- watch` run it whenever you save\n",
             style.bold(&exercise.manifest.title),
             exercise.manifest.summary,
             next.id

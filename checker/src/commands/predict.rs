@@ -1,11 +1,13 @@
 //! `checker predict EX`: the chapter's puzzle, answered before its programs have run.
 
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use trace::draw::duration;
 
+use crate::book;
 use crate::cli;
 use crate::commands::run;
 use crate::exercise::{self, Exercise};
@@ -67,7 +69,10 @@ pub(super) fn predict(arguments: &cli::Predict) -> Result<Exit> {
         (Some(answer), _) => Some(answer),
         (None, Some(text)) => Some(question.answer(text).map_err(Usage)?),
         (None, None) if look.json => None,
-        (None, None) => Some(ask(&question)?),
+        (None, None) => {
+            show(&listing(&exercise, &question)?);
+            Some(ask(&question)?)
+        }
     };
     let conditions = prediction::conditions(workspace.root(), &exercise.place);
     if let Some(answer) = &answer {
@@ -90,6 +95,73 @@ pub(super) fn predict(arguments: &cli::Predict) -> Result<Exit> {
         print::out(&beside(&exercise, &question, &answer, &times, style));
     }
     Ok(Exit::Passed)
+}
+
+/// The text of the programs that the question is about. Where it names none, it is about the first two.
+fn listing(exercise: &Exercise, question: &Question) -> Result<String> {
+    let named: Vec<&str> = question.programs().collect();
+    let programs = exercise.manifest.programs.iter().enumerate();
+    let asked = programs.filter(|(at, program)| match named.is_empty() {
+        true => *at < PAIR,
+        false => named.contains(&program.name.as_str()),
+    });
+    let mut text = String::new();
+    for (_, program) in asked {
+        let file = format!("examples/{}.rs", program.example);
+        let path = exercise.place.folder.join(&file);
+        let source = std::fs::read_to_string(&path)
+            .with_context(|| format!("cannot read `{}`", path.display()))?;
+        text.push_str(&format!("program `{}` ({file})\n\n", program.name));
+        for line in code(&source) {
+            text.push_str(format!("    {line}").trim_end());
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// A puzzle is two programs, where its question does not name them.
+const PAIR: usize = 2;
+
+/// What a program does: without what its file says of it, which may be the answer, and without what all have.
+fn code(source: &str) -> Vec<&str> {
+    let is_head =
+        |line: &&str| line.starts_with("//!") || line.starts_with("use ") || line.trim().is_empty();
+    let mut lines: Vec<&str> = source.lines().skip_while(is_head).collect();
+    // Each `main` only names the function above it, unless there is none.
+    if let Some(main @ 1..) = lines.iter().position(|line| line.starts_with("fn main")) {
+        lines.truncate(main);
+    }
+    while lines.last().is_some_and(|line| line.trim().is_empty()) {
+        lines.pop();
+    }
+    lines
+}
+
+/// Shows a long text: a page at a time where somebody sits at a terminal.
+fn show(text: &str) {
+    let at_terminal = io::stdout().is_terminal() && io::stdin().is_terminal() && !print::is_dumb();
+    if !(at_terminal && paged(text).is_ok()) {
+        print::out(text);
+    }
+}
+
+/// Through the pager that `PAGER` names, else through `less`, which ends by itself where all fits on the screen and
+/// leaves the text there.
+fn paged(text: &str) -> io::Result<()> {
+    let chosen = std::env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty());
+    let words = chosen.unwrap_or_else(|| "less -FRX".to_owned());
+    let mut words = words.split_whitespace();
+    let mut pager = Command::new(words.next().unwrap_or("less"));
+    let mut pager = pager.args(words).stdin(Stdio::piped()).spawn()?;
+    // One who has read enough closes it before all is written.
+    let written = pager.stdin.take().map_or(Ok(()), |mut to| to.write_all(text.as_bytes()));
+    pager.wait()?;
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Asks until there is an answer. Somebody at a terminal may try again.
@@ -176,7 +248,9 @@ fn beside(
         .next()
         .map(|program| format!("`cargo run -- run {id} --program {program}` draws one of them; "));
     let draws = draws.unwrap_or_default();
-    text.push_str(&format!("\nnext: {draws}the chapter says why\n"));
+    let page = Workspace::find().ok().and_then(|it| book::command(&it, &exercise.place));
+    let page = page.map_or(String::new(), |page| format!(": {page}"));
+    text.push_str(&format!("\nnext: {draws}the chapter says why{page}\n"));
     text
 }
 

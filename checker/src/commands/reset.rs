@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use crate::backups;
-use crate::cli::Look;
+use crate::backups::{self, Kept};
+use crate::cli;
 use crate::exercise::{self, Place, State};
 use crate::exit::{Exit, Usage};
 use crate::print;
+use crate::progress::replace;
+use crate::regions;
 use crate::workspace::Workspace;
 
 #[derive(Serialize)]
@@ -18,75 +20,181 @@ struct Object {
     exercise: String,
     /// The student's file.
     file: PathBuf,
-    /// Where what it held before is kept; null where nothing has changed.
+    /// Where what it held before is kept; null where nothing has changed, or nothing of the student's own.
     kept: Option<PathBuf>,
+    /// Other files of the exercise that were brought back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    restored: Vec<PathBuf>,
 }
 
 /// Version of the object.
 const FORMAT: u32 = 1;
 
-/// Makes the student's file the shipped one again. The old one is kept.
-pub(super) fn reset(wanted: &str, look: Look) -> Result<Exit> {
+/// Makes the student's file the shipped one again, or what is outside of its regions. The old one is kept. Files
+/// without which the exercise does not run come back too.
+pub(super) fn reset(arguments: &cli::Reset) -> Result<Exit> {
     let workspace = Workspace::find()?;
-    let place = exercise::find(&workspace, wanted)?.place;
-    let id = &place.id;
-    match place.state() {
-        State::Untouched if look.json => return object(&workspace, &place, None),
+    let place = exercise::locate(&workspace, &arguments.exercise)?;
+    let restored = restore_manifests(&place)?;
+    let (kept, mut text) = match place.state() {
         State::Untouched => {
-            print::out(&format!("`{}` is as it was shipped\n", shown(&workspace, &place)));
-            return Ok(Exit::Passed);
+            (None, format!("`{}` is as it was shipped\n", shown(&workspace, &place)))
         }
         State::Unknown => {
-            let message = format!("`{id}` has no shipped copy to go back to");
+            let message = format!("`{}` has no shipped copy to go back to", place.id);
             return Err(Usage(message).into());
         }
-        State::Changed => {}
+        State::Changed if arguments.outside => outside(&workspace, &place)?,
+        State::Changed | State::Missing => whole(&workspace, &place)?,
+    };
+    for path in &restored {
+        text.push_str(&format!(
+            "`{}` is as it was shipped again\n",
+            workspace.relative(path).display()
+        ));
     }
-    let shipped = place.folder.join(".shipped/lib.rs");
-    let text = std::fs::read_to_string(&shipped)
-        .with_context(|| format!("cannot read `{}`", workspace.relative(&shipped).display()))?;
-    let kept = backups::exchange(&place, &text)?;
-    if look.json {
-        return object(&workspace, &place, Some(&kept));
+    if arguments.look.json {
+        return object(&workspace, &place, kept.as_deref(), &restored);
     }
+    print::out(&text);
+    Ok(Exit::Passed)
+}
+
+/// Puts the shipped file in the place of the student's. Where that is kept, and what is said.
+fn whole(workspace: &Workspace, place: &Place) -> Result<(Option<PathBuf>, String)> {
+    let kept = backups::exchange(place, &place.shipped()?)?;
+    let file = shown(workspace, place);
+    let said = match &kept {
+        Some(kept) => format!(
+            "`{file}` is as it was shipped; yours is kept as `{}`\n\nhint: `cargo run -- undo {}` brings it back\n",
+            workspace.relative(kept).display(),
+            place.id
+        ),
+        None => format!("`{file}` is there again, as it was shipped\n"),
+    };
+    Ok((kept, said))
+}
+
+/// Puts back what was shipped outside of the regions.
+fn outside(workspace: &Workspace, place: &Place) -> Result<(Option<PathBuf>, String)> {
+    let file = place.file();
+    let own = std::fs::read_to_string(&file)
+        .with_context(|| format!("cannot read `{}`", workspace.relative(&file).display()))?;
+    let shipped = place.shipped()?;
+    let name = shown(workspace, place);
+    if regions::first_edit(&shipped, &own).is_none() {
+        return Ok((None, format!("`{name}` is as it was shipped outside of its regions\n")));
+    }
+    let kept = backups::exchange(place, &regions::restored(&shipped, &own))?;
+    let kept_as = kept.iter().map(|kept| workspace.relative(kept).display().to_string());
+    let said = format!(
+        "`{name}` is as it was shipped outside of its regions, and yours inside; what it was is kept as `{}`\n\n\
+         hint: `cargo run -- undo {}` brings it back\n",
+        kept_as.collect::<String>(),
+        place.id
+    );
+    Ok((kept, said))
+}
+
+/// Brings back the files that say what the exercise is, where they are gone or cannot be read. What a broken one
+/// held is kept.
+fn restore_manifests(place: &Place) -> Result<Vec<PathBuf>> {
+    let mut restored = Vec::new();
+    for name in exercise::MANIFESTS {
+        let (path, copy) = place.copies(name);
+        let Ok(shipped) = std::fs::read_to_string(&copy) else { continue };
+        let own = std::fs::read_to_string(&path).ok();
+        let is_sound = match name {
+            exercise::MANIFEST => exercise::is_sound(&path),
+            _ => own.as_ref().is_some_and(|text| toml::from_str::<toml::Table>(text).is_ok()),
+        };
+        if is_sound {
+            continue;
+        }
+        let write = || -> std::io::Result<()> {
+            if let Some(own) = &own {
+                std::fs::create_dir_all(place.folder.join(".kept"))?;
+                replace(&place.folder.join(".kept").join(name), own)?;
+            }
+            replace(&path, &shipped)
+        };
+        write().with_context(|| format!("cannot bring back `{}`", path.display()))?;
+        restored.push(path);
+    }
+    Ok(restored)
+}
+
+/// Goes back to the version kept before the present one, of the exercise that is named, else of the one in which
+/// something was kept last.
+pub(super) fn undo(arguments: &cli::Undo) -> Result<Exit> {
+    let workspace = Workspace::find()?;
+    let places = match &arguments.exercise {
+        Some(wanted) => vec![exercise::locate(&workspace, wanted)?],
+        None => exercise::all(&workspace)?,
+    };
+    let newest = |place: &Place| backups::all(place).into_iter().map(|kept| kept.at).max();
+    let last = places.iter().filter_map(|place| Some((newest(place)?, place)));
+    let Some((_, place)) = last.max_by_key(|(at, _)| *at) else {
+        return Err(Usage("there is nothing to take back: no file was reset".to_owned()).into());
+    };
+    let all = backups::all(place);
+    let kept = match arguments.to {
+        Some(number) => {
+            let found = all.iter().find(|kept| kept.number == number).cloned();
+            found
+                .ok_or_else(|| Usage(format!("there is no version {number}; {}", versions(&all))))?
+        }
+        None => backups::before(place).ok_or_else(|| oldest(place, &all))?,
+    };
+    let path = backups::restore(place, &kept)?;
+    if arguments.look.json {
+        return object(&workspace, place, path.as_deref(), &[]);
+    }
+    let was = match &path {
+        Some(path) => {
+            format!("; what it was is kept as `{}`", workspace.relative(path).display())
+        }
+        None => String::new(),
+    };
+    let (file, number) = (shown(&workspace, place), kept.number);
     print::out(&format!(
-        "`{}` is as it was shipped; yours is kept as `{}`\n\nhint: `checker undo {id}` brings it back\n",
-        shown(&workspace, &place),
-        workspace.relative(&kept).display(),
+        "`{file}` is version {number} again{was}\n\nhint: {}; `cargo run -- undo {} --to N` takes any of them\n",
+        versions(&backups::all(place)),
+        place.id
     ));
     Ok(Exit::Passed)
 }
 
-/// Takes back the last reset: of the exercise that is named, else the last of all.
-pub(super) fn undo(wanted: Option<&str>, look: Look) -> Result<Exit> {
-    let workspace = Workspace::find()?;
-    let places = match wanted {
-        Some(wanted) => vec![exercise::find(&workspace, wanted)?.place],
-        None => exercise::all(&workspace)?,
-    };
-    let kept = places.iter().filter_map(|place| Some((place, backups::newest(place)?)));
-    let Some((place, kept)) = kept.max_by_key(|(_, kept)| kept.at) else {
-        return Err(Usage("there is nothing to take back: no file was reset".to_owned()).into());
-    };
-    let path = backups::restore(place, &kept)?;
-    if look.json {
-        return object(&workspace, place, Some(&path));
+fn oldest(place: &Place, all: &[Kept]) -> Usage {
+    Usage(format!(
+        "this is the oldest version of `{id}` that was kept\n\nhint: {}; `cargo run -- undo {id} --to N` takes \
+         any of them, `cargo run -- reset {id}` the shipped file",
+        versions(all),
+        id = place.id
+    ))
+}
+
+fn versions(all: &[Kept]) -> String {
+    match all {
+        [] => "none is kept".to_owned(),
+        [only] => format!("version {} is kept", only.number),
+        [first, .., last] => format!("versions {} to {} are kept", first.number, last.number),
     }
-    print::out(&format!(
-        "`{}` is what it was before; what it was now is kept as `{}`\n",
-        shown(&workspace, place),
-        workspace.relative(&path).display(),
-    ));
-    Ok(Exit::Passed)
 }
 
 fn shown(workspace: &Workspace, place: &Place) -> String {
     workspace.relative(&place.file()).display().to_string()
 }
 
-fn object(workspace: &Workspace, place: &Place, kept: Option<&Path>) -> Result<Exit> {
+fn object(
+    workspace: &Workspace,
+    place: &Place,
+    kept: Option<&Path>,
+    restored: &[PathBuf],
+) -> Result<Exit> {
     let relative = |path: &Path| workspace.relative(path).to_owned();
     let (exercise, file) = (place.id.clone(), relative(&place.file()));
-    print::json(&Object { format: FORMAT, exercise, file, kept: kept.map(relative) })?;
+    let restored = restored.iter().map(|path| relative(path)).collect();
+    print::json(&Object { format: FORMAT, exercise, file, kept: kept.map(relative), restored })?;
     Ok(Exit::Passed)
 }

@@ -2,6 +2,7 @@
 
 mod gpu;
 mod memory;
+pub(super) mod next;
 mod reference;
 mod simulated;
 
@@ -22,11 +23,12 @@ use crate::compile::{
     Apart, Build, Built, Optimisation, PLAYER, Refusal, Source, Target, TargetKind,
 };
 use crate::device::{self, Device, Simulated};
-use crate::exercise::{self, Exercise};
+use crate::exercise::{self, Exercise, Place, State};
 use crate::exit::{self, Exit, Usage};
 use crate::grade::gate::{self, Demand};
 use crate::grade::{Finding, Gate, Verdict, score};
 use crate::print::{self, Style};
+use crate::regions;
 use crate::report::{
     Chart, Exhibit, Report, Role, Where, cause, hazard, json, names, snippet, softly, terminal,
 };
@@ -68,8 +70,7 @@ fn exit_of(report: &Report) -> Exit {
 
 /// Runs an exercise. With `--json` an error is a report too; only an interruption is not.
 pub(super) fn perform(arguments: &cli::Run, compiler: Style, tell: Tell<'_>) -> Result<Ran> {
-    let (report, exhibit) = (Report::default(), Exhibit::default());
-    let mut run = Run { arguments, report, exhibit, profile: None, compiler, tell };
+    let mut run = Run::new(arguments, compiler, tell);
     if let Err(error) = run.run().and_then(|task| run.remember(&task)) {
         if error.is::<sandbox::interrupt::Interrupted>() || !arguments.look.json {
             return Err(error);
@@ -86,9 +87,7 @@ pub(super) fn perform(arguments: &cli::Run, compiler: Style, tell: Tell<'_>) -> 
 
 /// Runs an exercise and keeps nothing of it: what it comes to is for an author.
 pub fn examine(arguments: &cli::Run) -> Result<Report> {
-    let (report, exhibit) = (Report::default(), Exhibit::default());
-    let (compiler, tell): (_, Tell<'_>) = (Style::Plain, &|_| {});
-    let mut run = Run { arguments, report, exhibit, profile: None, compiler, tell };
+    let mut run = Run::new(arguments, Style::Plain, &|_| {});
     run.run()?;
     Ok(run.report)
 }
@@ -108,8 +107,7 @@ pub fn apart(
         seed: Some(seed),
         ..cli::Run::of(&exercise.place.id)
     };
-    let (report, exhibit, compiler) = (Report::default(), Exhibit::default(), Style::Plain);
-    let mut run = Run { arguments: &arguments, report, exhibit, profile: None, compiler, tell };
+    let mut run = Run::new(&arguments, Style::Plain, tell);
     let apart: Arc<dyn Apart> = Arc::new(apart);
     let source = Source::Apart(Arc::clone(&apart));
     let task = run.task(exercise.clone(), Role::Student, source, apart.folder())?;
@@ -127,6 +125,25 @@ struct Run<'a> {
     /// How the compiler's words look.
     compiler: Style,
     tell: Tell<'a>,
+    /// File and line of the compiler's first error.
+    first_error: Option<(String, u32)>,
+    /// What became of the outputs of the last region.
+    output: Option<Output>,
+}
+
+impl<'a> Run<'a> {
+    fn new(arguments: &'a cli::Run, compiler: Style, tell: Tell<'a>) -> Self {
+        Self {
+            arguments,
+            report: Report::default(),
+            exhibit: Exhibit::default(),
+            profile: None,
+            compiler,
+            tell,
+            first_error: None,
+            output: None,
+        }
+    }
 }
 
 /// An exercise with everything that is needed to run one of its programs.
@@ -169,12 +186,20 @@ impl Run<'_> {
             None => Source::Cargo(workspace),
         };
         let task = self.task(exercise, role, source, &own)?;
+        let is_missing = task.exercise.place.state() == State::Missing;
+        if is_missing && task.role == Role::Student && matches!(task.source, Source::Cargo(_)) {
+            return Err(Usage(missing(&task.exercise.place)).into());
+        }
         let device = self.device()?;
         if task.role == Role::Solution && !task.source.has_solution(&task.exercise.place) {
             let message = format!("there is no solution of `{}` here", task.exercise.place.id);
             return Err(Usage(message).into());
         }
         self.carry_out(&task, &device)?;
+        if let (Role::Student, Source::Cargo(workspace)) = (&task.role, &task.source) {
+            let edit = edited_outside(workspace, &task.exercise.place);
+            self.report.notes.extend(edit);
+        }
         Ok(task)
     }
 
@@ -238,34 +263,14 @@ impl Run<'_> {
         if let (Some(_), Some(own)) = (self.exhibit.feedback, self.exhibit.charts.first_mut()) {
             own.causes.clone_from(&self.report.advised.causes);
         }
-        self.exhibit.next = match (&task.role, self.report.verdict) {
-            (Role::Student, Some(Verdict::Passed)) => {
-                Some(task.exercise.manifest.next.passed.clone())
-            }
-            (Role::Student, Some(Verdict::Failed)) => Some(self.after_a_fail(task)),
-            _ => None,
-        };
+        self.exhibit.next = self.next(task);
+        self.exhibit.explains_score = arguments.explain_score;
         self.write_svg(task)
     }
 
     /// The first hazard that makes data wrong.
     fn race(&self) -> Option<&Hazard> {
         self.report.hazards.iter().find(|hazard| hazard.severity == hazards::Severity::Error)
-    }
-
-    /// What to do next. Where there is a race, nothing else is worth looking at before it.
-    fn after_a_fail(&self, task: &Task) -> String {
-        match self.race() {
-            Some(hazard) => {
-                let code = hazard.code;
-                format!(
-                    "make one of the two in {code} wait for the other, as its help says; \
-                     `cargo run -- explain {code}` tells more"
-                )
-            }
-            None if self.report.gate == Some(Gate::Idle) => WAIT_AT_THE_END.to_owned(),
-            None => task.exercise.manifest.next.failed.clone(),
-        }
     }
 
     /// Builds `targets`. None where the student's code does not compile; then the report says so.
@@ -281,8 +286,9 @@ impl Run<'_> {
                 (self.tell)(Status::Running);
                 Ok(Some(build))
             }
-            Built::Refused(Refusal { ground, rendered, summary, .. }) => {
+            Built::Refused(Refusal { ground, rendered, summary, complaints }) => {
                 self.exhibit.ground = Some(ground);
+                self.first_error = complaints.into_iter().find_map(|complaint| complaint.place);
                 let message = if self.arguments.look.json {
                     format!("{summary}\n\n{}", rendered.trim_end())
                 } else {
@@ -301,6 +307,7 @@ impl Run<'_> {
         self.exhibit.ending = Some(attempt.ending);
         self.exhibit.exceeded = attempt.exceeded;
         let Some(record) = attempt.record() else { return Ok(()) };
+        self.output = record.trials.last().map(|trial| trial.output.clone());
         for note in &record.notes {
             if !self.report.notes.contains(note) {
                 self.report.notes.push(note.clone());
@@ -347,7 +354,8 @@ impl Run<'_> {
             Err(note) => self.report.notes.push(note),
         }
         self.report.advised_on = Some(profile.name);
-        let calls = hazard::calls(&self.report.hazards).chain(cause::calls(&self.report.advised));
+        let calls = hazard::calls(&self.report.hazards);
+        let calls = calls.iter().chain(cause::calls(&self.report.advised));
         self.exhibit.sources = snippet::sources(calls, &task.own);
         self.exhibit.names = names::streams(&record.program, &self.exhibit.sources);
         self.exhibit.charts = vec![Chart {
@@ -413,6 +421,33 @@ impl Run<'_> {
     }
 }
 
+/// What is said where the student's file is gone.
+fn missing(place: &Place) -> String {
+    let Place { id, folder, .. } = place;
+    let folder = folder.file_name().unwrap_or_default().display();
+    format!(
+        "there is no `exercises/{folder}/src/lib.rs`\n\nhint: `checker reset {id}` brings it back; cargo needs it \
+         too, so without `checker` in your path type `target/debug/checker reset {id}`"
+    )
+}
+
+/// Where the student's file differs from the shipped one outside of its regions.
+fn edited_outside(workspace: &Workspace, place: &Place) -> Option<String> {
+    let own = std::fs::read_to_string(place.file()).ok()?;
+    let regions::Edit { line, now, was } = regions::first_edit(&place.shipped().ok()?, &own)?;
+    let what = match (now, was) {
+        (Some(now), Some(was)) => format!("is `{now}`, and was shipped as `{was}`"),
+        (Some(now), None) => format!("is `{now}`, which was not shipped"),
+        (None, was) => format!("comes where `{}` was shipped", was.unwrap_or_default()),
+    };
+    Some(format!(
+        "`{}:{line}`, outside of the `region` marks, {what}; `cargo run -- reset {} --outside` puts back what is \
+         outside, and keeps what is inside",
+        workspace.relative(&place.file()).display(),
+        place.id
+    ))
+}
+
 fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))
 }
@@ -450,9 +485,6 @@ pub fn target(exercise: &Exercise, role: &Role) -> Result<Target> {
 pub const BASELINE: &str = "recorded/baseline.json";
 /// That of the reference.
 pub const REFERENCE: &str = "recorded/reference.json";
-
-const WAIT_AT_THE_END: &str = "at the end of the region, wait for every stream that still has work, and look at the \
-                               score after that";
 
 const NO_STANDARD: &str = "the reference is no better than the baseline";
 

@@ -33,6 +33,7 @@ use anyhow::{Context, Result};
 use crate::cli;
 use crate::commands::hint::Steps;
 use crate::commands::list;
+use crate::commands::run::next::following;
 use crate::commands::run::{self, Ran};
 use crate::exercise::{self, Place};
 use crate::exit::{Exit, Usage};
@@ -153,6 +154,7 @@ pub(super) fn watch(arguments: &cli::Watch) -> Result<Exit> {
         verdict: None,
         view: View::Report,
         scroll: 0,
+        said: None,
     };
     let ended = watch.follow(&events);
     let left = watch.leave();
@@ -179,6 +181,8 @@ struct Watch<'a> {
     view: View,
     /// Lines of the view above the screen.
     scroll: usize,
+    /// What is said about the last key, until the next one.
+    said: Option<String>,
 }
 
 /// What a run came to.
@@ -370,7 +374,14 @@ impl Watch<'_> {
             return Ok(Flow::On);
         }
         let page = self.screen.as_ref().map_or(1, Screen::page);
+        self.said = None;
         match key {
+            Key::Unknown(letter) if self.screen.is_some() => {
+                self.said = Some(format!("no key `{letter}`; the keys are below"));
+            }
+            Key::Unknown(letter) => {
+                print::out(&format!("there is no `{letter}`; {LINES}\n"));
+            }
             Key::Quit => return Ok(Flow::Out),
             Key::Run => self.go_to(self.at),
             Key::Next => match self.after() {
@@ -414,9 +425,8 @@ impl Watch<'_> {
     /// The exercise to go on with after this one: the next that has not been passed, round the end.
     fn after(&self) -> Option<usize> {
         let progress = Progress::read(&self.workspace);
-        let count = self.places.len();
-        let others = (1..count).map(|step| (self.at + step) % count);
-        others.into_iter().find(|at| !progress.is_passed(&self.places[*at]))
+        let next = following(&self.places, &self.places[self.at], &progress)?;
+        self.places.iter().position(|place| place.id == next.id)
     }
 
     fn hint(&self) -> String {
@@ -454,6 +464,7 @@ impl Watch<'_> {
         view::Scene {
             place: &self.places[self.at],
             file: self.workspace.relative(&self.places[self.at].file()).to_owned(),
+            said: self.said.as_deref(),
             view: &self.view,
             ended: verdict.map(|(_, ended)| ended),
             status: match &self.job {

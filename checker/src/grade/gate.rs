@@ -126,13 +126,29 @@ pub fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding {
     if let Some(message) = trials.iter().find_map(missing_work) {
         return failed(Gate::Work, message);
     }
-    if trials.iter().any(|trial| trial.device == DeviceState::Busy) {
-        return failed(
-            Gate::Idle,
-            "the device was still at work when the measured region ended".to_owned(),
-        );
+    if let Some(message) = attempt.record().and_then(|record| unwaited(&record.program, trials)) {
+        return failed(Gate::Idle, message);
     }
     Finding::Clear
+}
+
+/// What the region ended without a wait for. By order, not by time: that the device happened to be done proves
+/// nothing.
+fn unwaited(program: &Program, trials: &[Trial]) -> Option<String> {
+    let is_busy = trials.iter().any(|trial| trial.device == DeviceState::Busy);
+    let found = match hazards::unwaited_within(program, hazards::MOST_EFFORT) {
+        Ok(found) => found,
+        Err(TooMuch { step }) => return Some(too_much(program, step)),
+    };
+    let Some(first) = found.first() else {
+        let busy = || "the device was still at work when the measured region ended".to_owned();
+        return is_busy.then(busy);
+    };
+    let more = match found.len() {
+        1 => String::new(),
+        more => format!("; the same goes for {} more streams", more - 1),
+    };
+    Some(format!("{}{}", first.message(!is_busy), more.replace("1 more streams", "1 more stream")))
 }
 
 /// What is wrong with the outputs of a region; none where they are right.

@@ -33,9 +33,10 @@ pub struct Edit {
 
 /// The change for `hazard`, if there is one that is sure.
 pub fn fix(hazard: &Hazard, names: &Names, sources: &Sources) -> Option<Fix> {
-    let file = &hazard.second.call.site.as_ref()?.file;
+    let (first, second) = hazard.changed();
+    let file = &second.site.as_ref()?.file;
     let source = Source::new(file, sources.get(file)?);
-    let (first, second) = (source.line(&hazard.first.call)?, source.line(&hazard.second.call)?);
+    let (first, second) = (source.line(&first)?, source.line(&second)?);
     let place = Place { hazard, names, source: &source, first, second };
     let mut edits = match &hazard.near {
         Some(near) => place.near(near)?,
@@ -104,7 +105,8 @@ impl Place<'_> {
             Slip::RecordedElsewhere { record, stream: another, .. } => (first < line(record)?)
                 .then(|| Some(vec![source.renamed(record, names.of(*another)?, stream?)?]))?,
             Slip::WaitsForAnotherEvent { wait, stale, record } => {
-                let (stale, record) = (source.event(line(stale)?)?, source.event(line(record)?)?);
+                let stale = source.event(line(stale.as_ref()?)?)?;
+                let record = source.event(line(record)?)?;
                 (stale != record).then(|| Some(vec![source.renamed(wait, stale, record)?]))?
             }
             Slip::NobodyWaits { record, .. } => {

@@ -38,12 +38,15 @@ pub fn text(
     text
 }
 
-/// The calls that `hazards` are about.
-pub fn calls(hazards: &[Hazard]) -> impl Iterator<Item = &CallAt> {
-    hazards.iter().flat_map(|hazard| {
-        let near = hazard.near.iter().flat_map(|near| near.slip.calls());
-        near.chain([&hazard.first.call, &hazard.second.call])
-    })
+/// The calls that `hazards` are about, and those that are to be changed.
+pub fn calls(hazards: &[Hazard]) -> Vec<CallAt> {
+    let of = |hazard: &Hazard| {
+        let near = hazard.near.iter().flat_map(|near| near.slip.calls()).cloned();
+        let (first, second) = hazard.changed();
+        let uses = [hazard.first.call.clone(), hazard.second.call.clone(), first, second];
+        near.chain(uses).collect::<Vec<_>>()
+    };
+    hazards.iter().flat_map(of).collect()
 }
 
 /// What became of the data of a hazard in another order.

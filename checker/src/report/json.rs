@@ -72,6 +72,8 @@ pub struct Object<'a> {
     prediction: Option<&'a Beside>,
     message: &'a str,
     notes: &'a [String],
+    /// What the program printed, and the driver: why a call was refused.
+    printed: &'a str,
 }
 
 /// One hazard in it.
@@ -227,7 +229,11 @@ pub fn hazard(hazard: &Hazard, names: &Names, sources: &Sources) -> HazardObject
 }
 
 /// The object that stands for `report`, with no more about causes than `feedback` allows; none for all.
-pub fn object<'a>(report: &'a Report, exhibit: &Exhibit, feedback: Option<Feedback>) -> Object<'a> {
+pub fn object<'a>(
+    report: &'a Report,
+    exhibit: &'a Exhibit,
+    feedback: Option<Feedback>,
+) -> Object<'a> {
     let Exhibit { names, sources, .. } = exhibit;
     let allowed = feedback.unwrap_or(Feedback::Advice);
     let device = report.device.as_ref();
@@ -285,5 +291,6 @@ pub fn object<'a>(report: &'a Report, exhibit: &Exhibit, feedback: Option<Feedba
         prediction: report.prediction.as_ref(),
         message: &report.message,
         notes: &report.notes,
+        printed: &exhibit.output,
     }
 }

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use trace::draw::{self, Findings, Lanes, Layout, Panel, duration};
 
+use crate::exercise::Metric;
 use crate::grade::score::{MARGIN, REACH, RULE, shown};
 use crate::grade::{Gate, Verdict};
 use crate::print::Style;
-use crate::report::{Chart, Exhibit, Report, Where, cause, hazard};
+use crate::report::{Chart, Exhibit, Report, Where, cause, change, hazard};
 
 /// The report and what belongs to it, as lines of at most `columns` columns where the width is ours
 /// to choose.
@@ -34,6 +35,10 @@ pub fn text(report: &Report, exhibit: &Exhibit, columns: usize, style: Style) ->
             _ = writeln!(text, "{name:<NAME$}{value}");
         }
     }
+    if exhibit.explains_score {
+        text.push_str("\nhow the score comes about:\n");
+        formula(report).iter().for_each(|line| _ = writeln!(text, "  {line}"));
+    }
     // Whoever has asked for a witness knows how.
     let play = exhibit.play.as_deref().filter(|_| report.witness.is_none());
     text.push_str(&hazard::text(&report.hazards, &exhibit.names, &exhibit.sources, play, style));
@@ -58,7 +63,7 @@ pub fn text(report: &Report, exhibit: &Exhibit, columns: usize, style: Style) ->
 }
 
 /// Columns of the numbers' names.
-const NAME: usize = 19;
+const NAME: usize = 21;
 
 /// Lanes that one chart may have before streams are more than anyone can follow.
 const MOST_STREAMS: usize = 8;
@@ -99,13 +104,13 @@ fn headline(report: &Report) -> String {
     parts.join(" · ")
 }
 
-/// The floor, beside a makespan that may lie below it where work was left out or was not yet done.
-fn floor(floor_ns: u64, makespan_ns: Option<u64>) -> String {
+/// The lower bound, beside a makespan that may be shorter where work was left out or was not yet done.
+fn bound(floor_ns: u64, makespan_ns: Option<u64>) -> String {
     let all = match makespan_ns {
         Some(makespan_ns) if makespan_ns < floor_ns => " that does all the work",
         _ => "",
     };
-    format!("{}, no schedule{all} is shorter", duration(floor_ns))
+    format!("{}: no schedule{all} is shorter", duration(floor_ns))
 }
 
 fn numbers(report: &Report) -> Vec<(&'static str, String)> {
@@ -117,43 +122,89 @@ fn numbers(report: &Report) -> Vec<(&'static str, String)> {
         lines.push(("your prediction", prediction.to_string()));
     }
     if let Some(bounds) = report.bounds {
-        lines.push(("floor", floor(bounds.floor_ns, report.makespan_ns)));
-        lines.push((
-            "serial",
-            format!("{}, each engine's work alone, added up", duration(bounds.serial_ns)),
-        ));
+        lines.push(("lower bound", bound(bounds.floor_ns, report.makespan_ns)));
     }
     if let Some(hidden) = report.hidden_fraction {
-        lines.push(("hidden copies", format!("{:.0} %", 100.0 * hidden)));
+        lines.push((
+            "hidden copies",
+            format!("{:.0} % of the copying, beside a kernel", 100.0 * hidden),
+        ));
     }
     // A region that ended before its work did has a makespan that says nothing about overlap.
     let is_whole = report.gate != Some(Gate::Idle);
-    if let (true, Some(value), Some(_)) = (is_whole, report.overlap_efficiency(), report.bounds) {
-        let formula = "(serial - makespan) / (serial - floor)";
-        lines.push(("overlap efficiency", format!("{value:.3} = {formula}")));
+    if let (true, Some(value), Some(bounds)) =
+        (is_whole, report.overlap_efficiency(), report.bounds)
+    {
+        let serial = format!("one engine after the other, {}", duration(bounds.serial_ns));
+        let said = match value < 0.0 {
+            true => format!("none: slower than {serial}"),
+            false => format!("{value:.3} of 1; 0 is {serial}"),
+        };
+        lines.push(("overlap efficiency", said));
     }
     if let (true, Some(value), Some(bounds)) = (is_whole, report.host_freedom(), report.bounds) {
-        lines.push(("host work", format!("{}, the host's own", duration(bounds.host_ns))));
-        lines.push(("host freedom", format!("{value:.3} = host work / makespan")));
+        let own = duration(bounds.host_ns);
+        lines.push((
+            "host freedom",
+            format!("{value:.3} of the makespan is the host's own work, {own}"),
+        ));
     }
-    if let (Some(score), Some(value), Some(standard)) =
-        (report.score.filter(|_| report.gate.is_none()), report.metric_value, report.standard)
-    {
+    lines.extend(change::lines(report));
+    if let (Some(score), None) = (report.score, report.gate) {
         let interval = report
             .measured
             .map(|m| format!(", between {} and {}", shown(m.low), shown(m.high)))
             .unwrap_or_default();
-        let points =
-            format!("{} of 100{interval} (rule {RULE}, kept within 0 and 100)", shown(score));
-        lines.push(("score", points));
-        let (base, delta) = (standard.baseline(), standard.delta());
-        let formula = format!(
-            "100 x ({value:.3} - {base:.3} - {MARGIN} x {delta:.3}) / ({REACH} x {delta:.3})"
-        );
-        lines.push(("", format!("= {}", formula.replace("- -", "+ "))));
-        let ends = format!("baseline {base:.3}, reference {:.3}", standard.reference());
-        lines.push(("", ends));
+        lines.push((
+            "score",
+            format!("{} of 100{interval}{}", shown(score), way(score, report.pass_score)),
+        ));
     }
+    lines
+}
+
+/// Cells of the way from 0 to 100 points.
+const WAY: usize = 25;
+
+/// The score on its way to 100, with the place where it passes.
+fn way(score: f64, pass_score: Option<f64>) -> String {
+    let Some(enough) = pass_score else { return String::new() };
+    let cell = |points: f64| (points / 100.0 * WAY as f64).floor() as usize;
+    let (reached, passes) = (cell(score), cell(enough));
+    let way: String = (0..WAY).map(|at| if at < reached { '#' } else { '.' }).collect();
+    let (before, after) = way.split_at(passes.min(WAY));
+    format!("  [{before}|{after}]  {enough} passes")
+}
+
+/// How the score comes about, for whoever asks.
+fn formula(report: &Report) -> Vec<String> {
+    let (Some(value), Some(standard), Some(bounds)) =
+        (report.metric_value, report.standard, report.bounds)
+    else {
+        return vec!["there is no score to explain: the verdict says why".to_owned()];
+    };
+    let serial = duration(bounds.serial_ns);
+    let mut lines = match report.metric {
+        Some(Metric::HostFreedom) => {
+            vec![format!("host freedom = host work / makespan = {value:.3}")]
+        }
+        _ => vec![
+            format!("serial = {serial}, each engine's work alone, added up"),
+            format!(
+                "overlap efficiency = (serial - makespan) / (serial - lower bound) = {value:.3}"
+            ),
+        ],
+    };
+    let (base, delta) = (standard.baseline(), standard.delta());
+    lines.push(format!(
+        "the baseline comes to {base:.3}, the reference to {:.3}",
+        standard.reference()
+    ));
+    let formula = format!(
+        "score = 100 x ({value:.3} - {base:.3} - {MARGIN} x {delta:.3}) / ({REACH} x {delta:.3})"
+    );
+    lines.push(format!("{}, kept within 0 and 100", formula.replace("- -", "+ ")));
+    lines.push(format!("This is rule {RULE}: the first {MARGIN} of the way from the baseline count nothing, and the last {MARGIN} too."));
     lines
 }
 

@@ -23,7 +23,7 @@ fn a_chapter_that_was_started_compiles_and_lists_what_is_still_to_be_written() {
         |arguments: &[&str]| -> Command { started.program(Path::new(env!("CARGO")), arguments) };
     for arguments in [
         &["fmt", "--all", "--", "--check"][..],
-        &["check", "--quiet", "-p", "river", "-p", "river-solution", "--all-targets"],
+        &["build", "--quiet", "-p", "river", "-p", "river-solution", "--all-targets"],
     ] {
         let output = cargo(arguments).output().expect("cargo starts");
         let said = String::from_utf8_lossy(&output.stderr);
@@ -128,13 +128,14 @@ fn what_is_wrong_is_said_with_its_line() {
     exit code: 1
     ----- stdout -----
     exercises/04_three_lanes/examples/three_lanes_blocking.rs:13: unused variable: `never`
+    exercises/04_three_lanes/exercise.toml: not what lies in `.shipped`: `cargo run -- dev record three_lanes`
     exercises/04_three_lanes/exercise.toml:3: still to be written: let kernels, downloads and uploads run at the same time
     exercises/04_three_lanes/exercise.toml:5: a run of the shipped file finds `SWIM-C01` first, not `SWIM-C02`
     exercises/04_three_lanes/hints.toml: no hints for `SWIM-C02`, which the exercise is about
     exercises/04_three_lanes/hints.toml:21: `SWIM-X03` is no code
     exercises/04_three_lanes/src/lib.rs:21: the student's file is not the shipped one; copy the one that you mean
     solutions/04_three_lanes/src/lib.rs:19: outside of its regions the solution has to be the shipped file, whose line 26 is `// The clock runs from here to the end of the closure.`
-    three_lanes: 7 problems
+    three_lanes: 8 problems
     ");
 }
 

@@ -163,29 +163,35 @@ fn autograder(real: &Real, name: &str, instead: Option<&str>) -> PathBuf {
     write(&folder.join("submission/events.rs"), &(shipped(real, "events") + "\n// mine\n"));
     std::fs::create_dir_all(folder.join("source")).expect("a folder");
     std::os::unix::fs::symlink(real.root(), folder.join("source/swimming")).expect("a link");
+    let home = PathBuf::from(std::env::var_os("HOME").expect("a home"));
+    let opt = folder.join("opt");
+    let (mut set, mut set_back) = (String::new(), String::new());
+    for (name, called, below) in
+        [("RUSTUP_HOME", "rustup", ".rustup"), ("CARGO_HOME", "cargo", ".cargo")]
+    {
+        let real = std::env::var_os(name).map_or_else(|| home.join(below), PathBuf::from);
+        let link = opt.join(called);
+        std::fs::create_dir_all(&link).expect("a folder");
+        set += &format!("[ \"${name}\" = {} ] || exit 9; ", link.display());
+        set_back += &format!("export {name}={}; ", real.display());
+        for entry in std::fs::read_dir(real).expect("Rust").flatten() {
+            if entry.file_name() != "bin" {
+                let link = link.join(entry.file_name());
+                std::os::unix::fs::symlink(entry.path(), link).expect("a link");
+            }
+        }
+    }
     let checker = env!("CARGO_BIN_EXE_checker-author");
     let cargo = match instead {
+        // Sources that lie elsewhere would all be compiled again.
         None => format!(
-            "#!/bin/bash\ncase \"$*\" in\n'run -q -- '*) shift 3; exec {checker} \"$@\" ;;\n\
+            "#!/bin/bash\ncase \"$*\" in\n\
+             'run -q -- '*) {set}{set_back}shift 3; exec {checker} \"$@\" ;;\n\
              *) exec {} \"$@\" ;;\nesac\n",
             env!("CARGO")
         ),
         Some(body) => format!("#!/bin/bash\n{body}\n"),
     };
-    let home = PathBuf::from(std::env::var_os("HOME").expect("a home"));
-    for (name, called, below) in
-        [("RUSTUP_HOME", "rustup", ".rustup"), ("CARGO_HOME", "cargo", ".cargo")]
-    {
-        let real = std::env::var_os(name).map_or_else(|| home.join(below), PathBuf::from);
-        std::fs::create_dir_all(folder.join("opt").join(called)).expect("a folder");
-        for entry in std::fs::read_dir(real).expect("Rust").flatten() {
-            if entry.file_name() == "bin" {
-                continue;
-            }
-            let link = folder.join("opt").join(called).join(entry.file_name());
-            std::os::unix::fs::symlink(entry.path(), link).expect("a link");
-        }
-    }
     let bin = folder.join("opt/cargo/bin");
     write(&bin.join("cargo"), &cargo);
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);

@@ -8,7 +8,7 @@ use crate::terminal::Terminal;
 use crate::tree::{Tree, scratch, write};
 
 /// A tree of one exercise that nobody has touched, in a folder of its own: these tests change it.
-fn fresh(name: &str) -> Tree {
+pub(crate) fn fresh(name: &str) -> Tree {
     let root = scratch().join("learner").join(name);
     _ = std::fs::remove_dir_all(&root);
     Tree::sound(root, scratch().join("sound-target"))
@@ -60,13 +60,62 @@ fn a_pass_is_kept_and_shown_and_the_next_call_says_so() {
     assert_snapshot!(tree.run(&["list"]), @"
     exit code: 0
     ----- stdout -----
-    01 swift  The swift one
-       shows what swift comes to
-       passed with 100.0; needs no GPU
-       `--program drawn`: only drawn
+    01 swift  The swift one  passed with 100.0
+
+    `cargo run -- list --programs` names the programs of each chapter too
     ");
     let text = read(&tree, "progress.txt");
     assert!(text.contains("\nprogress 1\npassed swift 100.0 "), "{text}");
+}
+
+#[test]
+fn a_run_says_what_changed_against_the_last_one_and_the_best() {
+    let tree = fresh("changes");
+    let hand_over = |record: &str| {
+        edit(&tree, &format!("pub fn solve() {{ lab::hand_over(\"{record}\") }}"));
+        let text = tree.run(&["run", "swift", "--device", "sim"]);
+        let is_about = |line: &&str| {
+            line.starts_with("makespan")
+                || line.contains("your last run")
+                || line.contains("your best")
+        };
+        text.lines().filter(is_about).map(|line| format!("{line}\n")).collect::<String>()
+    };
+    let runs = ["held", "held", "sluggish", "racy", "swift", "sluggish"].map(hand_over);
+    assert_snapshot!(runs.join("\n"), @"
+    makespan             8.46 ms
+
+    makespan             8.46 ms
+
+    makespan             3.00 ms
+    since your last run  8.46 ms to 3.00 ms: copies no longer block the host
+    your best            this run
+
+    makespan             1.05 ms
+
+    makespan             1.05 ms
+    since your last run  3.00 ms to 1.05 ms
+    your best            this run
+
+    makespan             3.00 ms
+    since your last run  1.05 ms to 3.00 ms
+    your best            1.05 ms
+    ");
+}
+
+#[test]
+fn how_the_score_comes_about_is_said_to_whoever_asks() {
+    let text = fresh("formula").run(&["run", "swift", "--device", "sim", "--explain-score"]);
+    let from = text.find("how the score comes about").unwrap_or_else(|| panic!("{text}"));
+    let to = text.find("\npassed").unwrap_or_else(|| panic!("{text}"));
+    assert_snapshot!(&text[from..to], @"
+    how the score comes about:
+      serial = 3.00 ms, each engine's work alone, added up
+      overlap efficiency = (serial - makespan) / (serial - lower bound) = 0.975
+      the baseline comes to 0.000, the reference to 1.000
+      score = 100 x (0.975 - 0.000 - 0.05 x 1.000) / (0.9 x 1.000), kept within 0 and 100
+      This is rule 1: the first 0.05 of the way from the baseline count nothing, and the last 0.05 too.
+    ");
 }
 
 #[test]
@@ -159,17 +208,144 @@ fn reset_brings_the_shipped_file_and_undo_brings_yours() {
     ----- stdout -----
     `exercises/01_swift/src/lib.rs` is as it was shipped; yours is kept as `exercises/01_swift/.kept/1.rs`
 
-    hint: `checker undo swift` brings it back
+    hint: `cargo run -- undo swift` brings it back
     ");
     assert_eq!(read(&tree, FILE), shipped);
     assert_snapshot!(tree.run(&["undo"]), @"
     exit code: 0
     ----- stdout -----
-    `exercises/01_swift/src/lib.rs` is what it was before; what it was now is kept as `exercises/01_swift/.kept/2.rs`
+    `exercises/01_swift/src/lib.rs` is version 1 again
+
+    hint: version 1 is kept; `cargo run -- undo swift --to N` takes any of them
     ");
     assert_eq!(read(&tree, FILE), EDITED);
+    // The shipped file is never lost, so it is not kept; and there is nothing before the oldest.
+    assert_snapshot!(tree.run(&["undo", "swift"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: this is the oldest version of `swift` that was kept
+
+    hint: version 1 is kept; `cargo run -- undo swift --to N` takes any of them, `cargo run -- reset swift` the shipped file
+    ");
+    assert_eq!(read(&tree, FILE), EDITED);
+}
+
+#[test]
+fn undo_walks_back_through_all_versions_and_loses_none() {
+    let tree = fresh("walks");
+    let versions = ["// one\n", "// two\n", "// three\n"];
+    for text in versions {
+        edit(&tree, text);
+        tree.run(&["reset", "swift"]);
+    }
+    for text in ["// three\n", "// two\n", "// one\n"] {
+        tree.run(&["undo"]);
+        assert_eq!(read(&tree, FILE), text);
+    }
+    // What was edited meanwhile is kept too, and is the newest.
+    edit(&tree, "// four\n");
     tree.run(&["undo", "swift"]);
-    assert_eq!(read(&tree, FILE), shipped, "an undo undoes itself");
+    assert_eq!(read(&tree, FILE), "// three\n");
+    assert_snapshot!(tree.run(&["undo", "--to", "4"]), @"
+    exit code: 0
+    ----- stdout -----
+    `exercises/01_swift/src/lib.rs` is version 4 again; what it was is kept as `exercises/01_swift/.kept/3.rs`
+
+    hint: versions 1 to 4 are kept; `cargo run -- undo swift --to N` takes any of them
+    ");
+    assert_eq!(read(&tree, FILE), "// four\n");
+    assert_snapshot!(tree.run(&["undo", "--to", "7"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: there is no version 7; versions 1 to 4 are kept
+    ");
+}
+
+const MARKED: &str =
+    "pub fn solve() {\n    // region: work\n    // endregion\n    lab::hand_over(\"swift\")\n}\n";
+
+/// A tree whose file has a region.
+fn marked(name: &str) -> Tree {
+    let tree = fresh(name);
+    edit(&tree, MARKED);
+    write(&tree.root().join("exercises/01_swift/.shipped/lib.rs"), MARKED);
+    tree
+}
+
+#[test]
+fn an_edit_outside_of_the_regions_is_said_and_can_be_undone_alone() {
+    let tree = marked("outside");
+    let inside = MARKED.replace("work\n", "work\n    let _mine = 1;\n");
+    edit(&tree, &inside);
+    assert!(!tree.run(&["run", "swift", "--device", "sim"]).contains("region` marks"));
+
+    edit(&tree, &inside.replace("    lab", "    let _slip = 2;\n    lab"));
+    let text = tree.run(&["run", "swift", "--device", "sim"]);
+    let note = text.lines().find(|line| line.contains("region` marks")).expect("a note");
+    assert_snapshot!(note, @"note: `exercises/01_swift/src/lib.rs:5`, outside of the `region` marks, is `let _slip = 2;`, which was not shipped; `cargo run -- reset swift --outside` puts back what is outside, and keeps what is inside");
+    assert_snapshot!(tree.run(&["reset", "swift", "--outside"]), @"
+    exit code: 0
+    ----- stdout -----
+    `exercises/01_swift/src/lib.rs` is as it was shipped outside of its regions, and yours inside; what it was is kept as `exercises/01_swift/.kept/1.rs`
+
+    hint: `cargo run -- undo swift` brings it back
+    ");
+    assert_eq!(read(&tree, FILE), inside);
+    assert_snapshot!(tree.run(&["reset", "swift", "--outside"]), @"
+    exit code: 0
+    ----- stdout -----
+    `exercises/01_swift/src/lib.rs` is as it was shipped outside of its regions
+    ");
+}
+
+#[test]
+fn a_file_that_is_gone_is_missed_and_reset_brings_it_back_without_cargo() {
+    let tree = fresh("gone");
+    let shipped = read(&tree, FILE);
+    std::fs::remove_file(tree.root().join(FILE)).expect("it was there");
+    assert_snapshot!(tree.run(&["run", "swift", "--device", "sim"]), @"
+    exit code: 2
+    ----- stderr -----
+    error: there is no `exercises/01_swift/src/lib.rs`
+
+    hint: `checker reset swift` brings it back; cargo needs it too, so without `checker` in your path type `target/debug/checker reset swift`
+    ");
+    let (_, list) = tree.json(&["list"]);
+    assert_eq!(list["exercises"][0]["state"], "missing");
+    let mut reset = tree.checker(&["reset", "swift"]);
+    assert_snapshot!(tree.snapshot(reset.env("CARGO", "/no/cargo").env("PATH", "/none")), @"
+    exit code: 0
+    ----- stdout -----
+    `exercises/01_swift/src/lib.rs` is there again, as it was shipped
+    ");
+    assert_eq!(read(&tree, FILE), shipped);
+}
+
+#[test]
+fn manifests_that_are_gone_or_broken_come_back_and_what_they_held_is_kept() {
+    let tree = fresh("manifests");
+    let names = ["exercise.toml", "Cargo.toml"];
+    let paths = names.map(|name| format!("exercises/01_swift/{name}"));
+    let sound = [read(&tree, &paths[0]), read(&tree, &paths[1])];
+    for (name, text) in names.iter().zip(&sound) {
+        write(&tree.root().join("exercises/01_swift/.shipped").join(name), text);
+    }
+    write(&tree.root().join(&paths[0]), "format = 1\ntitle = \"half");
+    std::fs::remove_file(tree.root().join(&paths[1])).expect("it was there");
+    let text = tree.run(&["run", "swift"]);
+    assert!(text.contains("hint: `cargo run -- reset swift` brings it back"), "{text}");
+    assert_snapshot!(tree.run(&["reset", "swift"]), @"
+    exit code: 0
+    ----- stdout -----
+    `exercises/01_swift/src/lib.rs` is as it was shipped
+    `exercises/01_swift/exercise.toml` is as it was shipped again
+    `exercises/01_swift/Cargo.toml` is as it was shipped again
+    ");
+    assert_eq!([read(&tree, &paths[0]), read(&tree, &paths[1])], sound);
+    assert_eq!(read(&tree, "exercises/01_swift/.kept/exercise.toml"), "format = 1\ntitle = \"half");
+    std::fs::remove_file(tree.root().join(&paths[0])).expect("it was there");
+    tree.run(&["reset", "1"]);
+    assert_eq!(read(&tree, &paths[0]), sound[0], "an exercise without its manifest is still one");
 }
 
 #[test]
@@ -293,7 +469,7 @@ fn puzzled(name: &str) -> Tree {
 fn a_prediction_is_kept_and_shown_beside_what_happens() {
     let tree = puzzled("predict");
     let asked = tree.run(&[]);
-    assert!(asked.contains("what do you expect? `cargo run -- predict swift` asks"), "{asked}");
+    assert!(asked.contains("what do you expect? `cargo run -- predict swift` shows"), "{asked}");
     assert_snapshot!(tree.run(&["predict", "swift", "--answer", "a b"]), @"
     exit code: 0
     ----- stdout -----
@@ -321,7 +497,7 @@ fn a_prediction_is_kept_and_shown_beside_what_happens() {
     error: `swift` has your prediction already: it was made before you knew
     ");
     let report = tree.run(&["run", "swift", "--program", "slow", "--device", "sim"]);
-    assert!(report.contains("your prediction    place 1 of 2, and it is 2\n"), "{report}");
+    assert!(report.contains("your prediction      place 1 of 2, and it is 2\n"), "{report}");
     assert!(!tree.run(&[]).contains("predict"));
 }
 
@@ -362,4 +538,42 @@ fn an_exercise_without_a_puzzle_says_so() {
     ----- stderr -----
     error: `swift` has no puzzle to predict
     ");
+}
+#[test]
+fn a_prediction_shows_the_programs_that_it_is_about_and_not_what_their_files_say_of_them() {
+    let tree = puzzled("shown");
+    write(
+        &tree.root().join("exercises/01_swift/examples/swift_drawn.rs"),
+        "//! The fast one, as it turns out.\n\nuse std::time::Duration;\n\n/// A wait.\nconst WAIT: Duration = \
+         Duration::ZERO;\n\nfn program() {\n    std::thread::sleep(WAIT);\n}\n\nfn main() {\n    program()\n}\n",
+    );
+    let mut command = tree.checker(&["predict", "swift"]);
+    let text = tree.snapshot(command.stdin(std::process::Stdio::null()));
+    assert_snapshot!(text, @r#"
+    exit code: 2
+    ----- stdout -----
+    program `drawn` (examples/swift_drawn.rs)
+
+        /// A wait.
+        const WAIT: Duration = Duration::ZERO;
+
+        fn program() {
+            std::thread::sleep(WAIT);
+        }
+
+    program `slow` (examples/swift_baseline.rs)
+
+        fn main() { lab::hand_over("sluggish") }
+
+    Which is done first?
+
+      a  the slow one
+      b  the drawn one
+
+    the fastest first, `=` between those that take equally long, such as `b a=c d`: 
+    ----- stderr -----
+    error: there was no answer
+
+    hint: `--answer` gives one without being asked
+    "#);
 }

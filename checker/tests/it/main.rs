@@ -9,9 +9,11 @@
 //! | `reports` | what a run prints, for people and for programs |
 //! | `usage` | command lines that ask for something that is not there |
 //! | `device_process` | the simulated device in a process of the checker's |
+//! | [`compiled`] | what is compiled already, for the copies of the workspace |
 //! | `documents` | the files that ARCHITECTURE.md and CONTRIBUTING.md name are there
 //! | `gpu` | a machine with a GPU, or with one that is broken |
 //! | `learner` | what a student keeps: progress, and files that were reset |
+//! | `next` | what a run says to do next |
 //! | `prebuilt` | programs that were built elsewhere |
 //! | `readme` | what README shows is what happens |
 //! | `real` | the real exercises, in a copy of the workspace |
@@ -24,6 +26,8 @@
 //! | `racy` | races as students write them: the report, and what comes of following it |
 //! | `traces` | traces of other tools, and of ours |
 //! | `synchronisations` | what happens without each of them, and on other schedules |
+//! | `unwaited` | files that end well by luck |
+//! | `book` | the pages of the book: named, opened, built |
 //! | `authors` | the commands for authors |
 //! | `class` | a folder of what students handed in |
 //! | `guide` | what the page for instructors shows is what happens |
@@ -33,9 +37,11 @@
 mod alternatives;
 mod attacks;
 mod authors;
+mod book;
 mod calibrate;
 mod chapters;
 mod class;
+mod compiled;
 mod device_process;
 mod documents;
 mod gates;
@@ -43,6 +49,7 @@ mod gpu;
 mod guide;
 mod learner;
 mod measured;
+mod next;
 mod prebuilt;
 mod processes;
 mod provenance;
@@ -55,6 +62,7 @@ mod student;
 mod synchronisations;
 mod traces;
 mod tree;
+mod unwaited;
 mod usage;
 mod watch;
 

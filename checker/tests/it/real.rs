@@ -3,9 +3,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::compiled;
 use crate::tree::{Tree, json, scratch, write};
 
 pub(crate) const EXERCISES: [&str; 9] = [
@@ -20,37 +21,68 @@ pub(crate) const EXERCISES: [&str; 9] = [
     "prefetch",
 ];
 
-/// The copy. Tests take turns, since they write over the same files and wait for the same builds.
+/// A copy, for one test at a time: tests write over the same files.
 pub(crate) struct Real {
     tree: &'static Tree,
-    _turn: MutexGuard<'static, ()>,
+    _turn: Option<Turn>,
+}
+
+/// Names of the copies that are alike, and of their target folders. There are two, for two processors: most tests
+/// want one, and much of what they do there keeps one processor busy.
+const COPIES: [[&str; 2]; 2] = [["real", "real-target"], ["twin", "twin-target"]];
+
+/// Which of them a test has.
+static TAKEN: Mutex<[bool; COPIES.len()]> = Mutex::new([false; COPIES.len()]);
+static GIVEN_BACK: Condvar = Condvar::new();
+
+/// The number of a copy that is a test's until this is dropped.
+struct Turn(usize);
+
+impl Turn {
+    fn wait() -> Self {
+        let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let none_is_free = |taken: &mut [bool; COPIES.len()]| taken.iter().all(|it| *it);
+        let taken = GIVEN_BACK.wait_while(taken, none_is_free);
+        let mut taken = taken.unwrap_or_else(PoisonError::into_inner);
+        let number = taken.iter().position(|it| !it).expect("one of them is free");
+        taken[number] = true;
+        Self(number)
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        TAKEN.lock().unwrap_or_else(PoisonError::into_inner)[self.0] = false;
+        GIVEN_BACK.notify_one();
+    }
 }
 
 pub(crate) fn real() -> Real {
-    static TREE: OnceLock<Tree> = OnceLock::new();
-    copied("real", "real-target", &TREE)
+    static TREES: [OnceLock<Tree>; COPIES.len()] = [const { OnceLock::new() }; COPIES.len()];
+    let turn = Turn::wait();
+    let [name, target] = COPIES[turn.0];
+    Real { tree: TREES[turn.0].get_or_init(|| copied(name, target)), _turn: Some(turn) }
 }
 
-/// Another copy, for a test that adds to it. It has a target folder of its own: cargo tells packages apart by their
-/// place in the workspace, and would take the lab with the additions for that of the first copy.
+/// Another copy, for the one test that adds to it. It has a target folder of its own: cargo tells packages apart by
+/// their place in the workspace, and would take the lab with the additions for that of the first copy.
 pub(crate) fn started() -> Real {
     static TREE: OnceLock<Tree> = OnceLock::new();
-    copied("started", "started-target", &TREE)
+    Real { tree: TREE.get_or_init(|| copied("started", "started-target")), _turn: None }
 }
 
-fn copied(name: &str, target: &str, tree: &'static OnceLock<Tree>) -> Real {
-    static TURN: Mutex<()> = Mutex::new(());
-    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let tree = tree.get_or_init(|| {
-        let tree = Tree::at(scratch().join(name), scratch().join(target));
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        copy(&from, tree.root());
-        tree
-    });
-    Real { tree, _turn: turn }
+fn copied(name: &str, target: &str) -> Tree {
+    let tree = Tree::at(scratch().join(name), scratch().join(target));
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    copy(&from, tree.root());
+    if !tree.target().exists() {
+        compiled::as_old_as(&from, tree.root());
+        compiled::take(&compiled::ours(), tree.target());
+    }
+    tree
 }
 
-/// Runs the checker in the copy to its end, while no other test does.
+/// Runs the checker in a copy to its end.
 pub(crate) fn output(arguments: &[&str]) -> std::process::Output {
     real().checker(arguments).output().expect("the checker starts")
 }
@@ -87,6 +119,10 @@ pub(crate) fn copy(from: &Path, to: &Path) {
 impl Real {
     pub(crate) fn root(&self) -> &Path {
         self.tree.root()
+    }
+
+    pub(crate) fn target(&self) -> &Path {
+        self.tree.target()
     }
 
     /// Exit code, standard output and standard error of the checker with `arguments`.

@@ -127,6 +127,27 @@ fn every_property_holds_on_this_machine() {
     }
 }
 
+/// Whether something that is said of a sandbox names the groups.
+fn names_groups(said: &Value) -> bool {
+    said.as_array().is_some_and(|all| all.iter().any(|it| it.to_string().contains("cgroup")))
+}
+
+#[test]
+fn where_groups_can_be_made_they_hold_memory_and_processes_alone() {
+    if !names_groups(&here(&["/bin/true"])["sandbox"]["guards"]) {
+        return not_run("a `cgroup2` that may be written to, with memory and pids");
+    }
+    // Canaries that take memory and make processes have been stopped: nothing is missing but what was left out.
+    let (_, object, said) = confine(User::Root, "limits,watchdog", &["/bin/true"]);
+    let missing = object["sandbox"]["missing"].as_array().expect("a list");
+    assert_eq!(missing.len(), 2, "{object:#} {said}");
+    // And without the groups all is as it is where there are none.
+    let (_, object, said) = confine(User::Root, "cgroup", &["/bin/true"]);
+    let guards = object["sandbox"]["guards"].as_array().expect("a list");
+    assert_eq!(guards.len(), 6, "{object:#} {said}");
+    assert!(!names_groups(&object["sandbox"]["guards"]), "{object:#}");
+}
+
 /// Layers left out, and the first property that is then not held, if it is one of the floor. Where other files
 /// are in sight only seccomp keeps a program from their metadata.
 const WITHOUT: &[(&str, Option<&str>)] = &[
@@ -135,6 +156,7 @@ const WITHOUT: &[(&str, Option<&str>)] = &[
     ("namespaces", None),
     ("mounts", None),
     ("uid", None),
+    ("cgroup", None),
     ("limits", None),
     ("watchdog", None),
     ("reaper", None),

@@ -290,7 +290,8 @@ impl Tree {
         if let Some(home) = std::env::var_os("CARGO_HOME") {
             command.env("CARGO_HOME", home);
         }
-        for name in ["RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
+        // What is compiled already was compiled with the last of these.
+        for name in ["RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "CARGO_INCREMENTAL"] {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }
@@ -587,6 +588,7 @@ fn racy_program(between: &[Call]) -> Program {
         }),
         Some(1),
     );
+    push(Call::ContextSynchronize, None);
     push(Call::RegionEnd, None);
     program
 }

@@ -80,6 +80,11 @@ fn keys_show_the_list_the_timeline_and_hints() {
     terminal.shows("> 01 swift     The swift one (changed)");
     terminal.press("j\r");
     terminal.shows("sluggish  failed");
+    terminal.shows("edit `exercises/02_sluggish/src/lib.rs`");
+    terminal.press("z");
+    terminal.shows("no key `z`; the keys are below");
+    terminal.press("r");
+    terminal.shows("edit `exercises/02_sluggish/src/lib.rs`");
     terminal.press("q");
     assert_eq!(terminal.ended().code(), Some(0));
     terminal.is_given_back();
@@ -266,6 +271,8 @@ fn in_a_pipe_verdicts_are_lines_and_letters_are_taken_from_lines() {
     let mut stdin = piped.child.stdin.take().expect("a pipe");
     stdin.write_all(b"l\n").expect("a letter");
     piped.until("  02 sluggish");
+    stdin.write_all(b"z\n").expect("a letter");
+    piped.until("there is no `z`; type a letter and Enter");
     stdin.write_all(b"sluggish\n").expect("a name");
     piped.until("sluggish · your file");
     stdin.write_all(b"q\n").expect("a letter");

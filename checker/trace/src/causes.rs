@@ -72,8 +72,8 @@ use std::{fmt, mem};
 
 use serde::{Serialize, Serializer};
 
-use crate::hazards::{self, CallAt};
-use crate::program::{Call, Program, StreamId};
+use crate::hazards::{self, CallAt, stream_named as stream};
+use crate::program::{Program, StreamId};
 use crate::{Timeline, hazards::call_at};
 use view::View;
 
@@ -382,16 +382,4 @@ pub fn sort(causes: &mut [Cause]) {
     causes.sort_by_key(|it| {
         (it.severity, Reverse(it.basis), Reverse(it.cost_ns), it.code, it.at.step)
     });
-}
-
-/// The stream that a call has to do with.
-fn stream(call: &Call) -> Option<StreamId> {
-    match call {
-        Call::StreamSynchronize { stream }
-        | Call::StreamWait { stream, .. }
-        | Call::EventRecord { stream, .. }
-        | Call::HostFunction { stream, .. }
-        | Call::GraphLaunch { stream, .. } => Some(*stream),
-        other => hazards::stream(other),
-    }
 }

@@ -59,9 +59,13 @@
 //! | `order` | what comes before what |
 //! | `graph` | what is wrong inside a graph |
 //! | `threads` | what host threads tell one another |
+//! | `said` | the records of an event and the launches of a graph, by several threads perhaps |
 //! | `memory` | who used which bytes last |
+//! | `somewhere` | who used some of a range, nobody knows which bytes |
 //! | `search` | going through a program, call by call |
 //! | [`near`] | what comes close to ordering two uses, and why it does not |
+//! | `unwaited` | what nothing had waited for when a region ended |
+//! | `uses` | what each call does to memory |
 //! | `words` | what is said about a hazard |
 
 mod clock;
@@ -69,8 +73,12 @@ mod graph;
 mod memory;
 pub mod near;
 mod order;
+mod said;
 mod search;
+mod somewhere;
 mod threads;
+mod unwaited;
+mod uses;
 mod words;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -82,8 +90,11 @@ use crate::program::{
     AccessKind, BlockId, Call, GraphId, GraphNode, KernelId, Program, Range, Site, StreamId,
 };
 use near::{Attempts, NearMiss, Turn};
-use search::{At, Pair, Trust, accesses_of_node};
-pub use search::{MOST_EFFORT, TooMuch, accesses, effort};
+use search::{At, Pair, Trust};
+pub use search::{MOST_EFFORT, TooMuch, effort};
+pub use unwaited::{Unwaited, Wait, unwaited_within};
+pub use uses::accesses;
+use uses::accesses_of_node;
 pub(crate) use words::named;
 pub use words::{Names, Told};
 
@@ -255,6 +266,9 @@ pub struct CallAt {
     pub launched: Option<Site>,
     /// What it is, in words: "kernel `map_a`", "the copy to the device", "`cuMemFree`".
     pub what: String,
+    /// Whose it is, for a call to do with a per-thread default stream in a program of several threads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread: Option<u32>,
 }
 
 fn is_zero(value: &u32) -> bool {
@@ -274,9 +288,6 @@ pub struct AccessAt {
     /// The stream it is queued in; none for what the host does itself. Of an operation of a graph, that of the
     /// launch, where the other use is not of the same launch.
     pub stream: Option<StreamId>,
-    /// Whose it is, for a per-thread default stream of a program of several threads.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub thread: Option<u32>,
     /// What it does to the memory.
     pub usage: Usage,
     /// The bytes that it uses, more than the other does perhaps.
@@ -386,16 +397,13 @@ pub fn find_within(program: &Program, most: u64) -> Result<Vec<Hazard>, TooMuch>
                 }
                 // Two uses inside one launch of a graph are of one turn.
                 let is_again = pair.first.step != pair.second.step;
-                hazard.turn = match narrator.place(pair.first) {
-                    Some(place) if is_again && narrator.place(pair.second) == Some(place) => {
-                        Turn::Later
-                    }
-                    _ => attempts.turn(pair.first.step, pair.second.step),
-                };
-                hazard.laps = match hazard.turn {
-                    Turn::Same => 0,
-                    Turn::Later => attempts.laps(pair.first.step, pair.second.step),
-                };
+                let is_one_line = narrator.place(pair.first).is_some()
+                    && narrator.place(pair.first) == narrator.place(pair.second);
+                hazard.laps = attempts.laps(pair.first.step, pair.second.step);
+                if is_again && is_one_line {
+                    hazard.laps = hazard.laps.max(1);
+                }
+                hazard.turn = if hazard.laps > 0 { Turn::Later } else { Turn::Same };
                 hazards.push(hazard);
             }
         }
@@ -411,7 +419,7 @@ fn blocking_steps(program: &Program) -> Vec<u32> {
         if let Call::AllocAsync { block, .. } = &step.call {
             stream_ordered.insert(*block);
         }
-        if search::blocks_unasked(&step.call, |block| stream_ordered.contains(&block)) {
+        if uses::blocks_unasked(&step.call, |block| stream_ordered.contains(&block)) {
             blocking.push(index);
         }
     }
@@ -443,7 +451,16 @@ pub fn call(program: &Program, step: u32) -> CallAt {
 pub(crate) fn call_at(program: &Program, step: u32, kernels: &BTreeMap<KernelId, &str>) -> CallAt {
     let made = &program.steps[step as usize];
     let site = program.site(made).cloned();
-    CallAt { step, node: 0, site, launched: None, what: words::what(&made.call, kernels) }
+    let what = words::what(&made.call, kernels);
+    let thread = whose(program, step, stream_named(&made.call));
+    CallAt { step, node: 0, site, launched: None, what, thread }
+}
+
+/// The thread of a step that has to do with a per-thread default stream, in a program of several threads.
+fn whose(program: &Program, step: u32, stream: Option<StreamId>) -> Option<u32> {
+    let are_many = || program.steps.iter().any(|step| step.thread > 0);
+    let is_it = stream == Some(StreamId::PER_THREAD) && are_many();
+    is_it.then(|| program.steps[step as usize].thread)
 }
 
 /// The smallest change that orders each pair of uses that nothing orders: all of them, where [`find`]
@@ -554,7 +571,9 @@ impl Narrator<'_> {
         let At { step, node } = at;
         let launch = &self.program.steps[step as usize];
         let launched = (node > 0).then(|| self.program.site(launch).cloned()).flatten();
-        CallAt { step, node, site, launched, what: words::what(self.made(at), &self.kernels) }
+        let what = words::what(self.made(at), &self.kernels);
+        let thread = whose(self.program, step, stream_named(&launch.call));
+        CallAt { step, node, site, launched, what, thread }
     }
 
     fn usage(&self, at: At, block: BlockId) -> Usage {
@@ -579,9 +598,8 @@ impl Narrator<'_> {
             Call::GraphLaunch { stream, .. } if !of_one_launch => Some(*stream),
             _ => stream(self.made(at)),
         };
-        let is_one_of_many = || self.program.steps.iter().any(|step| step.thread > 0);
-        let thread =
-            (stream == Some(StreamId::PER_THREAD) && is_one_of_many()).then_some(step.thread);
+        let mut call = self.call(at);
+        call.thread = whose(self.program, at.step, stream);
         let mut range = overlap;
         let meets = |other: &Range| {
             other.block == overlap.block
@@ -597,7 +615,7 @@ impl Narrator<'_> {
                 range = used;
             }
         });
-        AccessAt { call: self.call(at), stream, thread, usage, range }
+        AccessAt { call, stream, usage, range }
     }
 }
 
@@ -611,5 +629,17 @@ pub fn stream(call: &Call) -> Option<StreamId> {
         | Call::HostFunction { stream, .. } => Some(*stream),
         Call::Launch(launch) => Some(launch.stream),
         _ => None,
+    }
+}
+
+/// The stream that a call has to do with.
+pub(crate) fn stream_named(call: &Call) -> Option<StreamId> {
+    match call {
+        Call::StreamSynchronize { stream }
+        | Call::StreamQuery { stream }
+        | Call::StreamWait { stream, .. }
+        | Call::EventRecord { stream, .. }
+        | Call::GraphLaunch { stream, .. } => Some(*stream),
+        call => stream(call),
     }
 }

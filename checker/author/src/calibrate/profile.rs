@@ -39,8 +39,7 @@ const LARGE_FROM: i64 = 2 << 20;
 /// The profile that `raw` comes to.
 pub(crate) fn profile(raw: &Raw, name: &str) -> Result<Profile> {
     let machine = &raw.machine;
-    let stamp = format!("{}, {}, driver {}", machine.date, machine.device, machine.driver);
-    let from = From { raw, stamp };
+    let from = From { raw, stamp: raw.stamp(&machine.date) };
     let parts = Parts::of(&from)?;
     let copies = copies(&from, &parts)?;
     Ok(Profile {
@@ -90,6 +89,13 @@ impl From<'_> {
 
     fn measured(&self, value: f64, what: &str) -> Figure {
         self.figure("measured", value, what)
+    }
+
+    /// What comes of the key that `what` begins with, which may have been measured later than others.
+    fn measured_then(&self, value: f64, what: &str) -> Figure {
+        let key = what.split([':', ',', ' ']).next().unwrap_or_default();
+        let stamp = self.raw.stamp(self.raw.date(key));
+        Figure { source: format!("measured, {stamp}, {what}"), ..self.measured(value, what) }
     }
 
     /// The median of one key.
@@ -410,6 +416,10 @@ fn gaps(from: &From<'_>, parts: &Parts) -> Result<Gaps> {
             runs.slope - kernel,
             &less("graph_run_ns: each kernel more in a graph of 20 to 200 in a row"),
         ),
+        graph_saved_ns: from.measured(
+            kernel - runs.slope,
+            &less("graph_run_ns: what each kernel more in a graph takes less than an empty kernel's own time"),
+        ),
         copy_ns: from.measured(
             copy,
             &less("h2d_period_ns, d2h_period_ns: copies of 4 KiB in a row, the mean"),
@@ -417,6 +427,19 @@ fn gaps(from: &From<'_>, parts: &Parts) -> Result<Gaps> {
         crossing_ns: from.measured(
             crossing,
             &less("h2d_kernel_d2h_period_ns: up, kernel, down in a row, a third"),
+        ),
+        release_ns: from.measured_then(
+            from.median("freed_kernel_period_ns")? - from.median("kernel_period_ns")?,
+            "freed_kernel_period_ns less kernel_period_ns: kernels in a row, with memory allocated before each and \
+             freed after it, both in the stream",
+        ),
+        function_wake_ns: from.measured_then(
+            from.median("function_after_kernel_period_ns")?
+                - from.median("long_kernel_period_ns")?
+                - (2.0 * crossing - (from.median("kernel_period_ns")? - kernel))
+                - (from.median("host_function_period_ns")? - copy),
+            "function_after_kernel_period_ns less long_kernel_period_ns, the crossings and its own time: a host \
+             function after each of several kernels of 40 µs",
         ),
         submit_ns: from.measured(
             parts.submit,
@@ -506,10 +529,23 @@ fn host(from: &From<'_>, parts: &Parts) -> Result<Host> {
             from.median(&format!("graph_launch_ns/{GRAPH_NODES}"))?,
             "graph_launch_ns: a graph of 20 kernels",
         ),
-        graph_node_ns: from.measured(
-            f64::midpoint(capture.slope, instantiate.slope),
-            "graph_capture_ns, graph_instantiate_ns: each kernel more in a graph of 20 to 200, the \
-             mean of both",
+        graph_copy_ns: from.measured_then(
+            from.line("graph_copies_launch_ns", |_| true)?.slope,
+            "graph_copies_launch_ns: each upload of 4 KiB more in a graph of 1 to 32",
+        ),
+        graph_capture_node_ns: from
+            .measured(capture.slope, "graph_capture_ns: each kernel more in a graph of 20 to 200"),
+        graph_instantiate_ns: from.measured(
+            instantiate.intercept,
+            "graph_instantiate_ns: the rest of the line from 20 to 200 kernels",
+        ),
+        graph_instantiate_node_ns: from.measured(
+            instantiate.slope,
+            "graph_instantiate_ns: each kernel more in a graph of 20 to 200",
+        ),
+        graph_upload_node_ns: from.measured_then(
+            from.line("graph_first_launch_ns", |nodes| nodes >= GRAPH_NODES)?.slope,
+            "graph_first_launch_ns: each kernel more in a graph of 20 to 200",
         ),
         host_function_run_ns: from.measured(
             from.median("host_function_period_ns")? - copy_gap,

@@ -41,6 +41,9 @@ pub(crate) struct Spread {
     pub(crate) lower: i64,
     /// A quarter of the samples is above this.
     pub(crate) upper: i64,
+    /// When this one was measured, where that was not when the others were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    date: Option<String>,
     /// In the order in which they were taken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     samples: Vec<i64>,
@@ -52,7 +55,7 @@ impl Spread {
         let mut sorted = samples.clone();
         sorted.sort_unstable();
         let at = |quarters: usize| sorted.get(sorted.len().checked_sub(1)? * quarters / 4).copied();
-        Some(Self { median: at(2)?, lower: at(1)?, upper: at(3)?, samples })
+        Some(Self { median: at(2)?, lower: at(1)?, upper: at(3)?, date: None, samples })
     }
 }
 
@@ -111,6 +114,19 @@ impl Raw {
             let why = self.missing.get(key).map(|why| format!(": {why}")).unwrap_or_default();
             format!("`{key}` was not measured{why}")
         })
+    }
+
+    /// On what was measured, and when.
+    pub(crate) fn stamp(&self, date: &str) -> String {
+        let Machine { device, driver, .. } = &self.machine;
+        format!("{date}, {device}, driver {driver}")
+    }
+
+    /// When a figure was measured, or the first one of a curve.
+    pub(crate) fn date(&self, prefix: &str) -> &str {
+        let is_it = |key: &String| key.split('/').next() == Some(prefix);
+        let found = self.figures.iter().find(|(key, _)| is_it(key));
+        found.and_then(|(_, spread)| spread.date.as_deref()).unwrap_or(&self.machine.date)
     }
 
     /// The medians of a curve, by their argument.

@@ -189,6 +189,15 @@ impl Examination<'_> {
         if let (Some(old), Some(new)) = (&old, &new) {
             changed = marks::compare((&student, old), (&solution, new), self.problems);
         }
+        for name in exercise::MANIFESTS {
+            let (own, copy) = self.exercise.place.copies(name);
+            if std::fs::read(&own).ok() != std::fs::read(&copy).ok() {
+                let id = &self.exercise.place.id;
+                let message =
+                    format!("not what lies in `.shipped`: `cargo run -- dev record {id}`");
+                self.problems.add(&own, None, message);
+            }
+        }
         let cause = self.exercise.manifest.cause.as_deref();
         if cause.is_none() {
             let message = "no `cause`: the code that a run of the shipped file finds first";
@@ -396,6 +405,7 @@ impl Examination<'_> {
             profile: None,
             schedule: None,
             prebuilt: None,
+            explain_score: false,
             feedback: None,
             trace: None,
             svg: None,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -108,7 +108,10 @@ pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     let wanted: Vec<Wanted> = places.iter().map(Wanted::of).collect();
     let mut prints = Prints::new(&workspace, &places);
     let mut times = BTreeMap::new();
+    let mut reading = Duration::ZERO;
+    let processor_s = took::processor_s();
     let graded = grading::grade(&plan, &students, |number| {
+        let begun = Instant::now();
         let student = class.read(number, &wanted);
         let said = student.notes.iter().map(|note| format!("{}: {note}", student.id));
         notes.extend(said);
@@ -116,11 +119,14 @@ pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
         if arguments.shard.is_none() {
             prints.add(&student.id, &student.handed);
         }
+        reading += begun.elapsed();
         student
     });
     print::progress("");
     let grading::Graded { mut rows, run, took, late } = graded?;
     let graded_s = start.elapsed().as_secs_f64();
+    let processor_s = took::processor_s() - processor_s;
+    let reading_s = reading.as_secs_f64();
     if let (Some(gpu), Some(shared)) = (&gpu, &for_gpu) {
         let indicator = Indicator::start();
         let mut bed = Bed {
@@ -164,7 +170,8 @@ pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     ));
     if arguments.timings {
         let rows = rows.len();
-        let timings = Timings { graded_s, wall_s, rows, took, late, kib: took::own_kib() };
+        let kib = took::own_kib();
+        let timings = Timings { graded_s, reading_s, processor_s, wall_s, rows, took, late, kib };
         print::err(&format!("timings {}\n", serde_json::to_string(&timings)?));
     }
     if arguments.shard.is_none() {
@@ -209,6 +216,10 @@ const GPU_IS_OPEN: &str = "`--device gpu` needs `--accept-risk`: on a GPU studen
 struct Timings {
     /// From the first file to the last.
     graded_s: f64,
+    /// Of that, what one thread does for all: reading what was handed in.
+    reading_s: f64,
+    /// On processors meanwhile, of all that was started and is over.
+    processor_s: f64,
     /// With the writing of the rows.
     wall_s: f64,
     rows: usize,

@@ -365,7 +365,10 @@ fn graph(program: &Program, at: &[u32]) -> Option<Program> {
         made.push(Call::GraphInstantiate { graph });
         let stream = stream_of(&program.steps[run[0] as usize].call)?;
         launches.extend(run.iter().map(|&step| (step, None)));
-        launches.insert(run[0], Some(Call::GraphLaunch { graph, copy: 0, stream, accesses: Vec::new() }));
+        launches.insert(
+            run[0],
+            Some(Call::GraphLaunch { graph, copy: 0, stream, accesses: Vec::new() }),
+        );
     }
     let mut changed = rewrite(program, |index, own, out| match launches.get(&index) {
         Some(Some(launch)) => out.push(Step { call: launch.clone(), ..own.clone() }),

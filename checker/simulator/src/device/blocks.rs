@@ -92,6 +92,11 @@ impl Grid {
         self.block_ns.saturating_mul(self.blocks.div_ceil(at_once)).saturating_add(self.fixed_ns)
     }
 
+    /// Makes what is fixed in it so much shorter, in ns.
+    pub(super) fn save(&mut self, ns: u64) {
+        self.fixed_ns = self.fixed_ns.saturating_sub(ns);
+    }
+
     /// The grid of a launch of priority 0; none if a single block does not fit on a multiprocessor.
     pub(super) fn new(
         kernel: KernelId,

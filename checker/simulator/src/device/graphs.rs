@@ -46,6 +46,21 @@ impl Device {
         self.graphs.get(graph.0 as usize).map_or(0, |graph| graph.nodes.len() as u64)
     }
 
+    /// What a launch costs the host, in ns. The first of an executable copy takes its nodes to the device.
+    pub(super) fn graph_launch_ns(&self, graph: GraphId, copy: u32) -> u64 {
+        let host = &self.profile.host;
+        let Some(known) = self.graphs.get(graph.0 as usize) else {
+            return host.graph_launch_ns.value;
+        };
+        let is_copy = |node: &&Node| matches!(node.work, Work::Transfer { .. });
+        let copies = known.nodes.iter().filter(is_copy).count() as u64;
+        let is_first = !matches!(known.launched.get(copy as usize), Some(Some(_)));
+        let uploaded = if is_first { known.nodes.len() as u64 } else { 0 };
+        host.graph_launch_ns.value
+            + copies * host.graph_copy_ns.value
+            + uploaded * host.graph_upload_node_ns.value
+    }
+
     /// What the nodes of a graph take alone, together, in ns.
     pub(crate) fn graph_ns(&self, graph: GraphId) -> u64 {
         let nodes = self.graphs.get(graph.0 as usize).into_iter().flat_map(|it| it.nodes.iter());
@@ -69,9 +84,20 @@ impl Device {
         let mut ids: Vec<OperationId> = Vec::with_capacity(nodes.len());
         let mut leaves = vec![true; nodes.len()];
         for (index, node) in nodes.iter().enumerate() {
-            let work = self.scheduled(node.work, step);
+            let mut work = self.scheduled(node.work, step);
+            let is_kernel = |&before: &u32| {
+                nodes.get(before as usize).is_some_and(|it| matches!(it.work, Work::Kernel(_)))
+            };
+            if let Work::Kernel(grid) = &mut work
+                && node.after.iter().any(is_kernel)
+            {
+                grid.save(self.profile.gaps.graph_saved_ns.value);
+            }
             let id = self.add(step, index as u32 + 1, node.stream, work, visible_ns);
             self.depend(first, id);
+            if let Some(&before) = ids.last().filter(|_| self.is_in_order()) {
+                self.depend(before, id);
+            }
             for &before in &node.after {
                 // A node comes after those before it only, so a graph has no cycles.
                 if let Some(&before_id) = ids.get(before as usize) {

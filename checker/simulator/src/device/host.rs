@@ -215,7 +215,7 @@ impl Device {
             Call::FreeAsync { stream, block } => {
                 *slot(&mut self.stream_ordered, block.0) = false;
                 let cost = host.free_async_ns.value;
-                self.submit(step, *stream, Work::Marker, start + cost, None);
+                self.submit(step, *stream, Work::Release, start + cost, None);
                 (cost, Wait::None)
             }
             Call::AllocHost { block, bytes } => {
@@ -278,16 +278,20 @@ impl Device {
             }
 
             Call::GraphCreate { graph, nodes } => {
-                let cost = host.other_ns.value + nodes.len() as u64 * host.graph_node_ns.value;
+                let cost =
+                    host.other_ns.value + nodes.len() as u64 * host.graph_capture_node_ns.value;
                 self.create_graph(*graph, nodes);
                 (cost, Wait::None)
             }
             Call::GraphInstantiate { graph } => {
                 let nodes = self.graph_nodes(*graph);
-                (host.other_ns.value + nodes * host.graph_node_ns.value, Wait::None)
+                (
+                    host.graph_instantiate_ns.value + nodes * host.graph_instantiate_node_ns.value,
+                    Wait::None,
+                )
             }
             Call::GraphLaunch { graph, copy, stream, .. } => {
-                let cost = host.graph_launch_ns.value;
+                let cost = self.graph_launch_ns(*graph, *copy);
                 let visible = start + cost + self.profile.gaps.submit_ns.value;
                 self.launch_graph(step, (*graph, *copy), *stream, visible);
                 (cost, Wait::None)
@@ -399,7 +403,7 @@ impl Device {
             Work::Kernel(grid) => {
                 grid.block_ns = self.schedule.duration(grid.block_ns, step, place)
             }
-            Work::Marker | Work::HostFunction => {}
+            Work::Marker | Work::Release | Work::HostFunction => {}
         }
         work
     }

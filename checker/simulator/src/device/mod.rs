@@ -71,6 +71,8 @@ struct Operation {
     place: Place,
     /// The work queue that it passes through, or has passed through.
     queue: Option<queues::Place>,
+    /// The work queue of what it waited for last; a marker hands on that of what it waited for itself.
+    after: Option<queues::Place>,
 }
 
 /// What runs an operation.
@@ -98,6 +100,8 @@ struct Edge {
 enum Work {
     /// Takes no time: record, wait, stream-ordered allocation.
     Marker,
+    /// Memory goes back to its pool in the stream's order.
+    Release,
     Transfer {
         direction: copies::Direction,
         ns: u64,
@@ -118,7 +122,7 @@ impl Work {
     /// What it takes where nothing else runs, in ns; not exactly, for a kernel.
     fn alone_ns(&self) -> u64 {
         match self {
-            Work::Marker | Work::HostFunction => 0,
+            Work::Marker | Work::Release | Work::HostFunction => 0,
             Work::Transfer { ns, .. } | Work::Memory { ns, .. } => *ns,
             Work::Kernel(grid) => grid.alone_ns(),
         }
@@ -126,7 +130,7 @@ impl Work {
 
     fn place(&self) -> Place {
         match self {
-            Work::Marker => Place::Nowhere,
+            Work::Marker | Work::Release => Place::Nowhere,
             Work::Transfer { direction, .. } => Place::Engine(*direction),
             Work::Memory { .. } => Place::Memory,
             Work::Kernel(_) => Place::Multiprocessors,
@@ -141,6 +145,7 @@ enum Event {
     TransferEnd { engine: u8, generation: u32 },
     BlocksEnd { generation: u32 },
     MemoryEnd(OperationId),
+    FunctionStart(OperationId),
     OperationEnd(OperationId),
 }
 
@@ -194,6 +199,8 @@ pub struct Device {
     /// Copies inside device memory wait here for one another.
     memory_waiting: waiting::Waiting,
     memory_busy: bool,
+    /// When the last host function that was called ends.
+    functions_end: u64,
     /// Operations whose end is being worked off; a list instead of recursion, since one end can let
     /// thousands of markers go.
     ending: Vec<OperationId>,
@@ -236,6 +243,7 @@ impl Device {
             pool,
             memory_waiting: waiting::Waiting::default(),
             memory_busy: false,
+            functions_end: 0,
             ending: Vec::new(),
             freed: Vec::new(),
             timeline,
@@ -298,7 +306,7 @@ impl Device {
     ) -> OperationId {
         let id = self.add(step, 0, stream, work, visible_ns);
         let known = &mut self.streams[stream];
-        if !matches!(work, Work::Marker) {
+        if !matches!(work, Work::Marker | Work::Release) {
             known.waiting += 1;
         }
         let (blocking, tail) = (known.blocking, known.tail.replace(id));
@@ -348,6 +356,7 @@ impl Device {
             first_edge: NO_EDGE,
             place: work.place(),
             queue: None,
+            after: None,
         });
         self.unfinished += 1;
         id
@@ -367,7 +376,8 @@ impl Device {
 
     /// `id` comes after `on`, which has ended: no sooner than the gap between the two.
     fn follow(&mut self, on: OperationId, id: OperationId) {
-        let Operation { end_ns, place: from, node, step, .. } = self.operations[on as usize];
+        let Operation { end_ns, place: from, node, step, work, .. } = self.operations[on as usize];
+        let after_release = matches!(work, Work::Release);
         let gaps = &self.profile.gaps;
         let operation = &mut self.operations[id as usize];
         let gap = match (from, operation.place) {
@@ -375,6 +385,11 @@ impl Device {
             _ if matches!(operation.work, Work::Marker) => {
                 operation.place = from;
                 0
+            }
+            // Several in a row cost no more than one (measured).
+            _ if matches!(operation.work, Work::Release) => {
+                operation.place = from;
+                if after_release { 0 } else { gaps.release_ns.value }
             }
             (Place::Multiprocessors, Place::Multiprocessors)
                 if node > 0 && step == operation.step =>
@@ -396,7 +411,7 @@ impl Device {
         let operation = &self.operations[id as usize];
         let ready = operation.not_before.max(self.now);
         match operation.work {
-            Work::Marker if ready <= self.now => {
+            Work::Marker | Work::Release if ready <= self.now => {
                 self.ending.push(id);
                 return;
             }
@@ -452,19 +467,20 @@ impl Device {
     fn handle(&mut self, event: Event, effects: &mut impl Effects) {
         match event {
             Event::Ready(id) => match self.operations[id as usize].work {
-                Work::Marker => self.ending.push(id),
+                Work::Marker | Work::Release => self.ending.push(id),
                 Work::Transfer { direction, .. } => self.transfer_ready(id, direction, effects),
                 Work::Memory { .. } => {
                     self.memory_waiting.insert((0, self.now, id));
                     self.start_memory(effects);
                 }
                 Work::Kernel(grid) => self.grid_ready(id, grid, effects),
-                Work::HostFunction => {
-                    self.begin(id, effects);
-                    let end = self.now + self.profile.host.host_function_run_ns.value;
-                    self.schedule(end, Event::OperationEnd(id));
-                }
+                Work::HostFunction => self.call_function(id),
             },
+            Event::FunctionStart(id) => {
+                self.begin(id, effects);
+                let end = self.now + self.profile.host.host_function_run_ns.value;
+                self.schedule(end, Event::OperationEnd(id));
+            }
             Event::TransferEnd { engine, generation } => {
                 self.transfer_end(engine, generation, effects)
             }
@@ -478,6 +494,16 @@ impl Device {
             Event::OperationEnd(id) => self.ending.push(id),
         }
         self.work_off_ends(effects);
+    }
+
+    /// A host function's turn has come. One thread of the driver's calls them all, one after the other, and
+    /// sleeps where there is none to call.
+    fn call_function(&mut self, id: OperationId) {
+        let is_awake = self.now <= self.functions_end + self.profile.gaps.copy_ns.value;
+        let wake = if is_awake { 0 } else { self.profile.gaps.function_wake_ns.value };
+        let start = self.now.max(self.functions_end) + wake;
+        self.functions_end = start + self.profile.host.host_function_run_ns.value;
+        self.schedule(start, Event::FunctionStart(id));
     }
 
     fn start_memory(&mut self, effects: &mut impl Effects) {
@@ -515,6 +541,7 @@ impl Device {
             operation.end_ns = self.now;
             let mut edge = operation.first_edge;
             let (step, node) = (operation.step, operation.node);
+            let queue = operation.queue.or(operation.after);
             self.unfinished -= 1;
             self.last_end_ns = self.now;
             self.leave_queue(id);
@@ -531,11 +558,13 @@ impl Device {
                 let dependent = &mut self.operations[to as usize];
                 dependent.pending -= 1;
                 if dependent.pending == 0 {
+                    dependent.after = queue;
                     freed.push(to);
                 }
                 edge = next;
             }
             for id in freed.drain(..).rev() {
+                self.hand_over(id, queue);
                 self.ready_to_issue(id);
             }
             self.freed = freed;
@@ -545,7 +574,7 @@ impl Device {
     fn span(&self, id: OperationId) -> Option<Span> {
         let operation = &self.operations[id as usize];
         let (kind, name, bytes, host_memory) = match operation.work {
-            Work::Marker => return None,
+            Work::Marker | Work::Release => return None,
             Work::Transfer { direction, bytes, memory, .. } => {
                 (direction.span_kind(), String::new(), bytes, Some(memory))
             }

@@ -107,9 +107,14 @@ impl Device {
         is_upload && self.reordering.held == Some(id)
     }
 
+    /// Whether each operation is over before the next begins.
+    pub(super) fn is_in_order(&self) -> bool {
+        cfg!(feature = "schedules") && self.schedule == Schedule::InOrder
+    }
+
     /// In [`Schedule::InOrder`], whatever a call asked for is over before the next.
     pub(super) fn finish_in_order(&mut self, effects: &mut impl Effects) {
-        if cfg!(feature = "schedules") && self.schedule == Schedule::InOrder {
+        if self.is_in_order() {
             self.run_to_idle(effects);
         }
     }

@@ -15,7 +15,8 @@ pub enum Schedule {
     /// engine, so that any of them may be the slow one, and one for the operation. Stream order, events
     /// and synchronisation hold as ever; what they leave open changes.
     Perturbed(u64),
-    /// Whatever a call asks for is over before the next one is made.
+    /// Whatever a call asks for is over before the next one is made, and the nodes of a graph take turns in the order
+    /// in which they were captured.
     InOrder,
     /// One operation is held back until another is over that the host asked for later. Everything that is
     /// documented to be an order is one here too, and nothing else is: freeing memory and loading a

@@ -329,20 +329,23 @@ impl Machine {
                 return Err(Failure::bare(code::INVALID_VALUE));
             }
             &Command::Copy { source, target, bytes, .. } => {
+                for end in [source, target] {
+                    self.check_there("copy", end, bytes)?;
+                }
                 Movement::Copy { source, target, bytes, data: None, pieces: Vec::new() }
             }
             &Command::Memset { target, pattern, width, count, .. } => {
-                // The wider memsets want an address that is a multiple of their width.
-                if !matches!(width, 1 | 2 | 4) || target % u64::from(width) != 0 {
+                if !matches!(width, 1 | 2 | 4) {
                     return Err(Failure::bare(code::INVALID_VALUE));
                 }
-                let bytes = count.saturating_mul(u64::from(width));
-                if count > 0 && self.names.device.range(target, bytes).is_err() {
-                    return Err(Failure::because(
-                        code::INVALID_VALUE,
-                        self.not_there(target, bytes),
-                    ));
+                if target % u64::from(width) != 0 {
+                    let why = format!(
+                        "the memset of words of {width} bytes at {target:#x} begins at no multiple of {width}"
+                    );
+                    return Err(Failure::because(code::INVALID_VALUE, why));
                 }
+                let bytes = count.saturating_mul(u64::from(width));
+                self.check_there("memset", Address::Device(target), bytes)?;
                 Movement::Memset { target, pattern, width, count }
             }
             Command::Launch { function, grid, block, shared_bytes, arguments, .. } => {
@@ -357,24 +360,37 @@ impl Machine {
         }))
     }
 
-    /// Why memory cannot be set.
-    fn not_there(&self, target: u64, bytes: u64) -> String {
-        let offset = self.pinned_base.and_then(|base| target.checked_sub(base));
-        if offset.is_some_and(|at| self.names.pinned.holds(at)) {
-            return format!(
-                "{target:#x} is an address of page-locked memory on the host, which the simulated device does not \
-                 set\nhint: write to it from the host, or set memory of the device and copy it"
-            );
+    /// Fails, and says why, where an operation is to use memory that is not there.
+    fn check_there(&self, what: &str, place: Address, bytes: u64) -> Result<(), Failure> {
+        let (at, blocks) = match place {
+            _ if bytes == 0 => return Ok(()),
+            Address::Device(at) => (at, &self.names.device),
+            Address::Pinned(at) => (at, &self.names.pinned),
+            Address::Pageable(_) => return Ok(()),
+        };
+        if blocks.range(at, bytes).is_ok() {
+            return Ok(());
         }
-        match self.names.device.holds(target) {
-            true => format!(
-                "the memset of {bytes} bytes at {target:#x} goes beyond the end of its block"
-            ),
-            false => format!(
-                "there is no device memory at {target:#x}: it has been freed, or was never allocated\n\
-                 hint: a memset has to be asked for before the memory is freed"
-            ),
-        }
+        let offset = self.pinned_base.and_then(|base| at.checked_sub(base));
+        let is_of_the_host = place == Address::Device(at)
+            && offset.is_some_and(|offset| self.names.pinned.holds(offset));
+        let why = if is_of_the_host {
+            format!(
+                "{at:#x} is page-locked memory of the host: a GPU takes it for memory of the device too, and the \
+                 simulated device does not\nhint: write to it from the host, or use memory of the device in this \
+                 {what}"
+            )
+        } else if blocks.holds(at) {
+            format!(
+                "the {what} of {bytes} bytes goes beyond the end of the block of memory that it begins in"
+            )
+        } else {
+            format!(
+                "the {what} uses memory that is not there: it has been freed, or was never allocated\n\
+                 hint: ask for the {what} before the memory is freed"
+            )
+        };
+        Err(Failure::because(code::INVALID_VALUE, why))
     }
 
     fn kernel_movement(

@@ -266,6 +266,8 @@ impl Machine {
                         let both = |it: &Capture| it.number == number || it.number == other;
                         return Err(self.graphs.refuse(code::STREAM_CAPTURE_MERGE, both));
                     }
+                    // An event that was never recorded is nothing to wait for.
+                    None if !self.names.events.facts(*event)?.1 => {}
                     None => {
                         let this = |it: &Capture| it.number == number;
                         return Err(self.graphs.refuse(code::STREAM_CAPTURE_ISOLATION, this));

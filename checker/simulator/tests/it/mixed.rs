@@ -155,7 +155,12 @@ impl Mixed {
             2 | 3 => script.kernel(stream, 1 + dice.below(1500) as u32, 1 + dice.below(200)),
             4 => script.call(memset(stream, bytes)),
             5 => script.call(Call::HostFunction { stream, accesses: vec![] }),
-            6 => script.call(Call::GraphLaunch { graph: GRAPH, copy: 0, stream, accesses: Vec::new() }),
+            6 => script.call(Call::GraphLaunch {
+                graph: GRAPH,
+                copy: 0,
+                stream,
+                accesses: Vec::new(),
+            }),
             7 => {
                 let block = BlockId(1_000_000 + script.program.steps.len() as u32);
                 script.call(Call::AllocAsync { block, bytes, stream });

@@ -36,8 +36,15 @@ impl Run<'_> {
         let passed = self.report.score.filter(|_| self.report.verdict == Some(Verdict::Passed));
         let counts = passed.filter(|_| self.is_usual());
         let found = self.report.found_first();
-        let note = progress::update(&Workspace::find()?, |progress| {
+        let workspace = Workspace::find()?;
+        let is_usual = self.profile.is_some() && self.is_usual();
+        let run = self.report.past().filter(|_| is_usual);
+        if run.is_some() {
+            self.report.before = Progress::read(&workspace).runs(place);
+        }
+        let note = progress::update(&workspace, |progress| {
             counts.into_iter().for_each(|score| progress.passed(place, score));
+            run.iter().for_each(|run| progress.has_run(place, run));
             progress.found(&place.id, found);
         })?;
         self.report.notes.extend(note);

@@ -26,6 +26,8 @@ pub(super) enum Key {
     Down,
     PageUp,
     PageDown,
+    /// A letter that stands for nothing.
+    Unknown(char),
 }
 
 /// Sends keys, and that the terminal has another size.
@@ -57,7 +59,7 @@ fn pressed(key: KeyEvent) -> Option<Key> {
         };
     }
     Some(match key.code {
-        KeyCode::Char(letter) => return of_letter(letter),
+        KeyCode::Char(letter) => of_letter(letter),
         KeyCode::Esc | KeyCode::Backspace => Key::Back,
         KeyCode::Enter => Key::Choose,
         KeyCode::Up => Key::Up,
@@ -68,8 +70,8 @@ fn pressed(key: KeyEvent) -> Option<Key> {
     })
 }
 
-fn of_letter(letter: char) -> Option<Key> {
-    Some(match letter {
+fn of_letter(letter: char) -> Key {
+    match letter {
         'h' => Key::Hint,
         'l' => Key::List,
         'n' => Key::Next,
@@ -79,8 +81,8 @@ fn of_letter(letter: char) -> Option<Key> {
         'k' => Key::Up,
         'j' => Key::Down,
         ' ' => Key::PageDown,
-        _ => return None,
-    })
+        other => Key::Unknown(other),
+    }
 }
 
 /// Sends what is typed in lines: a letter, or the name of an exercise.
@@ -100,7 +102,7 @@ fn of_line(line: &str) -> Option<Key> {
     let mut letters = line.chars();
     match (letters.next(), letters.next()) {
         (None, _) => None,
-        (Some(letter), None) if letter.is_alphabetic() => of_letter(letter),
+        (Some(letter), None) if letter.is_alphabetic() => Some(of_letter(letter)),
         _ => Some(Key::Named(line.to_owned())),
     }
 }
@@ -114,7 +116,7 @@ mod tests {
         assert_eq!(of_line("h"), Some(Key::Hint));
         assert_eq!(of_line("three_lanes"), Some(Key::Named("three_lanes".to_owned())));
         assert_eq!(of_line("7"), Some(Key::Named("7".to_owned())));
-        assert_eq!((of_line(""), of_line("z")), (None, None));
+        assert_eq!((of_line(""), of_line("z")), (None, Some(Key::Unknown('z'))));
     }
 
     #[test]

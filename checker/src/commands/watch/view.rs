@@ -37,6 +37,8 @@ pub(super) struct Scene<'a> {
     pub(super) place: &'a Place,
     /// The student's file, as it is called from the workspace.
     pub(super) file: PathBuf,
+    /// What is said about the last key.
+    pub(super) said: Option<&'a str>,
     pub(super) view: &'a View,
     pub(super) ended: Option<&'a Ended>,
     pub(super) status: Activity<'a>,
@@ -53,8 +55,8 @@ pub(super) struct Frame {
     pub(super) scroll: usize,
 }
 
-/// Lines below the view: the status, and the keys.
-const FOOT: usize = 2;
+/// Lines below the view: the file to edit, the status, and the keys.
+const FOOT: usize = 3;
 
 /// The screen, of which every line fits.
 pub(super) fn frame(scene: &Scene<'_>, columns: usize, rows: usize, scroll: usize) -> Frame {
@@ -87,7 +89,11 @@ pub(super) fn frame(scene: &Scene<'_>, columns: usize, rows: usize, scroll: usiz
             ("q", "quit"),
         ]),
     };
-    for line in [status(scene), format!("{more}{}", keys(scene.style))] {
+    let file = match scene.said {
+        Some(said) => scene.style.unsure(said),
+        None => format!("edit `{}`", scene.file.display()),
+    };
+    for line in [file, status(scene), format!("{more}{}", keys(scene.style))] {
         lines.push(wrap(&line, columns).into_iter().next().unwrap_or_default());
     }
     lines.truncate(rows);
@@ -263,6 +269,7 @@ mod tests {
             let scene = Scene {
                 place: &place,
                 file: place.file(),
+                said: None,
                 view,
                 ended: Some(&ended),
                 status: Activity::Waiting,

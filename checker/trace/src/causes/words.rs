@@ -44,7 +44,11 @@ impl Cause {
     /// What happened, in one line that names no place.
     pub fn headline(&self) -> String {
         let what = &self.at.what;
-        let stream = self.stream.map(named).unwrap_or_else(|| "its stream".to_owned());
+        let stream = match (self.stream.map(named), self.at.thread) {
+            (Some(stream), Some(thread)) => format!("{stream} of host thread {thread}"),
+            (Some(stream), None) => stream,
+            (None, _) => "its stream".to_owned(),
+        };
         let other = self.other.as_ref().map_or("other work", |other| other.what.as_str());
         match self.code {
             Code::PageableCopy => {

@@ -26,6 +26,14 @@ impl Clock {
         self.0.len()
     }
 
+    /// Whether both know the same of all slots but one.
+    pub(super) fn is_same_beside(&self, slot: u32, other: &Clock) -> bool {
+        let slot = slot as usize;
+        let [mine, theirs] = [self, other].map(|clock| clock.0.split_at(slot.min(clock.0.len())));
+        mine.0 == theirs.0
+            && mine.1.get(1..).unwrap_or_default() == theirs.1.get(1..).unwrap_or_default()
+    }
+
     /// Whatever `other` knows is known here too.
     pub(super) fn join(&mut self, other: &Clock) {
         if self.0.len() < other.0.len() {

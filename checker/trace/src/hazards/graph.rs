@@ -9,7 +9,7 @@ use super::Kind;
 use super::clock::Clock;
 use super::memory::{Block, Conflict, Mark};
 use super::order::Epoch;
-use super::search::accesses_of_node;
+use super::uses::accesses_of_node;
 
 /// A graph, as far as the calls gone through so far say.
 pub(super) struct Graph<'a> {

@@ -7,6 +7,7 @@ use crate::program::{AccessKind, BlockId, Range};
 
 use super::clock::Clock;
 use super::order::Epoch;
+use super::somewhere::Somewhere;
 
 /// An operation that used some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +44,8 @@ pub(super) struct Block {
     writes: Writes,
     /// By slot, the last read of each byte since it was written.
     reads: BTreeMap<u32, BTreeMap<u64, Read>>,
-    /// Uses of which no more is known than that they were somewhere in a range: by first byte and end,
-    /// the uses, less those that another of the kind comes after.
-    somewhere: BTreeMap<(u64, u64), Vec<(AccessKind, Mark)>>,
+    /// Uses of which no more is known than that they were somewhere in a range.
+    somewhere: Somewhere,
     /// What was looked at so far, in pieces of memory and of clocks.
     pub(super) effort: u64,
 }
@@ -188,10 +188,7 @@ impl Block {
             }
         }
         self.effort += 1 + self.reads.len() as u64;
-        let uses = self.somewhere.entry((start, end)).or_default();
-        self.effort += uses.len() as u64;
-        uses.retain(|(of, earlier)| *of != kind || !knows(earlier.epoch));
-        uses.push((kind, mark));
+        self.effort += self.somewhere.put((start, end), kind, mark);
     }
 
     /// All of `range` is used: whoever used some of it used the same bytes.
@@ -203,23 +200,15 @@ impl Block {
         found: &mut impl FnMut(Conflict),
     ) {
         let (start, end) = (range.offset, range.offset.saturating_add(range.bytes));
-        let inside =
-            self.somewhere.range((start, 0)..(end, 0)).filter(|((_, last), _)| *last <= end);
-        let mut over: Vec<(u64, u64)> = Vec::new();
-        for (&(from, last), uses) in inside {
-            self.effort += uses.len() as u64;
-            let overlap = Range { block: range.block, offset: from, bytes: last - from };
-            for &(earlier_kind, earlier) in uses {
-                let conflict = earlier_kind == AccessKind::Write || kind == AccessKind::Write;
-                if conflict && !knows(earlier.epoch) {
-                    found(Conflict { earlier, earlier_kind, overlap });
-                }
+        self.effort += self.somewhere.unknown((start, end), knows, |earlier_kind, at, earlier| {
+            if earlier_kind == AccessKind::Write || kind == AccessKind::Write {
+                let overlap = Range { block: range.block, offset: at.0, bytes: at.1 - at.0 };
+                found(Conflict { earlier, earlier_kind, overlap });
             }
-            if kind == AccessKind::Write {
-                over.push((from, last));
-            }
+        });
+        if kind == AccessKind::Write {
+            self.effort += self.somewhere.forget((start, end));
         }
-        over.iter().for_each(|key| drop(self.somewhere.remove(key)));
     }
 
     /// Frees all of it: `found` is told of each use that `knows` does not know to be over.
@@ -241,8 +230,7 @@ impl Block {
     /// Who used any of it, but for those that a write of the same bytes, or a read in the same stream, comes after.
     pub(super) fn uses(&self) -> impl Iterator<Item = Mark> {
         let reads = self.reads.values().flat_map(BTreeMap::values).map(|read| read.mark);
-        let somewhere = self.somewhere.values().flatten().map(|(_, mark)| *mark);
-        self.writes.marks().into_iter().chain(reads).chain(somewhere)
+        self.writes.marks().into_iter().chain(reads).chain(self.somewhere.marks())
     }
 }
 
@@ -297,7 +285,9 @@ struct Node {
     priority: u64,
     before: Tree,
     after: Tree,
-    /// By slot, the last operation of it that wrote anything from here downwards; empty where nothing is below.
+    /// The last operation that wrote anything from here downwards, where all are of one slot.
+    only: (u32, u32),
+    /// Elsewhere, by slot, the last operation of it; else empty, so that most nodes take no memory beside their own.
     last: Vec<(u32, u32)>,
 }
 
@@ -309,42 +299,56 @@ impl Node {
     /// The last operation of each slot from here downwards.
     fn each_last(&self, mut tell: impl FnMut(u32, u32)) {
         match self.last.is_empty() {
-            true => tell(self.mark.epoch.slot, self.mark.epoch.count),
+            true => tell(self.only.0, self.only.1),
             false => self.last.iter().for_each(|&(slot, count)| tell(slot, count)),
         }
     }
 
     /// Something below has changed. Says how much was looked at.
     fn update(&mut self) -> u64 {
+        self.only = self.own();
         self.last.clear();
-        if self.before.is_none() && self.after.is_none() {
-            return 1;
-        }
-        self.last.push(self.own());
-        let last = &mut self.last;
-        for below in [&self.before, &self.after].into_iter().flatten() {
+        let Self { only, last, before, after, .. } = self;
+        for below in [&*before, &*after].into_iter().flatten() {
             below.each_last(|slot, count| {
+                if last.is_empty() && slot == only.0 {
+                    only.1 = only.1.max(count);
+                    return;
+                }
+                if last.is_empty() {
+                    last.push(*only);
+                }
                 match last.binary_search_by_key(&slot, |it| it.0) {
                     Ok(at) => last[at].1 = last[at].1.max(count),
                     Err(at) => last.insert(at, (slot, count)),
                 };
             });
         }
-        last.len() as u64
+        last.len().max(1) as u64
     }
 
-    /// The first run of bytes from here downwards that this operation wrote.
-    fn first_of(&self, epoch: (u32, u32), range: &std::ops::Range<u64>) -> Option<&Node> {
+    /// The first run of bytes in a range that this operation wrote, of which it is known that there is one and that no
+    /// later one of its slot wrote there.
+    fn first_of(
+        &self,
+        epoch: (u32, u32),
+        range: &std::ops::Range<u64>,
+        looked_at: &mut u64,
+    ) -> Option<&Node> {
+        *looked_at += 1;
         let mut is_here = false;
         self.each_last(|slot, count| is_here |= slot == epoch.0 && count >= epoch.1);
         if !is_here {
             return None;
         }
-        let before = self.before.as_ref().and_then(|it| it.first_of(epoch, range));
+        // What lies beside the range may be of later operations, and is not looked at.
+        let before = self.before.as_ref().filter(|_| range.start < self.from);
+        let before = before.and_then(|it| it.first_of(epoch, range, looked_at));
         let is_it = self.own() == epoch && self.from < range.end && range.start < self.end;
+        let after = self.after.as_ref().filter(|_| self.end < range.end);
         before
             .or_else(|| is_it.then_some(self))
-            .or_else(|| self.after.as_ref().and_then(|it| it.first_of(epoch, range)))
+            .or_else(|| after.and_then(|it| it.first_of(epoch, range, looked_at)))
     }
 }
 
@@ -369,7 +373,8 @@ impl Writes {
         };
         look(&self.root, &bytes, (false, false), &mut tell);
         for (slot, count) in unknown {
-            let node = self.root.as_ref().and_then(|root| root.first_of((slot, count), &bytes));
+            let root = self.root.as_ref();
+            let node = root.and_then(|root| root.first_of((slot, count), &bytes, &mut looked_at));
             let Some(node) = node else { continue };
             let (from, end) = (node.from.max(bytes.start), node.end.min(bytes.end));
             let overlap = Range { block: range.block, offset: from, bytes: end - from };
@@ -409,7 +414,9 @@ impl Writes {
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
         let priority = self.chance >> 16;
-        Box::new(Node { from, end, mark, priority, before: None, after: None, last: Vec::new() })
+        let only = (mark.epoch.slot, mark.epoch.count);
+        let last = Vec::new();
+        Box::new(Node { from, end, mark, priority, before: None, after: None, only, last })
     }
 
     /// What is before a byte and what is not.

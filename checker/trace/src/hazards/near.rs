@@ -63,12 +63,12 @@ pub enum Slip {
         /// and how many times the line of the first use.
         uses: u32,
     },
-    /// An event stands for the first use, and the wait is for another that was recorded before it.
+    /// An event stands for the first use, and the wait is for another that does not.
     WaitsForAnotherEvent {
         /// The wait,
         wait: CallAt,
-        /// the record of the event that it is for,
-        stale: CallAt,
+        /// the record of the event that it is for: before the first use, or after the wait; none if there is none,
+        stale: Option<CallAt>,
         /// and the one of the event that it should be for.
         record: CallAt,
     },
@@ -320,7 +320,9 @@ impl<'a> Attempts<'a> {
         };
         // What is inside a graph has no calls of its own; each thread has its own per-thread stream.
         let is_graph = |step: u32| matches!(self.step(step), Call::GraphLaunch { .. });
-        if is_graph(uses.first) || is_graph(uses.second) || uses.stream == StreamId::PER_THREAD {
+        let is_of_a_thread = uses.stream == StreamId::PER_THREAD
+            || uses.waiter == Waiter::Stream(StreamId::PER_THREAD);
+        if is_graph(uses.first) || is_graph(uses.second) || is_of_a_thread {
             return None;
         }
         let close = self
@@ -355,7 +357,15 @@ impl<'a> Attempts<'a> {
                     if later.is_none() && self.of_nobody.contains(&wait.event) {
                         return None;
                     }
-                    Some(Slip::NotRecorded { wait: at, record: later.map(|(step, _)| call(step)) })
+                    let later = later.map(|(step, _)| call(step));
+                    Some(match self.recorded_for(uses, wait.step) {
+                        Some(record) => Slip::WaitsForAnotherEvent {
+                            wait: at,
+                            stale: later,
+                            record: call(record),
+                        },
+                        None => Slip::NotRecorded { wait: at, record: later },
+                    })
                 }
                 Some((record, stream)) if stream == uses.stream && record < uses.first => {
                     Some(self.stale(uses, wait, record, call(record), at, &call))
@@ -378,17 +388,13 @@ impl<'a> Attempts<'a> {
         at: CallAt,
         call: impl Fn(u32) -> CallAt,
     ) -> Slip {
-        let records = &self.records[&uses.stream];
-        let from = records.partition_point(|(step, _)| *step < uses.first);
-        let right = records[from..]
-            .iter()
-            .find(|(step, _)| *step < wait.step && self.stands_for(*step, uses));
+        let right = self.recorded_for(uses, wait.step);
         let [records_run, uses_run] = [record, uses.first].map(|step| self.runs(step).len() as u32);
         // Does the record's line come after the line of the first use, as it should?
         let follows = self.before(record, uses.first);
         match right {
-            Some(&(step, _)) if follows || !self.same_place(step, record) => {
-                Slip::WaitsForAnotherEvent { wait: at, stale: recorded, record: call(step) }
+            Some(step) if follows || !self.same_place(step, record) => {
+                Slip::WaitsForAnotherEvent { wait: at, stale: Some(recorded), record: call(step) }
             }
             _ if follows && records_run < uses_run => Slip::NotRecordedAgain {
                 record: recorded,
@@ -398,6 +404,14 @@ impl<'a> Attempts<'a> {
             },
             _ => Slip::RecordedTooEarly { record: recorded, wait: at },
         }
+    }
+
+    /// The first record before `wait` of an event that stands for the first use.
+    fn recorded_for(&self, uses: Uses, wait: u32) -> Option<u32> {
+        let records = self.records.get(&uses.stream)?;
+        let from = records.partition_point(|(step, _)| *step < uses.first);
+        let mut after = records[from..].iter().map(|(step, _)| *step);
+        after.find(|step| *step < wait && self.stands_for(*step, uses))
     }
 
     /// Whether an operation of the same line as `first` was the last that the event stands for.
@@ -528,18 +542,18 @@ impl<'a> Attempts<'a> {
         self.place(step).and_then(|place| self.places.get(&place)).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether `second` is of a later turn than `first`: its line has had its turn beside `first`.
-    pub(super) fn turn(&self, first: u32, second: u32) -> Turn {
-        let runs_before = |line: u32, step: u32| self.runs(line).partition_point(|run| *run < step);
-        let is_later = runs_before(second, first) > runs_before(first, first);
-        if is_later { Turn::Later } else { Turn::Same }
-    }
-
-    /// How often the line of `second` is run from `first` on until it is `second`'s turn, itself counted.
+    /// How many turns of a loop `second` is later than `first`; 0 in the same turn, or where there is none.
     pub(super) fn laps(&self, first: u32, second: u32) -> u32 {
-        let runs = self.runs(second);
-        let until = |step: u32| runs.partition_point(|run| *run <= step);
-        (until(second).saturating_sub(until(first)) as u32).max(1)
+        let (firsts, seconds) = (self.runs(first), self.runs(second));
+        let before = |runs: &[u32], step: u32| runs.partition_point(|run| *run < step);
+        let is_one = self.place(first).is_some() && self.place(first) == self.place(second);
+        // Does the line of the second use come first in the loop? Then each of its runs begins a turn.
+        let until = match is_one || before(seconds, first) > before(firsts, first) {
+            true => second + 1,
+            // Else a turn is over when it is run and the line of the first use is run again.
+            false => firsts[..before(firsts, second)].last().copied().unwrap_or(first),
+        };
+        before(seconds, until).saturating_sub(before(seconds, first + 1)) as u32
     }
 
     fn next_run(&self, step: u32) -> u32 {

@@ -17,6 +17,7 @@ use std::rc::Rc;
 use crate::program::{EventId, GraphId, StreamId, StreamKind};
 
 use super::clock::Clock;
+use super::said::Said;
 use super::threads::Threads;
 
 /// One operation, by its place in its stream.
@@ -61,18 +62,12 @@ struct Queue {
     told: u32,
     /// What the clock was when the thread told others something, where it has been here since.
     past: Vec<(u32, Rc<Clock>)>,
+    /// What the clock was when a reader was last asked for it, but for the own slot.
+    knew: Rc<Clock>,
     /// How many actions of the legacy default stream its clock has heard of.
     legacy_seen: u64,
     /// Whether it is in [`Order::unheard`].
     unheard: bool,
-}
-
-/// A record of an event, or a launch of a graph.
-#[derive(Debug)]
-struct Said {
-    thread: u32,
-    told: u32,
-    clock: Rc<Clock>,
 }
 
 /// The slot of what the first thread queues in the legacy default stream.
@@ -98,9 +93,9 @@ pub(super) struct Order {
     /// The slot that counts how often a thread told others something, and that number; where there are several
     /// threads.
     calls: BTreeMap<u32, (u32, u32)>,
-    events: HashMap<EventId, Vec<Said>>,
+    events: HashMap<EventId, Said>,
     /// The last launches of each executable copy of a graph.
-    launched: HashMap<(GraphId, u32), Vec<Said>>,
+    launched: HashMap<(GraphId, u32), Said>,
     legacy_actions: u64,
     /// What blocking streams did since the last action of the legacy default stream, which the next
     /// one comes after: that of `unheard` streams is still to be joined.
@@ -156,6 +151,7 @@ impl Order {
             thread,
             told: 0,
             past: Vec::new(),
+            knew: Rc::default(),
             legacy_seen: 0,
             unheard: false,
         }
@@ -237,13 +233,26 @@ impl Order {
 
     /// Whether a thread knows of a call that another made when it had told others something so often, less one.
     fn has_heard(&self, thread: u32, of: u32, told: u32) -> bool {
-        thread == of || self.hosts.get(&thread).is_some_and(|host| self.is_in(host, of, told))
+        self.heard(thread, of) >= told
     }
 
-    /// Whether whoever has this clock knows of such a call.
-    fn is_in(&self, clock: &Clock, of: u32, told: u32) -> bool {
-        // What was there before there were several threads, all of them know.
-        self.calls.get(&of).map_or(!self.are_many(), |(slot, _)| clock.of(*slot) >= told)
+    /// How many times another has told others something, as far as a thread knows.
+    fn heard(&self, thread: u32, of: u32) -> u32 {
+        match self.hosts.get(&thread) {
+            _ if thread == of => u32::MAX,
+            Some(host) => self.told_in(host, of),
+            None => 0,
+        }
+    }
+
+    /// The same for whoever has this clock.
+    fn told_in(&self, clock: &Clock, of: u32) -> u32 {
+        match self.calls.get(&of) {
+            Some((slot, _)) => clock.of(*slot),
+            // What was there before there were several threads, all of them know.
+            None if self.are_many() => 0,
+            None => u32::MAX,
+        }
     }
 
     /// What a thread knows to be in a queue.
@@ -385,38 +394,40 @@ impl Order {
 
     /// A graph is launched: also after the launch before of the same executable copy, where it is known
     /// which that is.
-    pub(super) fn launch(
-        &mut self,
-        thread: u32,
-        stream: StreamId,
-        copy: (GraphId, u32),
-    ) -> Epoch {
+    pub(super) fn launch(&mut self, thread: u32, stream: StreamId, copy: (GraphId, u32)) -> Epoch {
         let epoch = self.operate(thread, stream);
-        for last in self.launched.get(&copy).into_iter().flatten() {
-            if self.has_heard(thread, last.thread, last.told) {
-                self.queues[epoch.slot as usize].clock.join(&last.clock);
+        if let Some(said) = self.launched.get(&copy) {
+            self.effort += (said.rows() * self.queues.len()) as u64;
+            let clock = &mut self.queues[epoch.slot as usize].clock;
+            let mut before = std::mem::take(clock);
+            for (_, last) in said.known(|of| self.heard(thread, of)).last {
+                before.join(&last.clock);
             }
+            self.queues[epoch.slot as usize].clock = before;
         }
-        let new = self.said(thread, epoch.slot);
-        let is_one = !self.are_many();
-        note(self.launched.entry(copy).or_default(), new, is_one);
+        let mut said = self.launched.remove(&copy).unwrap_or_default();
+        self.say(&mut said, (thread, stream), epoch.slot);
+        self.launched.insert(copy, said);
         epoch
     }
 
-    /// What the clock of a queue is now, said by a thread.
-    fn said(&mut self, thread: u32, slot: u32) -> Said {
+    /// A thread says what the clock of a stream's queue is now.
+    fn say(&mut self, said: &mut Said, (thread, stream): (u32, StreamId), slot: u32) {
         // It is kept, so it counts for what memory it takes too.
-        self.effort += 4 * self.queues.len() as u64;
+        self.effort += 4 * self.queues.len() as u64 + said.rows() as u64;
+        if !self.are_many() {
+            said.forget();
+        }
         let clock = Rc::new(self.queues[slot as usize].clock.clone());
-        Said { thread, told: self.told(thread), clock }
+        said.say(thread, stream, self.told(thread), clock);
     }
 
     /// An event is recorded: it stands for what the stream holds now, whatever it stood for before.
     pub(super) fn record(&mut self, thread: u32, stream: StreamId, event: EventId) {
         let slot = self.act(thread, stream);
-        let new = self.said(thread, slot);
-        let is_one = !self.are_many();
-        note(self.events.entry(event).or_default(), new, is_one);
+        let mut said = self.events.remove(&event).unwrap_or_default();
+        self.say(&mut said, (thread, stream), slot);
+        self.events.insert(event, said);
     }
 
     /// An event goes; waits that were made for it still hold.
@@ -427,33 +438,26 @@ impl Order {
     /// What an event stands for at least, as far as a thread can tell: whatever it was recorded for. None if it
     /// may not have been recorded.
     fn recorded(&mut self, thread: u32, event: EventId) -> Option<Rc<Clock>> {
-        let records = self.events.get(&event)?;
-        if let [only] = &records[..]
-            && self.has_heard(thread, only.thread, only.told)
+        let said = self.events.get(&event)?;
+        if let Some((of, only)) = said.only()
+            && self.has_heard(thread, of, only.told)
         {
             return Some(Rc::clone(&only.clock));
         }
-        self.effort += (records.len() * (records.len() + self.queues.len())) as u64;
-        let is_known = |it: &Said| self.has_heard(thread, it.thread, it.told);
-        let known: Vec<&Said> = records.iter().filter(|it| is_known(it)).collect();
-        if known.is_empty() {
+        self.effort += (said.rows() * (said.rows() + self.queues.len())) as u64;
+        let known = said.known(|of| self.heard(thread, of));
+        let newest = known.newest();
+        if newest.is_empty() {
             return None;
         }
-        // A record comes after another of the same thread, and after those that its thread had heard of.
-        let is_over = |at: usize| {
-            let old = known[at];
-            (0..known.len()).any(|other| {
-                let new = known[other];
-                other != at
-                    && match new.thread == old.thread {
-                        true => other > at,
-                        false => self.is_in(&new.clock, old.thread, old.told),
-                    }
-            })
+        // A record comes after those of other threads that its stream had heard of.
+        let is_over = |of: u32, told: u32| {
+            let mut others = known.last.iter().filter(|(other, _)| *other != of);
+            others.any(|(_, one)| self.told_in(&one.clock, of) >= told)
         };
-        let last = (0..known.len()).filter(|&at| !is_over(at)).map(|at| known[at]);
+        let last = newest.iter().filter(|&(&of, one)| !is_over(of, one.told)).map(|(_, one)| *one);
         // Those that the thread has not heard of may have been made, or not.
-        let maybe = records.iter().filter(|it| !is_known(it));
+        let maybe = known.maybe.iter().copied();
         let mut least: Option<Clock> = None;
         for one in last.chain(maybe) {
             match &mut least {
@@ -559,12 +563,20 @@ impl Order {
         clock
     }
 
-    /// What whoever does something knows.
-    pub(super) fn clock(&self, actor: Actor) -> Clock {
-        match actor {
-            Actor::Stream(slot) => self.queues[slot as usize].clock.clone(),
-            Actor::Host(thread) => self.hosts.get(&thread).cloned().unwrap_or_default(),
+    /// What whoever does something knows of others. Where that is what it knew before, it is the same clock, so that many
+    /// uses take the memory of one.
+    pub(super) fn knew(&mut self, actor: Actor) -> Rc<Clock> {
+        let slot = match actor {
+            Actor::Stream(slot) => slot,
+            Actor::Host(thread) => {
+                return Rc::new(self.hosts.get(&thread).cloned().unwrap_or_default());
+            }
+        };
+        let queue = &mut self.queues[slot as usize];
+        if !queue.knew.is_same_beside(slot, &queue.clock) {
+            queue.knew = Rc::new(queue.clock.clone());
         }
+        Rc::clone(&queue.knew)
     }
 
     /// Whether `before` is over when `actor` gets to what it does now.
@@ -588,10 +600,4 @@ impl Order {
         };
         clock.raise(before.slot, before.count);
     }
-}
-
-/// Something is said again. Of what a thread said before it told others anything, only the last counts.
-fn note(said: &mut Vec<Said>, new: Said, is_one: bool) {
-    said.retain(|old| !is_one && (old.thread, old.told) != (new.thread, new.told));
-    said.push(new);
 }

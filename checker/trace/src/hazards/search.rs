@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use crate::program::{
-    Access, AccessKind, BlockId, Call, Direction, Extent, GraphId, Launch, Mode, NodeAccesses,
-    Place, Program, Range, Step, StreamId,
+    Access, AccessKind, BlockId, Call, Direction, Extent, GraphId, Mode, NodeAccesses, Place,
+    Program, Range, Step, StreamId,
 };
 
 use super::Kind;
@@ -13,6 +13,7 @@ use super::clock::Clock;
 use super::graph::{Graph, Inside};
 use super::memory::{Block, Conflict, Mark, Origin};
 use super::order::{Actor, Epoch, Order};
+use super::uses::{accesses, accesses_of_node, blocks_unasked};
 
 /// Which orders count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,55 +60,6 @@ pub struct TooMuch {
     pub step: u32,
 }
 
-/// Whether a call was seen to wait for the device although nobody promises that it does.
-/// `stream_ordered` says so of blocks, for which it is documented that nothing waits.
-pub(super) fn blocks_unasked(call: &Call, stream_ordered: impl Fn(BlockId) -> bool) -> bool {
-    match call {
-        Call::Free { block } => !stream_ordered(*block),
-        Call::FreeHost { .. } | Call::ModuleLoad => true,
-        _ => false,
-    }
-}
-
-/// Calls `tell` with each use of memory that an operation makes.
-pub fn accesses(call: &Call, mut tell: impl FnMut(AccessKind, Range)) {
-    let range = |place: &Place| match place {
-        Place::Device(range) | Place::Pinned(range) => Some(*range),
-        Place::Pageable => None,
-    };
-    match call {
-        Call::Copy { source, target, .. } => {
-            if let Some(source) = range(source) {
-                tell(AccessKind::Read, source);
-            }
-            if let Some(target) = range(target) {
-                tell(AccessKind::Write, target);
-            }
-        }
-        Call::Memset { target, .. } => tell(AccessKind::Write, *target),
-        Call::Launch(Launch { accesses, .. })
-        | Call::HostFunction { accesses, .. }
-        | Call::HostAccess { accesses, .. } => {
-            accesses.iter().for_each(|access| tell(access.kind, access.range));
-        }
-        _ => {}
-    }
-}
-
-/// The same for an operation of a graph, counted from 1: where it is among the `moved`, it uses other memory at this
-/// launch than when it was captured.
-pub(crate) fn accesses_of_node(
-    call: &Call,
-    node: u32,
-    moved: &[NodeAccesses],
-    mut tell: impl FnMut(AccessKind, Range),
-) {
-    match moved.binary_search_by_key(&node, |it| it.node) {
-        Ok(at) => moved[at].accesses.iter().for_each(|access| tell(access.kind, access.range)),
-        Err(_) => accesses(call, tell),
-    }
-}
-
 /// All pairs, in the order of their second steps.
 pub(super) fn search(
     program: &Program,
@@ -116,10 +68,7 @@ pub(super) fn search(
 ) -> Result<(Vec<Pair>, u64), TooMuch> {
     let mut search = Search::new(trust);
     for (index, step) in (0u32..).zip(&program.steps) {
-        search.make(index, step);
-        if search.effort() > most {
-            return Err(TooMuch { step: index });
-        }
+        search.make_within(index, step, most)?;
     }
     let effort = search.effort();
     Ok((search.pairs, effort))
@@ -143,6 +92,10 @@ pub(super) struct Search<'a> {
     /// What the step at hand lacks an edge from.
     missing: BTreeMap<u32, Missing>,
     pub(super) pairs: Vec<Pair>,
+    /// Whether uses of memory are looked at. Without them no order is ever taken for granted.
+    follows_memory: bool,
+    /// By slot, the last operation that is work for the device.
+    work: BTreeMap<u32, Mark>,
     /// What was looked at so far beside the orders.
     effort: u64,
 }
@@ -171,8 +124,15 @@ impl<'a> Search<'a> {
             blocks: HashMap::new(),
             missing: BTreeMap::new(),
             pairs: Vec::new(),
+            follows_memory: true,
+            work: BTreeMap::new(),
             effort: 0,
         }
+    }
+
+    /// A search that only learns what comes before what, as it is documented.
+    pub(super) fn of_order() -> Self {
+        Self { follows_memory: false, ..Self::new(Trust::Documented) }
     }
 
     fn effort(&self) -> u64 {
@@ -186,6 +146,26 @@ impl<'a> Search<'a> {
         if step.result == 0 {
             self.step(index, step);
         }
+    }
+
+    /// The next call is made, unless more than `most` was looked at then.
+    pub(super) fn make_within(
+        &mut self,
+        index: u32,
+        step: &'a Step,
+        most: u64,
+    ) -> Result<(), TooMuch> {
+        self.make(index, step);
+        if self.effort() > most { Err(TooMuch { step: index }) } else { Ok(()) }
+    }
+
+    /// The last operation of each stream that a host thread does not know to be over, by its step.
+    pub(super) fn unfinished(&self, thread: u32) -> Vec<u32> {
+        let knows = |mark: &&Mark| self.order.knows(Actor::Host(thread), mark.epoch);
+        let mut steps: Vec<u32> =
+            self.work.values().filter(|mark| !knows(mark)).map(|mark| mark.step).collect();
+        steps.sort_unstable();
+        steps
     }
 
     /// How many blocks of memory there are.
@@ -252,15 +232,18 @@ impl<'a> Search<'a> {
 
             Call::Copy { stream, .. } | Call::Memset { stream, .. } => {
                 let epoch = self.order.operate(thread, *stream);
+                self.works(index, epoch);
                 self.operation((index, thread), call, epoch);
                 self.release_host(call, thread, epoch);
             }
             Call::Launch(launch) => {
                 let epoch = self.order.operate(thread, launch.stream);
+                self.works(index, epoch);
                 self.operation((index, thread), call, epoch);
             }
             Call::HostFunction { stream, accesses } => {
                 let epoch = self.order.operate(thread, *stream);
+                self.works(index, epoch);
                 let user = User {
                     actor: Actor::Stream(epoch.slot),
                     mark: Mark { epoch, step: index, node: 0 },
@@ -304,6 +287,11 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// An operation that is work for the device is queued.
+    fn works(&mut self, index: u32, epoch: Epoch) {
+        self.work.insert(epoch.slot, Mark { epoch, step: index, node: 0 });
+    }
+
     fn allocate(&mut self, block: BlockId, origin: Origin) {
         self.blocks.insert(block, Block::new(origin));
     }
@@ -312,9 +300,13 @@ impl<'a> Search<'a> {
     /// behavior" of CUDA's documentation promises, which is less than what is seen.
     fn release_host(&mut self, call: &Call, thread: u32, epoch: Epoch) {
         let whole = match call {
-            Call::Copy { mode, source, .. } => match (call.direction(), mode) {
+            Call::Copy { mode, source, target, .. } => match (call.direction(), mode) {
                 // Synchronous in either mode.
                 (Some(Direction::HostToHost), _) => true,
+                // Where memory is followed, none of it is the ordinary memory of the host.
+                (Some(Direction::DeviceToHost), Mode::Asynchronous) if !self.follows_memory => {
+                    *target == Place::Pageable
+                }
                 (_, Mode::Asynchronous) | (Some(Direction::DeviceToDevice), _) => false,
                 (Some(Direction::HostToDevice), Mode::Synchronous) => {
                     // The stream is waited for, then the data is staged, and the last part of the way
@@ -347,11 +339,16 @@ impl<'a> Search<'a> {
         moved: &'a [NodeAccesses],
     ) {
         let Some(known) = self.graphs.get_mut(&graph) else {
-            self.order.operate(thread, stream);
+            let epoch = self.order.operate(thread, stream);
+            self.works(index, epoch);
             return;
         };
         let epoch = self.order.launch(thread, stream, (graph, copy));
+        self.work.insert(epoch.slot, Mark { epoch, step: index, node: 0 });
         let nodes = known.nodes;
+        if !self.follows_memory {
+            return;
+        }
         let inside = known.inside(moved);
         self.effort = self.effort.saturating_add(known.effort);
         let mut uses = Vec::new();
@@ -384,8 +381,11 @@ impl<'a> Search<'a> {
     }
 
     fn use_all(&mut self, user: User, uses: &[Access], extent: Extent) {
+        if !self.follows_memory {
+            return;
+        }
         let reads = uses.iter().any(|access| access.kind == AccessKind::Read);
-        let knew = Rc::new(if reads { self.order.clock(user.actor) } else { Clock::default() });
+        let knew = if reads { self.order.knew(user.actor) } else { Rc::default() };
         // Reads first, in whatever order they are listed: an operation reads what was there before it.
         for turn in [AccessKind::Read, AccessKind::Write] {
             for access in uses.iter().filter(|access| access.kind == turn) {
@@ -443,6 +443,9 @@ impl<'a> Search<'a> {
     }
 
     fn free(&mut self, id: BlockId, index: u32, (actor, thread): (Actor, u32)) {
+        if !self.follows_memory {
+            return;
+        }
         let Self { order, blocks, missing, pairs, effort, .. } = self;
         let block = blocks.entry(id).or_default();
         let overlap = Range { block: id, offset: 0, bytes: 0 };

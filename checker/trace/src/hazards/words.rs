@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::program::{Call, Direction, KernelId, StreamId};
+use crate::program::{Call, Direction, KernelId, Site, StreamId};
 
 use super::near::{NearMiss, Slip, Turn, Waiter};
 use super::{AccessAt, CallAt, Code, Edge, Hazard, Usage};
+
+const UNRECORDED: &str = "a wait for an event that is not recorded yet does nothing";
 
 /// A call, as the subject of a sentence.
 pub(super) fn what(call: &Call, kernels: &BTreeMap<KernelId, &str>) -> String {
@@ -82,6 +84,14 @@ impl Names {
     fn short(&self, stream: StreamId) -> String {
         self.of(stream).map_or_else(|| named(stream), |name| format!("`{name}`"))
     }
+
+    /// The stream that a call has to do with, in few words.
+    fn short_of(&self, stream: StreamId, call: &CallAt) -> String {
+        match call.thread {
+            Some(thread) => format!("{} of host thread {thread}", self.short(stream)),
+            None => self.short(stream),
+        }
+    }
 }
 
 impl FromIterator<(StreamId, String)> for Names {
@@ -132,9 +142,9 @@ impl AccessAt {
     }
 
     /// Its stream, and whose that is.
-    fn stream_in(&self, names: &Names) -> Option<String> {
+    pub fn stream_in(&self, names: &Names) -> Option<String> {
         let stream = names.stream(self.stream?);
-        Some(match self.thread {
+        Some(match self.call.thread {
             Some(thread) => format!("{stream} of host thread {thread}"),
             None => stream,
         })
@@ -200,12 +210,8 @@ impl Hazard {
 
     /// Which launch of a graph is meant, where the two uses are of two launches.
     fn when_launched(&self, access: &AccessAt) -> String {
-        match &access.call.launched {
-            Some(site) if self.first.call.step != self.second.call.step => {
-                format!(", in the graph that {site} launches")
-            }
-            _ => String::new(),
-        }
+        let launch = self.launched(access);
+        launch.map_or(String::new(), |site| format!(", in the graph that {site} launches"))
     }
 
     fn second_label(&self) -> String {
@@ -213,7 +219,10 @@ impl Hazard {
             (Turn::Same, _) => String::new(),
             (Turn::Later, 0) if self.laps > 1 => format!(", {} laps of the loop later", self.laps),
             (Turn::Later, 0) => ", when this line is run again".to_owned(),
-            (Turn::Later, _) => ", when its graph is launched again".to_owned(),
+            (Turn::Later, _) if self.is_at_one_launch() => {
+                ", when its graph is launched again".to_owned()
+            }
+            (Turn::Later, _) => String::new(),
         };
         let (subject, verb) = (self.second.subject(&Names::default()), self.second.verb());
         format!("{subject} {verb} here{}{again}", self.when_launched(&self.second))
@@ -243,23 +252,26 @@ impl Hazard {
                 (wait, waits),
             ],
             Slip::WaitsForAnotherEvent { wait, stale, record } => {
-                let event = match stale.site == record.site {
-                    true => "the event of an earlier lap",
-                    false => "the event",
+                let event = match stale.as_ref() {
+                    Some(stale) if stale.step < wait.step => {
+                        let line = stale.near(&self.second.call);
+                        let event = match stale.site == record.site {
+                            true => "the event of an earlier lap",
+                            false => "the event",
+                        };
+                        format!("{event} that {line} recorded: before {first} was queued")
+                    }
+                    Some(stale) if stale.site == record.site => {
+                        let line = stale.near(&self.second.call);
+                        format!("an event that {line} records only in a later lap")
+                    }
+                    _ => "another event, which is not recorded yet".to_owned(),
                 };
-                let line = stale.near(&self.second.call);
-                vec![
-                    (
-                        wait,
-                        format!(
-                            "{who} waits here for {event} that {line} recorded: before {first} was queued"
-                        ),
-                    ),
-                    (record, stands),
-                ]
+                vec![(wait, format!("{who} waits here for {event}")), (record, stands)]
             }
             Slip::RecordedElsewhere { record, stream, wait } => {
-                let (there, here) = (names.short(*stream), self.first_stream(names));
+                let there = names.short_of(*stream, record);
+                let here = self.first_stream(names);
                 vec![
                     (record, format!("the event is recorded in {there}, and {first} is in {here}")),
                     (wait, waits),
@@ -281,7 +293,13 @@ impl Hazard {
                 labels
             }
             Slip::AnotherWaits { wait, stream, record } => vec![
-                (wait, format!("{} waits for it here, and {who} does not", names.short(*stream))),
+                (
+                    wait,
+                    format!(
+                        "{} waits for it here, and {who} does not",
+                        names.short_of(*stream, wait)
+                    ),
+                ),
                 (record, stands),
             ],
             Slip::NobodyWaits { record, wait } => {
@@ -294,7 +312,7 @@ impl Hazard {
                 labels
             }
             Slip::HostWaitsForAnother { wait, stream } => {
-                let (there, here) = (names.short(*stream), self.first_stream(names));
+                let (there, here) = (names.short_of(*stream, wait), self.first_stream(names));
                 vec![(wait, format!("the host waits here for {there}, and {first} is in {here}"))]
             }
             Slip::HostWaitsTooEarly { wait } => {
@@ -325,6 +343,11 @@ impl Hazard {
         let first = &self.first.call.what;
         if let Some(NearMiss { waiter, slip }) = &self.near {
             return Some(match slip {
+                Slip::WaitsForAnotherEvent { wait, stale, .. }
+                    if stale.as_ref().is_none_or(|stale| stale.step > wait.step) =>
+                {
+                    UNRECORDED.to_owned()
+                }
                 Slip::RecordedTooEarly { .. }
                 | Slip::NotRecordedAgain { .. }
                 | Slip::WaitsForAnotherEvent { .. } => {
@@ -335,9 +358,7 @@ impl Hazard {
                 Slip::RecordedElsewhere { .. } => {
                     "an event stands for what the stream holds that it is recorded in".to_owned()
                 }
-                Slip::NotRecorded { .. } => {
-                    "a wait for an event that is not recorded yet does nothing".to_owned()
-                }
+                Slip::NotRecorded { .. } => UNRECORDED.to_owned(),
                 Slip::WaitsTooLate { .. } if *waiter == Waiter::Host => {
                     format!("the call only queues {first}, and the host goes on at once")
                 }
@@ -400,15 +421,19 @@ impl Hazard {
         second.near(&first)
     }
 
+    /// Whether both uses are of graphs that one line launches, again and again.
+    fn is_at_one_launch(&self) -> bool {
+        self.first.call.launched == self.second.call.launched
+    }
+
     /// The calls between which something is missing: the launches of graphs, not what was captured for them, but where
     /// both uses are of one launch.
-    fn changed(&self) -> (CallAt, CallAt) {
-        let is_inside = self.first.call.step == self.second.call.step;
-        let changed = |call: &CallAt| match &call.launched {
-            Some(launch) if !is_inside => CallAt { site: Some(launch.clone()), ..call.clone() },
-            _ => call.clone(),
+    pub fn changed(&self) -> (CallAt, CallAt) {
+        let changed = |access: &AccessAt| match self.launched(access) {
+            Some(launch) => CallAt { site: Some(launch.clone()), ..access.call.clone() },
+            None => access.call.clone(),
         };
-        (changed(&self.first.call), changed(&self.second.call))
+        (changed(&self.first), changed(&self.second))
     }
 
     /// The place of the second use, as the moment before which something is to be done.
@@ -419,10 +444,7 @@ impl Hazard {
                 format!(" uses this memory again, {} laps later", self.laps)
             }
             (Turn::Later, 0) => " is run again".to_owned(),
-            // The same line may launch twice, or another one.
-            (Turn::Later, _) if self.first.call.launched == self.second.call.launched => {
-                " is run again".to_owned()
-            }
+            (Turn::Later, _) if self.is_at_one_launch() => " is run again".to_owned(),
             (Turn::Later, _) => String::new(),
         };
         format!("{}{again}", self.second_place())
@@ -465,9 +487,12 @@ impl Hazard {
                     times(*uses)
                 )
             }
-            Slip::WaitsForAnotherEvent { wait, stale, record } if stale.site == record.site => {
+            Slip::WaitsForAnotherEvent { wait, stale: Some(stale), record }
+                if stale.site == record.site =>
+            {
+                let when = if stale.step < wait.step { "an earlier lap" } else { "another lap" };
                 format!(
-                    "at {}, wait for the event that {} recorded after {what}, not for that of an earlier lap",
+                    "at {}, wait for the event that {} recorded after {what}, not for that of {when}",
                     line(wait),
                     line(record)
                 )
@@ -548,9 +573,23 @@ impl Hazard {
         }
     }
 
-    /// The places of the two uses: `src/lib.rs:12 and src/lib.rs:14`.
+    /// The places of the two uses: `src/lib.rs:12 and src/lib.rs:14`. Of graphs, those of the launches too.
     pub fn places(&self) -> String {
-        format!("{} and {}", self.first.call.place(), self.second.call.place())
+        format!("{} and {}", self.whole_place(&self.first), self.whole_place(&self.second))
+    }
+
+    /// The place of a use, and of the launch that it is of, where the two uses are of two launches.
+    pub fn whole_place(&self, access: &AccessAt) -> String {
+        let place = access.call.place();
+        match self.launched(access) {
+            Some(launch) => format!("{place} launched at {launch}"),
+            None => place,
+        }
+    }
+
+    fn launched<'a>(&self, access: &'a AccessAt) -> Option<&'a Site> {
+        let is_inside = self.first.call.step == self.second.call.step;
+        access.call.launched.as_ref().filter(|_| !is_inside)
     }
 
     /// All of it, for one who sees no source: what is wrong, all places, and what to do.

@@ -2,10 +2,13 @@
 
 mod completeness;
 mod correct;
+mod cost;
+mod misleading;
 mod near;
 mod oracle;
 mod racy;
 mod random;
 mod script;
 mod threaded;
+mod unwaited;
 mod words;

@@ -32,6 +32,7 @@ pub(crate) const CASES: &[Case] = &[
         a_query_finds_the_lost_context_once_the_kernel_has_run,
     ),
     ("ranges_and_shapes_that_cannot_be_are_refused", ranges_and_shapes_that_cannot_be_are_refused),
+    ("memory_that_is_not_there_is_refused_with_a_reason", memory_that_is_not_there_is_refused),
     (
         "a_second_thread_is_refused_inside_a_region_only",
         a_second_thread_is_refused_inside_a_region_only,
@@ -223,6 +224,53 @@ fn a_query_finds_the_lost_context_once_the_kernel_has_run() {
     };
     assert_eq!(found, CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
     assert!(asked > 0, "the launch itself is accepted, and the kernel takes its time");
+}
+
+const REASONS: &str = "\
+a memset of page-locked memory:
+swim: ADDRESS is page-locked memory of the host: a GPU takes it for memory of the device too, and the simulated device does not
+hint: write to it from the host, or use memory of the device in this memset
+a memset of freed memory:
+swim: the memset uses memory that is not there: it has been freed, or was never allocated
+hint: ask for the memset before the memory is freed
+a memset that is too long:
+swim: the memset of 68 bytes goes beyond the end of the block of memory that it begins in
+one of a stream:
+swim: ADDRESS is page-locked memory of the host: a GPU takes it for memory of the device too, and the simulated device does not
+hint: write to it from the host, or use memory of the device in this memset
+a copy from freed memory:
+swim: the copy uses memory that is not there: it has been freed, or was never allocated
+hint: ask for the copy before the memory is freed
+a copy that is too long:
+swim: the copy of 65 bytes goes beyond the end of the block of memory that it begins in
+a copy to page-locked memory:
+swim: ADDRESS is page-locked memory of the host: a GPU takes it for memory of the device too, and the simulated device does not
+hint: write to it from the host, or use memory of the device in this copy
+";
+
+fn memory_that_is_not_there_is_refused() {
+    const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+    let _context = context();
+    let (block, freed) = (unsafe_alloc(), unsafe_alloc());
+    let mut said = String::new();
+    // SAFETY: what is not inside a block of the device is refused.
+    unsafe {
+        let pinned = result::malloc_host(4096, 0).unwrap() as u64;
+        assert_eq!(sys::cuMemFree_v2(freed), CUresult::CUDA_SUCCESS);
+        let mut refused = |what: &str, call: &dyn Fn() -> CUresult| {
+            let why = stderr_of(|| assert_eq!(call(), INVALID, "{what}"));
+            said += &format!("{what}:\n{}", why.replace(&format!("{pinned:#x}"), "ADDRESS"));
+        };
+        refused("a memset of page-locked memory", &|| sys::cuMemsetD8_v2(pinned, 7, 16));
+        refused("a memset of freed memory", &|| sys::cuMemsetD32_v2(freed, 7, 16));
+        refused("a memset that is too long", &|| sys::cuMemsetD32_v2(block, 7, 17));
+        let stream = std::ptr::null_mut();
+        refused("one of a stream", &|| sys::cuMemsetD8Async(pinned, 7, 16, stream));
+        refused("a copy from freed memory", &|| sys::cuMemcpyDtoD_v2(block, freed, 64));
+        refused("a copy that is too long", &|| sys::cuMemcpyDtoD_v2(block, block, 65));
+        refused("a copy to page-locked memory", &|| sys::cuMemcpyDtoD_v2(pinned, block, 64));
+    }
+    assert_eq!(said, REASONS);
 }
 
 fn ranges_and_shapes_that_cannot_be_are_refused() {

@@ -117,7 +117,7 @@ impl Attempts<'_> {
         // A wait for what was queued for another place in memory is right as it is, and no place to put in one for
         // this.
         if let Slip::WaitsForAnotherEvent { wait, stale, record } = slip
-            && stale.site == record.site
+            && stale.as_ref().is_some_and(|stale| stale.site == record.site)
             && self.is_needed(wait.step)
         {
             return false;
@@ -143,7 +143,8 @@ impl Attempts<'_> {
         }
     }
 
-    /// The change, at each run of the lines; none where nothing that is there is changed.
+    /// The change, at each run of the lines; none where nothing that is there is changed. What goes to another line
+    /// is gone in the turns in which that line is not run, the last of a loop perhaps.
     fn change(&self, uses: Uses, slip: &Slip) -> Option<Change> {
         let program = self.program;
         let firsts = self.all(&uses.first);
@@ -158,8 +159,9 @@ impl Attempts<'_> {
                 for &record in self.all(&record.step) {
                     let wait = next(firsts, record).and_then(|first| next(waits, first));
                     let first = wait.and_then(|wait| last(firsts, wait));
-                    if let Some(first) = first.filter(|first| *first > record) {
-                        change.carry(program, record, first + 1);
+                    match first.filter(|first| *first > record) {
+                        Some(first) => change.carry(program, record, first + 1),
+                        None => drop(change.out.insert(record)),
                     }
                 }
             }
@@ -198,6 +200,7 @@ impl Attempts<'_> {
                 for &wait in waits {
                     let start = last(waits, wait).unwrap_or(0);
                     let Some(second) = last(seconds, wait).filter(|step| *step > start) else {
+                        change.out.insert(wait);
                         continue;
                     };
                     let recorded = self.wait_at(wait).and_then(|wait| wait.recorded);
@@ -226,8 +229,9 @@ impl Attempts<'_> {
                 let waits = self.all(&wait.step);
                 for &wait in waits {
                     let end = next(waits, wait).unwrap_or(u32::MAX);
-                    if let Some(second) = next(seconds, wait).filter(|step| *step < end) {
-                        change.carry(program, wait, second);
+                    match next(seconds, wait).filter(|step| *step < end) {
+                        Some(second) => change.carry(program, wait, second),
+                        None => drop(change.out.insert(wait)),
                     }
                 }
             }

@@ -423,6 +423,36 @@ impl<'a> Oracle<'a> {
         }
     }
 
+    /// The steps that give the device work which no path leads from to the first end of a region, made before it.
+    #[allow(dead_code, reason = "the tests of `simulator` do not use it")]
+    pub(crate) fn unwaited(&self) -> BTreeSet<u32> {
+        let mut oracle = Self::new(self.program, Frees::Return);
+        for (index, step) in self.ok() {
+            // Taken to have ended when it returns: nothing else would let the host use what it brought.
+            let is_brought = matches!(step.call, Call::Copy { target: Place::Pageable, .. });
+            if is_brought && step.call.direction() == Some(Direction::DeviceToHost) {
+                oracle.edge(runs(index), returned(index));
+            }
+        }
+        let reach = oracle.closure();
+        let Some(end) = self.find(|step| step.call == Call::RegionEnd) else {
+            return BTreeSet::new();
+        };
+        let is_over = |step: usize| reach[runs(step)][made(end) / 64] >> (made(end) % 64) & 1 == 1;
+        let is_work = |call: &Call| {
+            matches!(
+                call,
+                Call::Copy { .. }
+                    | Call::Memset { .. }
+                    | Call::Launch(_)
+                    | Call::HostFunction { .. }
+                    | Call::GraphLaunch { .. }
+            )
+        };
+        let work = self.ok().filter(|(index, step)| *index < end && is_work(&step.call));
+        work.filter(|(index, _)| !is_over(*index)).map(|(index, _)| index as u32).collect()
+    }
+
     /// All pairs of steps with a conflict that no path orders, by the names of what is wrong.
     pub(crate) fn pairs(&self) -> Pairs {
         self.pairs_in(&self.closure())

@@ -113,7 +113,7 @@ pub(super) struct Blocks {
     pub(super) next: u32,
 }
 
-fn random(seed: u64) -> Program {
+pub(super) fn random(seed: u64) -> Program {
     let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     for _ in 0..4 {
         dice.below(2);

@@ -3,9 +3,9 @@
 //! A script is a list of statements with `;` between them. Statement `n`, from 1, is line `n` of the
 //! source. Streams are `a b c d` (non-blocking), `A B C` (blocking), `0` (the legacy default stream)
 //! and `p` (the per-thread one); blocks are `x y z w` (device) and `h i j` (pinned host), of 64 bytes,
-//! or parts of them, `x[0..32]`; events are `e f g`. Whatever a script does not make itself is made
-//! before its first statement. `@1` before a statement makes it a call of that thread, `!` one that
-//! failed.
+//! or parts of them, `x[0..32]`; events are `e f g` and `r s t`. Whatever a script does not make itself is made
+//! before its first statement. `#5` before a statement puts it on line 5, `@1` makes it a call of that
+//! thread, `!` one that failed.
 //!
 //! | statement | call |
 //! | --- | --- |
@@ -117,7 +117,9 @@ impl Writer {
             "a" | "b" | "c" | "d" | "A" | "B" | "C" => self.stream_create(name),
             "x" | "y" | "z" | "w" => Call::Alloc { block: self.new_block(name), bytes: BYTES },
             "h" | "i" | "j" => Call::AllocHost { block: self.new_block(name), bytes: BYTES },
-            "e" | "f" | "g" => Call::EventCreate { event: event(name), timing: Timing::Enabled },
+            "e" | "f" | "g" | "r" | "s" | "t" => {
+                Call::EventCreate { event: event(name), timing: Timing::Enabled }
+            }
             _ => return,
         };
         self.push(call, None, 0, 0);
@@ -162,7 +164,11 @@ impl Writer {
 
     fn statement(&mut self, line: u32, words: &[&str]) {
         let mut words = words;
-        let (mut thread, mut result) = (0, 0);
+        let (mut line, mut thread, mut result) = (line, 0, 0);
+        if let Some(number) = words[0].strip_prefix('#') {
+            line = number.parse().expect("a line");
+            words = &words[1..];
+        }
         if let Some(number) = words[0].strip_prefix('@') {
             thread = number.parse().expect("a thread");
             words = &words[1..];
@@ -175,8 +181,12 @@ impl Writer {
             result = 600;
         }
         let program = self.program.get_or_insert_with(|| Program::new(1));
-        program.sites.push(Site { file: "src/lib.rs".to_owned(), line, column: None });
-        let site = program.sites.len() as u32 - 1;
+        let new = Site { file: "src/lib.rs".to_owned(), line, column: None };
+        let known = program.sites.iter().position(|site| *site == new);
+        let site = known.unwrap_or(program.sites.len()) as u32;
+        if known.is_none() {
+            program.sites.push(new);
+        }
         if words[0] == "cap" {
             self.capture = Some(Capture::default());
             return;
@@ -320,5 +330,8 @@ fn channel(word: &str) -> ChannelId {
 }
 
 fn event(name: &str) -> EventId {
-    EventId(["e", "f", "g"].iter().position(|&known| known == name).expect("an event") as u32)
+    EventId(
+        ["e", "f", "g", "r", "s", "t"].iter().position(|&known| known == name).expect("an event")
+            as u32,
+    )
 }

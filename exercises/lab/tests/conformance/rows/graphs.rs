@@ -227,6 +227,16 @@ pub(super) fn rows() -> Vec<Row> {
                 })
             },
         ),
+        Row::new(
+            name("waiting for an event that was never recorded"),
+            &[SUCCESS, SUCCESS],
+            |bench| {
+                let event = Event::new()?;
+                during(bench, KIND, |stream| {
+                    Ok(cu!(cuStreamWaitEvent(stream.handle(), event.handle(), 0)))
+                })
+            },
+        ),
         Row::new(name("waiting for an event from outside"), &[ISOLATION, INVALIDATED], |bench| {
             let (other, event) = (Stream::new(KIND)?, Event::new()?);
             event.record(other.handle())?;

@@ -7,7 +7,7 @@
 use cudarc::driver::sys::CUevent_flags;
 use trace::run::{CONNECTIONS, COPY_CONNECTIONS};
 
-use Operation::{Download, Kernel, SmallUpload, Upload};
+use Operation::{Download, Kernel, SmallUpload, TinyUpload, Upload};
 
 use crate::bench::{Bench, Event, Host, Kind, MS, Memory, Stream, cu};
 use crate::row::{Fact, OVERLAP, Result, Row, SERIAL};
@@ -19,13 +19,16 @@ const MANY: usize = 33;
 
 /// Bytes of a copy that goes through the queues for copies.
 const COPY: usize = 64 << 10;
-/// Bytes of an upload that does not.
+/// Bytes of an upload that does so only if it has to wait.
 const SMALL: usize = 4 << 10;
+/// Bytes of an upload that does not.
+const TINY: usize = 1 << 10;
 
 /// What a stream has to do.
 #[derive(Clone, Copy)]
 enum Operation {
     Kernel,
+    TinyUpload,
     SmallUpload,
     Upload,
     Download,
@@ -35,6 +38,7 @@ impl Operation {
     fn name(self) -> &'static str {
         match self {
             Kernel => "a kernel",
+            TinyUpload => "an upload of 1 KiB",
             SmallUpload => "an upload of 4 KiB",
             Upload => "an upload of 64 KiB",
             Download => "a download of 64 KiB",
@@ -44,6 +48,7 @@ impl Operation {
     fn several(self) -> &'static str {
         match self {
             Kernel => "kernels",
+            TinyUpload => "uploads of 1 KiB",
             SmallUpload => "uploads of 4 KiB",
             Upload => "uploads of 64 KiB",
             Download => "downloads of 64 KiB",
@@ -67,6 +72,7 @@ impl<'a> Place<'a> {
         let (stream, device, host) = (stream.handle(), self.memory.address(), self.host.address());
         match operation {
             Kernel => self.bench.kernel(stream, 0.1),
+            TinyUpload => cu!(cuMemcpyHtoDAsync_v2(device, host, TINY, stream)).result(),
             SmallUpload => cu!(cuMemcpyHtoDAsync_v2(device, host, SMALL, stream)).result(),
             Upload => cu!(cuMemcpyHtoDAsync_v2(device, host, COPY, stream)).result(),
             Download => {
@@ -124,8 +130,9 @@ const NEVER: usize = 24;
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     // Whose queues; the variables; from how many waiting streams on.
-    let counts: [(&[Operation], Variables, usize); 11] = [
-        (&[Kernel, SmallUpload], &[], 8),
+    let counts: [(&[Operation], Variables, usize); 12] = [
+        (&[Kernel, TinyUpload], &[], 8),
+        (&[SmallUpload], &[], NEVER + 1),
         (&[Upload, Download], &[], 4),
         (&[Kernel, Upload, Download], &[(CONNECTIONS, "8")], 8),
         (&[Kernel, Upload, Download], &[(CONNECTIONS, "1")], 1),
@@ -151,11 +158,19 @@ pub(super) fn rows() -> Vec<Row> {
             }
         }
     }
-    // Each direction has queues of its own, and kernels have.
-    for (free, asked) in
-        [(Kernel, Upload), (Upload, Kernel), (Upload, Download), (Download, Upload)]
-    {
-        rows.push(row(&waits(free, 8, asked), &[], OVERLAP, move |bench| {
+    // Each direction has queues of its own, and kernels have. A small upload goes with the copies if it waits, and
+    // with the kernels if it does not.
+    for (free, asked, expect) in [
+        (Kernel, Upload, OVERLAP),
+        (Upload, Kernel, OVERLAP),
+        (Upload, Download, OVERLAP),
+        (Download, Upload, OVERLAP),
+        (SmallUpload, Kernel, SERIAL),
+        (SmallUpload, Upload, OVERLAP),
+        (Kernel, SmallUpload, OVERLAP),
+        (Upload, SmallUpload, SERIAL),
+    ] {
+        rows.push(row(&waits(free, 8, asked), &[], expect, move |bench| {
             after(bench, 8, asked, free)
         }));
     }

@@ -2,6 +2,8 @@
 
 use std::ptr;
 
+use cudarc::driver::sys::{CUdeviceptr, CUmemPool_attribute, CUstream};
+
 use crate::gpu::{Direction, Gpu, KIB, MIB, MS, Outcome, REPETITIONS, call, do_nothing, is_free};
 use crate::samples::Samples;
 
@@ -14,6 +16,28 @@ const ROWS: [usize; 2] = [100, 300];
 /// Lengths of two rows of host functions. The system wakes the driver's thread for them when it likes, some
 /// tenths of a millisecond sooner or later.
 const FUNCTIONS: [usize; 2] = [100, 500];
+
+/// The pool of stream-ordered memory, which keeps what it has.
+struct Ordered;
+
+impl Ordered {
+    const BYTES: usize = MIB;
+
+    fn new() -> Outcome<Self> {
+        let mut pool = ptr::null_mut();
+        call!(cuDeviceGetDefaultMemPool(&mut pool, 0))?;
+        let mut most = u64::MAX;
+        let attribute = CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        call!(cuMemPoolSetAttribute(pool, attribute, (&raw mut most).cast()))?;
+        Ok(Self)
+    }
+
+    fn allocate(&self, stream: CUstream) -> Outcome<CUdeviceptr> {
+        let mut memory = 0;
+        call!(cuMemAllocAsync(&mut memory, Self::BYTES, stream))?;
+        Ok(memory)
+    }
+}
 
 type Issue<'a> = Box<dyn Fn() -> Outcome<()> + 'a>;
 
@@ -43,6 +67,28 @@ pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
     samples.take("host_function_period_ns", times, || {
         gpu.period(GATE, FUNCTIONS, || {
             call!(cuLaunchHostFunc(stream, Some(do_nothing), ptr::null_mut()))
+        })
+    });
+
+    // The driver's thread falls asleep while a kernel of this length runs.
+    const LONG: u64 = 40_000;
+    const LONG_ROWS: [usize; 2] = [10, 40];
+    let long = || gpu.spin(stream, LONG);
+    let function = || call!(cuLaunchHostFunc(stream, Some(do_nothing), ptr::null_mut()));
+    samples.take("long_kernel_period_ns", times, || gpu.period(GATE, LONG_ROWS, long));
+    samples.take("function_after_kernel_period_ns", times, || {
+        gpu.period(GATE, LONG_ROWS, || long().and_then(|()| function()))
+    });
+
+    let ordered = Ordered::new()?;
+    // Each takes three places in the stream's queue, and perhaps more.
+    const FREED_ROWS: [usize; 2] = [50, 150];
+    call!(cuMemFreeAsync(ordered.allocate(stream)?, stream))?; // the first one makes the pool grow
+    samples.take("freed_kernel_period_ns", times, || {
+        gpu.period(GATE, FREED_ROWS, || {
+            let memory = ordered.allocate(stream)?;
+            kernel()?;
+            call!(cuMemFreeAsync(memory, stream))
         })
     });
 

@@ -3,22 +3,23 @@
 //! It is followed back from the operation that ended last. What ended last of all that an operation
 //! had to wait for is what it came after: the operation before it in its stream, the one that an event
 //! stood for, the one that had its engine, or the call that asked for it; a call comes after the last
-//! call of its thread that held the host, and that after the work that it waited for. Where none of
-//! these reaches up to the operation, but something else ended right before it, that is taken, since
-//! few traces record the waits of streams. The parts follow each other without a gap, so they sum up
-//! to the makespan.
+//! call of its thread that held the host, and that after the work that it waited for. Few traces record
+//! what the waits of streams were for. So where none of these reaches up to the operation, but a stream
+//! was made to wait since the operation before it was asked for, and something else ended right before
+//! it, that is taken. The parts follow each other without a gap, so they sum up to the makespan.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::observed::Observed;
+use crate::observed::{Called, NO_STEP, Observed};
 use crate::program::StreamId;
 use crate::timeline::{HostSpan, Interval, Span, SpanKind};
 
 /// How long the device takes from the end of one operation to the start of one that waited for it, in
 /// ns. Back-to-back kernels of one stream are 1 µs apart on an H200 and copies 2 µs (traces of
-/// 2026-11-21, driver 580.159); twice that leaves room for slower devices.
+/// 2026-11-21, driver 580.159); twice that leaves room for slower devices. Single gaps are longer, so
+/// a longer one alone does not show that an operation waited for another stream.
 const TURNAROUND_NS: u64 = 4_000;
 
 /// What a part of the path is.
@@ -111,6 +112,8 @@ struct Walk<'o, 'a> {
     /// Calls by step, and those that held the host, by thread and in the order of their ends.
     calls: Vec<Option<&'o HostSpan>>,
     held: BTreeMap<u32, Vec<&'o HostSpan>>,
+    /// The calls that made a stream wait for an event, by step.
+    waiting: Vec<u32>,
 }
 
 impl<'o, 'a> Walk<'o, 'a> {
@@ -144,6 +147,9 @@ impl<'o, 'a> Walk<'o, 'a> {
         }
         held.values_mut().for_each(|calls| calls.sort_by_key(|call| (call.end_ns, call.step)));
 
+        let waits = |&(_, call): &(u32, &Called<'_>)| call.name.contains("StreamWaitEvent");
+        let waiting = (0..).zip(&observed.calls).filter(waits).map(|(step, _)| step).collect();
+
         // Steps number calls in the order in which they were made, which is the order of a stream.
         for list in streams.values_mut() {
             list.sort_by_key(|&index| (spans[index].step, index));
@@ -173,6 +179,7 @@ impl<'o, 'a> Walk<'o, 'a> {
             by_end,
             calls,
             held,
+            waiting,
         }
     }
 
@@ -215,7 +222,7 @@ impl<'o, 'a> Walk<'o, 'a> {
             self.back_to(self.span(earlier).end_ns, Part::Host, None);
             return Some(earlier);
         }
-        if span.start_ns - reached > TURNAROUND_NS {
+        if span.start_ns - reached > TURNAROUND_NS && self.may_have_waited(index) {
             let other = self.ended_before(span.start_ns, None, index);
             let close = |other: &usize| span.start_ns - self.span(*other).end_ns <= TURNAROUND_NS;
             earlier = other.filter(close).or(earlier);
@@ -223,6 +230,18 @@ impl<'o, 'a> Walk<'o, 'a> {
         let earlier = earlier?;
         self.back_to(self.span(earlier).end_ns, Part::Turnaround, None);
         Some(earlier)
+    }
+
+    /// Whether a stream can have been made to wait for another since the operation before this one in
+    /// its stream was asked for.
+    fn may_have_waited(&self, index: usize) -> bool {
+        let step = self.span(index).step;
+        let before = self.in_stream[index].map_or(0, |before| self.span(before).step);
+        if step == NO_STEP || before == NO_STEP {
+            return true;
+        }
+        let from = self.waiting.partition_point(|&wait| wait < before);
+        self.waiting.get(from).is_some_and(|&wait| wait < step)
     }
 
     /// When `earlier` ended, as far as it can have held up `span`: some overlap, where the one launched

@@ -212,6 +212,43 @@ fn the_critical_path_follows_recorded_waits_calls_and_what_held_them() {
     );
 }
 
+/// Two kernels of stream 13 with 5 µs between them, in which a copy of stream 17 ends. `between` is
+/// called between the two launches.
+fn kernels_and_a_copy(between: &str) -> String {
+    let call = |name: &str, ts: u32, correlation: u32| {
+        format!(
+            r#"{{"ph":"X","cat":"cuda_runtime","name":"{name}","pid":9,"tid":9,"ts":{ts},"dur":1,"args":{{"correlation":{correlation}}}}}"#
+        )
+    };
+    let work = |kind: &str, name: &str, stream: u32, time: (u32, u32), correlation: u32| {
+        let (ts, dur) = time;
+        format!(
+            r#"{{"ph":"X","cat":"{kind}","name":"{name}","pid":0,"tid":{stream},"ts":{ts},"dur":{dur},"args":{{"device":0,"stream":{stream},"correlation":{correlation},"bytes":100}}}}"#
+        )
+    };
+    rows(&[
+        &call("cudaLaunchKernel", 0, 1),
+        &call("cudaMemcpyAsync", 2, 2),
+        &call(between, 4, 3),
+        &call("cudaLaunchKernel", 6, 4),
+        &work("kernel", "a", 13, (10, 40), 1),
+        &work("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 17, (11, 42), 2),
+        &work("kernel", "b", 13, (55, 40), 4),
+    ])
+}
+
+#[test]
+fn the_critical_path_leaves_a_stream_only_where_a_stream_was_made_to_wait() {
+    let kernels_on_path = |between| {
+        let trace = read(&kernels_and_a_copy(between));
+        let sums = metrics::path(&only(&trace)).sums();
+        let kernel = |sum: &&metrics::path::Sum| sum.part == Part::Work(SpanKind::Kernel);
+        sums.iter().find(kernel).map_or(0, |sum| sum.parts)
+    };
+    assert_eq!(kernels_on_path("cudaStreamIsCapturing"), 2, "a gap alone is no wait");
+    assert_eq!(kernels_on_path("cudaStreamWaitEvent"), 1, "the second waited for the copy");
+}
+
 #[test]
 fn calls_that_hold_the_host_have_the_line_of_the_program_not_of_a_library() {
     let trace = read(STORY);

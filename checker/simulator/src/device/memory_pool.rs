@@ -9,11 +9,9 @@
 //! of what was freed before that which it waited for. All of it was measured on an H200 (driver 580.159.04,
 //! 2026-11-23): an idle stream's synchronisation gave nothing of another stream's back, nor did a query.
 
-use std::collections::BTreeMap;
-
 use trace::program::{BlockId, Call, EventId, StreamId};
 
-use super::{Device, State};
+use super::{Device, State, slot};
 use crate::machine::PoolFacts;
 use crate::profile::Figure;
 
@@ -35,7 +33,7 @@ struct Freed {
 }
 
 /// How many frees of each stream one comes after.
-type After = BTreeMap<StreamId, u64>;
+type After = Vec<(StreamId, u64)>;
 
 /// What the host has waited for.
 #[derive(Clone, Copy)]
@@ -47,12 +45,14 @@ pub(super) enum Waited {
 
 #[derive(Default)]
 pub(super) struct MemoryPool {
-    /// What is in use, by block, in bytes.
-    blocks: BTreeMap<BlockId, u64>,
+    /// What is in use, by block, in bytes; 0 for all other blocks.
+    blocks: Vec<u64>,
     freed: Vec<Freed>,
     counts: After,
-    streams: BTreeMap<StreamId, After>,
-    events: BTreeMap<EventId, After>,
+    /// By stream.
+    streams: Vec<(StreamId, After)>,
+    /// By event.
+    events: Vec<After>,
     facts: PoolFacts,
     /// Freed blocks that can be found whole no more, since they were looked for the last time.
     gone: Vec<BlockId>,
@@ -85,7 +85,7 @@ impl MemoryPool {
     }
 
     fn is_free(&self, freed: &Freed, stream: StreamId, is_over: &impl Fn(u32) -> bool) -> bool {
-        let known = self.streams.get(&stream).and_then(|after| after.get(&freed.stream));
+        let known = of(&self.streams, stream).and_then(|after| of(after, freed.stream));
         freed.stream == stream
             || known.is_some_and(|&known| known >= freed.count)
             || is_over(freed.operation)
@@ -101,7 +101,7 @@ impl MemoryPool {
     ) -> u64 {
         let bytes = rounded(bytes);
         let others = self.facts.used;
-        self.blocks.insert(block, bytes);
+        *slot(&mut self.blocks, block.0) = bytes;
         self.facts.used = others.saturating_add(bytes);
         self.facts.used_high = self.facts.used_high.max(self.facts.used);
         if let Some(found) = self.find(bytes, stream, &is_over) {
@@ -136,7 +136,7 @@ impl MemoryPool {
     pub(super) fn free(&mut self, block: BlockId, stream: StreamId, operation: u32) {
         // What `cuMemAlloc` gave belongs to no pool.
         let Some(bytes) = self.remove(block) else { return };
-        let count = self.counts.entry(stream).or_default();
+        let count = entry(&mut self.counts, stream);
         *count += 1;
         self.freed.push(Freed { block, bytes, is_whole: true, stream, count: *count, operation });
     }
@@ -148,32 +148,34 @@ impl MemoryPool {
     }
 
     fn remove(&mut self, block: BlockId) -> Option<u64> {
-        let bytes = self.blocks.remove(&block)?;
+        let bytes = std::mem::take(slot(&mut self.blocks, block.0));
         self.facts.used -= bytes;
-        Some(bytes)
+        (bytes > 0).then_some(bytes)
     }
 
     pub(super) fn record(&mut self, event: EventId, stream: StreamId) {
-        if self.freed.is_empty() {
-            self.events.remove(&event);
-            return;
-        }
-        self.events.insert(event, self.after(stream));
+        let after = if self.freed.is_empty() { After::new() } else { self.after(stream) };
+        *slot(&mut self.events, event.0) = after;
     }
 
     /// What a stream comes after, its own frees included.
     fn after(&self, stream: StreamId) -> After {
-        let mut after = self.streams.get(&stream).cloned().unwrap_or_default();
-        after.extend(self.counts.get(&stream).map(|&count| (stream, count)));
+        let mut after = of(&self.streams, stream).cloned().unwrap_or_default();
+        if let Some(&count) = of(&self.counts, stream) {
+            *entry(&mut after, stream) = count;
+        }
         after
     }
 
     /// A stream waits for what an event stands for.
     pub(super) fn wait(&mut self, stream: StreamId, event: EventId) {
-        let Some(recorded) = self.events.get(&event) else { return };
-        let after = self.streams.entry(stream).or_default();
-        for (&stream, &count) in recorded {
-            let known = after.entry(stream).or_default();
+        let Some(recorded) = self.events.get(event.0 as usize) else { return };
+        if recorded.is_empty() {
+            return;
+        }
+        let after = entry(&mut self.streams, stream);
+        for &(stream, count) in recorded {
+            let known = entry(after, stream);
             *known = count.max(*known);
         }
     }
@@ -187,13 +189,15 @@ impl MemoryPool {
     ) -> u64 {
         let known = match waited {
             Waited::Stream(stream) => Some(self.after(stream)),
-            Waited::Event(event) => Some(self.events.get(&event).cloned().unwrap_or_default()),
+            Waited::Event(event) => {
+                Some(self.events.get(event.0 as usize).cloned().unwrap_or_default())
+            }
             Waited::All => None,
         };
         let is_known = |it: &Freed| {
             known
                 .as_ref()
-                .is_none_or(|known| known.get(&it.stream).is_some_and(|&to| to >= it.count))
+                .is_none_or(|known| of(known, it.stream).is_some_and(|&to| to >= it.count))
         };
         self.give_back(self.facts.threshold, chunk, |it| is_known(it) && is_over(it.operation))
     }
@@ -271,7 +275,7 @@ impl Device {
 
     /// Whether a block that has not been freed came from the pool.
     pub(crate) fn is_of_pool(&self, block: BlockId) -> bool {
-        self.memory_pool.blocks.contains_key(&block)
+        self.memory_pool.blocks.get(block.0 as usize).is_some_and(|&bytes| bytes > 0)
     }
 
     /// What an allocation costs beside the call, in ns.
@@ -309,6 +313,21 @@ impl Device {
 
 fn cost(chunks: u64, once: &Figure, each: &Figure) -> u64 {
     if chunks == 0 { 0 } else { once.value + chunks.saturating_mul(each.value) }
+}
+
+/// The value of a stream. There are few: a list is enough.
+fn of<T>(list: &[(StreamId, T)], stream: StreamId) -> Option<&T> {
+    list.iter().find(|(other, _)| *other == stream).map(|(_, value)| value)
+}
+
+/// The same, made if there is none.
+fn entry<T: Default>(list: &mut Vec<(StreamId, T)>, stream: StreamId) -> &mut T {
+    let found = list.iter().position(|(other, _)| *other == stream);
+    let at = found.unwrap_or_else(|| {
+        list.push((stream, T::default()));
+        list.len() - 1
+    });
+    &mut list[at].1
 }
 
 fn rounded(bytes: u64) -> u64 {

@@ -39,7 +39,7 @@ mod c01 {
             let host = vec![0u32; n]; // ordinary memory
             for block in &mut blocks {
                 kernel.launch(&compute, &mut own)?;
-                upload.memcpy_htod(&host, block)?; // holds the host
+                upload.memcpy_htod(&host, block)?; // blocks the host
             }
             // end
             finish(lab)
@@ -458,7 +458,7 @@ mod c13 {
         lab.region(|| {
             // listing: SWIM-C13
             for block in &mut blocks {
-                copy_at_once(&host, block)?; // `cuMemcpyHtoD`: holds the host
+                copy_at_once(&host, block)?; // `cuMemcpyHtoD`: blocks the host
             }
             for _ in 0..8 {
                 kernel.launch(&compute, &mut own)?; // could have run beside it
@@ -496,7 +496,7 @@ mod c14 {
         lab.region(|| {
             // listing: SWIM-C14
             for _ in 0..1500 {
-                kernel.launch(&a, &mut x)?; // the host is held from launch 1022 on
+                kernel.launch(&a, &mut x)?; // the host is blocked from launch 1022 on
             }
             for block in &mut blocks {
                 b.memcpy_htod(&host, block)?;

@@ -27,6 +27,8 @@ window.swimEditor = (figure, play, drawn) => {
   field.setAttribute("aria-label", "The program");
   said.className = "hidden-text";
   said.setAttribute("role", "status");
+  // What the menu says once the program is none of its own.
+  from.append(Object.assign(new Option("Your own program", ""), { hidden: true }));
   box.append(numbers, field);
   shown.replaceWith(box);
   wrong.removeAttribute("role");
@@ -99,6 +101,8 @@ window.swimEditor = (figure, play, drawn) => {
     count(new Map(right || !played.contains(made) ? marks : []));
     for (const button of figure.querySelectorAll("button.at")) button.addEventListener("click", () => go(button));
     link.href = address(text);
+    const known = [...from.options].find((option) => option.dataset.program === text.trimEnd());
+    from.value = known?.value ?? "";
     light();
     return right;
   }

@@ -244,6 +244,7 @@ const WRITE: &str = r##"
   say("at first");
   await write("in a: up 16 MiB pinned to x\nin b: kernel 2 ms on x\n", 400);
   say("typed");
+  said.push(`menu: ${text(figure.querySelector(".from").selectedOptions[0])}`);
   said.push(`charts: ${figure.querySelectorAll("svg text.h").length}, address: ${location.hash || "none"}`);
   await pause(1500);
   said.push(`address: ${location.hash}`);

@@ -216,7 +216,7 @@ pub struct Run {
     #[arg(long, value_name = "P")]
     pub profile: Option<String>,
     /// Another legal order of operations on the simulated device: the one of a seed, or `witness`, in
-    /// which the first hazard's data goes wrong (`witness:2` for the second)
+    /// which the first hazard's data goes wrong (`witness:2` for the second); checks, and gives no score
     #[arg(long, value_name = "S")]
     pub schedule: Option<Wanted>,
     /// Take programs that `checker dev bundle` built, instead of cargo

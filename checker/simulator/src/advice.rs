@@ -134,6 +134,7 @@ pub fn advise(program: &Program, causes: Vec<Cause>, profile: &Profile) -> Advis
         }
         advice.extend(more);
     }
+    let advice = by_line(advice);
     Advised { causes: weigh(causes, &gains, &advice, advisor.original_ns), advice, refused: None }
 }
 
@@ -159,6 +160,27 @@ fn weigh(
     }
     causes::sort(&mut weighed);
     weighed
+}
+
+/// Changes of one kind and one line, one after the other, are one change to whoever reads that line.
+fn by_line(advice: Vec<Advice>) -> Vec<Advice> {
+    let line = |it: &Advice| it.at.site.as_ref().map(|site| (site.file.clone(), site.line));
+    let mut lines: Vec<Advice> = Vec::new();
+    for next in advice {
+        match lines.last_mut() {
+            Some(last)
+                if last.change == next.change
+                    && line(last).is_some()
+                    && line(last) == line(&next) =>
+            {
+                last.count += next.count;
+                last.edges += next.edges;
+                last.after_ns = next.after_ns;
+            }
+            _ => lines.push(next),
+        }
+    }
+    lines
 }
 
 fn refusal(program: &Program) -> Option<Refused> {

@@ -385,7 +385,7 @@ impl Run<'_> {
                 self.report.verdict = Some(Verdict::Failed);
                 self.report.gate = Some(gate);
                 self.report.message = message;
-                if task.role.demand() != Demand::Region {
+                if task.role.demand() != Demand::Region && self.arguments.schedule.is_none() {
                     self.report.score = Some(0.0);
                 }
             }

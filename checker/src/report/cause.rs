@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use simulator::advice::{Advice, Advised};
 use trace::Cause;
-use trace::causes::Severity;
+use trace::causes::{Code, Severity};
 use trace::hazards::CallAt;
 
 use crate::cli::Feedback;
@@ -92,6 +92,9 @@ fn full(cause: &Cause) -> Notice<'_> {
         && call.site.is_some()
     {
         places.push((Cow::Borrowed(call), label));
+        if cause.code == Code::IdleHostWork {
+            places.reverse(); // the wait is what can be changed
+        }
     }
     Notice {
         weight: weight(cause),

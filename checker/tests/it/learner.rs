@@ -128,18 +128,33 @@ fn solution_and_baseline_are_not_the_students_passes() {
 }
 
 #[test]
-fn a_pass_on_another_device_or_schedule_is_shown_and_not_kept() {
+fn a_pass_on_another_device_is_shown_and_not_kept() {
     let tree = fresh("unusual");
-    for unusual in [["--profile", "one_engine"], ["--schedule", "7"]] {
-        let text = tree.run(&[&["run", "swift"][..], &unusual].concat());
-        assert!(text.contains("\npassed: ") && text.contains("note: a pass counts on"), "{text}");
-        assert!(!read(&tree, "progress.txt").contains("passed"), "{unusual:?}");
-    }
+    let text = tree.run(&["run", "swift", "--profile", "one_engine"]);
+    assert!(text.contains("\npassed: ") && text.contains("note: a pass counts on"), "{text}");
+    assert!(!read(&tree, "progress.txt").contains("passed"));
     tree.run(&["run", "swift", "--profile", "h200"]);
     assert!(
         read(&tree, "progress.txt").contains("passed swift 100.0 "),
         "the usual one by its name"
     );
+}
+
+#[test]
+fn a_run_on_another_schedule_looks_at_the_gates_and_gives_no_score() {
+    let tree = fresh("scheduled");
+    let text = tree.run(&["run", "swift", "--schedule", "7", "--plain"]);
+    assert!(text.starts_with("exit code: 0\n") && text.contains("\nhost "), "{text}");
+    let said = "\ncorrect on this schedule: all gates are clear; a run with `--schedule` checks that alone, and gets no score";
+    assert!(text.contains(said) && !text.contains("\nscore "), "{text}");
+    assert!(!tree.root().join("progress.txt").exists() || !read(&tree, "progress.txt").contains("passed"));
+
+    // No baseline and no reference are there: nothing is compared with them.
+    let tree = crate::tree::tree();
+    let (status, object) = tree.json(&["run", "unrecorded", "--schedule", "7"]);
+    assert_eq!((status, &object["score"]), (0, &serde_json::Value::Null), "{object:#}");
+    let (status, object) = tree.json(&["run", "racy", "--schedule", "7"]);
+    assert_eq!((status, &object["gate"], &object["score"]), (1, &"hazard".into(), &serde_json::Value::Null));
 }
 
 #[test]

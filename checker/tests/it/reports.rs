@@ -421,7 +421,7 @@ fn a_witness_that_cannot_be_played_says_so_and_changes_nothing() {
 
     let text = tree.run(&["run", "swift", "--schedule", "witness", "--plain"]);
     let note = "note: there is no hazard, and so no order in which the data goes wrong";
-    assert!(text.contains(note) && text.contains("passed: "), "{text}");
+    assert!(text.contains(note) && text.contains("\ncorrect on this schedule: "), "{text}");
 }
 
 #[test]

@@ -34,7 +34,8 @@
 //! | --- | --- |
 //! | C01 | the time of the calls |
 //! | C04, C05, C13, C14 | lost time, from where the host is held until it next gives the device work |
-//! | C15, C16 | lost time of the calls |
+//! | C15 | lost time of the calls |
+//! | C16 | the time of the calls in which nothing ran on the device, while work was to come |
 //! | C02, C03, C11, C12 | how much earlier operations were ready but for it |
 //! | C06, C08 | the time in which the busiest lane was not |
 //! | C07 | the time before the busiest lane began and after it ended |
@@ -95,6 +96,9 @@ pub struct Cause {
     pub basis: Basis,
     /// How long the calls held the host waiting, in ns.
     pub held_ns: u64,
+    /// How long the calls took in all, in ns.
+    #[serde(skip)]
+    pub call_ns: u64,
     /// The first of its calls.
     pub at: CallAt,
     /// The stream of that call.
@@ -292,6 +296,7 @@ struct Found {
 struct Group {
     cost_ns: u64,
     held_ns: u64,
+    call_ns: u64,
     steps: Vec<u32>,
     other: Option<u32>,
 }
@@ -304,8 +309,10 @@ impl Found {
         group.cost_ns = group.cost_ns.saturating_add(cost_ns);
         if group.steps.last() != Some(&step) {
             group.steps.push(step);
-            let held_ns = view.host(step).map_or(0, |span| span.blocked_ns);
-            group.held_ns = group.held_ns.saturating_add(held_ns);
+            if let Some(span) = view.host(step) {
+                group.held_ns = group.held_ns.saturating_add(span.blocked_ns);
+                group.call_ns = group.call_ns.saturating_add(span.end_ns - span.start_ns);
+            }
         }
         group
     }
@@ -316,7 +323,7 @@ impl Found {
         let lines = Lines::of(view);
         let mut causes = Vec::new();
         for ((mut code, place), group) in self.groups {
-            let Group { cost_ns, held_ns, mut steps, other } = group;
+            let Group { cost_ns, held_ns, call_ns, mut steps, other } = group;
             let cost_ns = cost_ns.min(makespan_ns);
             if is_under(cost_ns, LEAST_PERMILLE, makespan_ns) || steps.is_empty() {
                 continue;
@@ -336,6 +343,7 @@ impl Found {
                 cost_ns,
                 basis: Basis::Attributed,
                 held_ns,
+                call_ns,
                 at: call_at(steps[0]),
                 stream: stream(&view.program.steps[steps[0] as usize].call),
                 other: other.map(call_at),

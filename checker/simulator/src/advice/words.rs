@@ -58,7 +58,7 @@ impl Advice {
             }
             _ => "",
         };
-        if self.after_ns >= self.before_ns {
+        if self.after_ns >= self.before_ns || before == after {
             return format!("{place}: {subject} gains nothing alone, but opens the way{events}");
         }
         format!("{place}: {subject} takes {before} to {after}{events}{proviso}")

@@ -2,6 +2,7 @@
 //! is safe, in order, and the same every time.
 
 mod table;
+mod told;
 
 use simulator::advice::{Advised, Change, Refused, advise};
 use simulator::{Schedule, replay};

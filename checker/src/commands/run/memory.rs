@@ -78,4 +78,4 @@ impl Run<'_> {
     }
 }
 
-const UNUSUAL: &str = "a pass counts on the usual device and schedule alone: run it without `--profile` and `--schedule`";
+const UNUSUAL: &str = "a pass counts on the usual device alone: run it without `--profile`";

@@ -29,23 +29,23 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
             continue;
         }
         if let Some(cost_ns) = filling(view, &ops) {
-            charge(view, found, Code::TooFewChunks, &job, cost_ns);
+            charge(view, found, Code::TooFewChunks, &job.chains, cost_ns);
         }
         let all = || ops.iter().flatten();
         let work_ns = sum(all());
         if job.chains.len() >= MANY && work_ns / (all().count() as u64) < SHORT_NS {
-            charge(view, found, Code::TooManyChunks, &job, idle_ns);
+            charge(view, found, Code::TooManyChunks, &job.chains, idle_ns);
         }
         let streams: HashSet<StreamId> = all().map(|op| op.stream).collect();
         if streams.len() >= 2 && is_breadth_first(&job) {
-            charge(view, found, Code::IssueOrder, &job, idle_ns);
+            charge(view, found, Code::IssueOrder, &most_begun(&job), idle_ns);
         }
     }
 }
 
 /// The cost of a job is told once, at its first line.
-fn charge(view: &View<'_>, found: &mut Found, code: Code, job: &Job, cost_ns: u64) {
-    for (index, chain) in job.chains.iter().enumerate() {
+fn charge(view: &View<'_>, found: &mut Found, code: Code, chains: &[Vec<u32>], cost_ns: u64) {
+    for (index, chain) in chains.iter().enumerate() {
         let cost_ns = if index == 0 { cost_ns } else { 0 };
         found.charge(view, code, chain[0], cost_ns).other = chain.last().copied();
     }
@@ -87,4 +87,17 @@ fn is_breadth_first(job: &Job) -> bool {
         before += usize::from(pair[0][1] > pair[1][0]);
     }
     before * 2 > all
+}
+
+/// The most chunks that the host had begun at one time without having asked for the last step of any of them.
+fn most_begun(job: &Job) -> Vec<Vec<u32>> {
+    let mut ends: Vec<u32> = job.chains.iter().map(|chain| chain[chain.len() - 1]).collect();
+    ends.sort_unstable();
+    let open = |(index, chain): &(usize, &Vec<u32>)| {
+        let ended = ends.partition_point(|&end| end < chain[0]);
+        (index + 1 - ended, std::cmp::Reverse(chain[0]))
+    };
+    let Some((index, at)) = job.chains.iter().enumerate().max_by_key(open) else { return Vec::new() };
+    let begun = job.chains[..=index].iter();
+    begun.filter(|chain| chain[chain.len() - 1] >= at[0]).cloned().collect()
 }

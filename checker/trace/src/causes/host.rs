@@ -25,12 +25,16 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
     let lost: HashMap<u32, u64> =
         lanes::held(view.timeline).iter().map(|held| (held.step, held.lost_ns)).collect();
     let mut device_ns = 0; // when the last operation asked for so far ends
+    let mut waited: Option<u32> = None; // the wait that held the host since that operation was asked for
     let mut ops = view.ops.iter().peekable();
     for (step, call) in view.calls() {
         let Some(span) = view.host(step) else { continue };
         while let Some(op) = ops.next_if(|op| op.step < step) {
             device_ns = device_ns.max(op.end_ns);
+            waited = None;
         }
+        let thread = |step: u32| view.program.steps[step as usize].thread;
+        let own_wait = waited.filter(|&wait| thread(wait) == thread(step));
         let whole = Interval::new(span.start_ns, span.end_ns);
         let held = lost.get(&step).copied().unwrap_or(0);
         let (code, cost_ns) = match call {
@@ -45,16 +49,24 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
             Call::Memset { mode: Mode::Synchronous, .. } => (Code::SynchronousCall, held),
             Call::Memset { .. } | Call::HostFunction { .. } => (Code::FullQueue, held),
             Call::Launch(_) if span.blocked_ns > 0 => (Code::FullQueue, held),
+            // The host had let the device run empty before it came to the launch: that is the wait's doing.
+            Call::Launch(_) if own_wait.is_some() => continue,
             Call::Launch(_) => {
                 // Nothing but the call itself kept it, and all that was asked for before had ended.
                 let prompt = span.end_ns.saturating_add(PROMPT_NS);
                 let own = ops.peek().filter(|op| op.step == step && op.start_ns <= prompt);
+                let own = own.filter(|op| op.end_ns - op.start_ns < whole.ns());
                 let start_ns = own.map_or(0, |op| op.start_ns);
                 (Code::LaunchBound, start_ns.saturating_sub(device_ns).min(whole.ns()))
             }
             Call::StreamSynchronize { .. }
             | Call::ContextSynchronize
-            | Call::EventSynchronize { .. } => (Code::HostSynchronisation, held),
+            | Call::EventSynchronize { .. } => {
+                if span.blocked_ns > 0 {
+                    waited = Some(step);
+                }
+                (Code::HostSynchronisation, held)
+            }
             Call::Free { block } if stream_ordered.contains(block) => continue,
             Call::Free { .. } | Call::FreeHost { .. } | Call::ModuleLoad => {
                 (Code::DeviceWideWait, held.max(view.lanes.lost(whole, step)))
@@ -62,11 +74,16 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
             Call::Alloc { .. } | Call::AllocHost { .. } => {
                 (Code::AllocationInRegion, view.lanes.lost(whole, step))
             }
-            Call::HostWork { .. } => (Code::IdleHostWork, view.lanes.lost(whole, step)),
+            // While anything runs, the host's work is beside it, whichever lane is empty.
+            Call::HostWork { .. } if view.lanes.lost(whole, step) == 0 => continue,
+            Call::HostWork { .. } => (Code::IdleHostWork, view.lanes.idle(whole)),
             _ => continue,
         };
         if cost_ns > 0 {
-            found.charge(view, code, step, cost_ns);
+            let group = found.charge(view, code, step, cost_ns);
+            if code == Code::IdleHostWork && device_ns <= span.start_ns {
+                group.other = own_wait.or(group.other);
+            }
         }
     }
 }

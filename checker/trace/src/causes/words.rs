@@ -20,7 +20,7 @@ impl Code {
             Self::HostSynchronisation => {
                 "the host waits in the middle, and lanes with work to come are empty meanwhile"
             }
-            Self::DeviceWideWait => "one call of the host waits until every lane is empty",
+            Self::DeviceWideWait => "every lane is empty before one call of the host returns",
             Self::IssueOrder => {
                 "an engine works on many operations of one kind before the next lane can begin"
             }
@@ -64,9 +64,13 @@ impl Cause {
             Code::HostSynchronisation => {
                 format!("{what} holds the host before it has asked for all its work")
             }
+            Code::DeviceWideWait if self.is_the_call_itself() => {
+                format!("{what} takes long, and lanes are empty until it returns")
+            }
             Code::DeviceWideWait => format!("{what} waits until the whole device is idle"),
             Code::IssueOrder => format!(
-                "{what} of every chunk is asked for before {other} of the first, so lanes start late"
+                "{what} of {} chunks is asked for before {other} of any of them, so lanes start late",
+                self.count
             ),
             Code::TooFewChunks => match self.count {
                 1 => {
@@ -90,8 +94,17 @@ impl Cause {
             }
             Code::FullQueue => format!("{what} finds {stream} full and waits until there is room"),
             Code::AllocationInRegion => format!("{what} allocates memory while the clock runs"),
+            Code::IdleHostWork if self.other.is_some() => {
+                "the host waits until the device is empty, and then works before it asks for more"
+                    .to_owned()
+            }
             Code::IdleHostWork => "the host works, and the device has run out of work".to_owned(),
         }
+    }
+
+    /// Whether the call's own time counts, and not what it waited for.
+    fn is_the_call_itself(&self) -> bool {
+        self.held_ns < self.call_ns / 2
     }
 
     /// What is to be said at the line, and at the other one where there is one.
@@ -104,6 +117,9 @@ impl Cause {
         let own = match self.code {
             Code::PageableCopy | Code::HostSynchronisation | Code::SynchronousCall => {
                 format!("holds the host for {held}{times}")
+            }
+            Code::DeviceWideWait if self.is_the_call_itself() => {
+                format!("takes {} itself{times}", duration(self.call_ns - self.held_ns))
             }
             Code::DeviceWideWait | Code::FullQueue => format!("waits for {held}{times}"),
             Code::DefaultStreamBarrier => format!("a barrier for every blocking stream{times}"),
@@ -121,6 +137,7 @@ impl Cause {
                 Code::DefaultStreamBarrier | Code::NeedlessWait | Code::LateEvent => "is held up",
                 Code::SharedStream => "is in the same stream",
                 Code::IssueOrder => "could have begun",
+                Code::IdleHostWork => "leaves the device empty",
                 _ => "belongs to it",
             };
             other.to_owned()
@@ -197,6 +214,10 @@ impl Cause {
             Code::AllocationInRegion => {
                 format!("allocate before the work begins, and use the memory again, at {line}")
             }
+            Code::IdleHostWork if let Some(wait) = &self.other => format!(
+                "give the device its next work before {}, or do the work of {line} before that wait",
+                wait.place()
+            ),
             Code::IdleHostWork => format!(
                 "do the work of {line} while the device is busy: ask for the next operations first, \
                  or hand it to another thread"

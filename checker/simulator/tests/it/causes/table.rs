@@ -239,7 +239,9 @@ fn sized(step: &Step, turn: u32, shape: Shape) -> Step {
             *block = fresh(*block);
             *bytes *= shape.kib * 16;
         }
-        Call::Free { block } | Call::FreeAsync { block, .. } => *block = fresh(*block),
+        Call::Free { block } | Call::FreeHost { block } | Call::FreeAsync { block, .. } => {
+            *block = fresh(*block);
+        }
         Call::HostWork { ns } => *ns = shape.kernel_us * 1000,
         _ => {}
     }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde::Serialize;
-use trace::causes::waits::{Awaited, Instants, instants, released_by};
+use trace::causes::delays::{Awaited, Instants, instants, released_by};
 use trace::draw::layout::{Bar, Layout};
 use trace::draw::{Drawn, Mark, svg};
 use trace::program::StreamId;

@@ -24,7 +24,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use trace::draw::{self, Lanes, Layout, Panel};
-use trace::metrics::places::{TIE, places};
+use trace::metrics::ranking::{TIE, places};
 
 use crate::markup::{identifier, inline};
 use crate::page::{Fence, Page, line_at};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use trace::Record;
-use trace::causes::waits::{Instants, instants};
+use trace::causes::delays::{Instants, instants};
 use trace::draw::duration;
 use trace::program::Call;
 

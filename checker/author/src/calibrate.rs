@@ -8,12 +8,12 @@
 //! | [`raw`] | what was measured: samples, medians, quartiles |
 //! | [`machine`] | where it was measured |
 //! | [`spans`] | starts and ends of operations, out of a record |
-//! | [`profile`] | from raw figures to a profile |
-//! | [`line`] | a straight line through points |
+//! | [`fit`] | from raw figures to a profile |
+//! | [`theil_sen`] | a straight line through points |
 
-pub(crate) mod line;
+pub(crate) mod theil_sen;
 pub(crate) mod machine;
-pub(crate) mod profile;
+pub(crate) mod fit;
 pub(crate) mod raw;
 pub(crate) mod spans;
 #[cfg(test)]

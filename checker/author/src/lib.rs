@@ -4,8 +4,8 @@
 //! | --- | --- |
 //! | `commands` | one file for each command |
 //! | [`problem`] | what is wrong with an author's file, with file and line |
-//! | [`place`] | places that are still to be filled |
-//! | [`marks`] | the regions of a student's file, and what a solution does in them |
+//! | [`placeholders`] | places that are still to be filled |
+//! | [`solution_regions`] | the regions of a student's file, and what a solution does in them |
 //! | [`advice`] | hints that are there, and that leave something to do |
 //! | [`model`] | the chapter that a new one starts as |
 //! | [`calibrate`] | from the samples of micro-benchmarks to a device profile |
@@ -16,10 +16,10 @@
 mod advice;
 mod calibrate;
 mod commands;
-mod marks;
+mod solution_regions;
 mod measurements;
 mod model;
-mod place;
+mod placeholders;
 mod problem;
 
 use anyhow::Result;

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::one::{Bench, Outcome};
+use crate::bench::{Bench, Outcome};
 use crate::record::{Reason, Row};
 use crate::store::{self, Store};
 use crate::submission::{File, Handed, Student};
-use crate::took::Took;
+use crate::timings::Took;
 use crate::worker::{Job, Setting, Worker, file_of};
 use checker::exercise::State;
 use checker::grade::Verdict;

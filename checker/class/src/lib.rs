@@ -6,10 +6,10 @@
 //! | [`kit`] | what every submission is compiled against |
 //! | [`compile`] | from a student's file to a program, by `rustc` alone |
 //! | [`objects`] | what the compiler made of a student's file, and what may be in it |
-//! | [`one`] | one student's exercise, from the file to what is kept of it |
+//! | [`bench`] | one student's exercise, from the file to what is kept of it |
 //! | [`worker`] | a process that grades one file after another |
 //! | [`on_gpu`] | what files take on a GPU, beside their grades |
-//! | [`took`] | what grading took, stage by stage |
+//! | [`timings`] | what grading took, stage by stage |
 //! | [`grading`] | a class's files, graded by several workers at once |
 //! | [`store`] | the folder that a class's grades are in |
 //! | [`export`] | every report, made from the rows |
@@ -17,27 +17,27 @@
 //! | [`name`] | names that came from outside: how they are shown, what files are called after them |
 //! | [`submission`] | what students handed in, and which file of it is graded |
 //! | [`roster`] | who is in the class |
-//! | [`late`] | what comes after the deadline |
+//! | [`lateness`] | what comes after the deadline |
 //! | [`replacements`] | points that a person gives in place of a score |
 //! | [`similar`] | files that resemble each other |
-//! | [`prints`] | what a class's files are compared by, and the list of those that resemble each other |
-//! | [`erase`] | taking a student's data out |
+//! | [`fingerprints`] | what a class's files are compared by, and the list of those that resemble each other |
+//! | [`forget_student`] | taking a student's data out |
 //! | [`table`] | tables that an instructor writes, read strictly |
 
 #![cfg(target_os = "linux")]
 
 mod commands;
 mod compile;
-mod erase;
+mod forget_student;
 mod export;
 mod grading;
 mod kit;
-mod late;
+mod lateness;
 mod name;
 mod objects;
 mod on_gpu;
-mod one;
-mod prints;
+mod bench;
+mod fingerprints;
 mod record;
 mod replacements;
 mod roster;
@@ -47,7 +47,7 @@ mod similar;
 mod store;
 mod submission;
 mod table;
-mod took;
+mod timings;
 mod worker;
 
 use anyhow::Result;

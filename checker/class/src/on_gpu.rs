@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 
 use crate::compile::{Apart, Shared};
 use crate::kit;
-use crate::one::Bench;
+use crate::bench::Bench;
 use crate::record::{OnGpu, Row, Trust};
 use crate::store::Store;
 use checker::cli::TIME_CAP_S;

@@ -20,11 +20,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::erase::Holding;
+use crate::forget_student::Holding;
 use crate::export::cell;
 use crate::grading::drawing_of;
 use crate::name::{shown, slug};
-use crate::one::{Outcome, kept_as};
+use crate::bench::{Outcome, kept_as};
 use crate::record::{FORMAT, OnGpu, Row};
 use crate::similar::Pair;
 use checker::cli::class::Shard;

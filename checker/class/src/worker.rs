@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::compile::Shared;
 use crate::kit::Kit;
-use crate::one::Bench;
-use crate::took::{StopWatch, Took};
+use crate::bench::Bench;
+use crate::timings::{StopWatch, Took};
 use checker::device::Simulated;
 use checker::exercise::Place;
 use checker::report::softly;

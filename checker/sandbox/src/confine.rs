@@ -11,7 +11,7 @@ use landlock::{
     Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope, make_bitflags,
 };
 
-use super::{Access, Confined, Layer, Origin, Role, Unavailable, filter};
+use super::{Access, Confined, Layer, Origin, Role, Unavailable, syscalls};
 
 /// The first of the users that slots have, one each: above what people and services are given, below what
 /// containers map.
@@ -61,7 +61,7 @@ pub(super) fn become_command(confined: &Confined) -> Result<std::convert::Infall
         landlock(confined).map_err(Unavailable::of(Layer::Landlock))?;
     }
     if has(Layer::Seccomp) {
-        filter::apply(confined.role).map_err(Unavailable::of(Layer::Seccomp))?;
+        syscalls::apply(confined.role).map_err(Unavailable::of(Layer::Seccomp))?;
     }
     let pointers = |strings: &[CString]| {
         let mut pointers: Vec<_> = strings.iter().map(|it| it.as_ptr()).collect();

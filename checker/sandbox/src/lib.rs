@@ -52,7 +52,7 @@
 mod canary;
 mod cgroup;
 mod confine;
-mod filter;
+mod syscalls;
 pub mod interrupt;
 mod layer;
 mod mounts;

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use trace::Hazard;
-use trace::hazards::near::{NearMiss, Slip, Turn, Waiter};
+use trace::hazards::near_misses::{NearMiss, Slip, Turn, Waiter};
 use trace::hazards::{CallAt, Edge, Names};
 
 use crate::report::names::{is_word, receiver, variable};

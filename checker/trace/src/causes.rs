@@ -47,9 +47,9 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`lanes`] | from a timeline alone: which lanes are busy, and what a held host loses |
+//! | [`engines`] | from a timeline alone: which lanes are busy, and what a held host loses |
 //! | [`chains`] | operations that hand the same memory on, and the jobs that are cut into such chains |
-//! | [`waits`] | when each operation was issued, ready and started, and what kept it |
+//! | [`delays`] | when each operation was issued, ready and started, and what kept it |
 //! | `view` | a program beside its timeline |
 //! | `host` | what the host did while lanes were empty |
 //! | `order` | what operations waited for |
@@ -60,11 +60,11 @@
 pub mod chains;
 mod chunks;
 mod host;
-pub mod lanes;
-mod order;
-mod turns;
-mod view;
-pub mod waits;
+pub mod engines;
+mod stream_order;
+mod dependencies;
+mod region;
+pub mod delays;
 mod words;
 
 use std::cmp::Reverse;
@@ -76,7 +76,7 @@ use serde::{Serialize, Serializer};
 use crate::hazards::{self, CallAt, stream_named as stream};
 use crate::program::{Program, StreamId};
 use crate::{Timeline, hazards::call_at};
-use view::View;
+use region::View;
 
 /// A cause that costs less than this of the makespan, in thousandths, is not worth a line: an exercise
 /// is passed within 5 % of its target, and the causes of the solutions, which have fills, drains and
@@ -276,7 +276,7 @@ pub fn find(program: &Program, timeline: &Timeline) -> Vec<Cause> {
     let view = View::new(program, timeline);
     let mut found = Found::default();
     host::look(&view, &mut found);
-    order::look(&view, &mut found);
+    stream_order::look(&view, &mut found);
     chunks::look(&view, &mut found);
     found.causes(&view)
 }
@@ -333,7 +333,7 @@ impl Found {
             }
             steps.sort_unstable();
             steps.dedup();
-            if code == Code::LateEvent && order::is_needless(view.program, &steps) {
+            if code == Code::LateEvent && stream_order::is_needless(view.program, &steps) {
                 code = Code::NeedlessWait;
             }
             let call_at = |step: u32| call_at(view.program, step, &kernels);

@@ -63,7 +63,7 @@
 //! | `memory` | who used which bytes last |
 //! | `somewhere` | who used some of a range, nobody knows which bytes |
 //! | `search` | going through a program, call by call |
-//! | [`near`] | what comes close to ordering two uses, and why it does not |
+//! | [`near_misses`] | what comes close to ordering two uses, and why it does not |
 //! | `unwaited` | what nothing had waited for when a region ended |
 //! | `uses` | what each call does to memory |
 //! | `words` | what is said about a hazard |
@@ -71,13 +71,13 @@
 mod clock;
 mod graph;
 mod memory;
-pub mod near;
-mod order;
-mod said;
+pub mod near_misses;
+mod happens_before;
+mod event_clocks;
 mod search;
-mod somewhere;
+mod range_tree;
 mod threads;
-mod unwaited;
+mod unsynchronised;
 mod uses;
 mod words;
 
@@ -89,10 +89,10 @@ use serde::{Serialize, Serializer};
 use crate::program::{
     AccessKind, BlockId, Call, GraphId, GraphNode, KernelId, Program, Range, Site, StreamId,
 };
-use near::{Attempts, NearMiss, Turn};
+use near_misses::{Attempts, NearMiss, Turn};
 use search::{At, Pair, Trust};
 pub use search::{MOST_EFFORT, TooMuch, effort};
-pub use unwaited::{Unwaited, Wait, unwaited_within};
+pub use unsynchronised::{Unwaited, Wait, unwaited_within};
 pub use uses::accesses;
 use uses::accesses_of_node;
 pub(crate) use words::named;

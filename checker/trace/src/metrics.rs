@@ -8,31 +8,31 @@
 //!
 //! | module | its question |
 //! | --- | --- |
-//! | [`coverage`] | which instants does a set of intervals cover? |
-//! | [`held`] | which calls held the host, and for how long? |
+//! | [`intervals`] | which instants does a set of intervals cover? |
+//! | [`blocking_calls`] | which calls held the host, and for how long? |
 //! | [`idle`] | why did the device have nothing to do? |
-//! | [`path`] | which chain of work and calls made the run as long as it was? |
+//! | [`critical_path`] | which chain of work and calls made the run as long as it was? |
 //! | [`copies`](mod@copies) | how much was copied, from what memory, and how fast? |
-//! | [`places`](mod@places) | which of several runs came first? |
+//! | [`ranking`](mod@places) | which of several runs came first? |
 //! | [`bounds`] | between the serial time and the floor, where does a makespan lie, and how free was the host? |
 
 pub mod bounds;
 pub mod copies;
-pub mod coverage;
-pub mod held;
+pub mod intervals;
+pub mod blocking_calls;
 pub mod idle;
-pub mod path;
-pub mod places;
+pub mod critical_path;
+pub mod ranking;
 
 use serde::Serialize;
 
 pub use bounds::Bounds;
 pub use copies::{Copies, copies};
-pub use coverage::{Coverage, union};
-pub use held::{Held, held};
+pub use intervals::{Coverage, union};
+pub use blocking_calls::{Held, held};
 pub use idle::{Idle, idle};
-pub use path::{Path, path};
-pub use places::places;
+pub use critical_path::{Path, path};
+pub use ranking::places;
 
 use crate::Timeline;
 use crate::timeline::{HostSpan, Interval, SpanKind};

@@ -3,7 +3,7 @@
 use simulator::Profile;
 use simulator::profile::Figure;
 
-use super::profile::profile;
+use super::fit::profile;
 use super::raw::{Answer, Raw};
 
 /// `checker calibrate --device sim --raw F`, without the samples.

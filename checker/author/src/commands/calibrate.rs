@@ -10,7 +10,7 @@ use simulator::Profile;
 
 use crate::calibrate::machine::{self, Machine};
 use crate::calibrate::raw::Raw;
-use crate::calibrate::{Bench, Subject, profile, program};
+use crate::calibrate::{Bench, Subject, fit, program};
 use checker::cli::{self, DeviceChoice};
 use checker::compile::{Build, Built, Optimisation, Source};
 use checker::device::{self, Device};
@@ -103,7 +103,7 @@ pub(crate) fn calibrate(arguments: &cli::Calibrate) -> Result<Exit> {
     }
 
     let name = arguments.name.clone().unwrap_or_else(|| name_of(&raw.machine.device));
-    let profile = profile::profile(&raw, &name).context("there is too little for a profile")?;
+    let profile = fit::profile(&raw, &name).context("there is too little for a profile")?;
     let text = profile.to_toml(&header(&raw, &name));
     let read: Profile = toml::from_str(&text).context("the profile cannot be read back")?;
     if read != profile {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use simulator::Schedule;
 
 use crate::problem::line_of;
-use crate::{Problem, Problems, advice, marks, place};
+use crate::{Problem, Problems, advice, solution_regions, placeholders};
 use checker::cli::{self, Half};
 use checker::commands::run;
 
@@ -161,7 +161,7 @@ impl Examination<'_> {
             lab.join("src").join(&file),
             lab.join("kernels/src/task").join(&file),
         ] {
-            place::find(&path, self.problems);
+            placeholders::find(&path, self.problems);
         }
     }
 
@@ -187,7 +187,7 @@ impl Examination<'_> {
         }
         let mut changed = Vec::new();
         if let (Some(old), Some(new)) = (&old, &new) {
-            changed = marks::compare((&student, old), (&solution, new), self.problems);
+            changed = solution_regions::compare((&student, old), (&solution, new), self.problems);
         }
         for name in exercise::MANIFESTS {
             let (own, copy) = self.exercise.place.copies(name);

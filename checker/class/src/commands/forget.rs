@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::reports::{self, Reports, count};
-use crate::erase;
+use crate::forget_student;
 use crate::record::Row;
 use crate::store::{self, Earlier, Store};
 use checker::cli;
@@ -21,8 +21,8 @@ pub(crate) fn forget(arguments: &cli::Forget) -> Result<Exit> {
         return Err(Usage(message).into());
     }
     let store = Store::open(&arguments.out, Earlier::Resumed)?;
-    let own = erase::only_of(&store.holdings(&rows)?, student);
-    let removed = erase::remove(&arguments.out, &own)?;
+    let own = forget_student::only_of(&store.holdings(&rows)?, student);
+    let removed = forget_student::remove(&arguments.out, &own)?;
     let others: Vec<Row> = rows.into_iter().filter(|row| row.student != *student).collect();
     store.write_rows(&others, None)?;
     store.forget(student)?;

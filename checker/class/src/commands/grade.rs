@@ -12,16 +12,16 @@ use super::reports::{self, Reports, count, table};
 use crate::compile::Shared;
 use crate::grading::{self, Plan};
 use crate::kit::Kit;
-use crate::late::{self, Policy};
+use crate::lateness::{self, Policy};
 use crate::on_gpu::{self, Bed};
-use crate::one::Bench;
-use crate::prints::Prints;
+use crate::bench::Bench;
+use crate::fingerprints::Prints;
 use crate::record::Row;
 use crate::replacements;
 use crate::roster::Roster;
 use crate::store::{Earlier, Store, holds};
 use crate::submission::{Class, Handed, Student, Wanted};
-use crate::took::{self, Took};
+use crate::timings::{self, Took};
 use crate::worker::{self, Setting};
 use checker::cli::{self, GradeDevice};
 use checker::compile::Optimisation;
@@ -109,7 +109,7 @@ pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     let mut prints = Prints::new(&workspace, &places);
     let mut times = BTreeMap::new();
     let mut reading = Duration::ZERO;
-    let processor_s = took::processor_s();
+    let processor_s = timings::processor_s();
     let graded = grading::grade(&plan, &students, |number| {
         let begun = Instant::now();
         let student = class.read(number, &wanted);
@@ -125,7 +125,7 @@ pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     print::progress("");
     let grading::Graded { mut rows, run, took, late } = graded?;
     let graded_s = start.elapsed().as_secs_f64();
-    let processor_s = took::processor_s() - processor_s;
+    let processor_s = timings::processor_s() - processor_s;
     let reading_s = reading.as_secs_f64();
     if let (Some(gpu), Some(shared)) = (&gpu, &for_gpu) {
         let indicator = Indicator::start();
@@ -170,7 +170,7 @@ pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     ));
     if arguments.timings {
         let rows = rows.len();
-        let kib = took::own_kib();
+        let kib = timings::own_kib();
         let timings = Timings { graded_s, reading_s, processor_s, wall_s, rows, took, late, kib };
         print::err(&format!("timings {}\n", serde_json::to_string(&timings)?));
     }
@@ -267,7 +267,7 @@ impl Lateness {
         };
         let times = match &arguments.times {
             None => BTreeMap::new(),
-            Some(path) => table(path, late::read_times)?,
+            Some(path) => table(path, lateness::read_times)?,
         };
         Ok(Self { policy, times })
     }

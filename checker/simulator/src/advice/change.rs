@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::Serialize;
 use trace::Program;
 use trace::causes::chains::{chains, lane, region};
-use trace::causes::lanes::Lane;
+use trace::causes::engines::Lane;
 use trace::causes::{Cause, Code};
 use trace::program::{BlockId, Call, EventId, GraphId, GraphNode, Place, Range, Step, StreamId};
 

@@ -11,7 +11,7 @@
 
 use trace::program::{Items, KernelId, Launch};
 
-use super::waiting::Waiting;
+use super::ready_queue::Waiting;
 use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work};
 use crate::profile::{Pace, Profile};
 

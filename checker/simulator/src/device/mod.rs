@@ -7,16 +7,16 @@
 //! each call, so what an engine picks depends only on what had been queued by then.
 
 mod blocks;
-mod copies;
+mod copy_engines;
 mod graphs;
-mod host;
+mod calls;
 mod memory_pool;
-mod queues;
+mod work_queues;
 mod reordering;
 mod schedule;
 mod streams;
 mod threads;
-mod waiting;
+mod ready_queue;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -27,7 +27,7 @@ use trace::timeline::{HostMemory, Origin, Span, SpanKind, Timeline, in_order};
 
 use crate::profile::Profile;
 
-pub use host::{Answer, Wait};
+pub use calls::{Answer, Wait};
 pub use schedule::{At, Schedule};
 
 /// Speeds are counted in millionths of the speed alone.
@@ -71,9 +71,9 @@ struct Operation {
     /// two operations costs no more than their own order.
     place: Place,
     /// The work queue that it passes through, or has passed through.
-    queue: Option<queues::Place>,
+    queue: Option<work_queues::Place>,
     /// The work queue of what it waited for last; a marker hands on that of what it waited for itself.
-    after: Option<queues::Place>,
+    after: Option<work_queues::Place>,
 }
 
 /// What runs an operation.
@@ -81,7 +81,7 @@ struct Operation {
 enum Place {
     Nowhere,
     Multiprocessors,
-    Engine(copies::Direction),
+    Engine(copy_engines::Direction),
     Memory,
     Host,
 }
@@ -104,7 +104,7 @@ enum Work {
     /// Memory goes back to its pool in the stream's order.
     Release,
     Transfer {
-        direction: copies::Direction,
+        direction: copy_engines::Direction,
         ns: u64,
         bytes: u64,
         memory: HostMemory,
@@ -200,11 +200,11 @@ pub struct Device {
     memory_pool: memory_pool::MemoryPool,
     kernels: Vec<KernelFacts>,
     graphs: Vec<graphs::Graph>,
-    work_queues: queues::Queues,
-    engines: [copies::Engine; 2],
+    work_queues: work_queues::Queues,
+    engines: [copy_engines::Engine; 2],
     pool: blocks::Pool,
     /// Copies inside device memory wait here for one another.
-    memory_waiting: waiting::Waiting,
+    memory_waiting: ready_queue::Waiting,
     memory_busy: bool,
     /// When the last host function that was called ends.
     functions_end: u64,
@@ -246,10 +246,10 @@ impl Device {
             memory_pool: memory_pool::MemoryPool::default(),
             kernels: Vec::new(),
             graphs: Vec::new(),
-            work_queues: queues::Queues::new(WorkQueues::DEFAULT),
+            work_queues: work_queues::Queues::new(WorkQueues::DEFAULT),
             engines: Default::default(),
             pool,
-            memory_waiting: waiting::Waiting::default(),
+            memory_waiting: ready_queue::Waiting::default(),
             memory_busy: false,
             functions_end: 0,
             ending: Vec::new(),

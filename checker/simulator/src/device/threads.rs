@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trace::program::{Call, ChannelEnd, ChannelId};
 use trace::timeline::HostSpan;
 
-use super::host::{Answer, Wait};
+use super::calls::{Answer, Wait};
 use super::memory_pool::Waited;
 use super::{Device, Effects, OperationId, Reverse, State};
 
@@ -319,7 +319,7 @@ impl Device {
         // Letting one go can let another go: a message taken out makes room for the next.
         loop {
             let found = self.hosts.held.iter().find_map(|(&turn, held)| match &held.until {
-                Until::Room(call) => super::host::queued_in(call)
+                Until::Room(call) => super::calls::queued_in(call)
                     .is_none_or(|it| self.has_room(it))
                     .then_some((turn, None)),
                 _ => self.released(held, Answer::YES).map(|release| (turn, Some(release))),

@@ -1,7 +1,7 @@
 //! When operations were issued, ready and started, and what they waited for, as the record tells it.
 
 use trace::Timeline;
-use trace::causes::waits::{Awaited, Instants, instants, released_by};
+use trace::causes::delays::{Awaited, Instants, instants, released_by};
 use trace::program::{StreamId, StreamKind};
 
 use crate::program::{Host, MIB, Script, Way, span};

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use crate::hazards::accesses;
 use crate::program::{AccessKind, BlockId, Call, Direction, Program};
 
-use super::lanes::Lane;
-pub use super::view::region;
+use super::engines::Lane;
+pub use super::region::region;
 
 /// Chains that are alike: the same operations of the same lines.
 #[derive(Clone, Debug, PartialEq, Eq)]

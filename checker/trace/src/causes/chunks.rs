@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use crate::program::StreamId;
 
 use super::chains::{self, Job};
-use super::lanes::Lane;
-use super::view::{Op, View};
+use super::engines::Lane;
+use super::region::{Op, View};
 use super::{Code, Found, is_under};
 
 /// Filling and draining a pipeline of three equal stages in n chunks takes 2 / (n + 2) of its time:

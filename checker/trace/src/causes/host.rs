@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use crate::program::{BlockId, Call, Direction, Mode, Place};
 use crate::timeline::Interval;
 
-use super::view::View;
-use super::{Code, Found, lanes};
+use super::region::View;
+use super::{Code, Found, engines};
 
 /// An operation starts no later than this after its call where nothing else keeps it, in ns: it takes
 /// 7 µs to the device and from one engine to the next on an H200.
@@ -23,7 +23,7 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
         })
         .collect();
     let lost: HashMap<u32, u64> =
-        lanes::held(view.timeline).iter().map(|held| (held.step, held.lost_ns)).collect();
+        engines::held(view.timeline).iter().map(|held| (held.step, held.lost_ns)).collect();
     let mut device_ns = 0; // when the last operation asked for so far ends
     let mut waited: Option<u32> = None; // the wait that held the host since that operation was asked for
     let mut ops = view.ops.iter().peekable();

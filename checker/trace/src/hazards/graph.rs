@@ -8,7 +8,7 @@ use crate::program::{AccessKind, BlockId, Call, GraphNode, NodeAccesses, Range};
 use super::Kind;
 use super::clock::Clock;
 use super::memory::{Block, Conflict, Mark};
-use super::order::Epoch;
+use super::happens_before::Epoch;
 use super::uses::accesses_of_node;
 
 /// A graph, as far as the calls gone through so far say.

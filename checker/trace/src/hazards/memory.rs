@@ -6,8 +6,8 @@ use std::rc::Rc;
 use crate::program::{AccessKind, BlockId, Range};
 
 use super::clock::Clock;
-use super::order::Epoch;
-use super::somewhere::Somewhere;
+use super::happens_before::Epoch;
+use super::range_tree::Somewhere;
 
 /// An operation that used some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

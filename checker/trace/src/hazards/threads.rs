@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use crate::program::{ChannelEnd, ChannelId};
 
 use super::clock::Clock;
-use super::order::Order;
+use super::happens_before::Order;
 
 /// A message of a channel.
 type Message = (ChannelId, u32);

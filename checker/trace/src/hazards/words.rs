@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::program::{Call, Direction, KernelId, Site, StreamId};
 
-use super::near::{NearMiss, Slip, Turn, Waiter};
+use super::near_misses::{NearMiss, Slip, Turn, Waiter};
 use super::{AccessAt, CallAt, Code, Edge, Hazard, Usage};
 
 const UNRECORDED: &str = "a wait for an event that is not recorded yet does nothing";

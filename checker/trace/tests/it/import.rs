@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use trace::import::{Content, Format, KernelNames, Trace, detect};
 use trace::metrics::idle::Cause;
-use trace::metrics::path::Part;
+use trace::metrics::critical_path::Part;
 use trace::observed::Observed;
 use trace::timeline::{HostMemory, SpanKind};
 use trace::{Metrics, export, metrics};
@@ -242,7 +242,7 @@ fn the_critical_path_leaves_a_stream_only_where_a_stream_was_made_to_wait() {
     let kernels_on_path = |between| {
         let trace = read(&kernels_and_a_copy(between));
         let sums = metrics::path(&only(&trace)).sums();
-        let kernel = |sum: &&metrics::path::Sum| sum.part == Part::Work(SpanKind::Kernel);
+        let kernel = |sum: &&metrics::critical_path::Sum| sum.part == Part::Work(SpanKind::Kernel);
         sums.iter().find(kernel).map_or(0, |sum| sum.parts)
     };
     assert_eq!(kernels_on_path("cudaStreamIsCapturing"), 2, "a gap alone is no wait");

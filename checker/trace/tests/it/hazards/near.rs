@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use trace::Hazard;
-use trace::hazards::near::{NearMiss, Slip, Waiter};
+use trace::hazards::near_misses::{NearMiss, Slip, Waiter};
 use trace::hazards::{self, Names};
 use trace::program::{
     Access, AccessKind, BlockId, Call, EventId, Extent, Program, Range, Step, StreamId,

@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use simulator::Profile;
 use simulator::profile::{Chip, Copies, Figure, Gaps, Host, Link, Pace, Rate};
 
-use super::line::Line;
+use super::theil_sen::Line;
 use super::raw::Raw;
 use super::spans::SMALL;
 

@@ -7,7 +7,7 @@ use crate::program::{Call, Program, StreamId};
 use crate::timeline::{HostSpan, Interval};
 use crate::{Timeline, hazards};
 
-use super::lanes::{Lane, Lanes};
+use super::engines::{Lane, Lanes};
 
 /// One operation of the device.
 #[derive(Clone, Copy, Debug)]

@@ -9,9 +9,9 @@ use crate::program::{Call, Program, StreamId};
 use crate::timeline::{HostMemory, HostSpan, Interval, Span};
 use crate::{Timeline, hazards};
 
-use super::lanes::{Lane, Lanes};
-use super::turns::Turns;
-use super::view::issued_ns;
+use super::engines::{Lane, Lanes};
+use super::dependencies::Turns;
+use super::region::issued_ns;
 
 /// What is shorter than this is the gap between two operations: 7 µs between engines on an H200.
 const GAP_NS: u64 = 10_000;

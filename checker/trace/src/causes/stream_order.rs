@@ -6,9 +6,9 @@ use crate::hazards::{self, accesses};
 use crate::program::{AccessKind, BlockId, Call, Program, StreamId};
 use crate::timeline::Interval;
 
-use super::lanes::Lane;
-use super::turns::{Before, Turns};
-use super::view::{Op, View};
+use super::engines::Lane;
+use super::dependencies::{Before, Turns};
+use super::region::{Op, View};
 use super::{Code, Found, is_under};
 
 /// A delay shorter than this is the gap between two operations: 7 µs between engines on an H200.

@@ -8,7 +8,7 @@
 //! such as a wait for the data of another stream, is left alone: to change it has to put the two uses in
 //! order, and leave in order whatever was.
 
-mod change;
+mod repair;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::program::{Call, EventId, Program, StreamId};
 
 use super::{CallAt, Edge, stream};
-use change::Unordered;
+use repair::Unordered;
 
 /// A synchronisation that comes close to ordering the two uses of a hazard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

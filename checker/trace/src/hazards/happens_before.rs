@@ -17,7 +17,7 @@ use std::rc::Rc;
 use crate::program::{EventId, GraphId, StreamId, StreamKind};
 
 use super::clock::Clock;
-use super::said::Said;
+use super::event_clocks::Said;
 use super::threads::Threads;
 
 /// One operation, by its place in its stream.

@@ -8,8 +8,8 @@
 
 use trace::timeline::SpanKind;
 
-use super::waiting::Waiting;
-use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work, queues};
+use super::ready_queue::Waiting;
+use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work, work_queues};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
@@ -31,7 +31,7 @@ pub(super) struct Engine {
     active: Option<Transfer>,
     waiting: Waiting,
     /// The work queue that it served last.
-    queue: Option<queues::Place>,
+    queue: Option<work_queues::Place>,
     /// It is held for this copy, which follows in the same queue and is about to be ready.
     held_for: Option<OperationId>,
     /// The copy of this engine that is ending right now lets its queue go on.

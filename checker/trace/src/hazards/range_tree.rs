@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::program::AccessKind;
 
 use super::memory::Mark;
-use super::order::Epoch;
+use super::happens_before::Epoch;
 
 /// First byte and end of a range.
 type Bounds = (u64, u64);

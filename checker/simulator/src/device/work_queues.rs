@@ -27,7 +27,7 @@ use std::collections::VecDeque;
 use trace::program::{StreamId, WorkQueues};
 use trace::timeline::HostMemory;
 
-use super::{Device, OperationId, Work, copies::Direction};
+use super::{Device, OperationId, Work, copy_engines::Direction};
 
 /// Sets of queues: for kernels, and for each copy engine.
 const SETS: usize = 3;

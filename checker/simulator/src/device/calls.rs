@@ -12,7 +12,7 @@ use trace::timeline::{HostMemory, Interval, SpanKind};
 use super::memory_pool::waited_for;
 use super::streams::Stream;
 use super::threads::Return;
-use super::{Device, Effects, FULL_SPEED, OperationId, State, Work, blocks, copies, queues, slot};
+use super::{Device, Effects, FULL_SPEED, OperationId, State, Work, blocks, copy_engines, work_queues, slot};
 
 /// One MiB, the unit of the costs of page-locked allocation.
 const MIB: u64 = 1 << 20;
@@ -123,7 +123,7 @@ impl Device {
             Call::Connections { count, copies } => {
                 if self.operations.is_empty() {
                     let asked = WorkQueues { kernels: *count, copies: copies.unwrap_or(*count) };
-                    self.work_queues = queues::Queues::new(asked);
+                    self.work_queues = work_queues::Queues::new(asked);
                 }
                 (0, Wait::None)
             }
@@ -430,8 +430,8 @@ impl Device {
         let host = &self.profile.host;
         let pageable = matches!(source, Place::Pageable) || matches!(target, Place::Pageable);
         let (link, way) = match direction {
-            Direction::HostToDevice => (&copies.host_to_device, copies::Direction::HostToDevice),
-            Direction::DeviceToHost => (&copies.device_to_host, copies::Direction::DeviceToHost),
+            Direction::HostToDevice => (&copies.host_to_device, copy_engines::Direction::HostToDevice),
+            Direction::DeviceToHost => (&copies.device_to_host, copy_engines::Direction::DeviceToHost),
             Direction::DeviceToDevice => {
                 return Queued::free(
                     self.memory_work(SpanKind::DeviceToDevice, bytes),
@@ -466,7 +466,7 @@ impl Device {
             false => link_ns,
         };
         match way {
-            copies::Direction::HostToDevice if bytes <= copies.staged_bytes.value => {
+            copy_engines::Direction::HostToDevice if bytes <= copies.staged_bytes.value => {
                 // The driver takes the data into a pinned buffer of its own during the call.
                 let staging = time_of(bytes, copies.staging_bytes_per_us.value);
                 Queued {
@@ -475,12 +475,12 @@ impl Device {
                     held: (mode == Mode::Synchronous).then_some(0),
                 }
             }
-            copies::Direction::HostToDevice => Queued {
+            copy_engines::Direction::HostToDevice => Queued {
                 work: transfer(pieces_ns, HostMemory::Pageable),
                 cost: host_ns(chunk),
                 held: Some(0),
             },
-            copies::Direction::DeviceToHost => Queued {
+            copy_engines::Direction::DeviceToHost => Queued {
                 work: transfer(pieces_ns, HostMemory::Pageable),
                 cost: copies.pageable_call_ns.value,
                 held: Some(host_ns(chunk)),

@@ -11,13 +11,13 @@
 //! | [`fit`] | from raw figures to a profile |
 //! | [`theil_sen`] | a straight line through points |
 
-pub(crate) mod theil_sen;
-pub(crate) mod machine;
 pub(crate) mod fit;
+pub(crate) mod machine;
 pub(crate) mod raw;
 pub(crate) mod spans;
 #[cfg(test)]
 mod tests;
+pub(crate) mod theil_sen;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

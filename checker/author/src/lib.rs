@@ -16,11 +16,11 @@
 mod advice;
 mod calibrate;
 mod commands;
-mod solution_regions;
 mod measurements;
 mod model;
 mod placeholders;
 mod problem;
+mod solution_regions;
 
 use anyhow::Result;
 use checker::cli::{Cli, Command, Dev};

@@ -26,18 +26,18 @@
 
 #![cfg(target_os = "linux")]
 
+mod bench;
 mod commands;
 mod compile;
-mod forget_student;
 mod export;
+mod fingerprints;
+mod forget_student;
 mod grading;
 mod kit;
 mod lateness;
 mod name;
 mod objects;
 mod on_gpu;
-mod bench;
-mod fingerprints;
 mod record;
 mod replacements;
 mod roster;

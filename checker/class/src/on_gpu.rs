@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use crate::bench::Bench;
 use crate::compile::{Apart, Shared};
 use crate::kit;
-use crate::bench::Bench;
 use crate::record::{OnGpu, Row, Trust};
 use crate::store::Store;
 use checker::cli::TIME_CAP_S;

@@ -20,11 +20,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::forget_student::Holding;
+use crate::bench::{Outcome, kept_as};
 use crate::export::cell;
+use crate::forget_student::Holding;
 use crate::grading::drawing_of;
 use crate::name::{shown, slug};
-use crate::bench::{Outcome, kept_as};
 use crate::record::{FORMAT, OnGpu, Row};
 use crate::similar::Pair;
 use checker::cli::class::Shard;

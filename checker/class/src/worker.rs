@@ -13,9 +13,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
+use crate::bench::Bench;
 use crate::compile::Shared;
 use crate::kit::Kit;
-use crate::bench::Bench;
 use crate::timings::{StopWatch, Took};
 use checker::device::Simulated;
 use checker::exercise::Place;

@@ -52,7 +52,6 @@
 mod canary;
 mod cgroup;
 mod confine;
-mod syscalls;
 pub mod interrupt;
 mod layer;
 mod mounts;
@@ -61,6 +60,7 @@ pub mod process;
 pub mod scratch;
 mod slot;
 mod supervise;
+mod syscalls;
 mod watchdog;
 
 use std::ffi::OsString;

@@ -59,12 +59,12 @@
 
 pub mod chains;
 mod chunks;
-mod host;
-pub mod engines;
-mod stream_order;
-mod dependencies;
-mod region;
 pub mod delays;
+mod dependencies;
+pub mod engines;
+mod host;
+mod region;
+mod stream_order;
 mod words;
 
 use std::cmp::Reverse;

@@ -69,13 +69,13 @@
 //! | `words` | what is said about a hazard |
 
 mod clock;
+mod event_clocks;
 mod graph;
+mod happens_before;
 mod memory;
 pub mod near_misses;
-mod happens_before;
-mod event_clocks;
-mod search;
 mod range_tree;
+mod search;
 mod threads;
 mod unsynchronised;
 mod uses;

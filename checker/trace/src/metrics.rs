@@ -16,22 +16,22 @@
 //! | [`ranking`](mod@places) | which of several runs came first? |
 //! | [`bounds`] | between the serial time and the floor, where does a makespan lie, and how free was the host? |
 
+pub mod blocking_calls;
 pub mod bounds;
 pub mod copies;
-pub mod intervals;
-pub mod blocking_calls;
-pub mod idle;
 pub mod critical_path;
+pub mod idle;
+pub mod intervals;
 pub mod ranking;
 
 use serde::Serialize;
 
+pub use blocking_calls::{Held, held};
 pub use bounds::Bounds;
 pub use copies::{Copies, copies};
-pub use intervals::{Coverage, union};
-pub use blocking_calls::{Held, held};
-pub use idle::{Idle, idle};
 pub use critical_path::{Path, path};
+pub use idle::{Idle, idle};
+pub use intervals::{Coverage, union};
 pub use ranking::places;
 
 use crate::Timeline;

@@ -13,9 +13,9 @@ use anyhow::{Context, Result};
 use simulator::Profile;
 use simulator::profile::{Chip, Copies, Figure, Gaps, Host, Link, Pace, Rate};
 
-use super::theil_sen::Line;
 use super::raw::Raw;
 use super::spans::SMALL;
+use super::theil_sen::Line;
 
 const MIB: f64 = 1_048_576.0;
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 use simulator::Schedule;
 
 use crate::problem::line_of;
-use crate::{Problem, Problems, advice, solution_regions, placeholders};
+use crate::{Problem, Problems, advice, placeholders, solution_regions};
 use checker::cli::{self, Half};
 use checker::commands::run;
 

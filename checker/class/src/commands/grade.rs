@@ -9,13 +9,13 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::reports::{self, Reports, count, table};
+use crate::bench::Bench;
 use crate::compile::Shared;
+use crate::fingerprints::Prints;
 use crate::grading::{self, Plan};
 use crate::kit::Kit;
 use crate::lateness::{self, Policy};
 use crate::on_gpu::{self, Bed};
-use crate::bench::Bench;
-use crate::fingerprints::Prints;
 use crate::record::Row;
 use crate::replacements;
 use crate::roster::Roster;

@@ -12,7 +12,9 @@ use trace::timeline::{HostMemory, Interval, SpanKind};
 use super::memory_pool::waited_for;
 use super::streams::Stream;
 use super::threads::Return;
-use super::{Device, Effects, FULL_SPEED, OperationId, State, Work, blocks, copy_engines, work_queues, slot};
+use super::{
+    Device, Effects, FULL_SPEED, OperationId, State, Work, blocks, copy_engines, slot, work_queues,
+};
 
 /// One MiB, the unit of the costs of page-locked allocation.
 const MIB: u64 = 1 << 20;
@@ -430,8 +432,12 @@ impl Device {
         let host = &self.profile.host;
         let pageable = matches!(source, Place::Pageable) || matches!(target, Place::Pageable);
         let (link, way) = match direction {
-            Direction::HostToDevice => (&copies.host_to_device, copy_engines::Direction::HostToDevice),
-            Direction::DeviceToHost => (&copies.device_to_host, copy_engines::Direction::DeviceToHost),
+            Direction::HostToDevice => {
+                (&copies.host_to_device, copy_engines::Direction::HostToDevice)
+            }
+            Direction::DeviceToHost => {
+                (&copies.device_to_host, copy_engines::Direction::DeviceToHost)
+            }
             Direction::DeviceToDevice => {
                 return Queued::free(
                     self.memory_work(SpanKind::DeviceToDevice, bytes),

@@ -7,16 +7,16 @@
 //! each call, so what an engine picks depends only on what had been queued by then.
 
 mod blocks;
+mod calls;
 mod copy_engines;
 mod graphs;
-mod calls;
 mod memory_pool;
-mod work_queues;
+mod ready_queue;
 mod reordering;
 mod schedule;
 mod streams;
 mod threads;
-mod ready_queue;
+mod work_queues;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

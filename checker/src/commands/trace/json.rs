@@ -3,8 +3,8 @@
 use serde::Serialize;
 use trace::draw::Row;
 use trace::hazards::Names;
-use trace::metrics::idle::{Doing, Gaps};
 use trace::metrics::critical_path::Sum;
+use trace::metrics::idle::{Doing, Gaps};
 use trace::metrics::{Copies, Held};
 use trace::{Metrics, hazards};
 

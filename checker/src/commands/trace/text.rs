@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use trace::draw::duration;
 use trace::hazards::Names;
-use trace::metrics::idle::Cause;
 use trace::metrics::critical_path::Part;
+use trace::metrics::idle::Cause;
 use trace::metrics::{Copies, Usage};
 use trace::observed::Holding;
 use trace::timeline::{HostMemory, SpanKind};

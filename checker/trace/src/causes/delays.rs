@@ -9,8 +9,8 @@ use crate::program::{Call, Program, StreamId};
 use crate::timeline::{HostMemory, HostSpan, Interval, Span};
 use crate::{Timeline, hazards};
 
-use super::engines::{Lane, Lanes};
 use super::dependencies::Turns;
+use super::engines::{Lane, Lanes};
 use super::region::issued_ns;
 
 /// What is shorter than this is the gap between two operations: 7 µs between engines on an H200.

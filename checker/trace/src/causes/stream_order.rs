@@ -6,8 +6,8 @@ use crate::hazards::{self, accesses};
 use crate::program::{AccessKind, BlockId, Call, Program, StreamId};
 use crate::timeline::Interval;
 
-use super::engines::Lane;
 use super::dependencies::{Before, Turns};
+use super::engines::Lane;
 use super::region::{Op, View};
 use super::{Code, Found, is_under};
 

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use crate::program::AccessKind;
 
-use super::memory::Mark;
 use super::happens_before::Epoch;
+use super::memory::Mark;
 
 /// First byte and end of a range.
 type Bounds = (u64, u64);

@@ -327,6 +327,7 @@ fn wrong() -> (Program, Timeline, Vec<Hazard>, Vec<Cause>) {
         cost_ns: 1,
         basis: causes::Basis::Attributed,
         held_ns: 1,
+        call_ns: 1,
         count: 1,
         steps: vec![5],
     };

@@ -2,8 +2,8 @@
 
 use insta::assert_snapshot;
 use trace::import::{Content, Format, KernelNames, Trace, detect};
-use trace::metrics::idle::Cause;
 use trace::metrics::critical_path::Part;
+use trace::metrics::idle::Cause;
 use trace::observed::Observed;
 use trace::timeline::{HostMemory, SpanKind};
 use trace::{Metrics, export, metrics};

@@ -147,14 +147,20 @@ fn a_run_on_another_schedule_looks_at_the_gates_and_gives_no_score() {
     assert!(text.starts_with("exit code: 0\n") && text.contains("\nhost "), "{text}");
     let said = "\ncorrect on this schedule: all gates are clear; a run with `--schedule` checks that alone, and gets no score";
     assert!(text.contains(said) && !text.contains("\nscore "), "{text}");
-    assert!(!tree.root().join("progress.txt").exists() || !read(&tree, "progress.txt").contains("passed"));
+    assert!(
+        !tree.root().join("progress.txt").exists()
+            || !read(&tree, "progress.txt").contains("passed")
+    );
 
     // No baseline and no reference are there: nothing is compared with them.
     let tree = crate::tree::tree();
     let (status, object) = tree.json(&["run", "unrecorded", "--schedule", "7"]);
     assert_eq!((status, &object["score"]), (0, &serde_json::Value::Null), "{object:#}");
     let (status, object) = tree.json(&["run", "racy", "--schedule", "7"]);
-    assert_eq!((status, &object["gate"], &object["score"]), (1, &"hazard".into(), &serde_json::Value::Null));
+    assert_eq!(
+        (status, &object["gate"], &object["score"]),
+        (1, &"hazard".into(), &serde_json::Value::Null)
+    );
 }
 
 #[test]

@@ -97,7 +97,9 @@ fn most_begun(job: &Job) -> Vec<Vec<u32>> {
         let ended = ends.partition_point(|&end| end < chain[0]);
         (index + 1 - ended, std::cmp::Reverse(chain[0]))
     };
-    let Some((index, at)) = job.chains.iter().enumerate().max_by_key(open) else { return Vec::new() };
+    let Some((index, at)) = job.chains.iter().enumerate().max_by_key(open) else {
+        return Vec::new();
+    };
     let begun = job.chains[..=index].iter();
     begun.filter(|chain| chain[chain.len() - 1] >= at[0]).cloned().collect()
 }

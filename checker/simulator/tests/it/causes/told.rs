@@ -25,17 +25,25 @@ fn a_gap_that_a_wait_makes_is_no_gap_of_the_launch_after_it() {
 #[test]
 fn two_waits_of_one_line_are_one_piece_of_advice_and_one_cause() {
     let shape = Shape { turns: 50, kernel_us: 20, blocks: 16, ..Shape::default() };
-    let mut layers = program("| rec e a; wait b e; map a x; map b y; rec f b; wait a f; #3 sync a; #9 sync b |", shape);
+    let mut layers = program(
+        "| rec e a; wait b e; map a x; map b y; rec f b; wait a f; #3 sync a; #9 sync b |",
+        shape,
+    );
     // Two calls of one line, as `elapsed_ms` makes them, are told apart by their columns alone.
     layers.sites.iter_mut().filter(|site| site.line == 9).for_each(|site| site.line = 3);
     let found = advised(&layers);
     let said: Vec<String> = found.advice.iter().map(|step| step.message()).collect();
-    assert_eq!((said.iter().filter(|it| it.contains("line 3: waiting")).count(), found.advice[0].count), (1, 100), "{said:?}");
+    assert_eq!(
+        (said.iter().filter(|it| it.contains("line 3: waiting")).count(), found.advice[0].count),
+        (1, 100),
+        "{said:?}"
+    );
 }
 
 #[test]
 fn no_more_chunks_are_said_to_be_begun_than_are() {
-    let tiles = "| up a h x || map a x || down a x i || #1 up a j y || #2 map a y || #3 down a y j |";
+    let tiles =
+        "| up a h x || map a x || down a x i || #1 up a j y || #2 map a y || #3 down a y j |";
     let shape = Shape { turns: 4, streams: 4, ..Shape::default() };
     let cause = found(&program(tiles, shape), Code::IssueOrder).expect("breadth first");
     assert_eq!(cause.count, 4, "{}", cause.headline());
@@ -47,10 +55,14 @@ fn a_free_that_finds_the_device_idle_is_said_to_take_time_and_not_to_wait() {
     let own = program("| newh h; up a h x; sync a; freeh h; map b y |", shape);
     let cause = found(&own, Code::DeviceWideWait).expect("the free");
     let (label, _) = cause.labels();
-    assert!(cause.held_ns == 0 && label.starts_with("takes ") && label.contains(" itself"), "{label}");
+    assert!(
+        cause.held_ns == 0 && label.starts_with("takes ") && label.contains(" itself"),
+        "{label}"
+    );
     assert!(!cause.headline().contains("waits"), "{}", cause.headline());
 
-    let cause = found(&program("| map a x; free w; up b h y |", Shape::default()), Code::DeviceWideWait);
+    let cause =
+        found(&program("| map a x; free w; up b h y |", Shape::default()), Code::DeviceWideWait);
     let (label, _) = cause.expect("the free").labels();
     assert!(label.starts_with("waits for "), "{label}");
 }

@@ -82,8 +82,7 @@ pub fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding {
         Ending::Exited(NOT_YOURS) if matches!(attempt.record, Ok(None)) => {
             return Finding::Trouble { message: last_words(attempt) };
         }
-        Ending::Exited(_) if refused(attempt).is_some() => {
-            let call = refused(attempt).map(|refused| refused.to_string()).unwrap_or_default();
+        Ending::Exited(1..) if let Some(call) = refused(attempt) => {
             return failed(Gate::Output, format!("{call}, and the program ended {when}"));
         }
         Ending::Exited(PANICKED) => {
@@ -139,8 +138,8 @@ pub fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding {
 
 /// The call that the simulated device does not have, where a program gave up over one.
 fn refused(attempt: &Attempt) -> Option<Unsupported> {
-    let gave_up = attempt.record().is_none() && attempt.ending != Ending::Exited(0);
-    Unsupported::last_in(attempt.output.end()).filter(|_| gave_up)
+    let came_to_an_end = attempt.record().is_some_and(|record| !record.trials.is_empty());
+    Unsupported::last_in(attempt.output.end()).filter(|_| !came_to_an_end)
 }
 
 /// What the region ended without a wait for. By order, not by time: that the device happened to be done proves

@@ -39,7 +39,7 @@ impl Run<'_> {
         let file = file(task);
         let what = match gate {
             Gate::Builds => self.after_the_compiler(&file),
-            Gate::Time if self.exhibit.charts.is_empty() && self.profile.is_some() => format!(
+            Gate::Time if self.output.is_none() && self.profile.is_some() => format!(
                 "look in `{file}` for a loop without an end, or one that waits for memory to change: wait with an event \
                  or a synchronise there"
             ),

@@ -73,7 +73,7 @@ impl Run<'_> {
         let demand = task.role.demand();
         let mut finding = judge(&attempt, task.limit_s, demand);
         if let Finding::Failed { gate: Gate::Time, message } = &mut finding
-            && attempt.record().is_none()
+            && attempt.record().is_none_or(|record| record.trials.is_empty())
         {
             message.push_str(TIME_PASSES_IN_CALLS);
         }

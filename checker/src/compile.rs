@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exercise::Place;
 use crate::print::Style;
+use crate::regions;
 use crate::status::{Status, Tell};
 use crate::workspace::Workspace;
 use sandbox::interrupt::{self, Superseded};
@@ -303,6 +304,17 @@ impl Diagnostic {
         format!("error{code}: {message}{}", place.unwrap_or_default())
     }
 
+    /// Whether all that it points at is outside of the regions of the student's file.
+    fn is_outside(&self, file: &Path) -> bool {
+        let mut primary = self.spans.iter().filter(|span| span.is_primary).peekable();
+        let Ok(text) = std::fs::read_to_string(file) else { return false };
+        primary.peek().is_some()
+            && primary.all(|span| {
+                file.ends_with(&span.file_name)
+                    && regions::is_outside(&text, span.line_start as usize)
+            })
+    }
+
     fn primary(&self) -> Option<&DiagnosticSpan> {
         self.spans.iter().find(|span| span.is_primary)
     }
@@ -408,6 +420,7 @@ fn collect(stdout: impl Read, own: &Path) -> Result<Messages> {
                     _ if message.is_epilogue() => {}
                     (true, true) => own_errors.push(message),
                     (true, false) => other_errors.push(message),
+                    (false, true) if message.is_outside(&target.src_path) => {}
                     (false, true) => {
                         build.warnings.push_str(message.rendered.as_deref().unwrap_or_default());
                         build.warned.push(message.complaint());

@@ -54,6 +54,13 @@ impl<'a> Parts<'a> {
     }
 }
 
+/// Whether a line, from 1, lies outside of the regions of a file that has some: it is not the student's to change.
+pub fn is_outside(text: &str, line: usize) -> bool {
+    let before = text.lines().take(line).map(str::trim);
+    let open = before.fold(false, |open, line| (open || line.starts_with(BEGIN)) && line != END);
+    !open && text.lines().any(|line| line.trim().starts_with(BEGIN))
+}
+
 /// The first edit outside of the regions, if there is one. A file without a single mark is somebody's own from
 /// beginning to end, and has no outside.
 pub fn first_edit(shipped: &str, own: &str) -> Option<Edit> {
@@ -119,6 +126,13 @@ mod tests {
             .replace("    c();", "\n    // why\n    c();");
         assert_eq!(first_edit(SHIPPED, &own), None);
         assert_eq!(first_edit(SHIPPED, SHIPPED), None);
+    }
+
+    #[test]
+    fn what_is_outside_is_what_is_not_between_two_marks() {
+        let outside: Vec<usize> = (1..=10).filter(|&line| is_outside(SHIPPED, line)).collect();
+        assert_eq!(outside, [1, 2, 3, 6, 7, 9, 10]);
+        assert!(!is_outside("fn f() {}", 1), "a file without marks is somebody's own");
     }
 
     #[test]

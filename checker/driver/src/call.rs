@@ -10,6 +10,7 @@ use simulator::machine::{
 };
 use trace::lab::ThreadRequest;
 use trace::program::{Site, WorkQueues};
+use trace::unsupported::Unsupported;
 use trace::{lab, run};
 
 use crate::abi::CUresult;
@@ -104,6 +105,18 @@ thread_local! {
 #[expect(clippy::print_stderr, reason = "a driver has no other way to say why a call was refused")]
 pub(crate) fn say(what: &str) {
     eprintln!("swim: {what}");
+}
+
+/// What is said of a call that the simulated device does not have.
+pub(crate) fn unsupported(name: &str) -> String {
+    let line = || {
+        // Outside of a host function, which may be run while its thread has the state.
+        let simulated = simulated_arm().ok().filter(|_| !IN_HOST_FUNCTION.get())?;
+        let mut state = lock(&simulated.state);
+        let site = state.here()?;
+        state.sites.place(site).map(ToString::to_string)
+    };
+    Unsupported { call: name.to_owned(), place: line() }.to_string()
 }
 
 fn arm() -> &'static Result<Arm, StartFailure> {

@@ -78,6 +78,11 @@ impl CallSites {
         None
     }
 
+    /// The place of a number.
+    pub(crate) fn place(&self, site: u32) -> Option<&Site> {
+        self.numbers.iter().find_map(|(place, &number)| (number == site).then_some(place))
+    }
+
     /// The same by the system's unwinder, which finds its way wherever there is one.
     fn here_by_unwinder(&mut self, mut number: impl FnMut(Site) -> Option<u32>) -> Option<u32> {
         let mut found = None;

@@ -358,13 +358,16 @@ impl Run<'_> {
         let calls = calls.iter().chain(cause::calls(&self.report.advised));
         self.exhibit.sources = snippet::sources(calls, &task.own);
         self.exhibit.names = names::streams(&record.program, &self.exhibit.sources);
-        self.exhibit.charts = vec![Chart {
-            title: task.role.to_string(),
-            program: record.program.clone(),
-            timeline: record.timeline.clone(),
-            hazards: self.report.hazards.clone(),
-            causes: Vec::new(),
-        }];
+        // Nothing is drawn of a program that gave up before its region began.
+        if record.timeline.extent().ns() > 0 {
+            self.exhibit.charts = vec![Chart {
+                title: task.role.to_string(),
+                program: record.program.clone(),
+                timeline: record.timeline.clone(),
+                hazards: self.report.hazards.clone(),
+                causes: Vec::new(),
+            }];
+        }
         if let Some(path) = &self.arguments.trace {
             let text = serde_json::to_string(record)?;
             write(path, &text)?;

@@ -2,6 +2,7 @@
 
 use trace::hazards::{Severity, TooMuch};
 use trace::record::{DeviceState, Origin, Output, Trial};
+use trace::unsupported::Unsupported;
 use trace::{Program, hazards};
 
 use crate::attempt::Attempt;
@@ -81,6 +82,9 @@ pub fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding {
         Ending::Exited(NOT_YOURS) if matches!(attempt.record, Ok(None)) => {
             return Finding::Trouble { message: last_words(attempt) };
         }
+        Ending::Exited(1..) if let Some(call) = refused(attempt) => {
+            return failed(Gate::Output, format!("{call}, and the program ended {when}"));
+        }
         Ending::Exited(PANICKED) => {
             let panic = panic_message(attempt.output.end());
             let message = match panic {
@@ -130,6 +134,12 @@ pub fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding {
         return failed(Gate::Idle, message);
     }
     Finding::Clear
+}
+
+/// The call that the simulated device does not have, where a program gave up over one.
+fn refused(attempt: &Attempt) -> Option<Unsupported> {
+    let came_to_an_end = attempt.record().is_some_and(|record| !record.trials.is_empty());
+    Unsupported::last_in(attempt.output.end()).filter(|_| !came_to_an_end)
 }
 
 /// What the region ended without a wait for. By order, not by time: that the device happened to be done proves

@@ -51,6 +51,28 @@ fn a_syntax_error_gets_its_line_and_not_the_question_of_the_lesson() {
 }
 
 #[test]
+fn a_call_that_only_a_gpu_has_is_named_with_its_line_and_what_to_use_instead() {
+    let tree = fresh("unsupported");
+    write(
+        &tree.root().join("exercises/01_swift/src/lib.rs"),
+        r#"pub fn solve() {
+    eprintln!("swim: `cuMemHostRegister_v2` at src/lib.rs:2 is not supported by the simulated device");
+    panic!("refused");
+}
+"#,
+    );
+    let text = tree.run(&["run", "swift", "--device", "sim"]);
+    let failed = text.find("\nfailed: ").unwrap_or_else(|| panic!("{text}"));
+    insta::assert_snapshot!(text[failed..].split("----- stderr").next().unwrap_or_default(), @"
+
+    failed: gate `output`: `cuMemHostRegister_v2` at src/lib.rs:2 is not supported by the simulated device, and the program ended before the measured region came to its end
+
+    next: at `exercises/01_swift/src/lib.rs:2`, do without `cuMemHostRegister`, which a GPU has and the simulated device has not: copy from and to memory that is allocated as pinned: a pinned `HostBlock` of the lab, or `alloc_pinned`
+          then `cargo run -- run swift`
+    ");
+}
+
+#[test]
 fn after_a_pass_the_next_exercise_is_named_and_after_the_last_nothing() {
     let root = scratch().join("learner/onward");
     _ = std::fs::remove_dir_all(&root);

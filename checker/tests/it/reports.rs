@@ -408,6 +408,19 @@ fn the_object_says_no_more_than_was_asked_for() {
     "#);
 }
 
+#[test]
+fn the_compiler_warns_of_what_is_in_the_regions_and_of_nothing_outside_them() {
+    let tree = crate::learner::fresh("shadowed");
+    crate::tree::write(
+        &tree.root().join("exercises/01_swift/src/lib.rs"),
+        "pub fn solve() {\n    let given = 3;\n    // region: all\n    let given = 3;\n    // endregion\n    \
+         lab::hand_over(\"swift\")\n}\n",
+    );
+    let text = tree.run(&["run", "swift", "--device", "sim"]);
+    assert_eq!(text.matches("unused variable: `given`").count(), 1, "{text}");
+    assert!(text.contains("src/lib.rs:4:9"), "{text}");
+}
+
 /// The miniature programs hand over the same record on any schedule, with nothing that was looked at.
 #[test]
 fn a_witness_that_cannot_be_played_says_so_and_changes_nothing() {

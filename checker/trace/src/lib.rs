@@ -39,6 +39,7 @@ pub mod program;
 pub mod record;
 pub mod run;
 pub mod timeline;
+pub mod unsupported;
 pub mod validity;
 pub mod version;
 

@@ -3,6 +3,11 @@
 //! The lab starts the driver, hands out memory and kernels, and marks the measured region. It is not
 //! a wrapper around CUDA: streams, events, copies and synchronisation are cudarc's own, unmodified.
 //!
+//! **Sizes.** The simulated device moves one byte for 32 of the task's, at 1/32 of the bandwidth, so that a run costs
+//! little and its times are those of the whole. Each byte that a program allocates, copies or sets there counts 32 times:
+//! `alloc_zeros::<u32>(1 << 16)` is 8 MiB in the trace, and 256 KiB on a GPU, where the scale is 1. Take sizes from the
+//! task's own memory, such as `block.len() / 4`, and they mean the same on both.
+//!
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`exercise`](mod@exercise) | what starts an exercise: `main` of its package is one line |
@@ -126,7 +131,7 @@ impl Lab {
         &self.context
     }
 
-    /// How many elements there are in memory for this many nominal ones.
+    /// How many elements there are in memory for this many nominal ones: one for 32 on the simulated device.
     pub fn elements(&self, nominal: usize) -> usize {
         nominal / self.scale as usize
     }

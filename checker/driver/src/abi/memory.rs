@@ -134,7 +134,7 @@ answers! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html>
     fn cuMemHostGetDevicePointer_v2(address: *mut Handle, host: *mut c_void, flags: u32) {
         let _ = (address, host, flags);
-        call::say("`cuMemHostGetDevicePointer_v2` is not supported by the simulated device");
+        call::say(&call::unsupported("cuMemHostGetDevicePointer_v2"));
         code::NOT_SUPPORTED
     }
 }

@@ -25,7 +25,7 @@ extern "C" fn refuse(index: u32) -> CUresult {
     let name = NAMES[index as usize];
     call::say(&match call::gpu() {
         Some(_) => format!("`{name}` is missing from the real driver"),
-        None => format!("`{name}` is not supported by the simulated device"),
+        None => call::unsupported(name),
     });
     code::NOT_SUPPORTED
 }

@@ -2,6 +2,7 @@
 
 use trace::hazards::{self, CallAt, Hazard, Severity};
 use trace::record::Output;
+use trace::unsupported::Unsupported;
 
 use super::{Run, Task};
 use crate::book;
@@ -38,6 +39,10 @@ impl Run<'_> {
         let file = file(task);
         let what = match gate {
             Gate::Builds => self.after_the_compiler(&file),
+            Gate::Time if self.output.is_none() && self.profile.is_some() => format!(
+                "look in `{file}` for a loop without an end, or one that waits for memory to change: wait with an event \
+                 or a synchronise there"
+            ),
             Gate::Time => format!(
                 "look in `{file}` for a loop without an end, or for a wait that nothing answers"
             ),
@@ -73,6 +78,17 @@ impl Run<'_> {
     }
 
     fn after_the_output(&self, task: &Task, file: &str) -> String {
+        let refused = Unsupported::last_in(&self.exhibit.output);
+        if let Some(refused) =
+            refused.filter(|refused| self.report.message.starts_with(&refused.to_string()))
+        {
+            let line = refused.place.as_deref().and_then(|place| place.rsplit_once(':'));
+            let at = line.map_or(format!("in `{file}`"), |(_, line)| format!("at `{file}:{line}`"));
+            let (name, instead) = (refused.name(), refused.instead());
+            return format!(
+                "{at}, do without `{name}`, which a GPU has and the simulated device has not: {instead}"
+            );
+        }
         match self.exhibit.ending {
             // The message begins with the place.
             Some(Ending::Exited(101)) => match self.report.message.split_once(" panicked at ") {

@@ -12,7 +12,7 @@ use crate::compile::{Optimisation, Source};
 use crate::device::Simulated;
 use crate::exercise::Place;
 use crate::grade::gate::Demand;
-use crate::grade::{Standard, judge};
+use crate::grade::{Finding, Gate, Standard, judge};
 use crate::report::{Chart, Role};
 use crate::status::Status;
 use crate::witness::{self, Wanted};
@@ -71,7 +71,12 @@ impl Run<'_> {
         };
         (self.tell)(Status::Judging);
         let demand = task.role.demand();
-        let finding = judge(&attempt, task.limit_s, demand);
+        let mut finding = judge(&attempt, task.limit_s, demand);
+        if let Finding::Failed { gate: Gate::Time, message } = &mut finding
+            && attempt.record().is_none_or(|record| record.trials.is_empty())
+        {
+            message.push_str(TIME_PASSES_IN_CALLS);
+        }
         self.observe(task, &attempt)?;
         if let Some(trial) = attempt.record().and_then(|record| record.trials.last()) {
             self.report.makespan_ns = Some(trial.makespan_ns);
@@ -159,3 +164,6 @@ const NOTHING_TO_SEE: &str = "there is no hazard, and so no order in which the d
 
 const CHECKED_ALONE: &str = "correct on this schedule: all gates are clear; a run with `--schedule` checks that alone, \
                              and gets no score";
+
+const TIME_PASSES_IN_CALLS: &str = "; on the simulated device time passes in calls alone, so a loop that only looks at \
+                                    memory never ends";

@@ -129,16 +129,26 @@ impl Layout {
     }
 }
 
-/// The spans of each lane with its label, in the order of drawing.
-pub(super) fn lanes_of(timeline: &Timeline, lanes: Lanes) -> Vec<(String, Vec<&Span>)> {
-    let mut groups: Vec<(u32, String, Vec<&Span>)> = Vec::new();
+/// The spans of each lane with its label, in the order of drawing. Each host thread has its own per-thread stream.
+pub(super) fn lanes_of<'a>(
+    timeline: &'a Timeline,
+    program: Option<&Program>,
+    lanes: Lanes,
+) -> Vec<(String, Vec<&'a Span>)> {
+    let owner = |span: &Span| owner(program, span.stream, span.step);
+    let owners = timeline.spans.iter().filter(|span| span.stream == StreamId::PER_THREAD);
+    let several = owners.clone().map(owner).max() != owners.map(owner).min();
+    let mut groups: Vec<((u32, u32), String, Vec<&Span>)> = Vec::new();
     for span in &timeline.spans {
         let place = match lanes {
-            Lanes::Streams => span.stream.0,
-            Lanes::Engines => engine(span.kind.into()).0,
+            Lanes::Streams => (span.stream.0, owner(span)),
+            Lanes::Engines => (engine(span.kind.into()).0, 0),
         };
         let group = groups.binary_search_by_key(&place, |group| group.0).unwrap_or_else(|index| {
             let label = match lanes {
+                Lanes::Streams if several && span.stream == StreamId::PER_THREAD => {
+                    format!("per-thread, host {}", owner(span))
+                }
                 Lanes::Streams => span.stream.to_string(),
                 Lanes::Engines => engine(span.kind.into()).1.into(),
             };
@@ -149,6 +159,12 @@ pub(super) fn lanes_of(timeline: &Timeline, lanes: Lanes) -> Vec<(String, Vec<&S
     }
     let ordered = |spans| in_order(spans, |span: &&Span| (span.start_ns, span.step));
     groups.into_iter().map(|(_, label, spans)| (label, ordered(spans))).collect()
+}
+
+/// The host thread that a step's per-thread stream belongs to; 0 for every other stream.
+fn owner(program: Option<&Program>, stream: StreamId, step: u32) -> u32 {
+    let program = program.filter(|_| stream == StreamId::PER_THREAD);
+    program.and_then(|program| program.steps.get(step as usize)).map_or(0, |step| step.thread)
 }
 
 /// Place and label of the engine that does such work.
@@ -170,7 +186,7 @@ fn chart(panel: &Panel<'_>, by: Lanes, notes: bool, findings: &Findings<'_>) -> 
     lanes.extend(host);
     // Where each step's work ended up, for the arrows.
     let mut placed: Vec<Placed> = Vec::new();
-    for (label, spans) in lanes_of(timeline, by) {
+    for (label, spans) in lanes_of(timeline, program, by) {
         let visible: Vec<&Span> =
             spans.into_iter().filter(|s| visible(s.interval(), extent)).collect();
         let covered = Coverage::of(visible.iter().map(|span| span.interval().clip(extent)));
@@ -373,6 +389,7 @@ fn arrows(program: &Program, placed: Vec<Placed>) -> Vec<Arrow> {
         by_stream.resize_with(by_stream.len().max(stream + 1), Vec::new);
         by_stream[stream].push(placed);
     }
+    let owner = |stream, step| owner(Some(program), stream, step);
     let in_stream = |stream: StreamId| by_stream.get(stream.0 as usize).map_or(&[][..], |s| &s[..]);
 
     let mut recorded: Vec<Option<(StreamId, u32)>> = Vec::new();
@@ -390,8 +407,12 @@ fn arrows(program: &Program, placed: Vec<Placed>) -> Vec<Arrow> {
                 let before = &before[..before.partition_point(|placed| placed.step < record)];
                 let after = in_stream(stream);
                 let after = &after[after.partition_point(|placed| placed.step <= index)..];
+                let from = owner(source, record);
+                let before = before.iter().rfind(|placed| owner(source, placed.step) == from);
+                let to = owner(stream, index);
+                let after = after.iter().find(|placed| owner(stream, placed.step) == to);
                 if let (Some(before), Some(after), true) =
-                    (before.last(), after.first(), source != stream)
+                    (before, after, (source, from) != (stream, to))
                 {
                     let from = Anchor { at_ns: before.end_ns, ..before.anchor };
                     arrows.push(Arrow { from, to: after.anchor });

@@ -33,7 +33,7 @@ pub fn table(timeline: &Timeline, lanes: Lanes) -> Vec<Row> {
         let blocked = timeline.host.iter().map(HostSpan::blocked);
         rows.push(row("host blocked".into(), Coverage::of(blocked.map(|i| i.clip(extent)))));
     }
-    for (label, spans) in lanes_of(timeline, lanes) {
+    for (label, spans) in lanes_of(timeline, None, lanes) {
         let intervals = spans.iter().map(|span| span.interval().clip(extent));
         rows.push(row(label, Coverage::of(intervals)));
     }

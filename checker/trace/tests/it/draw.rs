@@ -295,6 +295,22 @@ fn an_arrow_goes_from_the_work_before_the_record_to_the_work_after_the_wait() {
 }
 
 #[test]
+fn the_per_thread_streams_of_two_host_threads_have_a_lane_each() {
+    let (mut program, mut timeline) = waiting();
+    let alone = |timeline: &Timeline, program: &Program| -> Vec<String> {
+        let panel = Panel { title: "", timeline, program: Some(program) };
+        let chart = Layout::new(&[panel], Lanes::Streams).charts.remove(0);
+        let lanes = chart.lanes.into_iter().filter(|lane| lane.busy_ns.is_some());
+        lanes.map(|lane| lane.label).collect()
+    };
+    timeline.spans.iter_mut().for_each(|span| span.stream = StreamId::PER_THREAD);
+    assert_eq!(alone(&timeline, &program), ["per-thread stream"]);
+    let last = timeline.spans.iter().map(|span| span.step).max().expect("a span");
+    program.steps[last as usize].thread = 2;
+    assert_eq!(alone(&timeline, &program), ["per-thread, host 0", "per-thread, host 2"]);
+}
+
+#[test]
 fn a_few_bars_stay_apart_and_many_become_a_summary() {
     let few = serial_and_pipelined(16, Lanes::Streams);
     assert!(few.bars().count() <= MOST_SINGLE_BARS);

@@ -77,11 +77,14 @@ fn every_call_that_is_not_modelled_is_refused_by_name() {
             assert_eq!(code, 801, "{name}");
         }
     });
-    let expected: String = names
-        .iter()
-        .map(|name| format!("swim: `{name}` is not supported by the simulated device\n"))
-        .collect();
-    assert_eq!(said, expected);
+    assert_eq!(said.lines().count(), names.len());
+    for (name, said) in names.iter().zip(said.lines()) {
+        let (begin, end) = (
+            format!("swim: `{name}` at tests/driver/refusals.rs:"),
+            " is not supported by the simulated device",
+        );
+        assert!(said.starts_with(&begin) && said.ends_with(end), "{said}");
+    }
 }
 
 fn handles_that_are_gone_are_refused() {

@@ -1,4 +1,5 @@
-//! What mdBook says while it builds. It logs and goes on where it should fail, so each warning is kept.
+//! What mdBook says while it builds. It logs errors that should fail the build, and continues, so
+//! each warning is kept.
 
 use std::fmt::{self, Write as _};
 use std::sync::{Arc, Mutex};

@@ -169,8 +169,8 @@ pub fn page_names(root: &Path) -> Result<Vec<String>> {
     Ok(style::pages(root, &chapters(root)?).into_iter().map(|page| page.name).collect())
 }
 
-/// Those of the book's problems that whoever writes the chapter `NAME.md` has to mend: its own, and where
-/// there are none, those that kept it from being looked at.
+/// The problems that the author of the chapter `NAME.md` has to fix: its own, or, if there are
+/// none, those that kept it from being checked.
 pub fn of_chapter(
     root: &Path,
     problems: Vec<Problem>,

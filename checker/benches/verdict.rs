@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Enough for a median that two slow ones do not move.
 const EDITS: usize = 20;
 
-/// The mark behind which a line is written, in the part that the student edits.
+/// The mark after which a line is written, in the part that the student edits.
 const MARK: &str = "// region:";
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! One run of one program: what it is told, and what it leaves behind.
+//! One run of one program: its settings, and what it leaves behind.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -18,7 +18,7 @@ use sandbox::process::{self, Ending, Finished, Limits, Output};
 use sandbox::scratch::Scratch;
 use sandbox::{self, Confined, Ended, Exceeded, Sandbox};
 
-/// What one run is told.
+/// The settings of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct Order<'a> {
     /// The program.

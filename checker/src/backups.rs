@@ -1,7 +1,8 @@
-//! Former states of a student's file, kept so that nothing is ever lost by a command of ours.
+//! Backups of a student's file, so that no command of the checker ever loses anything.
 //!
-//! They lie in `.kept` in the exercise's folder, `1.rs`, `2.rs` and so on, the newest last. None is ever removed,
-//! and none is kept twice: where the student's file is among them is told by what it holds.
+//! They are `.kept/1.rs`, `.kept/2.rs` and so on in the exercise's folder, the newest last. None is
+//! ever removed, and no contents are kept twice: the student's file is found among them by its
+//! contents.
 
 use std::path::PathBuf;
 use std::time::SystemTime;

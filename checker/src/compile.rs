@@ -136,7 +136,7 @@ pub struct Complaint {
 pub enum Ground {
     /// The compiler found errors.
     Errors,
-    /// It took more than it may, or came to no end.
+    /// It exceeded a limit, or did not end.
     Limit,
     /// What it made holds what no exercise needs.
     Forbidden,

@@ -60,7 +60,7 @@ pub fn choose(choice: DeviceChoice, profile: Option<&str>) -> Result<Device> {
     let simulated = || simulated(profile).map(|device| Device::Simulated(Box::new(device)));
     match choice {
         DeviceChoice::Sim => simulated(),
-        // Whoever names a profile means the device that has one.
+        // A profile selects the simulated device, the only one that has profiles.
         DeviceChoice::Auto if profile.is_some() => simulated(),
         DeviceChoice::Gpu if profile.is_some() => {
             Err(Usage("`--profile` is for the simulated device, not for `--device gpu`".into())
@@ -68,7 +68,7 @@ pub fn choose(choice: DeviceChoice, profile: Option<&str>) -> Result<Device> {
         }
         DeviceChoice::Auto | DeviceChoice::Gpu => {
             let gpu = gpu();
-            // Whoever ended the question has not been told that there is none.
+            // If the user interrupted the probe, nothing is known about a GPU.
             interrupt::check()?;
             match gpu {
                 Ok(gpu) => Ok(Device::Gpu(gpu)),

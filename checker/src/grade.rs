@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use gate::{Finding, judge};
 pub use score::Standard;
 
-/// What a run comes to.
+/// The verdict on a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

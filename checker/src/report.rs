@@ -1,4 +1,4 @@
-//! What a run comes to, once, for people and for programs.
+//! The report of a run: made once, printed for people and for programs.
 //!
 //! | module | for whom |
 //! | --- | --- |
@@ -40,7 +40,7 @@ use crate::witness::{Wanted, Witness};
 use sandbox::Exceeded;
 use sandbox::process::Ending;
 
-/// What a run comes to. Whatever is not known is none.
+/// The report of a run. What is not known is none.
 #[derive(Debug, Default)]
 pub struct Report {
     /// The exercise's name.
@@ -69,7 +69,7 @@ pub struct Report {
     pub makespan_ns: Option<u64>,
     /// The task's two ends.
     pub bounds: Option<Bounds>,
-    /// Share of the copying that was hidden behind kernels.
+    /// Share of the copying time that kernels hid.
     pub hidden_fraction: Option<f64>,
     /// Uses of the same memory that nothing orders.
     pub hazards: Vec<Hazard>,

@@ -1,4 +1,4 @@
-//! What a run is at, for whoever waits for it.
+//! Which stage a run has reached, shown to the user who waits for it.
 
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};

@@ -1,5 +1,5 @@
-//! Commands that few need are programs of their own. The one who needs them first waits until they are built,
-//! and nobody else does.
+//! Commands that few people need are programs of their own. Each is built when it is first called,
+//! so nobody else waits for it.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};

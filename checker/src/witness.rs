@@ -97,7 +97,7 @@ pub enum Outcome {
         /// and how many there are of those.
         of: u64,
     },
-    /// What is written goes to memory that belongs to nobody any more.
+    /// The write goes to memory that was freed.
     Lost,
     /// It is the same in either order.
     Same,

@@ -131,7 +131,7 @@ fn one_kernel(record: &Record) -> Option<u64> {
     lengths.get(lengths.len() / 2).copied()
 }
 
-/// How many launches came back at once before the first that was held; all of them where none was.
+/// How many launches returned at once before the first that blocked; all of them if none did.
 fn launches_before_held(record: &Record) -> usize {
     let is_launch = |step: u32| {
         let step = record.program.steps.get(step as usize);

@@ -56,8 +56,8 @@ pub(crate) fn check(
     }
 }
 
-/// A list leads to the solution without being it: before the last step no line of it is told, and in all
-/// steps together not every one.
+/// A list of hints leads to the solution without giving it away: no step before the last contains a
+/// line of it, and all steps together do not contain every line.
 fn leave(path: &Path, text: &str, list: &List, changed: &[&str], problems: &mut Problems) {
     let Some((last, steps)) = list.levels.split_last() else { return };
     for step in steps {

@@ -90,8 +90,7 @@ const FILES: &[(&str, &str)] = &[
     ("book/quizzes/chapter_name.toml", include_str!("../model/quiz.toml")),
 ];
 
-/// `text` with `line` in its place among the lines that begin with `start`, which are sorted: behind the
-/// last that comes before it, or before the first.
+/// `text` with `line` inserted in order among the sorted lines that begin with `start`.
 pub(crate) fn insert_sorted(text: &str, start: &str, line: &str) -> Result<String> {
     let lines: Vec<&str> = text.lines().collect();
     let ours = |index: &usize| lines[*index].starts_with(start);
@@ -105,8 +104,8 @@ pub(crate) fn insert_sorted(text: &str, start: &str, line: &str) -> Result<Strin
     Ok(insert(&lines, at, line))
 }
 
-/// `text` with `line` behind the last line that holds one of `before`, else before the first that holds
-/// one of `after`, else at the end.
+/// `text` with `line` inserted after the last line that contains one of `before`, else before the
+/// first that contains one of `after`, else at the end.
 pub(crate) fn insert_between(
     text: &str,
     before: &[String],

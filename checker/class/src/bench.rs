@@ -20,7 +20,7 @@ use checker::status::Tell;
 use sandbox::Exceeded;
 use sandbox::process::Ending;
 
-/// What came of a file, whoever handed it in.
+/// The outcome of grading a file, whoever handed it in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     /// With no student in it.
@@ -89,8 +89,8 @@ impl Bench {
         Ok(format!("{}{}", kept_as(id, sha256), &all[..32]))
     }
 
-    /// The seed of the inputs: the same for the same file, so that a grade can be had again, and not known
-    /// to whoever wrote it, who has not got the instructor's copy of everything.
+    /// The seed of the inputs. The same file gets the same seed, so a grade can be reproduced; its
+    /// author cannot know the seed without the instructor's copy of everything.
     fn seed(&self, sha256: &str) -> Result<u64> {
         let key = kit::sha256(self.key(sha256)?.as_bytes());
         u64::from_str_radix(&key[..16], 16).context("a hash is hexadecimal")

@@ -254,7 +254,7 @@ struct Attempted {
     outcome: Outcome,
 }
 
-/// How often a file is tried whose grading came to grief.
+/// How many times a file is tried if grading itself fails.
 const TRIES: usize = 2;
 
 impl Hand<'_> {

@@ -95,8 +95,8 @@ pub(crate) fn foreign(library: &[u8], name: &str) -> Result<Vec<Foreign>> {
     Ok(found)
 }
 
-/// What of a linker's command line, as `rustc --print link-args` has it, is of nobody's asking but the
-/// student's: libraries beside those that Rust's own are linked with.
+/// The libraries on a linker's command line, as `rustc --print link-args` prints it, that only the
+/// student asked for: all but those that Rust's own are linked with.
 pub(crate) fn linked(arguments: &str) -> Vec<Foreign> {
     /// What the standard library is linked with (`library/std`, `library/unwind`), and the parts of glibc
     /// that used to be files of their own.

@@ -55,8 +55,8 @@ pub(crate) fn wants(row: &Row) -> bool {
 }
 
 impl Bed<'_> {
-    /// Measures a file, or finds what is kept of it. Whatever goes wrong is told in the answer: no grade
-    /// hangs on it.
+    /// Measures a file, or finds what is kept of it. A failure is part of the answer, since no
+    /// grade depends on it.
     pub(crate) fn measure(&mut self, bench: &Bench, file: &[u8]) -> Result<OnGpu> {
         let key = format!("{}-gpu-{}", bench.key(&kit::sha256(file))?, self.name());
         if let Some(kept) = self.store.on_gpu(&key) {

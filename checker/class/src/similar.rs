@@ -203,8 +203,8 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// A word: a name that its author chose is any name. What stands behind a dot or two colons belongs to
-/// somebody else's interface, and cannot be renamed.
+/// A word for comparison: all names that the author chose are alike. A name after `.` or `::`
+/// belongs to another interface and cannot be renamed.
 fn word<'a>(written: &'a str, mut before: impl Iterator<Item = &'a str>) -> &'a str {
     let first = before.next();
     let of_another = first == Some(".") || (first == Some(":") && before.next() == Some(":"));

@@ -45,7 +45,7 @@ pub(crate) enum Earlier {
     Refused,
 }
 
-/// Whether a student is in a part of a class. Which one a student is in depends on nobody else.
+/// Whether a student is in a shard of a class. The shard depends on the student's name alone.
 pub(crate) fn holds(shard: Shard, student: &str) -> bool {
     let hash = super::kit::sha256(student.as_bytes());
     let number = u64::from_str_radix(&hash[..16], 16).unwrap_or(0);
@@ -424,8 +424,8 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     write_and(path, bytes, File::sync_data)
 }
 
-/// The same for what can be made again, and is as soon as it cannot be read: nobody waits for the disk, of which
-/// all workers have one.
+/// The same for a file that is made again if it cannot be read: it does not wait for the disk,
+/// which all workers share.
 pub(crate) fn place(path: &Path, bytes: &[u8]) -> Result<()> {
     write_and(path, bytes, |_| Ok(()))
 }

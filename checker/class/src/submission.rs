@@ -344,7 +344,7 @@ fn listed(tree: &dyn Tree, below: &[u8]) -> Result<Vec<Item>> {
     Ok(items)
 }
 
-/// What systems put beside what people put somewhere.
+/// Files that operating systems add to a folder on their own.
 fn hidden(name: &[u8]) -> bool {
     name.starts_with(b".") || matches!(name, b"__MACOSX" | b"Thumbs.db" | b"desktop.ini")
 }
@@ -403,7 +403,7 @@ fn tell_apart(entries: &mut [Entry]) {
         entry.notes.push(format!("`{}` is the id of more than one", entry.id));
         entry.id = format!("{} ({})", entry.id, part.unwrap_or_default());
     }
-    // A name can be chosen so that it is another's with what was just put behind it.
+    // A student can choose a name that equals another's with the suffix just added.
     let mut taken = std::collections::BTreeSet::new();
     for entry in entries {
         while !taken.insert(entry.id.clone()) {

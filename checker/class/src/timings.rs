@@ -1,4 +1,4 @@
-//! What grading took, stage by stage: for whoever makes it faster. None of it enters a row.
+//! How long each stage of grading took, for those who make it faster. None of it enters a row.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;

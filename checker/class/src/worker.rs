@@ -66,7 +66,7 @@ impl Setting {
 enum Answer {
     /// The outcome is where it should be, and it took this.
     Done(Took),
-    /// What went wrong that is nobody's file's fault.
+    /// A failure that the student's file did not cause.
     Trouble(String),
 }
 

@@ -197,7 +197,7 @@ pub(crate) fn device_facts() -> Result<&'static DeviceFacts, CUresult> {
     simulated_arm().map(|simulated| &simulated.facts)
 }
 
-/// Locks, whoever may have panicked.
+/// Locks, even if another thread panicked while it had the lock.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A panic in here is a bug of ours that has been reported; the state is still worth reading.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -293,8 +293,8 @@ impl Simulated {
         }
     }
 
-    /// Waits until it is the turn of the calling thread, and gives its reply: the one it has got, or, if
-    /// that was that it is held, what came of it.
+    /// Waits until it is the calling thread's turn, then gives its reply: `reply`, or the result of
+    /// resuming the call if it had to wait.
     fn take_turns(&self, mut state: MutexGuard<'_, State>, reply: Reply) -> Reply {
         let me = threads::number();
         loop {

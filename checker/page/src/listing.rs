@@ -1,4 +1,4 @@
-//! The program of a setting in words that are nobody's language.
+//! The program of a setting, as pseudocode.
 
 use crate::setting::{Key, Setting, Sheet};
 use crate::workload::PIPELINE_BYTES;

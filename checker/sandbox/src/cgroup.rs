@@ -70,7 +70,7 @@ impl Group {
         opened.with_context(|| format!("cannot open `{}`", path.display()))
     }
 
-    /// The limit that the kernel held the group to, or that it has exceeded by now.
+    /// The limit that the kernel enforced on the group, or that the group exceeds by now.
     pub(super) fn exceeded(&self, limits: &Limits) -> Option<Exceeded> {
         let read = |file: &str| std::fs::read_to_string(self.folder.join(file)).unwrap_or_default();
         if number(&read("memory.events"), "oom_kill") > 0 {
@@ -278,7 +278,7 @@ mod tests {
         // A process enters by itself; here it is put there.
         group.write("cgroup.procs", &child.id().to_string()).expect("it is in");
         let folder = group.folder.clone();
-        // Whoever is dead and not waited for is in the group still.
+        // A dead process stays in the group until its parent has waited for it.
         let waits = std::thread::spawn(move || child.wait().expect("it ends"));
         drop(group);
         assert!(!waits.join().expect("it ends").success());

@@ -1,5 +1,5 @@
-//! Which of all sandboxed commands on this machine a process's own are: no two that run at the same time
-//! share a user, whoever started them.
+//! A number for each process that runs sandboxed commands on this machine, so that no two commands
+//! that run at the same time share a user.
 //!
 //! A slot is held by the name of an abstract socket, which the kernel takes back when the process ends,
 //! however that comes. Checkers in network namespaces of their own, as containers are, do not see one
@@ -31,7 +31,7 @@ pub(super) fn own() -> Result<u16> {
     OWN.get().map(|slot| slot.number).context("there is no slot for sandboxed commands")
 }
 
-/// How the names begin that slots are held by.
+/// The prefix of the socket names that reserve slots.
 const FAMILY: &str = "swimming-in-streams/slot/";
 
 fn take(family: &str) -> Result<Slot> {

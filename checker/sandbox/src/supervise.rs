@@ -122,8 +122,8 @@ fn give_folders(confined: &Confined) -> Result<()> {
     Ok(())
 }
 
-/// From now on children have processes, network and IPC of their own. Whoever is not root becomes the
-/// only user of a world of their own first.
+/// From now on children have processes, network and IPC of their own. Without root, the process
+/// first enters a user namespace in which it is the only user.
 fn enter_namespaces() -> Result<()> {
     // SAFETY: plain questions.
     let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };

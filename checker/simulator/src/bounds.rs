@@ -160,7 +160,7 @@ impl Share {
         }
     }
 
-    /// Whether a program of which this share is left makes this call.
+    /// Whether a program reduced to this share still makes this call.
     pub fn keeps(self, call: &Call) -> bool {
         Self::of(call).is_none_or(|share| share == self)
     }

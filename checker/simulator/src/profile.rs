@@ -205,10 +205,11 @@ impl From<&Rate> for Pace {
 }
 
 impl Pace {
-    /// So many warps alone on a multiprocessor, in units per µs: at least 1.
+    /// The rate of `warps` warps alone on a multiprocessor, in units per µs: at least 1.
     ///
-    /// A scheduler is idle while each of its warps waits for its last instruction, and how long one does is told
-    /// by a warp alone. Of several it is taken that they wait independently of one another.
+    /// A scheduler is idle while each of its warps waits for its last instruction. How long a warp
+    /// waits follows from the rate of one warp alone; several warps are assumed to wait
+    /// independently.
     pub fn units_per_us(&self, warps: u64) -> u64 {
         const WHOLE: u128 = 1_000_000_000;
         let most = u128::from(self.units_per_us_multiprocessor.max(1));

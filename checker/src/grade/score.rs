@@ -21,8 +21,8 @@ pub struct Standard {
 }
 
 impl Standard {
-    /// None where the reference is not above the baseline, or either is no number: then there is no
-    /// way between them on which anyone could be.
+    /// None if the reference is not above the baseline, or if either is not a number: then no score
+    /// lies between them.
     pub fn new(baseline: f64, reference: f64) -> Option<Self> {
         (reference - baseline > 0.0 && (reference - baseline).is_finite())
             .then_some(Self { baseline, reference })

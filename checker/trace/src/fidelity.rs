@@ -199,7 +199,7 @@ pub struct Noted {
 }
 
 impl Fidelity {
-    /// What is kept of a GPU that nobody has visited.
+    /// The file of a GPU before its first visit.
     pub fn new(device: String, profile: String) -> Self {
         let (programs, visits, noted) = (Vec::new(), Vec::new(), Vec::new());
         Self { version: VERSION, device, profile, programs, visits, noted }

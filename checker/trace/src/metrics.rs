@@ -98,7 +98,7 @@ pub struct Metrics {
     /// Share of that time in which a kernel ran: what is missing from 1 are exposed copies. None
     /// where neither ran.
     pub communication_efficiency: Option<f64>,
-    /// How long host threads were held waiting for the device, in ns, summed over calls.
+    /// How long calls blocked host threads, in ns, summed over calls.
     pub host_blocked_ns: u64,
 }
 

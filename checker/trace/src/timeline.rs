@@ -217,7 +217,7 @@ pub struct HostSpan {
     pub start_ns: u64,
     /// When it came back, in ns.
     pub end_ns: u64,
-    /// How much of it the host was held waiting for the device, in ns. 0 where it is not known.
+    /// How long of that time the call blocked the host, in ns. 0 where it is not known.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub blocked_ns: u64,
 }

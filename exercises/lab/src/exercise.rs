@@ -62,7 +62,7 @@ fn passes(folder: &str, pass: impl Fn(&Lab) -> Result<()>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Says how a pass went, where nobody else will: the checker reads the record instead.
+/// Prints how a pass went, unless a checker started the program: it reads the record instead.
 pub(crate) fn report_trial(trial: &Trial) {
     if std::env::var_os(run::RECORD).is_some() {
         return;

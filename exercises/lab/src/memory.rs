@@ -72,7 +72,7 @@ impl HostBlock {
         }
     }
 
-    /// The words. Whoever reads them makes sure that no copy still writes them.
+    /// The words. The caller makes sure that no copy still writes them.
     pub fn words(&self) -> Result<&[u32]> {
         Ok(match &self.kind {
             Kind::Pageable(words) => words,
@@ -84,7 +84,7 @@ impl HostBlock {
         })
     }
 
-    /// The words, to be written. Whoever does makes sure that no copy still reads or writes them.
+    /// The words, to be written. The caller makes sure that no copy still reads or writes them.
     pub fn words_mut(&mut self) -> Result<&mut [u32]> {
         Ok(match &mut self.kind {
             Kind::Pageable(words) => words,
@@ -114,7 +114,7 @@ impl HostBlock {
     }
 }
 
-/// Says that somebody takes pinned memory at hand: a GPU's driver has no other way to know.
+/// Reports that the host accesses pinned memory: a GPU's driver has no other way to know.
 fn at_hand(words: &[u32], kind: AccessKind) -> Result<()> {
     let (address, bytes) = (words.as_ptr() as u64, size_of_val(words) as u64);
     driver::ask(&Request::HostAccess { address, bytes, kind }).map(drop)

@@ -272,7 +272,8 @@ impl<T> Sender<T> {
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
-        // Each is told of, so that whoever outlasts them all comes after all that each did.
+        // Each clone is reported, so that a receiver that outlives all senders comes after
+        // everything that they did.
         let _ = ask(ThreadRequest::Clone { channel: self.0.number });
         Self(Arc::clone(&self.0))
     }

@@ -67,7 +67,7 @@ pub(crate) fn check(arguments: &cli::Check) -> Result<Exit> {
     Ok(if sound { Exit::Passed } else { Exit::Failed })
 }
 
-/// All that a run comes to.
+/// The whole report of a run, as JSON.
 fn facts(report: &Report) -> Result<String> {
     Ok(serde_json::to_string(&json::object(report, &Exhibit::default(), None))?)
 }

@@ -1,7 +1,7 @@
 //! Pages for a browser: one file each, without scripts, in the colours of the book.
 //!
-//! Markup is what stands in this program. Whatever else there is gets in as text, as the value of an
-//! attribute, or as a drawing that has been looked through.
+//! All markup is written in this program. Everything else enters as text, as the value of an
+//! attribute, or as a drawing that has been checked.
 
 use quick_xml::events::{BytesStart, Event};
 use trace::draw::{self, Appearance};

@@ -368,7 +368,7 @@ fn note(entry: Entry, kind: u8, context: *mut c_void) {
         unsafe {
             backtrace::trace_unsynchronized(|frame| {
                 let address = frame.ip() as usize;
-                // A return address is behind its call; where the fault was, it is not.
+                // A return address points after its call; the address of a fault does not.
                 let behind = if Some(address) == faulted { address + 1 } else { address };
                 note.frames[depth].store(behind, Ordering::Relaxed);
                 depth += 1;

@@ -182,7 +182,7 @@ impl Gpu {
     }
 }
 
-/// What the parts, in order, say of the whole, which has so many elements.
+/// Combines the results of the parts, in order, into that of the whole, which has `all` elements.
 fn together(parts: Vec<Output>, all: u64) -> Output {
     let mut whole = if parts.is_empty() { Output::Unchecked } else { Output::Correct };
     for part in parts {

@@ -17,7 +17,7 @@ pub(super) enum Asked {
     Command(Command),
     /// A call to the lab, which needs no names: declared host work, threads, messages.
     Lab(Call),
-    /// Host memory that the host takes at hand, by its address.
+    /// An access of the host to its own memory, by address.
     HostAccess(Touch),
 }
 

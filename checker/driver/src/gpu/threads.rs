@@ -79,8 +79,8 @@ impl State {
         }
     }
 
-    /// Whether the calling thread may take part: one that the lab started, or the first. What another one
-    /// does nobody can know who has to tell whether all of them wait.
+    /// Whether the calling thread may take part: a thread that the lab started, or the first one.
+    /// With other threads in play, nobody could tell whether all of them wait.
     fn admits(&mut self, thread: u32) -> bool {
         if self.alive.contains(&thread) {
             return true;

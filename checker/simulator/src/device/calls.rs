@@ -19,7 +19,7 @@ use super::{
 /// One MiB, the unit of the costs of page-locked allocation.
 const MIB: u64 = 1 << 20;
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// For queries: whether everything asked about had ended when the host asked. For launches:
@@ -32,7 +32,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// That of most calls.
+    /// The answer to most calls.
     pub(super) const YES: Self = Self { yes: true, elapsed_ns: None };
 }
 
@@ -45,11 +45,11 @@ pub enum Wait {
     Operation {
         /// Which.
         id: u32,
-        /// For so long after its end, in ns.
+        /// How long the host stays blocked after the operation has ended, in ns.
         held_ns: u64,
     },
-    /// What a stream answers for of that which was queued before: for the legacy default stream that of
-    /// the blocking streams too.
+    /// All earlier work of a stream; for the legacy default stream, that of the blocking streams
+    /// too.
     Stream(StreamId),
     /// Everything that was queued before.
     All,
@@ -68,7 +68,7 @@ impl Wait {
     }
 }
 
-/// An operation to be queued, and how long the host is held by it.
+/// An operation to be queued, and how long it blocks the host.
 pub(super) struct Queued {
     pub(super) work: Work,
     /// Before the operation is queued, in ns.
@@ -78,16 +78,16 @@ pub(super) struct Queued {
 }
 
 impl Queued {
-    /// The host goes on at once.
+    /// The host does not wait for the operation.
     fn free(work: Work, cost: u64) -> Self {
         Self { work, cost, held: None }
     }
 }
 
 impl Device {
-    /// The host thread whose turn it is makes a call, which `step` stands for in spans and effects. The
-    /// call must be valid: streams, events and kernels that exist. None if the call has not come back:
-    /// others have their turn first, see [`Device::turn`].
+    /// Makes a call of the host thread whose turn it is; spans and effects name it by `step`. The
+    /// call must be valid: its streams, events and kernels exist. None if the call has not
+    /// returned, because other threads go first: see [`Device::turn`].
     pub fn call(&mut self, step: u32, call: &Call, effects: &mut impl Effects) -> Option<Answer> {
         let thread = self.hosts.running();
         let meant = self.streams.meant(thread, call);
@@ -535,8 +535,8 @@ impl Device {
         self.streams.create(stream, new);
     }
 
-    /// The last operations that a stream answers for: its own, and for the legacy default stream
-    /// those of the blocking streams too, since what is queued there comes after them.
+    /// The last operations that a wait for `stream` covers: its own, and for the legacy default
+    /// stream those of the blocking streams too, because its work comes after theirs.
     pub(super) fn tails(&self, stream: StreamId) -> Vec<OperationId> {
         let legacy = stream == StreamId::LEGACY;
         let counts = |other: StreamId, it: &Stream| other == stream || (legacy && it.blocking);
@@ -549,7 +549,7 @@ impl Device {
     }
 }
 
-/// What so many bytes take at so many bytes a µs, in ns.
+/// The time that `bytes` take at `bytes_per_us`, in ns.
 fn time_of(bytes: u64, bytes_per_us: u64) -> u64 {
     let ns = blocks::quotient(u128::from(bytes) * 1000, u128::from(bytes_per_us.max(1)));
     ns.min(blocks::LONGEST_NS.into()) as u64

@@ -1,10 +1,11 @@
-//! The timing core: when does each operation run, and how long is the host held?
+//! The timing core: when each operation runs, and how long each call blocks the host.
 //!
 //! It takes the calls of a [`Program`](trace::Program) one by one and knows neither memory contents nor
 //! handles, so a recorded program can be run through it again. Operations form a graph: each waits for
 //! the one before it in its stream, for what its stream was told to wait for, and for the barrier of
-//! the default stream; then for its turn in a work queue; then for an engine. Device events up to the host's clock are worked off before
-//! each call, so what an engine picks depends only on what had been queued by then.
+//! the default stream; then for its turn in a work queue; then for an engine. Before each call, all
+//! device events up to the host's clock are processed, so what an engine picks depends only on what
+//! was queued by then.
 
 mod blocks;
 mod calls;
@@ -159,7 +160,7 @@ enum Event {
 struct KernelFacts {
     name: String,
     grid_facts: Option<blocks::Facts>,
-    /// What the last launch came to.
+    /// The shape of the last launch, and the grid that it made.
     last: Option<(blocks::Shape, blocks::Grid)>,
 }
 
@@ -260,7 +261,7 @@ impl Device {
         }
     }
 
-    /// Makes room for so many calls.
+    /// Reserves room for `calls` calls.
     pub(crate) fn expect(&mut self, calls: usize) {
         self.operations.reserve(calls);
         self.edges.reserve(calls);
@@ -466,8 +467,8 @@ impl Device {
         }
     }
 
-    /// Works off the next event. There is one while an operation is unfinished and none is held back: all
-    /// that an operation waits for was queued before it.
+    /// Processes the next event. While an operation is unfinished and none is delayed there always
+    /// is one, because an operation waits only for work that was queued before it.
     fn next_event(&mut self, effects: &mut impl Effects) {
         if self.queue.is_empty() && self.give_way() {
             return self.work_off_ends(effects);

@@ -1,4 +1,4 @@
-//! Holding one operation back until another is over that the host asked for later.
+//! Delays one operation until another has ended that the host issued later.
 
 use trace::program::{Call, Direction, Mode, Place};
 
@@ -78,7 +78,8 @@ impl Device {
         }
     }
 
-    /// Nothing else can happen: the operation that is held back starts after all. Whether there was one.
+    /// Starts the delayed operation after all, because nothing else can happen. Whether there was
+    /// one.
     pub(super) fn give_way(&mut self) -> bool {
         if !cfg!(feature = "schedules") {
             return false;
@@ -89,8 +90,9 @@ impl Device {
         true
     }
 
-    /// Whether a call waits for an operation that is held back, though nobody promises that it does: the
-    /// data of a copy from ordinary memory has been taken when the call is made.
+    /// Whether a call may return before the delayed operation that it waits for: an upload from
+    /// pageable memory has read its data when the call is made. The documentation does not promise
+    /// that the call waits.
     pub(super) fn goes_on(&self, call: &Call, wait: Wait) -> bool {
         let Wait::Operation { id, .. } = wait else { return false };
         if !cfg!(feature = "schedules") {

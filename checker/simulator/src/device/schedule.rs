@@ -18,9 +18,9 @@ pub enum Schedule {
     /// Whatever a call asks for is over before the next one is made, and the nodes of a graph take turns in the order
     /// in which they were captured.
     InOrder,
-    /// One operation is held back until another is over that the host asked for later. Everything that is
-    /// documented to be an order is one here too, and nothing else is: freeing memory and loading a
-    /// module do not wait, and streams share no work queues.
+    /// One operation is delayed until another has ended that the host issued later. Only documented
+    /// orders hold: freeing memory and loading a module do not wait, and streams share no work
+    /// queues.
     Reversed {
         /// What the host asked for first.
         first: At,

@@ -1,7 +1,7 @@
 //! Streams, by their numbers.
 //!
-//! [`StreamId::PER_THREAD`] names another stream in each host thread. That of the first thread keeps the
-//! number; those of the others have numbers beyond all that a program gives.
+//! [`StreamId::PER_THREAD`] names a different stream in each host thread. The first thread's stream
+//! keeps this number; those of the other threads have numbers that no program uses.
 
 use std::ops::{Index, IndexMut};
 

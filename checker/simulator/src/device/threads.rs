@@ -23,14 +23,14 @@ const SPAWN_NS: u64 = 7_000;
 const START_NS: u64 = 24_500;
 /// Joining a thread that has ended, in ns.
 const JOIN_NS: u64 = 400;
-/// Sending or receiving a message where nobody waits, in ns.
+/// The cost of sending or receiving a message if no thread waits, in ns.
 const MESSAGE_NS: u64 = 20;
 /// From a message, or the end of a thread, to the return of the call that waited for it, in ns.
 const WAKE_NS: u64 = 2_600;
 
 /// All host threads.
 pub(super) struct Hosts {
-    /// By number: when each ended; none while it goes on.
+    /// When each thread ended, by its number; none while it runs.
     ended: BTreeMap<u32, Option<u64>>,
     /// How many go on.
     alive: u32,
@@ -44,7 +44,7 @@ pub(super) struct Hosts {
     ready: BTreeSet<(u64, u64, u32)>,
     /// Calls that have not come back, in the order in which they were made.
     held: BTreeMap<u64, Held>,
-    /// What held calls came back with.
+    /// The answers of calls that waited.
     answers: BTreeMap<u32, Answer>,
     channels: BTreeMap<ChannelId, Channel>,
 }
@@ -189,7 +189,7 @@ impl Device {
         }
     }
 
-    /// What the call came back with that held this thread until its turn came.
+    /// Takes the answer of the call in which this thread waited.
     pub fn take_answer(&mut self, thread: u32) -> Option<Answer> {
         self.hosts.answers.remove(&thread)
     }
@@ -244,7 +244,7 @@ impl Device {
             // The receiver was gone.
             Call::ChannelSend { message: None, .. } => (MESSAGE_NS, Wait::None),
             Call::ChannelReceive { channel, .. } => (MESSAGE_NS, Wait::Message(channel)),
-            // One of several senders holds nobody who waits for a message.
+            // Other handles of this end are left, so no waiting thread is released.
             Call::ChannelClose { left: 1.., .. } => (0, Wait::None),
             Call::ChannelClose { channel, end, left: 0 } => {
                 self.close_channel(channel, end, start);
@@ -254,7 +254,7 @@ impl Device {
         }
     }
 
-    /// Whether a call that waits like this has to be held, rather than worked off at once.
+    /// Whether a call with this wait has to be suspended: other threads may go first.
     pub(super) fn is_held_by(&self, wait: Wait) -> bool {
         if !cfg!(feature = "threads") {
             return false;
@@ -266,8 +266,8 @@ impl Device {
         }
     }
 
-    /// A call of the running thread waits, as one that began at `asked`, waits from `start` on and takes
-    /// until `end` at the least. What it came to, if there is nothing to wait for.
+    /// Suspends a call of the running thread that began at `asked`, waits from `start` on and ends
+    /// at `end` at the earliest. Gives its answer if there is nothing to wait for.
     pub(super) fn hold(
         &mut self,
         (thread, step): (u32, u32),
@@ -359,7 +359,7 @@ impl Device {
                 let at = last.filter(|&at| at > held.start).map_or(0, |at| at + wake);
                 release(at, answer.yes)
             }
-            // A thread that nobody started is over.
+            // A thread that was never started counts as ended.
             Until::ThreadEnd(thread) => {
                 let ended = self.hosts.ended.get(thread).copied().unwrap_or(Some(0));
                 ended.and_then(|at| release(woken(at), answer.yes))

@@ -17,10 +17,11 @@
 //! whether "in turn" is round robin, as here, or the queue taken longest ago.
 //!
 //! # From queue to queue
-//! A kernel that waits for another queue's work is handed over by what looks after all queues, one at a time. With
-//! two queues in use that takes no time. With more it does: 40 kernels in a row, each on the next of some streams,
-//! took 0.7 µs each more on three streams than on two, and 1.1 to 1.7 µs on four to eight; a kernel followed by *n*
-//! more on streams of their own, and joined, took 2.2 µs more for each up to four (same device, driver and day).
+//! Kernels that wait for work in another queue are handed over one at a time, by one unit for all
+//! queues. With two queues in use that takes no time. With more it does: 40 kernels in a row, each
+//! on the next of some streams, took 0.7 µs each more on three streams than on two, and 1.1 to 1.7
+//! µs on four to eight; a kernel followed by *n* more on streams of their own, and joined, took 2.2
+//! µs more for each up to four (same device, driver and day).
 
 use std::collections::VecDeque;
 
@@ -32,10 +33,11 @@ use super::{Device, OperationId, Work, copy_engines::Direction};
 /// Sets of queues: for kernels, and for each copy engine.
 const SETS: usize = 3;
 
-/// Uploads of so many bytes at most come with the command itself, by the queues for kernels. 1 KiB did and 4 KiB
-/// did not.
+/// Uploads of up to this many bytes travel with the command itself, through the queues for kernels.
+/// 1 KiB did and 4 KiB did not.
 const TINY_UPLOAD: u64 = 1 << 10;
-/// Larger ones of so many bytes at most do so too, if nothing delays them. 24 KiB did and 32 KiB did not.
+/// Uploads of up to this many bytes do so too, if nothing delays them. 24 KiB did and 32 KiB did
+/// not.
 const SMALL_UPLOAD: u64 = 24 << 10;
 
 /// What handing over takes, in ns, by the number of queues that are in use: up to two, three, more.

@@ -49,7 +49,7 @@ impl Store {
         &block[offset..offset + bytes as usize]
     }
 
-    /// Takes account of so many bytes that an operation is to hold until it ends.
+    /// Counts `bytes` that an operation holds until it ends.
     fn take_along(&mut self, bytes: u64) -> Result<(), Failure> {
         if bytes > MOST_IN_FLIGHT.saturating_sub(self.in_flight) {
             let why = format!(
@@ -125,7 +125,7 @@ fn not_mapped(does: &str, address: Address, bytes: u64) -> Failure {
 /// than what the machine could hold.
 const PIECE: usize = 1 << 20;
 
-/// What operations may hold together that have begun and not ended, in bytes: as much as there is page-locked
+/// The most that all running operations may hold together, in bytes: as much as there is pinned
 /// memory. The exercises' own hold a few MiB.
 const MOST_IN_FLIGHT: u64 = PINNED_BYTES;
 
@@ -174,7 +174,7 @@ pub(super) enum Movement {
         function: u64,
         data: u64,
     },
-    /// Memory comes to be, or is gone: nobody may rely on what is in it.
+    /// Memory was allocated or freed: its contents are undefined.
     Poison {
         address: u64,
         bytes: u64,
@@ -424,7 +424,7 @@ fn is_on_device(source: Address, target: Address) -> bool {
     [source, target].iter().any(|address| matches!(address, Address::Device(_)))
 }
 
-/// What lies so many bytes behind an address.
+/// The address `bytes` after `address`.
 fn behind(address: Address, bytes: u64) -> Address {
     match address {
         Address::Device(at) => Address::Device(at + bytes),

@@ -1,4 +1,4 @@
-//! What whoever starts a run wants its measured region to be.
+//! What the measured region of a run has to be, as the one who starts the run demands it.
 //!
 //! The program that runs says what its region is. Where it is graded, that has to be the exercise's task, and
 //! all of it: no easier one, no other seed, no half of the outputs.

@@ -35,8 +35,9 @@ pub trait Kernel {
     fn items(&self) -> Option<Items> {
         None
     }
-    /// The work of a launch, where one byte in memory stands for `scale`: what it does in memory, so
-    /// `1 / scale` of what it does on a device. None if the arguments are too short.
+    /// The work of a launch where one byte in memory represents `scale` nominal bytes: what it does
+    /// in memory, which is `1 / scale` of what it does on a device. None if the arguments are too
+    /// short.
     fn work(&self, arguments: &[u8], scale: u32) -> Option<KernelWork>;
     /// What a launch touches: reads, then writes. None if the arguments are too short.
     fn accesses(&self, arguments: &[u8], scale: u32) -> Option<Vec<KernelAccess>>;

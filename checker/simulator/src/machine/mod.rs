@@ -52,7 +52,8 @@ const STEP_BYTES: u64 = 512;
 /// as a task takes makes 200 000.
 const MOST_LEFT_BEHIND: u64 = STEP_BYTES << 20;
 
-/// What a request leaves behind beside a step, in bytes, about: not whether it is carried out.
+/// Roughly how many bytes a request leaves behind besides its step, whether or not it is carried
+/// out.
 fn left_behind(command: &Command) -> u64 {
     let bytes = match command {
         Command::Site(place) => place.file.len() + size_of_val(place),
@@ -192,7 +193,7 @@ impl Machine {
         self.store.provenance.settle(request.thread);
         self.left_behind += left_behind(&request.command);
         if self.program.steps.len() as u64 * STEP_BYTES + self.left_behind > MOST_LEFT_BEHIND {
-            // Whatever the program lets go of asks once more: it is told once.
+            // Destructors make requests too, so the reason is given only once.
             if std::mem::replace(&mut self.is_full, true) {
                 return Reply::Failed(Failure::bare(code::OUT_OF_MEMORY));
             }
@@ -384,7 +385,7 @@ impl Machine {
         result
     }
 
-    /// A call of the driver has come back, at once or after it was held: what it gets.
+    /// What a driver call gets that returns, at once or after a wait.
     fn came_back(
         &mut self,
         step: u32,

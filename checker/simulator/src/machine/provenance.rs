@@ -26,8 +26,8 @@ pub(super) use claims::Piece;
 use claims::{Claims, Elements, Source, Station, WORD, given};
 use goal::{BATCH, Goal};
 
-/// Ranges that are kept account of, all together: a thousand chunks in each of ten buffers, and ten times as
-/// many for whoever wants to know. It bounds the memory that takes.
+/// The most ranges that are tracked at once: a thousand chunks in each of ten buffers, and ten
+/// times as many for those who experiment. It bounds the memory used.
 const MOST_CLAIMS: usize = 1 << 17;
 
 /// How often words of unknown origin are looked for in the input: often enough for every chunk of a thousand
@@ -108,8 +108,9 @@ impl Provenance {
         }
     }
 
-    /// A copy from the device has brought this to the host. What comes to ordinary memory the call waits for;
-    /// what the host itself moves on tells nothing about its having waited.
+    /// A copy from the device has delivered this to the host. Only pageable memory counts: the call
+    /// blocks until the data is there, while data that the host moves itself does not show that it
+    /// waited.
     pub(super) fn deliver(&mut self, address: Address, pieces: &[Piece]) {
         let (Address::Pageable(_), Some(goal)) = (address, &self.goal) else { return };
         for piece in &whole_words(pieces) {
@@ -272,7 +273,7 @@ impl Provenance {
         whole_words(pieces).iter().map(map).collect()
     }
 
-    /// A kernel has left these values behind.
+    /// A kernel has written these values.
     pub(super) fn reached(&mut self, pieces: &[Piece]) {
         let Self { goal: Some(goal), reached, .. } = self else { return };
         for piece in &whole_words(pieces) {
@@ -287,7 +288,7 @@ impl Provenance {
         }
     }
 
-    /// The arrays of which kernels have not made every element, with what they have made.
+    /// The arrays that kernels have not finished, each with the number of elements that are done.
     pub(super) fn unreached(&self) -> Vec<(u32, u64)> {
         let Some(goal) = &self.goal else { return Vec::new() };
         let counts = goal
@@ -298,9 +299,9 @@ impl Provenance {
         counts.filter(|&(_, count)| count < goal.task.elements()).collect()
     }
 
-    /// Elements of arrays that are made that the host had finished in its own memory, and could move from
-    /// there: what has come to ordinary memory, and what page-locked memory holds to the end. What was there
-    /// and has been written over counts for nothing: whoever did not wait for it has not had it.
+    /// Finished elements of output arrays that the host had in its own memory and could copy from
+    /// there: those delivered to pageable memory, and those that pinned memory holds at the end.
+    /// Overwritten elements do not count: a host that did not wait for them never had them.
     fn at_hand(&self) -> BTreeMap<u32, Elements> {
         let Some(goal) = &self.goal else { return BTreeMap::new() };
         let mut at_hand: BTreeMap<u32, Elements> = BTreeMap::new();

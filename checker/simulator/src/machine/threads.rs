@@ -1,4 +1,4 @@
-//! Host threads: whose turn it is, what became of calls that were held, and which message is which.
+//! Host threads: whose turn it is, what calls that waited returned, and which message is which.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ impl Default for Channel {
     }
 }
 
-/// What a held call gets when it comes back.
+/// What a call that waited gets when it returns.
 pub(super) enum Pending {
     /// The lab asked for it: this reply, whatever becomes of kernels.
     Lab(LabReply),
@@ -250,7 +250,7 @@ impl Machine {
         }
     }
 
-    /// Who waits for whom, where nobody can go on.
+    /// The report of a deadlock: what each thread waits for.
     fn who_waits(&self) -> String {
         let mut lines =
             vec!["every host thread waits for another, so none ever goes on:".to_owned()];

@@ -105,7 +105,8 @@ impl Watching {
     }
 }
 
-/// What memory holds that nobody may rely on: a block that is gone, and one that has just come to be.
+/// The contents of memory that was just freed or just allocated: a pattern, since they are
+/// undefined.
 pub(super) fn poison(bytes: u64) -> Vec<u8> {
     POISON.to_le_bytes().into_iter().cycle().take(bytes as usize).collect()
 }

@@ -1,4 +1,4 @@
-//! From a timeline alone: which lanes are busy when, and what is lost while the host is held.
+//! From a timeline alone: when each lane is busy, and what is lost while the host is blocked.
 //!
 //! Nothing here needs a program, so it holds for traces of other tools too. It takes the number of a
 //! call for its place in the order of calls, and a span to carry the number of its call.
@@ -124,7 +124,7 @@ impl Lanes {
     }
 }
 
-/// A call that held the host while lanes with work to come stood empty.
+/// A call that blocked the host while lanes with work still to come were empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
     /// The call.

@@ -50,7 +50,8 @@ pub fn region(program: &Program) -> Range<usize> {
 /// When the host had issued an operation that started at `start_ns`.
 pub(super) fn issued_ns(call: &Call, host: Option<&HostSpan>, start_ns: u64) -> u64 {
     host.map_or(start_ns, |host| match call {
-        // Held by a full stream, a call queues its work at the end; held by its own work, before.
+        // A call that blocks on a full stream queues its work at the end; one that blocks on its
+        // own work, before.
         Call::Copy { .. } => host.end_ns - host.blocked_ns.min(host.end_ns),
         _ => host.end_ns,
     })

@@ -82,9 +82,9 @@ impl Page<'_> {
             let (mut text, mut used) = (" ".repeat(self.label + 1), self.label + 1);
             let mut later = Vec::new();
             for (first, cells, words) in left {
-                // The words come behind what they are about, or before it where the line ends, or
-                // amid it where it takes all of the line. None begins in the column of the labels, so
-                // each line takes one at the least.
+                // The words go after what they describe, before it if the line ends there, or into
+                // it if it fills the line. None begins in the column of the labels, so each line
+                // takes one at the least.
                 let wide = width(&words) + 1;
                 let start = self.label + 1 + first;
                 let before = start.checked_sub(wide).filter(|from| *from > self.label);

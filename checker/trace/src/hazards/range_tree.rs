@@ -1,4 +1,4 @@
-//! Uses of which no more is known than that they were somewhere in a range.
+//! Uses of memory that are only known to lie somewhere in a range.
 //!
 //! Ranges are kept in a search tree by where they begin, that chance keeps balanced (a treap). Each node knows where
 //! the ranges from there downwards end, and the last use of each kind and slot among them, so that to ask for all

@@ -1,7 +1,7 @@
-//! Work of the device that the host waited for by nothing when a measured region ended.
+//! Device work that the host had not waited for when a measured region ended.
 //!
-//! Such a region may end while the device still works, and where it does not, that is luck: another operation took
-//! longer, and the host waited for that one. So no time is looked at here either.
+//! Such a region may end while the device still works. If it does not, that is luck: the host
+//! waited for another operation that took longer. So no times are used here either.
 //!
 //! As in all of [`hazards`](super), a copy to ordinary host memory is taken to have ended when the call returns: the
 //! host may use what it brought.

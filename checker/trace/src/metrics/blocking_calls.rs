@@ -1,4 +1,4 @@
-//! Which calls held the host, and for how long.
+//! Which calls blocked the host, and for how long.
 
 use std::collections::BTreeMap;
 

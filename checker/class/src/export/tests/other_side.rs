@@ -1,4 +1,4 @@
-//! Results as those read them whom they are for.
+//! Results as the platforms that they are for read them.
 
 use super::class::{Around, class, of, row, submission};
 use crate::export::*;

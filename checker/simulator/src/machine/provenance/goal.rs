@@ -61,7 +61,7 @@ impl Goal {
         Ok(at)
     }
 
-    /// The arrays that are made of which the device has finished these elements.
+    /// The output arrays for which the device has finished the elements in `piece`.
     pub(super) fn finished(&self, piece: &Piece) -> impl Iterator<Item = u32> + '_ {
         let (source, end) = match piece.source {
             Source::Given { array, station } => (Some(array), station),

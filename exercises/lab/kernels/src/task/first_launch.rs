@@ -14,8 +14,8 @@ pub static SPEC: Spec = Spec {
     // Nothing is copied, but this is what sizes an array: long against the cost of any call.
     copy_us: 4800,
     kernel_percent: 125,
-    // A little less than the kernels: whoever lets the host run ahead has a device that is never idle,
-    // and whoever makes it wait pays with almost as much again.
+    // A little less than the kernels: if the host runs ahead, the device is never idle; if it
+    // waits, the run takes almost twice as long.
     host_percent: 112,
     arrays: &[
         Array { side: Side::Device, contents: Contents::Given },

@@ -1,4 +1,4 @@
-//! Handles that are gone, and such as nobody gave.
+//! Handles that were destroyed, and handles that never existed.
 //!
 //! `cuda.h` says of an invalid handle that it is answered with `CUDA_ERROR_INVALID_HANDLE`, and nowhere
 //! what becomes of one that was valid once: a driver may look into memory that is no longer its own. What

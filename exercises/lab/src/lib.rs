@@ -16,6 +16,7 @@
 //! | [`pipeline`] | the job of `chunked_pipeline` |
 //! | [`issue_order`] | the work of `issue_order`, and its steps |
 //! | [`lanes`] | the lanes of `three_lanes` |
+//! | [`implicit_sync`] | the work of `implicit_sync` |
 //! | [`events`] | the relay of `events` |
 //! | [`pinned_memory`] | the batch of `pinned_memory` |
 //! | [`prefetch`] | the feed of `prefetch` |
@@ -34,6 +35,7 @@ pub mod events;
 pub mod exercise;
 pub mod first_launch;
 pub mod fork_join;
+pub mod implicit_sync;
 pub mod issue_order;
 pub mod lanes;
 pub mod map;

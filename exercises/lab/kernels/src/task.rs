@@ -10,6 +10,7 @@ pub mod chunked_pipeline;
 pub mod events;
 pub mod first_launch;
 pub mod fork_join;
+pub mod implicit_sync;
 pub mod issue_order;
 pub mod pinned_memory;
 pub mod prefetch;
@@ -35,6 +36,7 @@ static TASKS: &[&Spec] = &[
     &events::SPEC,
     &first_launch::SPEC,
     &fork_join::SPEC,
+    &implicit_sync::SPEC,
     &issue_order::SPEC,
     &pinned_memory::SPEC,
     &prefetch::SPEC,

@@ -1,0 +1,35 @@
+//! A block is allocated in one stream and used in another. It is freed in the first, which does not wait.
+//!
+//! Run it with `cargo run -- run implicit_sync --program wrong_stream`.
+
+use lab::exercise::Exercise;
+use lab::implicit_sync::Service;
+use lab::{Lab, Result};
+
+/// Words of each block: 64 MiB.
+const WORDS: usize = 1 << 24;
+
+fn program(lab: &Lab) -> Result<()> {
+    let context = lab.context();
+    let first = context.new_stream()?;
+    let second = context.new_stream()?;
+    let service = Service::open(lab)?;
+    let kernel = service.load_kernel()?;
+    let words = lab.elements(WORDS);
+    lab.region(|| {
+        let mut block = first.alloc_zeros::<u32>(words)?;
+        let ready = first.record_event(None)?;
+        second.wait(&ready)?;
+        kernel.launch(&second, &mut block)?;
+        drop(block);
+        let other = first.alloc_zeros::<u32>(words)?;
+        context.synchronize()?;
+        drop(other);
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

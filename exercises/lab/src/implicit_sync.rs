@@ -1,0 +1,306 @@
+//! The service of `implicit_sync`: requests of several sizes are copied to the device, go through a kernel, and
+//! their answers come back. And device memory as `cuMemAlloc` gives it, which cudarc's streams do not.
+
+use std::any::Any;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cudarc::driver::result::stream::{self, StreamKind};
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
+use cudarc::driver::{
+    CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut,
+    DeviceSlice, SyncOnDrop, result,
+};
+use kernels::task::implicit_sync::{INPUT, OUTPUT, SPEC};
+use kernels::{Stage, Task};
+use trace::lab::{Buffer, Region};
+
+use crate::exercise::Exercise;
+use crate::map::Map;
+use crate::{HostBlock, HostMemory, Lab, Result};
+
+/// Sizes of requests, in parts of the array: small and large ones in turn. The first one is small, because nothing
+/// can run beside its upload.
+const SIZES: [usize; 8] = [2, 5, 3, 6, 4, 3, 5, 4];
+/// Parts of the array: four times all sizes, so that filling and draining hardly show.
+const PARTS: usize = 128;
+/// Words of a request's header, nominally: 4 KiB, as pinned blocks of their own often are.
+const HEADER: usize = 1 << 10;
+/// The kernel works on whole pages of so many words, nominally.
+const PAGE: usize = 1 << 15;
+/// Lanes: one for each of the three steps, and one to spare, because requests take different times.
+const LANES: usize = 4;
+
+/// The service, without requests.
+pub struct Service {
+    lab: Lab,
+    task: Task,
+    map: Map,
+    streams: BlockingStreams,
+    /// All that was loaded: to unload a module while its kernels run would be another matter.
+    loaded: Mutex<Vec<Map>>,
+}
+
+impl Service {
+    /// The context of the device.
+    pub fn context(&self) -> &Arc<CudaContext> {
+        self.lab.context()
+    }
+
+    /// The lanes on which requests are served in turn.
+    pub fn lanes(&self) -> Vec<Lane> {
+        let lane = |&stream: &CUstream| Lane {
+            // SAFETY: the service outlives its lanes, and destroys the stream when it is dropped.
+            stream: unsafe { self.context().wrap_borrowed_stream(stream) },
+            device: Vec::new(),
+            pinned: Vec::new(),
+        };
+        self.streams.0.iter().map(lane).collect()
+    }
+
+    /// Loads the module with the kernel that answers requests, by `cuModuleLoadData`.
+    pub fn load_kernel(&self) -> Result<Kernel> {
+        let map = Map::load(self.context(), Stage::A, self.task.rounds(), self.lab.scale)?;
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner).push(map.clone());
+        Ok(Kernel(map))
+    }
+
+    /// What allocates device memory by `cuMemAlloc`, and frees it by `cuMemFree`.
+    pub fn synchronous_memory(&self) -> SynchronousMemory {
+        SynchronousMemory::of(self.context())
+    }
+
+    /// Allocates the requests and room for their answers, in pinned host memory.
+    pub fn receive(&self) -> Result<Requests<'_>> {
+        let part = self.task.elements() as usize / PARTS;
+        let (header, page) = (self.lab.elements(HEADER), self.lab.elements(PAGE));
+        let (mut list, mut headers, mut first) = (Vec::new(), Vec::new(), 0);
+        for (number, size) in SIZES.into_iter().cycle().enumerate() {
+            let words = size * part;
+            // The lab keeps pinned memory for later passes on a GPU. That of headers is really freed.
+            headers.push(HostBlock::new(self.context(), HostMemory::Pinned, header)?);
+            list.push(Request {
+                number,
+                first,
+                body: self.lab.host_block(HostMemory::Pinned, words - header)?,
+                answer: self.lab.host_block(HostMemory::Pinned, words)?,
+                header,
+                page,
+            });
+            first += words;
+            if first + SIZES[0] * part > self.task.elements() as usize {
+                break;
+            }
+        }
+        Ok(Requests { service: self, list, headers })
+    }
+}
+
+/// Streams as `cudaStreamCreate` makes them: they take turns with the NULL stream. cudarc makes none.
+struct BlockingStreams(Vec<CUstream>);
+
+// SAFETY: a handle of a stream may be used in any thread.
+unsafe impl Send for BlockingStreams {}
+// SAFETY: as above.
+unsafe impl Sync for BlockingStreams {}
+
+impl Drop for BlockingStreams {
+    fn drop(&mut self) {
+        for &stream in &self.0 {
+            // SAFETY: the lanes that used it are gone. Nothing is to be done about an error.
+            _ = unsafe { stream::destroy(stream) };
+        }
+    }
+}
+
+/// A blocking stream, and the memory that its requests still use.
+pub struct Lane {
+    /// The stream.
+    pub stream: Arc<CudaStream>,
+    /// Device memory in use, of whatever kind. Each block is freed when it leaves the list.
+    pub device: Vec<Box<dyn Any>>,
+    /// Pinned memory in use. Each block is freed when it leaves the list.
+    pub pinned: Vec<HostBlock>,
+}
+
+/// The kernel that answers requests.
+pub struct Kernel(Map);
+
+impl Kernel {
+    /// Queues the kernel over all of `data`, in place.
+    pub fn launch(&self, stream: &Arc<CudaStream>, data: &mut CudaSlice<u32>) -> Result<()> {
+        self.0.launch(stream, data)
+    }
+}
+
+/// The requests in memory.
+pub struct Requests<'a> {
+    service: &'a Service,
+    list: Vec<Request>,
+    headers: Vec<HostBlock>,
+}
+
+/// A request. Its header is in a block of its own.
+pub struct Request {
+    /// Its place among the requests, from 0.
+    pub number: usize,
+    first: usize,
+    /// What comes after the header.
+    pub body: HostBlock,
+    /// Room for the answer.
+    pub answer: HostBlock,
+    header: usize,
+    page: usize,
+}
+
+impl Request {
+    /// Words that it needs on the device: its own, and the rest of the last page, which has to be zero.
+    pub fn words(&self) -> usize {
+        self.answer.len().next_multiple_of(self.page)
+    }
+
+    /// Where the header goes on the device.
+    pub fn header_in<'d>(&self, data: &'d mut CudaSlice<u32>) -> CudaViewMut<'d, u32> {
+        data.slice_mut(..self.header)
+    }
+
+    /// Where the body goes on the device.
+    pub fn body_in<'d>(&self, data: &'d mut CudaSlice<u32>) -> CudaViewMut<'d, u32> {
+        data.slice_mut(self.header..self.answer.len())
+    }
+
+    /// Where the answer is, once the kernel has made it.
+    pub fn answer_in<'d>(&self, data: &'d CudaSlice<u32>) -> CudaView<'d, u32> {
+        data.slice(..self.answer.len())
+    }
+}
+
+impl Requests<'_> {
+    /// The measured region: `body` is given the requests, and the header of each. The device is idle when it
+    /// begins, and must be idle again when `body` returns.
+    pub fn region(
+        self,
+        body: impl FnOnce(&mut [Request], Vec<HostBlock>) -> Result<()>,
+    ) -> Result<()> {
+        let Self { service, mut list, headers } = self;
+        let buffer = |array, first: usize, block: &HostBlock| -> Result<Buffer> {
+            let (first, bytes) = (first as u64, block.len() as u64 * 4);
+            Ok(Buffer { array, first, address: block.address()?, bytes })
+        };
+        let mut region = Region { task: service.task.name().to_owned(), ..Region::default() };
+        for (request, header) in list.iter().zip(&headers) {
+            region.inputs.push(buffer(INPUT, request.first, header)?);
+            region.inputs.push(buffer(INPUT, request.first + header.len(), &request.body)?);
+            region.outputs.push(buffer(OUTPUT, request.first, &request.answer)?);
+        }
+        service.lab.region_on(region, || body(&mut list, headers)).map(drop)
+    }
+}
+
+/// What allocates device memory by `cuMemAlloc`.
+pub struct SynchronousMemory(Arc<CudaStream>);
+
+impl SynchronousMemory {
+    /// That of a context.
+    pub fn of(context: &Arc<CudaContext>) -> Self {
+        Self(context.default_stream())
+    }
+
+    /// A block of `words` words, which belongs to no stream.
+    ///
+    /// # Safety
+    ///
+    /// Nothing is in it: it has to be written before it is read.
+    pub unsafe fn alloc(&self, words: usize) -> Result<Block> {
+        self.0.context().bind_to_thread()?;
+        // SAFETY: the memory is as large as it is said to be. What is in it is the caller's duty.
+        let slice = unsafe {
+            let address = result::malloc_sync(words * size_of::<u32>())?;
+            self.0.upgrade_device_ptr(address, words)
+        };
+        Ok(Block(Some(slice)))
+    }
+}
+
+/// Device memory of `cuMemAlloc`, which `cuMemFree` frees when it is dropped.
+pub struct Block(Option<CudaSlice<u32>>);
+
+impl Deref for Block {
+    type Target = CudaSlice<u32>;
+
+    fn deref(&self) -> &CudaSlice<u32> {
+        self.0.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl DerefMut for Block {
+    fn deref_mut(&mut self) -> &mut CudaSlice<u32> {
+        self.0.as_mut().expect("it is there until it is dropped")
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if let Some(slice) = self.0.take() {
+            // SAFETY: `cuMemAlloc` gave the address, and nothing else frees it. An error shows at the next
+            // call.
+            _ = unsafe { result::free_sync(slice.leak()) };
+        }
+    }
+}
+
+impl DeviceSlice<u32> for Block {
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+
+    fn stream(&self) -> &Arc<CudaStream> {
+        (**self).stream()
+    }
+}
+
+impl DevicePtr<u32> for Block {
+    fn device_ptr<'a>(&'a self, stream: &'a CudaStream) -> (CUdeviceptr, SyncOnDrop<'a>) {
+        (**self).device_ptr(stream)
+    }
+}
+
+impl DevicePtrMut<u32> for Block {
+    fn device_ptr_mut<'a>(&'a mut self, stream: &'a CudaStream) -> (CUdeviceptr, SyncOnDrop<'a>) {
+        (**self).device_ptr_mut(stream)
+    }
+}
+
+impl Exercise for Service {
+    fn open(lab: &Lab) -> Result<Self> {
+        let task = lab.task(&SPEC);
+        let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
+        let mut streams = BlockingStreams(Vec::new());
+        for _ in 0..LANES {
+            streams.0.push(stream::create(StreamKind::Default)?);
+        }
+        Ok(Self { lab: lab.clone(), task, map, streams, loaded: Mutex::default() })
+    }
+
+    fn calibrate(&self) -> Result<()> {
+        let stream = self.context().new_stream()?;
+        let elements = self.task.elements() as usize;
+        let mut host = self.lab.host_block(HostMemory::Pinned, elements)?;
+        host.words_mut()?.fill(1);
+        let mut data = stream.alloc_zeros(elements)?;
+        let alone = |name: &str| Region { name: name.to_owned(), ..Region::default() };
+        self.lab.region_on(alone("host_to_device"), || {
+            stream.memcpy_htod(&host, &mut data)?;
+            Ok(stream.synchronize()?)
+        })?;
+        self.lab.region_on(alone("kernels"), || {
+            self.map.launch(&stream, &mut data)?;
+            Ok(stream.synchronize()?)
+        })?;
+        self.lab.region_on(alone("device_to_host"), || {
+            stream.memcpy_dtoh(&data, &mut host)?;
+            Ok(stream.synchronize()?)
+        })?;
+        Ok(())
+    }
+}

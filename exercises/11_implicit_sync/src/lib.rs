@@ -22,8 +22,9 @@ use lab::implicit_sync::Service;
 pub fn serve(service: &Service) -> Result<()> {
     let context = service.context();
     let mut lanes = service.lanes();
-    let memory = service.synchronous_memory();
-    let clears = context.default_stream();
+    // In the loop, each of these names may be given another meaning.
+    #[allow(unused_variables)]
+    let (memory, clears) = (service.synchronous_memory(), context.default_stream());
     let requests = service.receive()?;
     // region: before the clock
     // endregion

@@ -8,7 +8,6 @@ pub fn serve(service: &Service) -> Result<()> {
     let context = service.context();
     let mut lanes = service.lanes();
     let memory = service.synchronous_memory();
-    let clears = context.default_stream();
     let requests = service.receive()?;
     let kernel = service.load_kernel()?;
 

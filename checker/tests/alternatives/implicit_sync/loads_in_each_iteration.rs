@@ -7,8 +7,6 @@ use lab::implicit_sync::Service;
 pub fn serve(service: &Service) -> Result<()> {
     let context = service.context();
     let mut lanes = service.lanes();
-    let memory = service.synchronous_memory();
-    let clears = context.default_stream();
     let requests = service.receive()?;
 
     requests.region(|requests, headers| {

@@ -1,12 +1,12 @@
-//! The baseline of `implicit_sync`: each request loads, allocates, clears through the NULL stream, and frees. Correct,
-//! and no two requests are on the device at once.
+//! The baseline of `implicit_sync`: each iteration loads a module, allocates, clears through the NULL stream, and
+//! frees. Correct, and no two requests are on the device at once.
 
 use lab::Result;
 use lab::implicit_sync::Service;
 
 fn serve(service: &Service) -> Result<()> {
     let context = service.context();
-    let mut lanes = service.lanes();
+    let mut workers = service.workers();
     let memory = service.synchronous_memory();
     let clears = context.default_stream();
     let requests = service.receive()?;
@@ -14,13 +14,13 @@ fn serve(service: &Service) -> Result<()> {
     // The clock runs from here to the end of the closure.
     requests.region(|requests, headers| {
         for (request, header) in requests.iter_mut().zip(headers) {
-            let lane = request.number % lanes.len();
-            let lane = &mut lanes[lane];
-            let stream = &lane.stream;
-            // It is free to go when the lane is done with that request.
+            let worker = request.number % workers.len();
+            let worker = &mut workers[worker];
+            let stream = &worker.stream;
+            // Nothing uses it any more when the stream has finished that request.
             stream.synchronize()?;
-            lane.device.clear();
-            lane.pinned.clear();
+            worker.device.clear();
+            worker.pinned.clear();
             let kernel = service.load_kernel()?;
             // SAFETY: it is cleared before anything reads it.
             let mut data = unsafe { memory.alloc(request.words())? };
@@ -29,8 +29,8 @@ fn serve(service: &Service) -> Result<()> {
             stream.memcpy_htod(&request.body, &mut request.body_in(&mut data))?;
             kernel.launch(stream, &mut data)?;
             stream.memcpy_dtoh(&request.answer_in(&data), &mut request.answer)?;
-            lane.device.push(Box::new(data));
-            lane.pinned.push(header);
+            worker.device.push(Box::new(data));
+            worker.pinned.push(header);
         }
         context.synchronize()?;
         Ok(())

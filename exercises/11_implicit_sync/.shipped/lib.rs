@@ -1,19 +1,20 @@
 //! # Implicit synchronisation: find the blocker
 //!
 //! A service answers 32 requests of several sizes. Each is uploaded, goes through a kernel, and its answer is
-//! downloaded. There are four lanes, each with a stream of its own, so four requests could be on the device at
-//! the same time. They are not: an iteration makes four calls that wait for more than its own lane.
+//! downloaded. There are four workers, each with a stream of its own, so four requests could be on the device at
+//! the same time. They are not: every iteration makes calls that wait for more than its own stream.
 //!
-//! **Your task:** get each of them out of the way. Run `cargo run -- run implicit_sync`. The report names one call
-//! at a time; when one is gone, the next is just as much in the way.
+//! **Your task:** get each of them out of the way. Run `cargo run -- run implicit_sync` after each change. While one
+//! such call is left, the requests still take turns.
 //!
-//! - What every request needs can be made once, before the clock starts. Move its line there.
-//! - What is freed in the loop can be kept until the clock has stopped.
-//! - Where memory has to be allocated in the loop, because sizes differ, let it be stream-ordered: `stream.alloc` is
-//!   `cuMemAllocAsync`, and such a block is freed by `cuMemFreeAsync` when it is dropped. `memory` and `clears` are
-//!   names like any other: `let memory = stream;` before a line that uses one gives it another meaning there.
+//! - What every request needs can be made once, before the clock starts: move its line there.
+//! - What is freed in the loop can be freed after the clock has stopped.
+//! - The sizes differ, so `data` is allocated in the loop. Let its memory be stream-ordered: `stream.alloc` is
+//!   `cuMemAllocAsync`, and a block from there is freed by `cuMemFreeAsync` when it is dropped.
 //!
-//! Edit between the `region` marks only. Lines are added and moved, none is changed.
+//! `memory` and `clears` are only names. `let memory = stream;` in a region gives the name another meaning from there to
+//! the end of the iteration. Edit between the `region` marks only; lines are added and moved, none is changed. A line that
+//! only waits may be taken out, if nothing needs the wait.
 
 use lab::Result;
 use lab::implicit_sync::Service;
@@ -21,7 +22,7 @@ use lab::implicit_sync::Service;
 /// Answers all requests.
 pub fn serve(service: &Service) -> Result<()> {
     let context = service.context();
-    let mut lanes = service.lanes();
+    let mut workers = service.workers();
     // In the loop, each of these names may be given another meaning.
     #[allow(unused_variables)]
     let (memory, clears) = (service.synchronous_memory(), context.default_stream());
@@ -32,14 +33,14 @@ pub fn serve(service: &Service) -> Result<()> {
     // The clock runs from here to the end of the closure.
     requests.region(|requests, headers| {
         for (request, header) in requests.iter_mut().zip(headers) {
-            let lane = request.number % lanes.len();
-            let lane = &mut lanes[lane];
-            let stream = &lane.stream;
-            // region: memory of the lane's last request
-            // It is free to go when the lane is done with that request.
+            let worker = request.number % workers.len();
+            let worker = &mut workers[worker];
+            let stream = &worker.stream;
+            // region: memory of the worker's last request
+            // Nothing uses it any more when the stream has finished that request.
             stream.synchronize()?;
-            lane.device.clear();
-            lane.pinned.clear();
+            worker.device.clear();
+            worker.pinned.clear();
             // endregion
             // region: the kernel
             let kernel = service.load_kernel()?;
@@ -55,9 +56,9 @@ pub fn serve(service: &Service) -> Result<()> {
             stream.memcpy_htod(&request.body, &mut request.body_in(&mut data))?;
             kernel.launch(stream, &mut data)?;
             stream.memcpy_dtoh(&request.answer_in(&data), &mut request.answer)?;
-            // region: in use until the lane is done
-            lane.device.push(Box::new(data));
-            lane.pinned.push(header);
+            // region: in use until the stream is done
+            worker.device.push(Box::new(data));
+            worker.pinned.push(header);
             // endregion
         }
         context.synchronize()?;

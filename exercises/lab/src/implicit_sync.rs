@@ -28,8 +28,8 @@ const PARTS: usize = 128;
 const HEADER: usize = 1 << 10;
 /// The kernel works on whole pages of so many words, nominally.
 const PAGE: usize = 1 << 15;
-/// Lanes: one for each of the three steps, and one to spare, because requests take different times.
-const LANES: usize = 4;
+/// Workers: one for each of the three steps, and one more, because requests take different times.
+const WORKERS: usize = 4;
 
 /// The service, without requests.
 pub struct Service {
@@ -47,15 +47,15 @@ impl Service {
         self.lab.context()
     }
 
-    /// The lanes on which requests are served in turn.
-    pub fn lanes(&self) -> Vec<Lane> {
-        let lane = |&stream: &CUstream| Lane {
-            // SAFETY: the service outlives its lanes, and destroys the stream when it is dropped.
+    /// The workers, which serve requests in turn.
+    pub fn workers(&self) -> Vec<Worker> {
+        let worker = |&stream: &CUstream| Worker {
+            // SAFETY: the service outlives its workers, and destroys the stream when it is dropped.
             stream: unsafe { self.context().wrap_borrowed_stream(stream) },
             device: Vec::new(),
             pinned: Vec::new(),
         };
-        self.streams.0.iter().map(lane).collect()
+        self.streams.0.iter().map(worker).collect()
     }
 
     /// Loads the module with the kernel that answers requests, by `cuModuleLoadData`.
@@ -107,14 +107,14 @@ unsafe impl Sync for BlockingStreams {}
 impl Drop for BlockingStreams {
     fn drop(&mut self) {
         for &stream in &self.0 {
-            // SAFETY: the lanes that used it are gone. Nothing is to be done about an error.
+            // SAFETY: the workers that used it are gone. Nothing is to be done about an error.
             _ = unsafe { stream::destroy(stream) };
         }
     }
 }
 
-/// A blocking stream, and the memory that its requests still use.
-pub struct Lane {
+/// A worker: a blocking stream, and the memory that its requests still use.
+pub struct Worker {
     /// The stream.
     pub stream: Arc<CudaStream>,
     /// Device memory in use, of whatever kind. Each block is freed when it leaves the list.
@@ -276,7 +276,7 @@ impl Exercise for Service {
         let task = lab.task(&SPEC);
         let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
         let mut streams = BlockingStreams(Vec::new());
-        for _ in 0..LANES {
+        for _ in 0..WORKERS {
             streams.0.push(stream::create(StreamKind::Default)?);
         }
         Ok(Self { lab: lab.clone(), task, map, streams, loaded: Mutex::default() })

@@ -1,4 +1,4 @@
-//! The solution of `implicit_sync`: nothing in the loop waits for more than its own lane.
+//! The solution of `implicit_sync`: nothing in the loop waits for more than its own stream.
 
 use lab::Result;
 use lab::implicit_sync::Service;
@@ -6,7 +6,7 @@ use lab::implicit_sync::Service;
 /// Answers all requests.
 pub fn serve(service: &Service) -> Result<()> {
     let context = service.context();
-    let mut lanes = service.lanes();
+    let mut workers = service.workers();
     // In the loop, each of these names may be given another meaning.
     #[allow(unused_variables)]
     let (memory, clears) = (service.synchronous_memory(), context.default_stream());
@@ -19,17 +19,17 @@ pub fn serve(service: &Service) -> Result<()> {
     // The clock runs from here to the end of the closure.
     requests.region(|requests, headers| {
         for (request, header) in requests.iter_mut().zip(headers) {
-            let lane = request.number % lanes.len();
-            let lane = &mut lanes[lane];
-            let stream = &lane.stream;
-            // region: memory of the lane's last request
-            // Freed in the stream that used it, so that the host need not wait: the stream gets there in time.
-            lane.device.clear();
+            let worker = request.number % workers.len();
+            let worker = &mut workers[worker];
+            let stream = &worker.stream;
+            // region: memory of the worker's last request
+            // A stream-ordered free comes after the work of its stream, so the host does not have to wait.
+            worker.device.clear();
             // endregion
             // region: the kernel
             // endregion
             // region: memory of this request
-            // Stream-ordered. What the lane's last request had is used again.
+            // The pool gives out again what this stream freed before.
             let memory = stream;
             // endregion
             // SAFETY: it is cleared before anything reads it.
@@ -42,17 +42,17 @@ pub fn serve(service: &Service) -> Result<()> {
             stream.memcpy_htod(&request.body, &mut request.body_in(&mut data))?;
             kernel.launch(stream, &mut data)?;
             stream.memcpy_dtoh(&request.answer_in(&data), &mut request.answer)?;
-            // region: in use until the lane is done
-            lane.device.push(Box::new(data));
-            lane.pinned.push(header);
+            // region: in use until the stream is done
+            worker.device.push(Box::new(data));
+            worker.pinned.push(header);
             // endregion
         }
         context.synchronize()?;
         Ok(())
     })?;
     // region: after the clock
-    for lane in &mut lanes {
-        lane.pinned.clear();
+    for worker in &mut workers {
+        worker.pinned.clear();
     }
     // endregion
     Ok(())

@@ -1,4 +1,4 @@
-//! Device memory still comes from `cuMemAlloc`, and nothing but its free waits for the lane.
+//! Device memory still comes from `cuMemAlloc`, and nothing but its free waits for the stream.
 
 use lab::Result;
 use lab::implicit_sync::Service;
@@ -6,17 +6,17 @@ use lab::implicit_sync::Service;
 /// Answers all requests.
 pub fn serve(service: &Service) -> Result<()> {
     let context = service.context();
-    let mut lanes = service.lanes();
+    let mut workers = service.workers();
     let memory = service.synchronous_memory();
     let requests = service.receive()?;
     let kernel = service.load_kernel()?;
 
     requests.region(|requests, headers| {
         for (request, header) in requests.iter_mut().zip(headers) {
-            let lane = request.number % lanes.len();
-            let lane = &mut lanes[lane];
-            let stream = &lane.stream;
-            lane.device.clear();
+            let worker = request.number % workers.len();
+            let worker = &mut workers[worker];
+            let stream = &worker.stream;
+            worker.device.clear();
             // SAFETY: it is cleared before anything reads it.
             let mut data = unsafe { memory.alloc(request.words())? };
             let clears = stream;
@@ -25,14 +25,14 @@ pub fn serve(service: &Service) -> Result<()> {
             stream.memcpy_htod(&request.body, &mut request.body_in(&mut data))?;
             kernel.launch(stream, &mut data)?;
             stream.memcpy_dtoh(&request.answer_in(&data), &mut request.answer)?;
-            lane.device.push(Box::new(data));
-            lane.pinned.push(header);
+            worker.device.push(Box::new(data));
+            worker.pinned.push(header);
         }
         context.synchronize()?;
         Ok(())
     })?;
-    for lane in &mut lanes {
-        lane.pinned.clear();
+    for worker in &mut workers {
+        worker.pinned.clear();
     }
     Ok(())
 }

@@ -6,28 +6,28 @@ use lab::implicit_sync::Service;
 /// Answers all requests.
 pub fn serve(service: &Service) -> Result<()> {
     let context = service.context();
-    let mut lanes = service.lanes();
+    let mut workers = service.workers();
     let requests = service.receive()?;
     let kernel = service.load_kernel()?;
 
     requests.region(|requests, headers| {
         for (request, header) in requests.iter_mut().zip(headers) {
-            let lane = request.number % lanes.len();
-            let lane = &mut lanes[lane];
-            let stream = &lane.stream;
+            let worker = request.number % workers.len();
+            let worker = &mut workers[worker];
+            let stream = &worker.stream;
             let mut data = stream.alloc_zeros(request.words())?;
             stream.memcpy_htod(&header, &mut request.header_in(&mut data))?;
             stream.memcpy_htod(&request.body, &mut request.body_in(&mut data))?;
             kernel.launch(stream, &mut data)?;
             stream.memcpy_dtoh(&request.answer_in(&data), &mut request.answer)?;
             drop(data);
-            lane.pinned.push(header);
+            worker.pinned.push(header);
         }
         context.synchronize()?;
         Ok(())
     })?;
-    for lane in &mut lanes {
-        lane.pinned.clear();
+    for worker in &mut workers {
+        worker.pinned.clear();
     }
     Ok(())
 }

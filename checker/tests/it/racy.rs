@@ -168,6 +168,25 @@ fn the_change_that_is_shown_puts_each_program_right() {
     }
 }
 
+/// What is wrong with memory that another stream frees, or clears, is told by both lines.
+#[test]
+fn memory_that_is_freed_or_cleared_in_another_stream_is_reported_with_both_lines() {
+    let real = real();
+    let files = [
+        (include_str!("racy/freed_in_another_stream.rs"), "hazard", ("SWIM-H04", [29, 19])),
+        (include_str!("racy/cleared_in_the_null_stream.rs"), "output", ("SWIM-H05", [25, 26])),
+    ];
+    for (source, gate, (code, lines)) in files {
+        let (_, object) =
+            with_file(&real, "implicit_sync", source, || real.json(&["run", "implicit_sync"]));
+        assert_eq!(object["gate"], gate, "{object:#}");
+        let hazard = &object["hazards"][0];
+        let line = |of: &str| hazard[of]["line"].as_u64().unwrap_or_default();
+        assert_eq!(hazard["code"], code, "{object:#}");
+        assert_eq!([line("first"), line("second")], lines, "{object:#}");
+    }
+}
+
 /// `events` says which lines are to be edited, so each change that is shown for it stays there: one
 /// after the other they lead from the file as shipped to one that is right.
 #[test]

@@ -17,7 +17,9 @@ fn program(lab: &Lab) -> Result<()> {
     let kernel = service.load_kernel()?;
     let words = lab.elements(WORDS);
     lab.region(|| {
-        let mut block = first.alloc_zeros::<u32>(words)?;
+        // SAFETY: the next line clears it.
+        let mut block = unsafe { first.alloc::<u32>(words)? };
+        first.memset_zeros(&mut block)?;
         let ready = first.record_event(None)?;
         second.wait(&ready)?;
         kernel.launch(&second, &mut block)?;

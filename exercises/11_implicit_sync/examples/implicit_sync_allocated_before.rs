@@ -14,22 +14,24 @@ fn program(lab: &Lab) -> Result<()> {
     let first = context.new_stream()?;
     let second = context.new_stream()?;
     let third = context.new_stream()?;
-    let (mut left, mut right) = (Branch::narrow(lab)?, Branch::narrow(lab)?);
-    let (memory, words) = (SynchronousMemory::of(context), lab.elements(WORDS));
+    let mut left = Branch::narrow(lab)?;
+    let mut right = Branch::narrow(lab)?;
+    let memory = SynchronousMemory::of(context);
+    let words = lab.elements(WORDS);
     let mut notes = third.alloc_zeros::<u32>(words)?;
     lab.region(|| {
         // SAFETY: nothing reads it.
-        let device = unsafe { memory.alloc(words)? }; // cuMemAlloc
-        let pinned = HostBlock::new(context, HostMemory::Pinned, words)?; // cuMemHostAlloc
+        let device = unsafe { memory.alloc(words)? };
+        let pinned = HostBlock::new(context, HostMemory::Pinned, words)?;
         left.launch(&first)?;
 
-        let event = third.record_event(None)?; // cuEventCreate, cuEventRecord
-        third.memset_zeros(&mut notes)?; // cuMemsetD8Async
-        context.mem_get_info()?; // cuMemGetInfo
-        let fourth = context.new_stream()?; // cuStreamCreate
-        fourth.wait(&event)?; // cuStreamWaitEvent
+        let event = third.record_event(None)?;
+        third.memset_zeros(&mut notes)?;
+        context.mem_get_info()?;
+        let fourth = context.new_stream()?;
+        fourth.wait(&event)?;
         // SAFETY: nothing reads it.
-        let ordered = unsafe { third.alloc::<u32>(words)? }; // cuMemAllocAsync
+        let ordered = unsafe { third.alloc::<u32>(words)? };
         drop(ordered); // cuMemFreeAsync
         drop(pinned); // cuMemFreeHost
         drop(device); // cuMemFree

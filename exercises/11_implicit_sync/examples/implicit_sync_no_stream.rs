@@ -15,7 +15,8 @@ fn program(lab: &Lab) -> Result<()> {
     let second = context.new_stream()?;
     let service = Service::open(lab)?;
     let kernel = service.load_kernel()?;
-    let (memory, words) = (SynchronousMemory::of(context), lab.elements(WORDS));
+    let memory = SynchronousMemory::of(context);
+    let words = lab.elements(WORDS);
     lab.region(|| {
         // SAFETY: the next line clears it.
         let mut block = unsafe { memory.alloc(words)? };

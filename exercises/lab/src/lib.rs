@@ -16,10 +16,10 @@
 //! | [`pipeline`] | the job of `chunked_pipeline` |
 //! | [`issue_order`] | the work of `issue_order`, and its steps |
 //! | [`lanes`] | the lanes of `three_lanes` |
-//! | [`implicit_sync`] | the work of `implicit_sync` |
 //! | [`events`] | the relay of `events` |
 //! | [`pinned_memory`] | the batch of `pinned_memory` |
 //! | [`prefetch`] | the feed of `prefetch` |
+//! | [`implicit_sync`] | the service of `implicit_sync`, and device memory of `cuMemAlloc` |
 //! | [`fork_join`] | the network of `fork_join`, and the branches of its puzzle |
 //! | [`memory`] | host memory, pinned or pageable |
 //! | [`map`] | the map kernels |

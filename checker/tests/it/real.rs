@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::compiled;
 use crate::tree::{Tree, json, scratch, write};
 
-pub(crate) const EXERCISES: [&str; 9] = [
+pub(crate) const EXERCISES: [&str; 10] = [
     "first_launch",
     "two_streams",
     "pinned_memory",
@@ -19,6 +19,7 @@ pub(crate) const EXERCISES: [&str; 9] = [
     "chunked_pipeline",
     "issue_order",
     "prefetch",
+    "default_stream",
 ];
 
 /// A copy, for one test at a time: tests write over the same files.

@@ -1,0 +1,32 @@
+//! Both streams are non-blocking, and two events say what the data needs.
+//!
+//! Run it with `cargo run -- run default_stream --program ordered`.
+
+use lab::default_stream::Work;
+use lab::exercise::Exercise;
+use lab::{Lab, Result};
+
+fn program(lab: &Lab) -> Result<()> {
+    let work = Work::open(lab)?;
+    let context = work.context();
+    let library = work.library();
+    let (upload, download) = (context.new_stream()?, context.new_stream()?);
+    let mut array = work.short()?;
+    array.region(|blocks| {
+        for block in blocks {
+            upload.memcpy_htod(&block.input, &mut block.device)?;
+            let uploaded = upload.record_event(None)?;
+            context.default_stream().wait(&uploaded)?;
+            library.transform(&mut block.device)?;
+            let transformed = context.default_stream().record_event(None)?;
+            download.wait(&transformed)?;
+            download.memcpy_dtoh(&block.device, &mut block.output)?;
+        }
+        context.synchronize()?;
+        Ok(())
+    })
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

@@ -15,8 +15,8 @@ fn program(lab: &Lab) -> Result<()> {
     let elements = lab.elements(ELEMENTS);
     let mut host = HostBlock::new(context, HostMemory::Pinned, elements)?;
     host.words_mut()?.fill(1);
-    let mut device = context.default_stream().alloc_zeros(elements)?;
     let default = context.default_stream();
+    let mut device = default.alloc_zeros(elements)?;
     let (before, after) = (context.new_event(None)?, context.new_event(None)?);
     lab.region(|| {
         for _ in 0..8 {

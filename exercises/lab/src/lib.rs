@@ -16,7 +16,7 @@
 //! | [`pipeline`] | the job of `chunked_pipeline` |
 //! | [`issue_order`] | the work of `issue_order`, and its steps |
 //! | [`lanes`] | the lanes of `three_lanes` |
-//! | [`default_stream`] | the work of `default_stream` |
+//! | [`default_stream`] | the work of `default_stream`, and its library |
 //! | [`events`] | the relay of `events` |
 //! | [`pinned_memory`] | the batch of `pinned_memory` |
 //! | [`prefetch`] | the feed of `prefetch` |

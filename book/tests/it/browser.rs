@@ -170,7 +170,7 @@ order: ✗ “the first
 number: ✓ Right.
 choice: ✗ A priority
 choice: ✗ Recording
-choice: ✗ That would
+choice: ✗ It needs i
 timeline: ✗ That is an
 1 of 6 right at the first try.
 to be tried again: 5

@@ -211,6 +211,37 @@ fn the_changes_that_are_shown_stay_inside_the_regions_that_are_marked() {
     assert!(help.contains("4 laps later; keep an event for each of the 4"), "{help}");
 }
 
+/// The trap of `default_stream`: streams that no longer wait for the library, and nothing in place of that.
+#[test]
+fn non_blocking_streams_alone_race_with_the_library_before_it_and_after_it() {
+    let real = real();
+    let file = real.folder("default_stream").join("src/lib.rs");
+    let shipped = std::fs::read_to_string(&file).expect("a file");
+    let streams = "// region: streams\n";
+    let source =
+        shipped.replace(streams, &format!("{streams}{}", "context.new_stream()?,\n".repeat(2)));
+    let arguments = ["run", "default_stream"];
+    let (_, object) = with_file(&real, "default_stream", &source, || real.json(&arguments));
+    let line = |call: &str| {
+        let at = source.lines().position(|line| line.trim_start().starts_with(call));
+        at.expect("the file has the call") + 1
+    };
+    let [upload, library, download] =
+        ["upload.memcpy", "library.transform", "download.memcpy"].map(line);
+    let hazards = object["hazards"].as_array().expect("a list");
+    let told = hazards.iter().map(|hazard| {
+        let line = |of: &str| hazard[of]["line"].as_u64().unwrap_or_default() as usize;
+        (hazard["code"].as_str(), line("first"), line("second"))
+    });
+    let expected = [(Some("SWIM-H01"), upload, library), (Some("SWIM-H01"), library, download)];
+    assert_eq!(told.collect::<Vec<_>>(), expected, "{object:#}");
+    assert_eq!(object["gate"], "output", "{object:#}");
+    let help = format!(
+        "record an event in stream 1 after line {upload}, and let the default stream wait for it before line {library}"
+    );
+    assert_eq!(object["hazards"][0]["help"], help.as_str(), "{object:#}");
+}
+
 /// The lines that are not in a region, and the marks.
 fn outside(source: &str) -> Vec<&str> {
     let mut is_inside = false;

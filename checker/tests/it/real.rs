@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::compiled;
 use crate::tree::{Tree, json, scratch, write};
 
-pub(crate) const EXERCISES: [&str; 10] = [
+pub(crate) const EXERCISES: [&str; 11] = [
     "first_launch",
     "two_streams",
     "pinned_memory",
@@ -19,6 +19,7 @@ pub(crate) const EXERCISES: [&str; 10] = [
     "chunked_pipeline",
     "issue_order",
     "prefetch",
+    "default_stream",
     "implicit_sync",
 ];
 

@@ -16,11 +16,13 @@
 //! | [`pipeline`] | the job of `chunked_pipeline` |
 //! | [`issue_order`] | the work of `issue_order`, and its steps |
 //! | [`lanes`] | the lanes of `three_lanes` |
+//! | [`default_stream`] | the work of `default_stream`, and its library |
 //! | [`events`] | the relay of `events` |
 //! | [`pinned_memory`] | the batch of `pinned_memory` |
 //! | [`prefetch`] | the feed of `prefetch` |
 //! | [`implicit_sync`] | the service of `implicit_sync`, and device memory of `cuMemAlloc` |
 //! | [`fork_join`] | the network of `fork_join`, and the branches of its puzzle |
+//! | [`streams`] | blocking streams |
 //! | [`memory`] | host memory, pinned or pageable |
 //! | [`map`] | the map kernels |
 //! | [`matmul`] | the matrix product of the puzzles |
@@ -30,6 +32,7 @@
 //! | [`driver`] | loading the driver library, and what is asked of it beside the driver API |
 
 pub mod clock;
+pub mod default_stream;
 pub mod driver;
 pub mod events;
 pub mod exercise;
@@ -44,6 +47,7 @@ pub mod memory;
 pub mod pinned_memory;
 pub mod pipeline;
 pub mod prefetch;
+pub mod streams;
 pub mod thread;
 pub mod torch;
 pub mod two_streams;

@@ -166,7 +166,8 @@ impl Cause {
                  the host touches that memory again"
             ),
             Code::DefaultStreamBarrier => format!(
-                "give {line} a stream of its own, and order it by events with those that need it"
+                "give {line} a stream of its own, or make the blocking streams non-blocking ones; then order \
+                 by events what needs each other's data"
             ),
             Code::SharedStream => format!(
                 "give {line} another stream, and hand over by events where one step needs another"

@@ -7,6 +7,7 @@
 //! which follow from a seed, and knows its outputs.
 
 pub mod chunked_pipeline;
+pub mod default_stream;
 pub mod events;
 pub mod first_launch;
 pub mod fork_join;
@@ -33,6 +34,7 @@ pub struct Speeds {
 /// All tasks.
 static TASKS: &[&Spec] = &[
     &chunked_pipeline::SPEC,
+    &default_stream::SPEC,
     &events::SPEC,
     &first_launch::SPEC,
     &fork_join::SPEC,

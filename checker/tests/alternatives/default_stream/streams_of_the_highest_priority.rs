@@ -1,0 +1,30 @@
+//! Non-blocking streams of the highest priority.
+
+use lab::Result;
+use lab::default_stream::Work;
+
+/// Sends all blocks through the library.
+pub fn process(work: &Work) -> Result<()> {
+    let context = work.context();
+    let library = work.library();
+    let (upload, download) =
+        (context.new_stream_with_priority(-5)?, context.new_stream_with_priority(-5)?);
+    let default = context.default_stream();
+
+    let mut array = work.allocate()?;
+
+    // The clock runs from here to the end of the closure.
+    array.region(|blocks| {
+        for block in blocks {
+            upload.memcpy_htod(&block.input, &mut block.device)?;
+            let uploaded = upload.record_event(None)?;
+            default.wait(&uploaded)?;
+            library.transform(&mut block.device)?;
+            let transformed = default.record_event(None)?;
+            download.wait(&transformed)?;
+            download.memcpy_dtoh(&block.device, &mut block.output)?;
+        }
+        context.synchronize()?;
+        Ok(())
+    })
+}

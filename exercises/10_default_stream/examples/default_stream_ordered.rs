@@ -1,0 +1,33 @@
+//! Both streams are non-blocking, and two events say what the data needs.
+//!
+//! Run it with `cargo run -- run default_stream --program ordered`.
+
+use lab::default_stream::Work;
+use lab::exercise::Exercise;
+use lab::{Lab, Result};
+
+fn program(lab: &Lab) -> Result<()> {
+    let work = Work::open(lab)?;
+    let context = work.context();
+    let library = work.library();
+    let default = context.default_stream();
+    let (upload, download) = (context.new_stream()?, context.new_stream()?);
+    let mut array = work.short()?;
+    array.region(|blocks| {
+        for block in blocks {
+            upload.memcpy_htod(&block.input, &mut block.device)?;
+            let uploaded = upload.record_event(None)?;
+            default.wait(&uploaded)?;
+            library.transform(&mut block.device)?;
+            let transformed = default.record_event(None)?;
+            download.wait(&transformed)?;
+            download.memcpy_dtoh(&block.device, &mut block.output)?;
+        }
+        context.synchronize()?;
+        Ok(())
+    })
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

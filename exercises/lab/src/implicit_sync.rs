@@ -5,8 +5,7 @@ use std::any::Any;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cudarc::driver::result::stream::{self, StreamKind};
-use cudarc::driver::sys::{CUdeviceptr, CUstream};
+use cudarc::driver::sys::CUdeviceptr;
 use cudarc::driver::{
     CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut,
     DeviceSlice, SyncOnDrop, result,
@@ -17,6 +16,7 @@ use trace::lab::{Buffer, Region};
 
 use crate::exercise::Exercise;
 use crate::map::Map;
+use crate::streams::blocking_stream;
 use crate::{HostBlock, HostMemory, Lab, Result};
 
 /// Sizes of requests, in parts of the array: small and large ones in turn. The first one is small, because nothing
@@ -36,7 +36,8 @@ pub struct Service {
     lab: Lab,
     task: Task,
     map: Map,
-    streams: BlockingStreams,
+    /// Blocking ones: they take turns with the NULL stream.
+    streams: Vec<Arc<CudaStream>>,
     /// All that was loaded: to unload a module while its kernels run would be another matter.
     loaded: Mutex<Vec<Map>>,
 }
@@ -49,13 +50,12 @@ impl Service {
 
     /// The workers, which serve requests in turn.
     pub fn workers(&self) -> Vec<Worker> {
-        let worker = |&stream: &CUstream| Worker {
-            // SAFETY: the service outlives its workers, and destroys the stream when it is dropped.
-            stream: unsafe { self.context().wrap_borrowed_stream(stream) },
+        let worker = |stream: &Arc<CudaStream>| Worker {
+            stream: stream.clone(),
             device: Vec::new(),
             pinned: Vec::new(),
         };
-        self.streams.0.iter().map(worker).collect()
+        self.streams.iter().map(worker).collect()
     }
 
     /// Loads the module with the kernel that answers requests, by `cuModuleLoadData`.
@@ -93,23 +93,6 @@ impl Service {
             }
         }
         Ok(Requests { service: self, list, headers })
-    }
-}
-
-/// Streams as `cudaStreamCreate` makes them: they take turns with the NULL stream. cudarc makes none.
-struct BlockingStreams(Vec<CUstream>);
-
-// SAFETY: a handle of a stream may be used in any thread.
-unsafe impl Send for BlockingStreams {}
-// SAFETY: as above.
-unsafe impl Sync for BlockingStreams {}
-
-impl Drop for BlockingStreams {
-    fn drop(&mut self) {
-        for &stream in &self.0 {
-            // SAFETY: the workers that used it are gone. Nothing is to be done about an error.
-            _ = unsafe { stream::destroy(stream) };
-        }
     }
 }
 
@@ -275,11 +258,8 @@ impl Exercise for Service {
     fn open(lab: &Lab) -> Result<Self> {
         let task = lab.task(&SPEC);
         let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
-        let mut streams = BlockingStreams(Vec::new());
-        for _ in 0..WORKERS {
-            streams.0.push(stream::create(StreamKind::Default)?);
-        }
-        Ok(Self { lab: lab.clone(), task, map, streams, loaded: Mutex::default() })
+        let streams: Result<_> = (0..WORKERS).map(|_| blocking_stream(lab.context())).collect();
+        Ok(Self { lab: lab.clone(), task, map, streams: streams?, loaded: Mutex::default() })
     }
 
     fn calibrate(&self) -> Result<()> {

@@ -589,6 +589,9 @@ pub enum Dev {
         /// A new folder
         #[arg(value_name = "DIR")]
         folder: PathBuf,
+        /// Which exercises; default: all
+        #[arg(value_name = "EX")]
+        exercises: Vec<String>,
     },
 }
 

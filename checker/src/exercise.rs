@@ -196,7 +196,15 @@ pub fn find(workspace: &Workspace, wanted: &str) -> Result<Exercise> {
     }
 }
 
-/// The same, whether or not it can be read.
+/// Those that are named, or all where none is.
+pub fn named_or_all(workspace: &Workspace, wanted: &[String]) -> Result<Vec<Exercise>> {
+    if wanted.is_empty() {
+        return all(workspace)?.into_iter().map(|place| place.open(workspace)).collect();
+    }
+    wanted.iter().map(|name| find(workspace, name)).collect()
+}
+
+/// The exercise that is named, whether or not it can be read.
 pub fn locate(workspace: &Workspace, wanted: &str) -> Result<Place> {
     let mut places = all(workspace)?;
     choose(&places, wanted).map(|index| places.swap_remove(index)).map_err(Into::into)

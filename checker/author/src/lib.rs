@@ -39,7 +39,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit> {
             Dev::New { name, title } => commands::chapter::new(&name, title.as_deref()),
             Dev::Measure(arguments) => commands::measure::measure(&arguments),
             Dev::Confine(arguments) => commands::confine::confine(&arguments),
-            Dev::Bundle { folder } => commands::bundle::bundle(&folder),
+            Dev::Bundle { folder, exercises } => commands::bundle::bundle(&folder, &exercises),
         },
         _ => class::dispatch(cli),
     }

@@ -28,8 +28,8 @@ use checker::workspace::Workspace;
 /// The lab's example of what cudarc's event tracking does not order, of which a GPU's record is kept.
 const TRACKING_HOLE: &str = "tracking_hole";
 
-/// Builds the bundle in `folder`.
-pub(crate) fn bundle(folder: &Path) -> Result<Exit> {
+/// Builds the bundle in `folder`, of the exercises that are named, or of all.
+pub(crate) fn bundle(folder: &Path, wanted: &[String]) -> Result<Exit> {
     let workspace = Workspace::find()?;
     let occupied = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
     if occupied && !folder.join("exercises").is_dir() {
@@ -37,10 +37,7 @@ pub(crate) fn bundle(folder: &Path) -> Result<Exit> {
         return Err(Usage(message).into());
     }
     let source = Source::Cargo(workspace.clone());
-    let mut exercises = Vec::new();
-    for place in exercise::all(&workspace)? {
-        exercises.push(place.open(&workspace)?);
-    }
+    let exercises = exercise::named_or_all(&workspace, wanted)?;
     let mut targets = Vec::new();
     for exercise in &exercises {
         targets.extend(all_targets(exercise, &source)?);

@@ -37,15 +37,7 @@ const LEAST_HEADROOM: f64 = 0.3;
 /// Checks what the command line names.
 pub(crate) fn check(arguments: &cli::Check) -> Result<Exit> {
     let workspace = Workspace::find()?;
-    let mut exercises: Vec<Exercise> = Vec::new();
-    if arguments.exercises.is_empty() {
-        for place in exercise::all(&workspace)? {
-            exercises.push(place.open(&workspace)?);
-        }
-    }
-    for name in &arguments.exercises {
-        exercises.push(exercise::find(&workspace, name)?);
-    }
+    let exercises = exercise::named_or_all(&workspace, &arguments.exercises)?;
     let mut checked: Vec<Checked> = Vec::new();
     for exercise in &exercises {
         let mut problems = Problems::new(workspace.root());

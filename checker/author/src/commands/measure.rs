@@ -71,17 +71,8 @@ pub(crate) fn measure(arguments: &cli::Measure) -> Result<Exit> {
         Fidelity::new(device, profile)
     });
 
-    let mut exercises = Vec::new();
-    for place in exercise::all(&workspace)? {
-        exercises.push(place.open(&workspace)?);
-    }
-    let all: Vec<String> = exercises.iter().map(|exercise| exercise.place.id.clone()).collect();
-    if !arguments.exercises.is_empty() {
-        exercises.clear();
-        for wanted in &arguments.exercises {
-            exercises.push(exercise::find(&workspace, wanted)?);
-        }
-    }
+    let exercises = exercise::named_or_all(&workspace, &arguments.exercises)?;
+    let all: Vec<String> = exercise::all(&workspace)?.into_iter().map(|place| place.id).collect();
 
     let mut session = Session {
         source,

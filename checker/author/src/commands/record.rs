@@ -26,16 +26,7 @@ use sandbox::process::Limits;
 /// Records the exercises that are named, or all.
 pub(crate) fn record(wanted: &[String]) -> Result<Exit> {
     let workspace = Workspace::find()?;
-    let mut exercises: Vec<Exercise> = Vec::new();
-    if wanted.is_empty() {
-        for place in exercise::all(&workspace)? {
-            exercises.push(place.open(&workspace)?);
-        }
-    }
-    for name in wanted {
-        exercises.push(exercise::find(&workspace, name)?);
-    }
-    for exercise in &exercises {
+    for exercise in &exercise::named_or_all(&workspace, wanted)? {
         for (role, file) in [(Role::Baseline, BASELINE), (Role::Solution, REFERENCE)] {
             let text = text(&workspace, exercise, &role)
                 .with_context(|| format!("cannot record {role} of `{}`", exercise.place.id))?;

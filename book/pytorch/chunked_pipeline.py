@@ -1,4 +1,4 @@
-"""Fill and drain: an array goes up, is worked on, and comes back, in 1 to 1024 chunks.
+"""Fill and drain: an array is uploaded, worked on and downloaded, in 1 to 1024 chunks.
 
     python chunked_pipeline.py [TRACE.json.gz]
 
@@ -19,7 +19,7 @@ up, compute, down = (torch.cuda.Stream() for _ in range(3))
 source = torch.rand((ROWS, COLUMNS)).pin_memory()
 result = torch.empty((ROWS, COLUMNS), pin_memory=True)
 on_device, between, mapped = (torch.empty((ROWS, COLUMNS), device="cuda") for _ in range(3))
-# Two products over the whole array take about as long as the copies one way on an H200.
+# Two multiplications over the whole array take about as long as the copies one way on an H200.
 weights = [torch.rand((COLUMNS, COLUMNS), device="cuda") / COLUMNS for _ in range(2)]
 
 

@@ -2,9 +2,9 @@
 
     python prefetch.py [TRACE.json.gz]
 
-Loading is the host's work: no stream makes it anybody else's. It runs beside the device's only if
-the host does not wait for the device meanwhile. Two pinned buffers take turns, and an event says when
-the copy out of one is over, so that the host may write it again.
+Loading is the host's work, whatever stream the code around it names. It runs beside the device's work only if
+the host does not wait for the device meanwhile. Two pinned buffers take turns, and an event says when the copy
+out of one is over, so that the host may write into it again.
 """
 
 import sys

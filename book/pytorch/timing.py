@@ -2,7 +2,7 @@
 
 The time of a run is the host's: from a moment when the device is idle to the moment when it is idle
 again. It comes from untraced runs, because the profiler adds to every call; the trace comes from one
-run more.
+more run.
 """
 
 import gzip

@@ -1,4 +1,4 @@
-//! The puzzle as written: the clock is read behind the loop of launches.
+//! The puzzle as written: the clock is read after the loop of launches.
 //!
 //! Run it with `cargo run -- run first_launch --program no_wait`.
 

@@ -1,4 +1,4 @@
-//! Events take the time, and between the two halves of the products the host is busy with something else.
+//! Events measure the time, and between the two halves of the kernels the host is busy with something else.
 //!
 //! Run it with `cargo run -- run first_launch --program paused`.
 
@@ -11,7 +11,7 @@ use cudarc::driver::sys::CUevent_flags;
 use lab::matmul::Matmul;
 use lab::{Lab, Result, host_work};
 
-/// How long the host is busy with something else: longer than all the products take.
+/// How long the host is busy with something else: longer than all the kernels take.
 const BUSY: Duration = Duration::from_millis(20);
 
 fn program(lab: &Lab) -> Result<()> {

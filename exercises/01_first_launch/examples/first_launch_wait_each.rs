@@ -1,4 +1,4 @@
-//! Each product is waited for before the next is asked for.
+//! The host waits for each kernel before it launches the next.
 //!
 //! Run it with `cargo run -- run first_launch --program wait_each`.
 

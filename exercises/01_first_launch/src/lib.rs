@@ -1,16 +1,16 @@
 //! # Asynchronous launches: who is waiting?
 //!
-//! The device swims 64 lengths, one kernel each. The host starts each of them and keeps a log. Every eighth
+//! The device swims 64 lengths, one kernel each. The host launches each of them and keeps a log. Every eighth
 //! line fills a page, and writing a page out takes the host almost as long as eight lengths take the device.
-//! The log needs nothing of what the device computes.
+//! The log needs nothing that the device computes.
 //!
-//! The file is right, and slow: after each length the host stands at the edge until it is over. So the page
-//! waits for the device, and the next length waits for the page.
+//! The program is right but slow: after each length the host waits until the length is done. So the page waits
+//! for the device, and the next length waits for the page.
 //!
-//! **Your task:** let the host run ahead. The more of the time it is at its own work, the better: that share
-//! is its *freedom*, and what is scored. Run `cargo run -- run first_launch` and look at the host's lane.
+//! **Your task:** let the host run ahead. What is scored is the host's *freedom*: the share of the time that it
+//! spends on its own work. Run `cargo run -- run first_launch` and look at the host's row.
 //!
-//! `stream.synchronize()?` holds the host until all that is in `stream` is done. When the closure returns, the
+//! `stream.synchronize()?` blocks the host until all work in `stream` is done. When the closure returns, the
 //! device has to be idle. Edit between the `region` marks only; lines are added or moved, none is changed.
 
 use lab::Result;

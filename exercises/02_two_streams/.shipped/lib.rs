@@ -1,13 +1,13 @@
 //! # Two streams: the smallest overlap
 //!
-//! Sixteen parts of an array are copied to the device, and sixteen parts of another array, which is there
-//! already, are mapped. Neither job needs anything of the other, and each has an engine of its own. They are
-//! in one stream, and so the kernels stand behind the copies.
+//! Sixteen parts of one array are copied to the device. Sixteen parts of another array are on the device
+//! already, and a kernel maps each of them. The two jobs are independent, and each has an engine of its own.
+//! But they are in one stream, so the kernels come after the copies.
 //!
-//! **Your task:** let the two jobs run side by side. Run `cargo run -- run two_streams` and look at how many
-//! lanes there are below the host's.
+//! **Your task:** let the two jobs run side by side. Run `cargo run -- run two_streams` and count the rows
+//! below the host's.
 //!
-//! `context.new_stream()?` makes one more stream. `stream.synchronize()?` holds the host until that stream is
+//! `context.new_stream()?` makes one more stream. `stream.synchronize()?` blocks the host until that stream is
 //! done, `context.synchronize()?` until all of them are. When the closure returns, the device has to be idle.
 //! Edit between the `region` marks only; lines are added or moved, none is changed. A second `let` of the same
 //! name takes the place of the first from there on.

@@ -1,4 +1,4 @@
-//! The puzzle as written: three laps, and host memory that is pinned.
+//! The puzzle as written: three iterations, with pinned host memory.
 //!
 //! Run it with `cargo run -- run pinned_memory --program pinned`.
 
@@ -10,21 +10,21 @@ use puzzle::{PREPARE, Puzzle};
 fn program(lab: &Lab) -> Result<()> {
     let mut puzzle = Puzzle::new(lab, HostMemory::Pinned)?;
     lab.region(|| {
-        // Lap 1: labels go up, 64 KiB.
+        // Iteration 1: labels are uploaded, 64 KiB.
         puzzle.kernels()?;
         let (labels, on_device) = &mut puzzle.labels;
         puzzle.stream.memcpy_htod(labels, on_device)?;
         host_work(PREPARE)?;
         puzzle.stream.synchronize()?;
 
-        // Lap 2: images go up, 64 MiB.
+        // Iteration 2: images are uploaded, 64 MiB.
         puzzle.kernels()?;
         let (images, on_device) = &mut puzzle.images;
         puzzle.stream.memcpy_htod(images, on_device)?;
         host_work(PREPARE)?;
         puzzle.stream.synchronize()?;
 
-        // Lap 3: losses come back, 4 KiB.
+        // Iteration 3: losses are downloaded, 4 KiB.
         puzzle.kernels()?;
         let (losses, on_device) = &mut puzzle.losses;
         puzzle.stream.memcpy_dtoh(on_device, losses)?;

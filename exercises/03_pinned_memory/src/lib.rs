@@ -1,17 +1,17 @@
 //! # Pinned memory: the wall you cannot see
 //!
-//! A batch is evaluated on the device, in 16 parts. Of each part the labels and the images go up, a kernel
-//! makes losses of them, and the losses come back. The parts need nothing of one another, so they take two
-//! streams by turns: while one part is in its kernel, the next one can be on its way.
+//! A batch is evaluated on the device, in 16 parts. For each part, labels and images are uploaded, a kernel
+//! computes the losses, and the losses are downloaded. The parts are independent and use two streams in turn:
+//! while the kernel of one part runs, the next part can be uploaded.
 //!
-//! All copies are asked for by calls that are asynchronous, nobody synchronises before the end, and still
-//! no copy has a kernel for company.
+//! All copies are issued by asynchronous calls, nothing synchronises before the end, and yet no copy runs
+//! beside a kernel.
 //!
-//! **Your task:** make the copies really asynchronous, with as little pinned memory as will do. Run
-//! `cargo run -- run pinned_memory` and follow the host: from which of the calls does it come back late?
+//! **Your task:** make the copies really asynchronous, and pin no more memory than that takes. Run
+//! `cargo run -- run pinned_memory` and follow the host: which of the calls return late?
 //!
-//! `block.pin(context)?` is the same block in pinned memory, as `pin_memory()` is in PyTorch: it allocates
-//! and copies. Edit between the `region` marks only; lines are added, none is changed.
+//! `block.pin(context)?` gives you the same block in pinned memory, as `pin_memory()` does in PyTorch: it
+//! allocates and copies. Edit between the `region` marks only; lines are added, none is changed.
 
 use lab::Result;
 use lab::pinned_memory::Batch;

@@ -1,13 +1,13 @@
 //! # Three lanes: swimming in streams
 //!
-//! Three things have to be done, and none of them needs another: blocks that are on the device are
-//! mapped where they are, finished blocks are copied down to the host, new blocks are copied up. The
-//! device has an engine for each. You gave each its own stream, and still they take turns.
+//! There are three jobs, and none of them needs another: blocks that are on the device are mapped
+//! where they are, finished blocks are downloaded to the host, and new blocks are uploaded. The
+//! device has an engine for each. You gave each its own stream, and yet they take turns.
 //!
 //! **Your task:** let all three swim at once. Run `cargo run -- run three_lanes` and look at the
-//! timeline: which lane is empty when, and what is the host doing just then?
+//! timeline: when is a row empty, and what is the host doing at that moment?
 //!
-//! Edit between the `region` marks only; lines may go, too. A plan has `pin_upload` and `pin_download`.
+//! Edit between the `region` marks only; you may also remove lines. A plan has `pin_upload` and `pin_download`.
 
 use lab::{Lanes, Result};
 

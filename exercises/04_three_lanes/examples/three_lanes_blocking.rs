@@ -1,4 +1,4 @@
-//! The puzzle as written, `non_blocking=False`: each copy is waited for.
+//! The puzzle as written, `non_blocking=False`: the host waits for each copy.
 //!
 //! Run it with `cargo run -- run three_lanes --program blocking`.
 
@@ -8,7 +8,7 @@ use lab::{HostMemory, Lab, Result, torch};
 use puzzle::{MATMULS, Puzzle};
 
 fn program(lab: &Lab) -> Result<()> {
-    // PyTorch: `.to(cpu)` makes an ordinary tensor, and the sources are ordinary too.
+    // PyTorch: `.to(cpu)` makes a pageable tensor, and the sources are pageable too.
     let mut puzzle = Puzzle::new(lab, HostMemory::Pageable, HostMemory::Pageable)?;
     lab.region(|| {
         for _ in 0..MATMULS {

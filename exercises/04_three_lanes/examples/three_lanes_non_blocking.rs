@@ -1,4 +1,4 @@
-//! The puzzle as written, `non_blocking=True`: no copy is waited for.
+//! The puzzle as written, `non_blocking=True`: the host waits for no copy.
 //!
 //! Run it with `cargo run -- run three_lanes --program non_blocking`.
 
@@ -8,7 +8,7 @@ use lab::{HostMemory, Lab, Result, torch};
 use puzzle::{MATMULS, Puzzle};
 
 fn program(lab: &Lab) -> Result<()> {
-    // PyTorch: `.to(cpu, non_blocking=True)` makes a pinned tensor; the sources stay ordinary.
+    // PyTorch: `.to(cpu, non_blocking=True)` makes a pinned tensor; the sources stay pageable.
     let mut puzzle = Puzzle::new(lab, HostMemory::Pinned, HostMemory::Pageable)?;
     lab.region(|| {
         for _ in 0..MATMULS {

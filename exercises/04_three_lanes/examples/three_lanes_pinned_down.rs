@@ -8,7 +8,7 @@ use lab::{HostMemory, Lab, Result, torch};
 use puzzle::{MATMULS, Puzzle};
 
 fn program(lab: &Lab) -> Result<()> {
-    // PyTorch: `copy_` into pinned tensors; the sources are ordinary.
+    // PyTorch: `copy_` into pinned tensors; the sources are pageable.
     let mut puzzle = Puzzle::new(lab, HostMemory::Pinned, HostMemory::Pageable)?;
     lab.region(|| {
         for _ in 0..MATMULS {

@@ -1,4 +1,4 @@
-//! The same three stages, a slow host, and somebody else who copies to the device.
+//! The same three stages, a slow host, and other copies to the device.
 //!
 //! Run it with `cargo run -- run events --program crowded`.
 
@@ -8,10 +8,10 @@ use lab::events::Relay;
 use lab::exercise::Exercise;
 use lab::{HostMemory, Lab, Result, host_work};
 
-/// How long somebody looks at what a debugger shows: longer than any of the stages takes.
+/// How long a person looks at what a debugger shows: longer than any of the stages takes.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Copies of somebody else, each of the whole array: together they last longer than `LOOK`.
+/// The other copies, each as large as the array: together they last longer than `LOOK`.
 const COPIES: usize = 6;
 
 fn program(lab: &Lab) -> Result<()> {

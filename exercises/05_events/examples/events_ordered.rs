@@ -1,4 +1,4 @@
-//! Each stage waits for an event, which is recorded behind the stage before.
+//! Each stage waits for an event that is recorded after the stage before it.
 //!
 //! Run it with `cargo run -- run events --program ordered`.
 

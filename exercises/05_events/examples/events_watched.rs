@@ -8,7 +8,7 @@ use lab::events::Relay;
 use lab::exercise::Exercise;
 use lab::{HostMemory, Lab, Result, host_work};
 
-/// How long somebody looks at what a debugger shows: longer than any of the stages takes.
+/// How long a person looks at what a debugger shows: longer than any of the stages takes.
 const LOOK: Duration = Duration::from_millis(20);
 
 fn program(lab: &Lab) -> Result<()> {

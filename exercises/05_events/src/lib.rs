@@ -1,26 +1,26 @@
 //! # Events: pass the baton
 //!
-//! An array goes up, through a map, and down again, in 32 laps. Each stage has a stream of its own, so all
-//! three can be at work at once, each in another lap. On the device there are four slots: lap 4 goes through
-//! the slot that lap 0 went through before it.
+//! An array is uploaded, mapped and downloaded again, in 32 iterations, each a `lap` in the code. Each stage has
+//! a stream of its own, so all three can work at once, each on another iteration. The device has four buffers,
+//! each a `slot`: iteration 4 uses the buffer that iteration 0 used before it.
 //!
-//! It is fast, and it is wrong: no stage waits for anybody. The copy up does not ask whether its slot is
-//! empty, the map does not ask whether its input is there, and the copy down does not ask whether the map is
+//! The program is fast, and wrong: no stage waits for another. The copy up does not wait until its buffer is
+//! free, the map does not wait until its input is there, and the copy down does not wait until the map is
 //! done.
 //!
 //! **Your task:** make every stage wait for what it needs, and for nothing else. Events alone can do it: the host
-//! need not wait for anything before the end. Run `cargo run -- run events` and read which two lines are in each
-//! other's way.
+//! need not wait for anything before the end. Run `cargo run -- run events` and read which two lines race with
+//! each other.
 //!
 //! `context.new_event(None)?` makes an event, `[context.new_event(None)?, …]` an array of them.
-//! `event.record(&stream)?` puts one behind the work that is in `stream` by then, and `stream.wait(&event)?`
-//! holds `stream` until all that is done. `stream.record_event(None)?` makes and records in one go. Edit
-//! between the `region` marks only; lines are added, none is changed.
+//! `event.record(&stream)?` records it after the work that is in `stream` by then, and `stream.wait(&event)?`
+//! makes `stream` wait until all of that is done. `stream.record_event(None)?` makes and records an event in one
+//! go. Edit between the `region` marks only; lines are added, none is changed.
 
 use lab::Result;
 use lab::events::Relay;
 
-/// Runs the laps.
+/// Runs the iterations.
 pub fn relay(relay: &Relay) -> Result<()> {
     let context = relay.context();
     let upload = context.new_stream()?;

@@ -1,16 +1,16 @@
 //! # Fork and join: two branches, one river
 //!
-//! A network of eight layers on the device. Each layer is a stem over the whole array, then a left branch over
-//! one half and a right branch over the other, then a merge over the whole again. Stem and merge keep every
+//! A network of eight layers runs on the device. Each layer is a stem over the whole array, then a left branch
+//! over one half and a right branch over the other, then a merge over the whole again. Stem and merge keep every
 //! multiprocessor busy. The branches do not: their kernels have 32 blocks.
 //!
-//! All of it stands in one stream, so the branches take turns although neither needs the other.
+//! All of it is in one stream, so the branches take turns although neither needs the other.
 //!
 //! **Your task:** let the two branches of each layer run side by side, and nothing else: the right branch needs
 //! its stem, and the merge needs both branches. The host waits for nothing before the end. Run
-//! `cargo run -- run fork_join` and look at the lane of each stream.
+//! `cargo run -- run fork_join` and look at the row of each stream.
 //!
-//! `stream.record_event(None)?` gives you an event, `other.wait(&event)?` makes another stream wait for it.
+//! `stream.record_event(None)?` gives you an event, and `other.wait(&event)?` makes another stream wait for it.
 //! Edit between the `region` marks only; lines are added, none is changed.
 
 use lab::Result;

@@ -1,4 +1,4 @@
-//! The job in 256 chunks, asked for by a host that takes as long for each call as Python does.
+//! The job in 256 chunks, issued by a host that takes as long for each call as Python does.
 //!
 //! Run it with `cargo run -- run chunked_pipeline --program from_python`.
 

@@ -1,14 +1,14 @@
 //! # Chunked pipelines: fill and drain
 //!
-//! An array is copied to the device, mapped there, and copied back. Each step needs the one before it,
-//! so in one piece they can only take turns. Cut the array into chunks, and chunk 2 can be on its way
-//! up while chunk 1 is being mapped.
+//! An array is uploaded, mapped on the device, and downloaded. Each step needs the one before it, so in
+//! one piece they can only take turns. Cut the array into chunks, and chunk 2 can be uploaded while
+//! chunk 1 is being mapped.
 //!
-//! **Your task:** three streams, one for each step, several chunks, and events that hand each chunk from
-//! one stream to the next. Run `cargo run -- run chunked_pipeline` and look at the timeline. How many
-//! chunks are enough? How many are too many? `let plan = plan.cut(n);` replaces the plan by one in `n` chunks.
+//! **Your task:** use three streams, one for each step, cut the array into several chunks, and hand each
+//! chunk from stream to stream by events. Run `cargo run -- run chunked_pipeline` and look at the timeline. How
+//! many chunks are enough? How many are too many? `let plan = plan.cut(n);` makes it a plan of `n` chunks.
 //!
-//! `stream.record_event(None)?` gives you an event, `other.wait(&event)?` makes another stream wait
+//! `stream.record_event(None)?` gives you an event, and `other.wait(&event)?` makes another stream wait
 //! for it. Edit between the `region` marks only; lines are added, none is changed.
 
 use lab::{Job, Result};

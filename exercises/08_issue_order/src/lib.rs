@@ -1,15 +1,15 @@
 //! # Issue order: who goes first?
 //!
-//! An array goes up, through a map and down, in 32 chunks. Four streams take them by turns, each chunk all the
-//! way, so no event is needed: a stream keeps the steps of its chunks in order.
+//! An array is uploaded, mapped and downloaded in 32 chunks. Four streams take the chunks in turn, each chunk goes
+//! its whole way on one stream, and no event is needed: a stream keeps the steps of its chunks in order.
 //!
-//! The host asks step by step: for all copies up, then for all maps, then for all copies down. And one thing is
-//! narrower than usual: each engine has a single work queue, where by default it has several; some frameworks
-//! have it so. What the host asks for goes through it in the order in which it was asked for, whatever its
-//! stream, and what cannot start yet holds up all that is behind it.
+//! The host issues step by step: all copies up, then all maps, then all copies down. And one thing is narrower
+//! than usual: each engine has a single work queue, where by default it has several. Some frameworks set it that
+//! way. Work goes through the queue in the order in which the host issued it, whatever its stream, and an
+//! operation that cannot start yet delays everything after it.
 //!
-//! **Your task:** another order, in which all three engines have work from beginning to end. Run
-//! `cargo run -- run issue_order`: its lanes are streams, so look at when each kind of work begins and ends.
+//! **Your task:** find another order, in which all three engines have work from beginning to end. Run
+//! `cargo run -- run issue_order`: its rows are streams, so look at when each kind of work begins and ends.
 //!
 //! `order` is an ordinary `Vec`: sort it, or build it anew. The steps of one chunk have to stay in order.
 //! Edit between the `region` marks only; lines are added, none is changed.
@@ -28,7 +28,7 @@ pub fn pipeline(work: &Work) -> Result<()> {
     ];
     let mut chunks = work.allocate()?;
 
-    // What the host asks for, in this order: steps, and the chunks that they are for.
+    // What the host issues, in this order: steps, and the chunks that they are for.
     let mut order = Vec::new();
     for step in Step::ALL {
         for index in 0..CHUNKS {

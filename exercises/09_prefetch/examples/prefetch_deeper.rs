@@ -1,4 +1,4 @@
-//! The same two slots without a wait, and a deeper network: more kernels for each batch.
+//! The same two buffers without a wait, and a deeper network: more kernels for each batch.
 //!
 //! Run it with `cargo run -- run prefetch --program deeper`.
 
@@ -7,8 +7,8 @@ use lab::matmul::Matmul;
 use lab::prefetch::Feed;
 use lab::{Lab, Result};
 
-/// Layers that the network has more: products of two matrices of 1024 by 1024, together longer
-/// than the kernel.
+/// Additional layers of the network: multiplications of two matrices of 1024 by 1024, together
+/// longer than the kernel.
 const LAYERS: usize = 64;
 
 fn program(lab: &Lab) -> Result<()> {

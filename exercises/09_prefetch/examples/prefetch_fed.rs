@@ -1,4 +1,4 @@
-//! The same two slots, and the host waits for what it is about to use again.
+//! The same two buffers, and the host waits for what it is about to use again.
 //!
 //! Run it with `cargo run -- run prefetch --program fed`.
 

@@ -1,4 +1,4 @@
-//! The same lines in another order: this batch is trained on, and then the next one is loaded and sent up.
+//! The same lines in a different order: this batch is trained on, and then the next one is loaded and uploaded.
 //!
 //! Run it with `cargo run -- run prefetch --program launch_first`.
 

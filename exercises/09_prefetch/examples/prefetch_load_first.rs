@@ -1,4 +1,4 @@
-//! The puzzle as written: the next batch is loaded and sent up on a stream of its own, then this one is
+//! The puzzle as written: the next batch is loaded and uploaded on a stream of its own, then this one is
 //! trained on.
 //!
 //! Run it with `cargo run -- run prefetch --program load_first`.

@@ -1,4 +1,4 @@
-//! Two slots by turns, each with a stream of its own, and nobody waits for anybody.
+//! Two buffers in turn, each with a stream of its own, and no wait in the loop.
 //!
 //! Run it with `cargo run -- run prefetch --program unwaited`.
 

@@ -1,16 +1,16 @@
 //! # Prefetching: feed the swimmer
 //!
-//! The host loads batches and the device trains on them: a batch is loaded into pinned memory, goes up, a
-//! kernel trains on it, its losses come back, and the host keeps them. There are two slots, so that one batch
-//! can be loaded while another is trained on. And yet they take turns: each lap waits for its own losses.
+//! The host loads batches and the device trains on them: a batch is loaded into pinned memory and uploaded, a
+//! kernel trains on it, its losses are downloaded, and the host keeps them. There are two buffers, `slots`, so one
+//! batch can be loaded while the other is trained on. And yet they take turns: each iteration waits for its losses.
 //!
-//! **Your task:** keep both at work. Keep the losses of a batch later, when its slot is needed again, and wait
-//! there for no more than has to be over: who still reads `images`, who still writes `losses`? Run
-//! `cargo run -- run prefetch` and look at what the device does while the host loads, and the host while the
-//! device trains.
+//! **Your task:** keep host and device busy. Keep the losses of a batch later, when its buffer is needed again, and
+//! wait there for no more than is needed: what still reads `images`, and what still writes `losses`? Run
+//! `cargo run -- run prefetch` and look at what the device does while the host loads, and at what the host does
+//! while the device trains.
 //!
-//! `context.new_event(None)?` makes an event, `event.record(stream)?` puts it behind what is in a stream, and
-//! `event.synchronize()?` holds the host until that is done. `losses.keep(slot)?` keeps the losses of the batch
+//! `context.new_event(None)?` makes an event, `event.record(stream)?` records it after what is in a stream, and
+//! `event.synchronize()?` blocks the host until that is done. `losses.keep(slot)?` keeps the losses of the batch
 //! that the slot was last used to train on, and does nothing if there was none. Edit between the `region` marks
 //! only; lines are added and moved, none is changed.
 

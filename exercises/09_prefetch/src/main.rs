@@ -1,4 +1,4 @@
-//! Starts the exercise. Yours to edit is `lib.rs`.
+//! Starts the exercise. The file to edit is `lib.rs`.
 
 fn main() -> std::process::ExitCode {
     lab::exercise!(prefetch::train)

@@ -1,4 +1,4 @@
-//! The same, with an event before and after each upload that names no stream.
+//! The same, with an event in the default stream before and after each upload.
 //!
 //! Run it with `cargo run -- run default_stream --program timed`.
 

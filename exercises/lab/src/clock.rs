@@ -1,7 +1,7 @@
 //! The time, and declared host work.
 //!
-//! In a simulated run the wall clock means nothing: time passes by the calls that are made and by the
-//! work that is declared.
+//! In a simulated run the wall clock means nothing: time passes with the calls that are made and with
+//! the work that is declared.
 
 use std::sync::OnceLock;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Loading the driver library, and what is asked of it beside the driver API.
+//! Loading the driver library, and what is asked of it besides the driver API.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};

@@ -1,5 +1,5 @@
-//! The relay of `events`: an array goes up, through a map, and down again, a part in each lap. On the
-//! device there are fewer places for parts than there are laps, so that they are used by turns.
+//! The relay of `events`: an array is uploaded, mapped and downloaded again, one part in each iteration. The
+//! device has fewer buffers than there are iterations, so the buffers are used in turn.
 
 use std::sync::Arc;
 

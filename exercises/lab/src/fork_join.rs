@@ -1,6 +1,6 @@
-//! The network of `fork_join`: an array on the device goes through layers, and each layer parts into two
-//! branches that come together again. And the branches of the puzzle, whose kernels are alike but for the
-//! room that they take.
+//! The network of `fork_join`: an array on the device goes through layers, and each layer splits into two
+//! branches that join again. Also the branches of the puzzle, whose kernels differ only in the room that
+//! they take.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The work of `issue_order`: an array in chunks, each of which a stream takes all the way. What is open is
-//! the order in which the host asks for the steps.
+//! The work of `issue_order`: an array in chunks, each of which goes its whole way on one stream. What is
+//! left to choose is the order in which the host issues the steps.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The lanes of `three_lanes`: three arrays that have nothing to do with one another. One is copied to
-//! the device, one is copied from it, and one is mapped where it is.
+//! The lanes of `three_lanes`: three independent arrays. One is copied to the device, one is copied
+//! from it, and one is mapped where it is.
 
 use std::sync::Arc;
 

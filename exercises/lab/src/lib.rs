@@ -25,11 +25,11 @@
 //! | [`streams`] | blocking streams |
 //! | [`memory`] | host memory, pinned or pageable |
 //! | [`map`] | the map kernels |
-//! | [`matmul`] | the matrix product of the puzzles |
+//! | [`matmul`] | the matrix multiplication of the puzzles |
 //! | [`torch`] | what a call of PyTorch costs the host, for the puzzles |
 //! | [`clock`] | the time and declared host work |
 //! | [`thread`] | host threads and channels between them |
-//! | [`driver`] | loading the driver library, and what is asked of it beside the driver API |
+//! | [`driver`] | loading the driver library, and what is asked of it besides the driver API |
 
 pub mod clock;
 pub mod default_stream;

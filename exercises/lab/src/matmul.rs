@@ -1,4 +1,4 @@
-//! The matrix product of the puzzles: 1024 by 1024, single precision, nobody reads the result.
+//! The matrix multiplication of the puzzles: 1024 by 1024, single precision; nothing reads the result.
 
 use std::sync::Arc;
 

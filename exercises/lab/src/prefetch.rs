@@ -1,4 +1,4 @@
-//! The feed of `prefetch`: the host loads a batch, it goes up, a kernel trains on it, and losses come back.
+//! The feed of `prefetch`: the host loads a batch and uploads it, a kernel trains on it, and losses are downloaded.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Host threads, in the manner of [`std::thread`] and [`std::sync::mpsc`].
 //!
 //! Their driver calls belong to the run, inside the measured region too. On the simulated device
-//! one of them goes on at a time, the one whose virtual time is the earliest: two threads that each
+//! only one of them runs at a time, the one whose virtual time is the earliest: two threads that each
 //! declare 100 ms of work take 100 ms, and every run is the same. On a GPU they run side by side. What
 //! orders them is what they say here: a thread starts after everything before its [`spawn`], a message
 //! is received after everything before its [`send`](Sender::send), and a [`join`](JoinHandle::join)

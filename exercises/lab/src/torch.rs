@@ -1,4 +1,4 @@
-//! What a call of PyTorch costs the host, beside the driver calls that it makes.
+//! What a call of PyTorch costs the host, besides the driver calls that it makes.
 //!
 //! The puzzles stand for PyTorch programs, where Python and the dispatcher take a good part of the
 //! host's time, and the host's time decides what is queued when. Read off a trace of the puzzle's

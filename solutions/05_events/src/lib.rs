@@ -3,7 +3,7 @@
 use lab::Result;
 use lab::events::Relay;
 
-/// Runs the laps.
+/// Runs the iterations.
 pub fn relay(relay: &Relay) -> Result<()> {
     let context = relay.context();
     let upload = context.new_stream()?;

@@ -14,7 +14,7 @@ pub fn pipeline(work: &Work) -> Result<()> {
     ];
     let mut chunks = work.allocate()?;
 
-    // What the host asks for, in this order: steps, and the chunks that they are for.
+    // What the host issues, in this order: steps, and the chunks that they are for.
     let mut order = Vec::new();
     for step in Step::ALL {
         for index in 0..CHUNKS {

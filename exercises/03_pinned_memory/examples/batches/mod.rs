@@ -8,8 +8,8 @@ use lab::{HostBlock, HostMemory, Lab, Result};
 
 /// How many there are.
 pub(crate) const BATCHES: usize = 8;
-/// Products of two matrices of 1024 by 1024 for each: about 2 ms on an H200, as long as it takes to copy the
-/// images from ordinary memory.
+/// Multiplications of two matrices of 1024 by 1024 for each: about 2 ms on an H200, as long as it takes to copy
+/// the images from pageable memory.
 const PRODUCTS: usize = 32;
 /// Elements of the images of a batch: 16 MiB.
 const IMAGES: usize = 4 * 1024 * 1024;
@@ -17,7 +17,7 @@ const IMAGES: usize = 4 * 1024 * 1024;
 /// Elements that push the images out of the host's caches: 1 GiB, three times what a large host has.
 const OTHERS: usize = 256 * 1024 * 1024;
 
-/// A stream, images in ordinary memory for each batch, and room for those of one on the device.
+/// A stream, images in pageable memory for each batch, and room on the device for those of one.
 pub(crate) struct Batches {
     pub(crate) stream: Arc<CudaStream>,
     matmul: Matmul,

@@ -7,16 +7,16 @@ use cudarc::driver::{CudaSlice, CudaStream};
 use lab::matmul::Matmul;
 use lab::{HostBlock, HostMemory, Lab, Result};
 
-/// Products of two matrices of 1024 by 1024 in each lap: about 6 ms on an H200, longer than `PREPARE`.
+/// Multiplications of two matrices of 1024 by 1024 in each iteration: about 6 ms on an H200, longer than `PREPARE`.
 const PRODUCTS: usize = 100;
-/// What the host does in each lap beside asking: it gets the next one ready.
+/// What the host does in each iteration besides issuing work: it prepares the next one.
 pub(crate) const PREPARE: Duration = Duration::from_millis(5);
 
-/// Elements of the labels, which go up: 64 KiB.
+/// Elements of the labels, which are uploaded: 64 KiB.
 const LABELS: usize = 16 * 1024;
-/// Elements of the images, which go up: 64 MiB.
+/// Elements of the images, which are uploaded: 64 MiB.
 const IMAGES: usize = 16 * 1024 * 1024;
-/// Elements of the losses, which come back: 4 KiB.
+/// Elements of the losses, which are downloaded: 4 KiB.
 const LOSSES: usize = 1024;
 
 /// The puzzle's memory and its stream.
@@ -43,7 +43,7 @@ impl Puzzle {
         Ok(Self { stream, matmul: Matmul::new(lab)?, labels, images, losses })
     }
 
-    /// Queues the kernels of a lap.
+    /// Queues the kernels of an iteration.
     pub(crate) fn kernels(&mut self) -> Result<()> {
         for _ in 0..PRODUCTS {
             self.matmul.launch(&self.stream)?;

@@ -6,7 +6,7 @@ use cudarc::driver::{CudaSlice, CudaStream};
 use lab::matmul::Matmul;
 use lab::{HostBlock, HostMemory, Lab, Result};
 
-/// Products of two matrices of 1024 by 1024, on the first stream.
+/// Multiplications of two matrices of 1024 by 1024, on the first stream.
 pub(crate) const MATMULS: usize = 1000;
 /// Tensors that go each way.
 const TENSORS: usize = 100;

@@ -409,11 +409,9 @@ impl Device {
     pub(super) fn scheduled(&self, mut work: Work, step: u32) -> Work {
         let place = work.place();
         match &mut work {
-            Work::Transfer { ns, .. } | Work::Memory { ns, .. } => {
-                *ns = self.schedule.duration(*ns, step, place);
-            }
-            Work::Kernel(grid) => {
-                grid.block_ns = self.schedule.duration(grid.block_ns, step, place)
+            Work::Transfer { ns, .. } => *ns = self.schedule.duration(*ns, step, place),
+            Work::Memory { grid, .. } | Work::Kernel { grid, .. } => {
+                grid.block_ns = self.schedule.duration(grid.block_ns, step, place);
             }
             Work::Marker | Work::Release | Work::HostFunction => {}
         }
@@ -504,8 +502,8 @@ impl Device {
             SpanKind::Memset => copies.memset_bytes_per_us.value,
             _ => copies.device_bytes_per_us.value,
         };
-        let ns = copies.device_fixed_ns.value + time_of(bytes, bytes_per_us);
-        Work::Memory { kind, ns, bytes }
+        let grid = blocks::Grid::of_memory(time_of(bytes, bytes_per_us), bytes, &self.profile);
+        Work::Memory { kind, grid, bytes }
     }
 
     pub(super) fn kernel_work(&self, launch: &Launch) -> Option<Work> {
@@ -515,16 +513,16 @@ impl Device {
         let shape = blocks::Shape::of(launch);
         let mut grid = match known.last {
             Some((last, grid)) if last == shape => grid,
-            _ => blocks::Grid::new(launch.kernel, &shape, &facts, &self.profile)?,
+            _ => blocks::Grid::new(&shape, &facts, &self.profile)?,
         };
         grid.priority = priority;
-        Some(Work::Kernel(grid))
+        Some(Work::Kernel { kernel: launch.kernel, grid })
     }
 
     /// The same, kept for the next launch: those of a kernel are mostly alike.
     fn launch_work(&mut self, launch: &Launch) -> Option<Work> {
         let work = self.kernel_work(launch)?;
-        if let Work::Kernel(grid) = work {
+        if let Work::Kernel { grid, .. } = work {
             slot(&mut self.kernels, launch.kernel.0).last = Some((blocks::Shape::of(launch), grid));
         }
         Some(work)

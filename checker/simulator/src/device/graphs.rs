@@ -86,9 +86,9 @@ impl Device {
         for (index, node) in nodes.iter().enumerate() {
             let mut work = self.scheduled(node.work, step);
             let is_kernel = |&before: &u32| {
-                nodes.get(before as usize).is_some_and(|it| matches!(it.work, Work::Kernel(_)))
+                nodes.get(before as usize).is_some_and(|it| matches!(it.work, Work::Kernel { .. }))
             };
-            if let Work::Kernel(grid) = &mut work
+            if let Work::Kernel { grid, .. } = &mut work
                 && node.after.iter().any(is_kernel)
             {
                 grid.save(self.profile.gaps.graph_saved_ns.value);

@@ -23,7 +23,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use trace::program::{StreamId, WorkQueues};
+use trace::program::{KernelId, StreamId, WorkQueues};
 use trace::timeline::{HostMemory, Origin, Span, SpanKind, Timeline, in_order};
 
 use crate::profile::Profile;
@@ -83,7 +83,6 @@ enum Place {
     Nowhere,
     Multiprocessors,
     Engine(copy_engines::Direction),
-    Memory,
     Host,
 }
 
@@ -110,13 +109,16 @@ enum Work {
         bytes: u64,
         memory: HostMemory,
     },
-    /// A copy or memset inside device memory.
+    /// A copy or memset inside device memory, which is a kernel of the driver's.
     Memory {
         kind: SpanKind,
-        ns: u64,
+        grid: blocks::Grid,
         bytes: u64,
     },
-    Kernel(blocks::Grid),
+    Kernel {
+        kernel: KernelId,
+        grid: blocks::Grid,
+    },
     HostFunction,
 }
 
@@ -130,8 +132,8 @@ impl Work {
     fn alone_ns(&self) -> u64 {
         match self {
             Work::Marker | Work::Release | Work::HostFunction => 0,
-            Work::Transfer { ns, .. } | Work::Memory { ns, .. } => *ns,
-            Work::Kernel(grid) => grid.alone_ns(),
+            Work::Transfer { ns, .. } => *ns,
+            Work::Memory { grid, .. } | Work::Kernel { grid, .. } => grid.alone_ns(),
         }
     }
 
@@ -139,8 +141,7 @@ impl Work {
         match self {
             Work::Marker | Work::Release => Place::Nowhere,
             Work::Transfer { direction, .. } => Place::Engine(*direction),
-            Work::Memory { .. } => Place::Memory,
-            Work::Kernel(_) => Place::Multiprocessors,
+            Work::Memory { .. } | Work::Kernel { .. } => Place::Multiprocessors,
             Work::HostFunction => Place::Host,
         }
     }
@@ -151,7 +152,6 @@ enum Event {
     Ready(OperationId),
     TransferEnd { engine: u8, generation: u32 },
     BlocksEnd { generation: u32 },
-    MemoryEnd(OperationId),
     FunctionStart(OperationId),
     OperationEnd(OperationId),
 }
@@ -204,9 +204,6 @@ pub struct Device {
     work_queues: work_queues::Queues,
     engines: [copy_engines::Engine; 2],
     pool: blocks::Pool,
-    /// Copies inside device memory wait here for one another.
-    memory_waiting: ready_queue::Waiting,
-    memory_busy: bool,
     /// When the last host function that was called ends.
     functions_end: u64,
     /// Operations whose end is being worked off; a list instead of recursion, since one end can let
@@ -250,8 +247,6 @@ impl Device {
             work_queues: work_queues::Queues::new(WorkQueues::DEFAULT),
             engines: Default::default(),
             pool,
-            memory_waiting: ready_queue::Waiting::default(),
-            memory_busy: false,
             functions_end: 0,
             ending: Vec::new(),
             freed: Vec::new(),
@@ -484,11 +479,9 @@ impl Device {
             Event::Ready(id) => match self.operations[id as usize].work {
                 Work::Marker | Work::Release => self.ending.push(id),
                 Work::Transfer { direction, .. } => self.transfer_ready(id, direction, effects),
-                Work::Memory { .. } => {
-                    self.memory_waiting.insert((0, self.now, id));
-                    self.start_memory(effects);
+                Work::Memory { grid, .. } | Work::Kernel { grid, .. } => {
+                    self.grid_ready(id, grid, effects);
                 }
-                Work::Kernel(grid) => self.grid_ready(id, grid, effects),
                 Work::HostFunction => self.call_function(id),
             },
             Event::FunctionStart(id) => {
@@ -500,12 +493,6 @@ impl Device {
                 self.transfer_end(engine, generation, effects)
             }
             Event::BlocksEnd { generation } => self.blocks_end(generation, effects),
-            Event::MemoryEnd(id) => {
-                self.memory_busy = false;
-                self.ending.push(id);
-                self.work_off_ends(effects);
-                self.start_memory(effects);
-            }
             Event::OperationEnd(id) => self.ending.push(id),
         }
         self.work_off_ends(effects);
@@ -519,20 +506,6 @@ impl Device {
         let start = self.now.max(self.functions_end) + wake;
         self.functions_end = start + self.profile.host.host_function_run_ns.value;
         self.schedule(start, Event::FunctionStart(id));
-    }
-
-    fn start_memory(&mut self, effects: &mut impl Effects) {
-        if self.memory_busy {
-            return;
-        }
-        let Some((_, _, id)) = self.memory_waiting.first() else { return };
-        self.memory_waiting.remove(id);
-        let Work::Memory { ns, .. } = self.operations[id as usize].work else {
-            unreachable!("only memory operations wait here")
-        };
-        self.memory_busy = true;
-        self.begin(id, effects);
-        self.schedule(self.now + ns, Event::MemoryEnd(id));
     }
 
     /// The operation starts now.
@@ -595,8 +568,8 @@ impl Device {
                 (direction.span_kind(), String::new(), bytes, Some(memory))
             }
             Work::Memory { kind, bytes, .. } => (kind, String::new(), bytes, None),
-            Work::Kernel(grid) => {
-                (SpanKind::Kernel, self.kernels[grid.kernel.0 as usize].name.clone(), 0, None)
+            Work::Kernel { kernel, .. } => {
+                (SpanKind::Kernel, self.kernels[kernel.0 as usize].name.clone(), 0, None)
             }
             Work::HostFunction => (SpanKind::HostFunction, String::new(), 0, None),
         };

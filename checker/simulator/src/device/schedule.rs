@@ -96,8 +96,7 @@ impl Schedule {
             Place::Multiprocessors => 1,
             Place::Engine(copy_engines::Direction::HostToDevice) => 2,
             Place::Engine(copy_engines::Direction::DeviceToHost) => 3,
-            Place::Memory => 4,
-            Place::Host => 5,
+            Place::Host => 4,
         };
         // Steps are counted from 0 to 2^32: engines are counted above them.
         let factors = factor(seed, u64::from(step)) * factor(seed, engine << 32 | 1 << 63);

@@ -122,7 +122,7 @@ impl Device {
             {
                 Some(0)
             }
-            Work::Kernel(_) | Work::Memory { .. } => Some(0),
+            Work::Kernel { .. } | Work::Memory { .. } => Some(0),
             Work::Transfer { direction, .. } => Some(1 + self.engine_of(direction)),
         }
     }
@@ -155,7 +155,7 @@ impl Device {
     /// is handed over.
     pub(super) fn hand_over(&mut self, id: OperationId, after: Option<Place>) {
         let operation = &self.operations[id as usize];
-        let Work::Kernel(_) = operation.work else { return };
+        let Work::Kernel { .. } = operation.work else { return };
         let (Some(own), Some(after)) = (operation.queue, after) else { return };
         if own == after || after.set != own.set {
             return;

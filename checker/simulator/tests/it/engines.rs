@@ -439,6 +439,22 @@ fn two_small_kernels_run_side_by_side() {
 }
 
 #[test]
+fn a_memset_waits_for_room_on_the_multiprocessors() {
+    // Measured: a memset of 64 KiB beside so many blocks of 256 threads on each multiprocessor took 33 µs where
+    // there was room for 512 threads more, and waited for blocks to end where there was less.
+    for (blocks, waits) in [(1, false), (6, false), (7, true), (8, true)] {
+        let mut script = Script::new();
+        let (first, second) = (script.stream(NonBlocking), script.stream(NonBlocking));
+        let kernel = script.kernel(first, 132 * blocks, 1000);
+        let memset = script.memset(second, 64 << 10);
+        script.synchronize();
+        let timeline = script.run();
+        let (kernel, memset) = (span(&timeline, kernel), span(&timeline, memset));
+        assert_eq!(memset.start_ns > kernel.start_ns + 500_000, waits, "{blocks} blocks");
+    }
+}
+
+#[test]
 fn blocks_beyond_one_for_each_multiprocessor_double_up_on_some() {
     // Measured: 132 blocks 0.561 ms, 133 blocks 1.099 ms.
     let ns = |blocks| {

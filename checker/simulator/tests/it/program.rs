@@ -126,6 +126,12 @@ impl Script {
         self.call(Call::Copy { stream, mode: Mode::Asynchronous, source, target, bytes })
     }
 
+    /// A memset of so many bytes.
+    pub(crate) fn memset(&mut self, stream: StreamId, bytes: u64) -> u32 {
+        let target = Range { block: BlockId(0), offset: 0, bytes };
+        self.call(Call::Memset { stream, mode: Mode::Asynchronous, target })
+    }
+
     /// A map of this many blocks of 256 threads, that takes about `us` on a multiprocessor of its own
     /// or, with more blocks than multiprocessors, on the whole device.
     pub(crate) fn kernel(&mut self, stream: StreamId, blocks: u32, us: u64) -> u32 {

@@ -17,6 +17,7 @@
 //! | [`issue_order`] | the work of `issue_order`, and its steps |
 //! | [`lanes`] | the lanes of `three_lanes` |
 //! | [`default_stream`] | the work of `default_stream`, and its library |
+//! | [`wrapper_tracking`] | the work of `wrapper_tracking` |
 //! | [`events`] | the relay of `events` |
 //! | [`pinned_memory`] | the batch of `pinned_memory` |
 //! | [`prefetch`] | the feed of `prefetch` |
@@ -49,6 +50,7 @@ pub mod streams;
 pub mod thread;
 pub mod torch;
 pub mod two_streams;
+pub mod wrapper_tracking;
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! The same, and before each upload its stream waits for the stream of the first reader.
+//! The same, and the right kernel is launched first.
 //!
-//! Run it with `cargo run -- run wrapper_tracking --program readers_joined`.
+//! Run it with `cargo run -- run wrapper_tracking --program right_first`.
 
 use lab::exercise::Exercise;
 use lab::matmul::Matmul;
@@ -20,14 +20,13 @@ fn program(lab: &Lab) -> Result<()> {
     let mut right_result = upload.alloc_zeros::<u32>(half)?;
     batches.region(|batches| {
         for batch in batches {
-            upload.join(&left)?;
             upload.memcpy_htod(&batch.input, &mut input)?;
             let (left_input, right_input) = input.split_at(half);
             for _ in 0..60 {
                 matmul.launch(&left)?;
             }
-            work.map(&left, &left_input, &mut left_result.as_view_mut())?;
             work.map(&right, &right_input, &mut right_result.as_view_mut())?;
+            work.map(&left, &left_input, &mut left_result.as_view_mut())?;
             left.memcpy_dtoh(&left_result, &mut batch.left)?;
             right.memcpy_dtoh(&right_result, &mut batch.right)?;
         }

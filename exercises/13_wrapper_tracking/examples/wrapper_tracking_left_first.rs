@@ -1,6 +1,6 @@
-//! Two streams read one input, one of them late, and a third stream writes it again. Tracking is on.
+//! Two streams read one input, and a third writes it again. The left kernel is launched first. Tracking is on.
 //!
-//! Run it with `cargo run -- run wrapper_tracking --program readers`.
+//! Run it with `cargo run -- run wrapper_tracking --program left_first`.
 
 use lab::exercise::Exercise;
 use lab::matmul::Matmul;

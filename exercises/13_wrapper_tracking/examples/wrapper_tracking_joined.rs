@@ -10,14 +10,15 @@ use lab::{Lab, Result};
 fn program(lab: &Lab) -> Result<()> {
     let work = Work::open(lab)?;
     let context = work.context();
-    let (upload, left, right) =
-        (context.new_stream()?, context.new_stream()?, context.new_stream()?);
+    let upload = context.new_stream()?;
+    let left = context.new_stream()?;
+    let right = context.new_stream()?;
     let mut matmul = Matmul::new(lab)?;
     let mut batches = work.short()?;
     let half = batches.half();
-    let mut input = upload.alloc_zeros::<u32>(2 * half)?;
-    let mut left_result = upload.alloc_zeros::<u32>(half)?;
-    let mut right_result = upload.alloc_zeros::<u32>(half)?;
+    let mut input = upload.alloc_zeros(2 * half)?;
+    let mut left_result = upload.alloc_zeros(half)?;
+    let mut right_result = upload.alloc_zeros(half)?;
     batches.region(|batches| {
         for batch in batches {
             upload.join(&left)?;

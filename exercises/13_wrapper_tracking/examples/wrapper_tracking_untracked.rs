@@ -11,12 +11,13 @@ fn program(lab: &Lab) -> Result<()> {
     let context = work.context();
     // SAFETY: that is the question. Nothing else orders the streams.
     unsafe { context.disable_event_tracking() };
-    let (upload, left, right) =
-        (context.new_stream()?, context.new_stream()?, context.new_stream()?);
+    let upload = context.new_stream()?;
+    let left = context.new_stream()?;
+    let right = context.new_stream()?;
     let mut batches = work.short()?;
     let half = batches.half();
-    let mut inputs = [upload.alloc_zeros::<u32>(2 * half)?, upload.alloc_zeros::<u32>(2 * half)?];
-    let mut results = upload.alloc_zeros::<u32>(2 * half)?;
+    let mut inputs = [upload.alloc_zeros(2 * half)?, upload.alloc_zeros(2 * half)?];
+    let mut results = upload.alloc_zeros(2 * half)?;
     let (mut left_result, mut right_result) = results.split_at_mut(half);
     batches.region(|batches| {
         for (number, batch) in batches.iter_mut().enumerate() {

@@ -11,8 +11,8 @@ fn program(lab: &Lab) -> Result<()> {
     let context = work.context();
     let stream = context.default_stream();
     let _unused = context.new_stream()?;
-    let input = stream.alloc_zeros::<u32>(64)?;
-    let mut result = stream.alloc_zeros::<u32>(64)?;
+    let input = stream.alloc_zeros(64)?;
+    let mut result = stream.alloc_zeros(64)?;
     lab.region(|| {
         for _ in 0..200 {
             work.tiny(&stream, &input.as_view(), &mut result.as_view_mut())?;

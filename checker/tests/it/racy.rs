@@ -242,6 +242,81 @@ fn non_blocking_streams_alone_race_with_the_library_before_it_and_after_it() {
     assert_eq!(object["hazards"][0]["help"], help.as_str(), "{object:#}");
 }
 
+/// The file of `wrapper_tracking` with lines added at the beginning of the region `memory`, and what a run of
+/// it says.
+fn with_memory(lines: &str) -> (String, Value) {
+    let real = real();
+    let file = real.folder("wrapper_tracking").join("src/lib.rs");
+    let shipped = std::fs::read_to_string(&file).expect("a file");
+    let memory = "// region: memory\n";
+    let source = shipped.replace(memory, &format!("{memory}{lines}"));
+    let arguments = ["run", "wrapper_tracking", "--feedback", "advice"];
+    let (_, object) = with_file(&real, "wrapper_tracking", &source, || real.json(&arguments));
+    (source, object)
+}
+
+/// The number of the line that begins with a call.
+fn line_of(source: &str, call: &str) -> u64 {
+    let at = source.lines().position(|line| line.trim_start().starts_with(call));
+    at.expect("the file has the call") as u64 + 1
+}
+
+/// The waits of `wrapper_tracking` are at no line of the student's: the report says whose they are.
+#[test]
+fn the_waits_that_tracking_adds_are_told_as_its_own() {
+    let (source, object) = with_memory("");
+    let cause = &object["causes"][0];
+    assert_eq!(cause["code"], "SWIM-C12", "{object:#}");
+    let line = line_of(&source, "work.map(&right");
+    assert_eq!(cause["line"], line, "{object:#}");
+    let help = format!(
+        "tracking keeps its events for an allocation: give independent parts of the memory at src/lib.rs:{line} \
+         an allocation each"
+    );
+    assert_eq!(cause["help"], help.as_str(), "{object:#}");
+}
+
+/// The first trap of `wrapper_tracking`: without tracking, nothing makes the kernels wait for the upload.
+#[test]
+fn tracking_off_and_nothing_in_place_of_it_is_a_race() {
+    let (source, object) = with_memory("unsafe { context.disable_event_tracking() };\n");
+    let lines = ["upload.memcpy", "work.map(&left", "work.map(&right"];
+    let [upload, left, right] = lines.map(|call| line_of(&source, call));
+    let hazards = object["hazards"].as_array().expect("a list");
+    let told = hazards.iter().map(|hazard| {
+        let line = |of: &str| hazard[of]["line"].as_u64().unwrap_or_default();
+        (hazard["code"].as_str().unwrap_or_default(), line("first"), line("second"))
+    });
+    let told: std::collections::BTreeSet<_> = told.collect();
+    let expected = [
+        ("SWIM-H01", upload, left),
+        ("SWIM-H01", upload, right),
+        ("SWIM-H02", left, upload),
+        ("SWIM-H02", right, upload),
+    ];
+    assert_eq!(told, expected.into(), "{object:#}");
+}
+
+/// The second trap: the overlap is there, and of the two kernels that read an input tracking remembers one.
+#[test]
+fn an_allocation_for_each_result_leaves_the_first_of_two_readers_without_a_wait() {
+    let own = "let mut own = upload.alloc_zeros::<u32>(half)?;\nlet halves = (halves.0, own.as_view_mut());\n";
+    let (source, object) = with_memory(own);
+    let lines = ["upload.memcpy", "work.map(&left", "work.map(&right"];
+    let [upload, left, right] = lines.map(|call| line_of(&source, call));
+    assert_eq!(object["gate"], "hazard", "{object:#}");
+    let hazards = object["hazards"].as_array().expect("a list");
+    assert_eq!(hazards.len(), 1, "{object:#}");
+    let line = |of: &str| hazards[0][of]["line"].as_u64().unwrap_or_default();
+    assert_eq!((line("first"), line("second")), (left, upload), "{object:#}");
+    let notes = hazards[0]["notes"].as_array().expect("a list");
+    let note = format!(
+        "cudarc's event tracking has one event for all reads of an allocation: line {right} recorded it again, \
+         and line {upload} waits for that use alone"
+    );
+    assert!(notes.contains(&note.as_str().into()), "{notes:#?}");
+}
+
 /// The lines that are not in a region, and the marks.
 fn outside(source: &str) -> Vec<&str> {
     let mut is_inside = false;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::compiled;
 use crate::tree::{Tree, json, scratch, write};
 
-pub(crate) const EXERCISES: [&str; 11] = [
+pub(crate) const EXERCISES: [&str; 12] = [
     "first_launch",
     "two_streams",
     "pinned_memory",
@@ -21,6 +21,7 @@ pub(crate) const EXERCISES: [&str; 11] = [
     "prefetch",
     "default_stream",
     "implicit_sync",
+    "wrapper_tracking",
 ];
 
 /// A copy, for one test at a time: tests write over the same files.

@@ -65,6 +65,7 @@
 //! | `search` | going through a program, call by call |
 //! | [`near_misses`] | what comes close to ordering two uses, and why it does not |
 //! | `unwaited` | what nothing had waited for when a region ended |
+//! | `overwritten` | events of a wrapper that it recorded again too early |
 //! | `uses` | what each call does to memory |
 //! | `words` | what is said about a hazard |
 
@@ -74,6 +75,7 @@ mod graph;
 mod happens_before;
 mod memory;
 pub mod near_misses;
+mod overwritten;
 mod range_tree;
 mod search;
 mod threads;
@@ -90,6 +92,7 @@ use crate::program::{
     AccessKind, BlockId, Call, GraphId, GraphNode, KernelId, Program, Range, Site, StreamId,
 };
 use near_misses::{Attempts, NearMiss, Turn};
+use overwritten::overwritten;
 use search::{At, Pair, Trust};
 pub use search::{MOST_EFFORT, TooMuch, effort};
 pub use unsynchronised::{Unwaited, Wait, unwaited_within};
@@ -126,6 +129,9 @@ pub struct Hazard {
     pub laps: u32,
     /// For [`Code::UnspecifiedBlocking`]: the call that was seen to wait.
     pub through: Option<CallAt>,
+    /// Where a wrapper recorded again the event that stood for the first use, before the second waited for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overwritten: Option<CallAt>,
     /// How many pairs of steps there are with this code at these two places in the source.
     pub count: u32,
 }
@@ -410,6 +416,8 @@ fn found(
                 let call = |step| narrator.call(At { step, node: 0 });
                 if hazards.len() < MOST_NEAR && effort <= NEAR_EFFORT {
                     hazard.near = nearest(&attempts, &hazard.missing, &call);
+                    let again = overwritten(program, pair.first.step, pair.second.step);
+                    hazard.overwritten = again.map(&call);
                 }
                 // Two uses inside one launch of a graph are of one turn.
                 let is_again = pair.first.step != pair.second.step;
@@ -585,6 +593,7 @@ impl Narrator<'_> {
             turn,
             laps,
             through,
+            overwritten: None,
             count: 1,
         }
     }

@@ -17,6 +17,7 @@
 //! | [`issue_order`] | the work of `issue_order`, and its steps |
 //! | [`lanes`] | the lanes of `three_lanes` |
 //! | [`default_stream`] | the work of `default_stream`, and its library |
+//! | [`wrapper_tracking`] | the work of `wrapper_tracking`, where cudarc's events are on |
 //! | [`events`] | the relay of `events` |
 //! | [`pinned_memory`] | the batch of `pinned_memory` |
 //! | [`prefetch`] | the feed of `prefetch` |
@@ -51,6 +52,7 @@ pub mod streams;
 pub mod thread;
 pub mod torch;
 pub mod two_streams;
+pub mod wrapper_tracking;
 
 use std::fmt;
 use std::sync::Arc;
@@ -113,7 +115,7 @@ impl Lab {
         driver::ask(&trace::lab::Request::Source { directory: folder.to_owned() })?;
         let context = CudaContext::new(0)?;
         // SAFETY: what cudarc's automatic events would order is what the exercises are about; they
-        // order it themselves.
+        // order it themselves. `wrapper_tracking` turns them on again.
         unsafe { context.disable_event_tracking() };
         let speeds = driver::speeds()?;
         let scale = match speeds.device {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::CUdevice_attribute;
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaSlice, CudaStream, CudaViewMut, LaunchConfig, PushKernelArg,
+    CudaContext, CudaFunction, CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr,
+    DevicePtrMut, LaunchConfig, PushKernelArg,
 };
 use cudarc::nvrtc::Ptx;
 use kernels::Stage;
@@ -57,11 +58,7 @@ impl Map {
 
     /// Queues the map over all of `data`, in place.
     pub fn launch(&self, stream: &Arc<CudaStream>, data: &mut CudaSlice<u32>) -> Result<()> {
-        // As many blocks as can be resident, and the same number on each multiprocessor: no wave is
-        // left half full. The grid is the one that the nominal elements ask for.
-        let nominal = data.len() * self.scale as usize;
-        let per_wave = self.multiprocessors * THREADS as usize * ELEMENTS_PER_THREAD;
-        let blocks = (self.multiprocessors * (nominal / per_wave).clamp(1, MOST_BLOCKS)) as u32;
+        let blocks = self.full_grid(data.len());
         self.launch_blocks(stream, &mut data.as_view_mut(), blocks)
     }
 
@@ -72,18 +69,48 @@ impl Map {
         data: &mut CudaViewMut<'_, u32>,
         blocks: u32,
     ) -> Result<()> {
-        let elements = data.len() as u32;
+        let elements = data.len();
+        // Where cudarc tracks, the event is recorded when this goes out of scope, after the launch.
+        let (data, _written) = data.device_ptr_mut(stream);
+        self.queue(stream, (data, data), elements, blocks)
+    }
+
+    /// Queues the map from all of `source` to `target`, which is as long.
+    pub(crate) fn launch_between(
+        &self,
+        stream: &Arc<CudaStream>,
+        source: &CudaView<'_, u32>,
+        target: &mut CudaViewMut<'_, u32>,
+    ) -> Result<()> {
+        let elements = source.len().min(target.len());
+        let (source, _read) = source.device_ptr(stream);
+        let (target, _written) = target.device_ptr_mut(stream);
+        self.queue(stream, (source, target), elements, self.full_grid(elements))
+    }
+
+    /// As many blocks as can be resident, and the same number on each multiprocessor: no wave is
+    /// left half full. The grid is the one that the nominal elements ask for.
+    fn full_grid(&self, elements: usize) -> u32 {
+        let nominal = elements * self.scale as usize;
+        let per_wave = self.multiprocessors * THREADS as usize * ELEMENTS_PER_THREAD;
+        (self.multiprocessors * (nominal / per_wave).clamp(1, MOST_BLOCKS)) as u32
+    }
+
+    fn queue(
+        &self,
+        stream: &Arc<CudaStream>,
+        (source, target): (u64, u64),
+        elements: usize,
+        blocks: u32,
+    ) -> Result<()> {
+        let elements = elements as u32;
         let config = LaunchConfig {
             grid_dim: (blocks, 1, 1),
             block_dim: (THREADS, 1, 1),
             shared_mem_bytes: 0,
         };
-        let source = {
-            use cudarc::driver::DevicePtr;
-            data.device_ptr(stream).0
-        };
         let mut launch = stream.launch_builder(&self.function);
-        launch.arg(&source).arg(data).arg(&elements).arg(&self.rounds);
+        launch.arg(&source).arg(&target).arg(&elements).arg(&self.rounds);
         // SAFETY: the kernel takes two pointers, which may be equal, to this many elements, and two
         // numbers, and it stays inside them whatever the grid.
         unsafe { launch.launch(config)? };

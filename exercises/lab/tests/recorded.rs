@@ -27,8 +27,10 @@ fn the_hole_in_tracking_is_found_in_what_an_h200_recorded() {
     assert_eq!(hazard.code, Code::WriteAfterRead);
     let source = std::fs::read_to_string(folder.join("examples/tracking_hole.rs"));
     let source = source.expect("the example");
+    let again = hazard.overwritten.as_ref().expect("the event was recorded again");
     for (call, text) in [
         (&hazard.first.call, "first.memcpy_dtoh(&buffer, &mut seen)?;"),
+        (again, "second.memcpy_dtoh(&buffer, &mut seen_too)?;"),
         (&hazard.second.call, "third.memcpy_htod(&source, &mut buffer)?;"),
     ] {
         let site = call.site.as_ref().expect("both are in the example");

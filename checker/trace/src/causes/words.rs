@@ -107,6 +107,14 @@ impl Cause {
         self.held_ns < self.call_ns / 2
     }
 
+    /// Whether the wait is made on the way by the very call that it holds up: by a wrapper that tracks
+    /// who uses which memory, and not by whoever wrote the line.
+    fn is_of_a_wrapper(&self) -> bool {
+        let is_wait = matches!(self.code, Code::NeedlessWait | Code::LateEvent);
+        let held_up = self.other.as_ref().and_then(|held_up| held_up.site.as_ref());
+        is_wait && held_up.is_some() && held_up == self.at.site.as_ref()
+    }
+
     /// What is to be said at the line, and at the other one where there is one.
     pub fn labels(&self) -> (String, Option<String>) {
         let times = match self.count {
@@ -128,6 +136,9 @@ impl Cause {
             Code::TooFewChunks | Code::TooManyChunks => format!("a chunk begins here{times}"),
             Code::FullDevice => format!("waits for room on the device{times}"),
             Code::LaunchBound => format!("launched here{times}"),
+            Code::NeedlessWait | Code::LateEvent if self.is_of_a_wrapper() => {
+                format!("cudarc's event tracking waits here{times}")
+            }
             Code::NeedlessWait | Code::LateEvent => format!("waits here{times}"),
             Code::AllocationInRegion => format!("allocates here{times}"),
             Code::IdleHostWork => format!("works here{times}"),
@@ -199,6 +210,10 @@ impl Cause {
             Code::LaunchBound => format!(
                 "give each launch at {line} more work, or capture the launches once and launch \
                  them as one graph"
+            ),
+            Code::NeedlessWait | Code::LateEvent if self.is_of_a_wrapper() => format!(
+                "tracking keeps its events for an allocation: give independent parts of the memory at {line} \
+                 an allocation each"
             ),
             Code::NeedlessWait => format!("drop the wait at {line}; no data is handed over by it"),
             Code::LateEvent => format!(

@@ -344,6 +344,15 @@ impl Hazard {
                 through.place()
             ));
         }
+        if let Some(again) = &self.overwritten {
+            let uses = if self.first.usage == Usage::Read { "reads" } else { "writes" };
+            notes.push(format!(
+                "cudarc's event tracking has one event for all {uses} of an allocation: {} recorded it again, and \
+                 {} waits for that use alone",
+                again.near(&self.second.call),
+                self.second_place(),
+            ));
+        }
         notes
     }
 

@@ -17,6 +17,7 @@ pub mod pinned_memory;
 pub mod prefetch;
 pub mod three_lanes;
 pub mod two_streams;
+pub mod wrapper_tracking;
 
 use crate::map::{Affine, Stage, map_constants};
 
@@ -44,6 +45,7 @@ static TASKS: &[&Spec] = &[
     &prefetch::SPEC,
     &three_lanes::SPEC,
     &two_streams::SPEC,
+    &wrapper_tracking::SPEC,
 ];
 
 /// What an exercise sets out to do, without sizes.

@@ -18,10 +18,12 @@ fn two_readers_and_a_writer() {
     let found = hazards::find(&record(tracking_hole::program).program);
     let [hazard] = &found[..] else { panic!("{found:#?}") };
     assert_eq!(hazard.code, Code::WriteAfterRead);
-    // The reader whose event was replaced, and the writer: not the second reader.
+    // The reader whose event was replaced, and the writer. The second reader is told as what replaced it.
     let source = include_str!("../../examples/tracking_hole.rs");
+    let again = hazard.overwritten.as_ref().expect("the event was recorded again");
     for (call, text) in [
         (&hazard.first.call, "first.memcpy_dtoh(&buffer, &mut seen)?;"),
+        (again, "second.memcpy_dtoh(&buffer, &mut seen_too)?;"),
         (&hazard.second.call, "third.memcpy_htod(&source, &mut buffer)?;"),
     ] {
         let site = call.site.as_ref().expect("both are in the example");

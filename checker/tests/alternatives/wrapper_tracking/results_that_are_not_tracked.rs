@@ -1,0 +1,42 @@
+//! Tracking is off while the results are allocated, and on for everything else.
+
+use lab::Result;
+use lab::wrapper_tracking::Work;
+
+/// Maps both halves of all batches.
+pub fn process(work: &Work) -> Result<()> {
+    let context = work.context();
+    let (upload, left, right) =
+        (context.new_stream()?, context.new_stream()?, context.new_stream()?);
+
+    let mut batches = work.allocate()?;
+    let half = batches.half();
+    let mut inputs = [upload.alloc_zeros::<u32>(2 * half)?, upload.alloc_zeros::<u32>(2 * half)?];
+    // SAFETY: one half of the results is used in the stream `left` alone, the other in `right`, and
+    // neither before the memset is done.
+    unsafe { context.disable_event_tracking() };
+    let mut untracked = upload.alloc_zeros::<u32>(2 * half)?;
+    upload.synchronize()?;
+    // SAFETY: the inputs were allocated while tracking was on.
+    unsafe { context.enable_event_tracking() };
+    let halves = untracked.split_at_mut(half);
+    let left_read = [context.new_event(None)?, context.new_event(None)?];
+    let (mut left_result, mut right_result) = halves;
+
+    // The clock runs from here to the end of the closure.
+    batches.region(|batches| {
+        for (number, batch) in batches.iter_mut().enumerate() {
+            let input = &mut inputs[number % 2];
+            upload.wait(&left_read[number % 2])?;
+            upload.memcpy_htod(&batch.input, input)?;
+            let (left_input, right_input) = input.split_at(half);
+            work.map(&left, &left_input, &mut left_result)?;
+            left_read[number % 2].record(&left)?;
+            work.map(&right, &right_input, &mut right_result)?;
+            left.memcpy_dtoh(&left_result, &mut batch.left)?;
+            right.memcpy_dtoh(&right_result, &mut batch.right)?;
+        }
+        context.synchronize()?;
+        Ok(())
+    })
+}

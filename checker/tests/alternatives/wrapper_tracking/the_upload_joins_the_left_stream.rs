@@ -1,0 +1,36 @@
+//! The upload waits for everything in the left stream, and so for the download before.
+
+use lab::Result;
+use lab::wrapper_tracking::Work;
+
+/// Maps both halves of all batches.
+pub fn process(work: &Work) -> Result<()> {
+    let context = work.context();
+    let (upload, left, right) =
+        (context.new_stream()?, context.new_stream()?, context.new_stream()?);
+
+    let mut batches = work.allocate()?;
+    let half = batches.half();
+    let mut inputs = [upload.alloc_zeros::<u32>(2 * half)?, upload.alloc_zeros::<u32>(2 * half)?];
+    let mut results = upload.alloc_zeros::<u32>(2 * half)?;
+    let halves = results.split_at_mut(half);
+    let mut own = upload.alloc_zeros::<u32>(half)?;
+    let halves = (halves.0, own.as_view_mut());
+    let (mut left_result, mut right_result) = halves;
+
+    // The clock runs from here to the end of the closure.
+    batches.region(|batches| {
+        for (number, batch) in batches.iter_mut().enumerate() {
+            let input = &mut inputs[number % 2];
+            upload.join(&left)?;
+            upload.memcpy_htod(&batch.input, input)?;
+            let (left_input, right_input) = input.split_at(half);
+            work.map(&left, &left_input, &mut left_result)?;
+            work.map(&right, &right_input, &mut right_result)?;
+            left.memcpy_dtoh(&left_result, &mut batch.left)?;
+            right.memcpy_dtoh(&right_result, &mut batch.right)?;
+        }
+        context.synchronize()?;
+        Ok(())
+    })
+}

@@ -1,0 +1,33 @@
+//! The baseline of `wrapper_tracking`: the results of both halves are in one allocation. Correct, and each
+//! download waits for both kernels.
+
+use lab::Result;
+use lab::wrapper_tracking::Work;
+
+fn process(work: &Work) -> Result<()> {
+    let context = work.context();
+    let (upload, left, right) =
+        (context.new_stream()?, context.new_stream()?, context.new_stream()?);
+    let mut batches = work.allocate()?;
+    let half = batches.half();
+    let mut inputs = [upload.alloc_zeros::<u32>(2 * half)?, upload.alloc_zeros::<u32>(2 * half)?];
+    let mut results = upload.alloc_zeros::<u32>(2 * half)?;
+    let (mut left_result, mut right_result) = results.split_at_mut(half);
+    batches.region(|batches| {
+        for (number, batch) in batches.iter_mut().enumerate() {
+            let input = &mut inputs[number % 2];
+            upload.memcpy_htod(&batch.input, input)?;
+            let (left_input, right_input) = input.split_at(half);
+            work.map(&left, &left_input, &mut left_result)?;
+            work.map(&right, &right_input, &mut right_result)?;
+            left.memcpy_dtoh(&left_result, &mut batch.left)?;
+            right.memcpy_dtoh(&right_result, &mut batch.right)?;
+        }
+        context.synchronize()?;
+        Ok(())
+    })
+}
+
+fn main() -> std::process::ExitCode {
+    lab::exercise!(process)
+}

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::compiled;
 use crate::tree::{Tree, json, scratch, write};
 
-pub(crate) const EXERCISES: [&str; 10] = [
+pub(crate) const EXERCISES: [&str; 11] = [
     "first_launch",
     "two_streams",
     "pinned_memory",
@@ -20,6 +20,7 @@ pub(crate) const EXERCISES: [&str; 10] = [
     "issue_order",
     "prefetch",
     "default_stream",
+    "how_many_lanes",
 ];
 
 /// A copy, for one test at a time: tests write over the same files.

@@ -17,6 +17,7 @@
 //! | [`issue_order`] | the work of `issue_order`, and its steps |
 //! | [`lanes`] | the lanes of `three_lanes` |
 //! | [`default_stream`] | the work of `default_stream`, and its library |
+//! | [`how_many_lanes`] | the work of `how_many_lanes` |
 //! | [`events`] | the relay of `events` |
 //! | [`pinned_memory`] | the batch of `pinned_memory` |
 //! | [`prefetch`] | the feed of `prefetch` |
@@ -37,6 +38,7 @@ pub mod events;
 pub mod exercise;
 pub mod first_launch;
 pub mod fork_join;
+pub mod how_many_lanes;
 pub mod issue_order;
 pub mod lanes;
 pub mod map;

@@ -11,6 +11,7 @@ pub mod default_stream;
 pub mod events;
 pub mod first_launch;
 pub mod fork_join;
+pub mod how_many_lanes;
 pub mod issue_order;
 pub mod pinned_memory;
 pub mod prefetch;
@@ -37,6 +38,7 @@ static TASKS: &[&Spec] = &[
     &events::SPEC,
     &first_launch::SPEC,
     &fork_join::SPEC,
+    &how_many_lanes::SPEC,
     &issue_order::SPEC,
     &pinned_memory::SPEC,
     &prefetch::SPEC,

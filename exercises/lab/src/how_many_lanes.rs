@@ -1,5 +1,5 @@
 //! The work of `how_many_lanes`: many small tasks, which are uploaded, mapped and downloaded in groups. And the
-//! kernels of one block and the copies of its puzzle.
+//! kernels and uploads of its puzzle.
 
 use std::sync::Arc;
 
@@ -136,33 +136,76 @@ impl Exercise for Work {
     }
 }
 
-/// What a kernel of the puzzle takes when it is alone, in µs: long against the calls that launch 160 of them.
-const KERNEL_US: u64 = 10_000;
-/// Elements that its block works on: four for each of its threads.
-const KERNEL_ELEMENTS: usize = 32_768;
+/// What a long kernel of the puzzle takes when it is alone, in ns: long against the calls that launch 160 of them.
+const LONG_NS: u64 = 10_000_000;
+/// The work of a short one, in ns: with all that a kernel costs the device, it takes no longer than its launch.
+const SHORT_NS: u64 = 50;
+/// Elements of a block of a long kernel: 128 for each of its threads.
+const LONG_ELEMENTS: usize = 32_768;
+/// Elements of a block of a short kernel: four for each of its threads, which it works on together.
+const SHORT_ELEMENTS: usize = 1024;
 
-/// A kernel of one block, so of one multiprocessor, for the puzzle.
-pub struct OneBlock {
+/// A kernel of the puzzle. Each of its blocks has the same work, so with more blocks it does more.
+pub struct Kernel {
     map: Map,
     data: CudaSlice<u32>,
+    blocks: u32,
 }
 
-impl OneBlock {
-    /// So many of them. Each works on memory of its own.
-    pub fn several(lab: &Lab, kernels: usize) -> Result<Vec<Self>> {
+impl Kernel {
+    /// So many kernels of one block each, which take 10 ms.
+    pub fn long(lab: &Lab, kernels: usize) -> Result<Vec<Self>> {
+        Self::several(lab, [kernels, 1, LONG_ELEMENTS], LONG_NS)
+    }
+
+    /// So many kernels of so many blocks each, which take no longer than their launch.
+    pub fn short(lab: &Lab, kernels: usize, blocks: usize) -> Result<Vec<Self>> {
+        Self::several(lab, [kernels, blocks, SHORT_ELEMENTS], SHORT_NS)
+    }
+
+    fn several(
+        lab: &Lab,
+        [kernels, blocks, elements]: [usize; 3],
+        block_ns: u64,
+    ) -> Result<Vec<Self>> {
         let map = Map::load(lab.context(), Stage::A, 1, lab.scale)?;
-        let units = lab.speeds.map_units_per_us / map.multiprocessors() as u64 * KERNEL_US;
-        let map = map.with_rounds((units / KERNEL_ELEMENTS as u64) as u32);
+        let units = lab.speeds.map_units_per_us / map.multiprocessors() as u64 * block_ns / 1000;
+        let map = map.with_rounds((units / elements as u64) as u32);
         let stream = lab.context().default_stream();
         let kernel = |_| {
-            let data = stream.alloc_zeros(lab.elements(KERNEL_ELEMENTS))?;
-            Ok(Self { map: map.clone(), data })
+            let data = stream.alloc_zeros(lab.elements(elements) * blocks)?;
+            Ok(Self { map: map.clone(), data, blocks: blocks as u32 })
         };
         (0..kernels).map(kernel).collect()
     }
 
     /// Launches it.
     pub fn launch(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
-        self.map.launch_blocks(stream, &mut self.data.as_view_mut(), 1)
+        self.map.launch_blocks(stream, &mut self.data.as_view_mut(), self.blocks)
+    }
+}
+
+/// Elements of an upload of the puzzle: 16 MiB.
+const UPLOAD_ELEMENTS: usize = 4 << 20;
+
+/// An upload of the puzzle, from pinned memory.
+pub struct Upload {
+    /// Where it is.
+    pub host: HostBlock,
+    /// Where it goes.
+    pub device: CudaSlice<u32>,
+}
+
+impl Upload {
+    /// So many of them. Each has memory of its own.
+    pub fn several(lab: &Lab, uploads: usize) -> Result<Vec<Self>> {
+        let elements = lab.elements(UPLOAD_ELEMENTS);
+        let upload = |_| {
+            let mut host = HostBlock::new(lab.context(), HostMemory::Pinned, elements)?;
+            // The first touch of a page costs more than copying it.
+            host.words_mut()?.fill(1);
+            Ok(Self { host, device: lab.context().default_stream().alloc_zeros(elements)? })
+        };
+        (0..uploads).map(upload).collect()
     }
 }

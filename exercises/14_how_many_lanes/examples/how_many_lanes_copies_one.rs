@@ -6,11 +6,13 @@ use lab::how_many_lanes::Upload;
 use lab::{Lab, Result};
 
 fn program(lab: &Lab) -> Result<()> {
+    let n = 1;
     let context = lab.context();
-    let streams = (0..1).map(|_| context.new_stream()).collect::<Result<Vec<_>, _>>()?;
+    let streams = (0..n).map(|_| context.new_stream()).collect::<Result<Vec<_>, _>>()?;
     let mut uploads = Upload::several(lab, 8)?;
     lab.region(|| {
-        for (upload, stream) in uploads.iter_mut().zip(streams.iter().cycle()) {
+        for (i, upload) in uploads.iter_mut().enumerate() {
+            let stream = &streams[i % n];
             stream.memcpy_htod(&upload.host, &mut upload.device)?;
         }
         context.synchronize()?;

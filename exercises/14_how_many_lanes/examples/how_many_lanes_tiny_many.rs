@@ -6,11 +6,13 @@ use lab::how_many_lanes::Kernel;
 use lab::{Lab, Result};
 
 fn program(lab: &Lab) -> Result<()> {
+    let n = 128;
     let context = lab.context();
-    let streams = (0..128).map(|_| context.new_stream()).collect::<Result<Vec<_>, _>>()?;
+    let streams = (0..n).map(|_| context.new_stream()).collect::<Result<Vec<_>, _>>()?;
     let mut kernels = Kernel::short(lab, 512, 1)?;
     lab.region(|| {
-        for (kernel, stream) in kernels.iter_mut().zip(streams.iter().cycle()) {
+        for (i, kernel) in kernels.iter_mut().enumerate() {
+            let stream = &streams[i % n];
             kernel.launch(stream)?;
         }
         context.synchronize()?;

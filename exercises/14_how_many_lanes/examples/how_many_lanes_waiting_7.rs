@@ -6,12 +6,13 @@ use lab::how_many_lanes::Kernel;
 use lab::{Lab, Result};
 
 fn program(lab: &Lab) -> Result<()> {
+    let n = 7;
     let context = lab.context();
     let update = context.new_stream()?;
     let other = context.new_stream()?;
-    let streams = (0..7).map(|_| context.new_stream()).collect::<Result<Vec<_>, _>>()?;
+    let streams = (0..n).map(|_| context.new_stream()).collect::<Result<Vec<_>, _>>()?;
     let mut new_weights = Kernel::long(lab, 1)?;
-    let mut requests = Kernel::long(lab, 7)?;
+    let mut requests = Kernel::long(lab, n)?;
     let mut others = Kernel::long(lab, 2)?;
     lab.region(|| {
         new_weights[0].launch(&update)?;
@@ -20,7 +21,7 @@ fn program(lab: &Lab) -> Result<()> {
             stream.wait(&updated)?;
             request.launch(stream)?;
         }
-        // These use other weights, and wait for nothing.
+        // Another model: they wait for nothing.
         for request in &mut others {
             request.launch(&other)?;
         }

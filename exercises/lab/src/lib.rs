@@ -17,7 +17,7 @@
 //! | [`issue_order`] | the work of `issue_order`, and its steps |
 //! | [`lanes`] | the lanes of `three_lanes` |
 //! | [`default_stream`] | the work of `default_stream`, and its library |
-//! | [`how_many_lanes`] | the work of `how_many_lanes` |
+//! | [`how_many_lanes`] | the tasks of `how_many_lanes`, and the kernels and uploads of its puzzle |
 //! | [`events`] | the relay of `events` |
 //! | [`pinned_memory`] | the batch of `pinned_memory` |
 //! | [`prefetch`] | the feed of `prefetch` |

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::class::{empty, grade, hand_in, rows, shipped, solution, succeeds};
+use crate::racy::with_file;
 use crate::real::{self, EXERCISES};
 
 /// Where they are: a folder for each exercise.
@@ -93,4 +94,24 @@ fn solutions_written_differently_get_what_their_overlap_deserves() {
         }
     }
     insta::assert_snapshot!(table);
+}
+
+#[test]
+fn a_plan_for_many_tasks_that_meets_a_limit_is_told_which_one() {
+    let real = real::real();
+    for (name, code, says) in [
+        ("a_stream_for_each_task", "SWIM-C08", "1024 chunks are many: what each call costs"),
+        ("as_many_streams_as_grids", "SWIM-C08", "1024 chunks are many: what each call costs"),
+        ("one_launch_for_all", "SWIM-C07", "the work is in one piece"),
+        ("one_stream_of_groups", "SWIM-C03", "only because they share it"),
+    ] {
+        let (_, source) =
+            of("how_many_lanes").into_iter().find(|(file, _)| file == name).expect("a file");
+        let run = || real.json(&["run", "how_many_lanes"]);
+        let (_, object) = with_file(&real, "how_many_lanes", &source, run);
+        let cause = &object["causes"][0];
+        let message = cause["message"].as_str().unwrap_or_default();
+        assert!(cause["code"] == code && message.contains(says), "{name}: {object:#}");
+        assert_eq!(object["score"].as_f64(), Some(0.0), "{name}");
+    }
 }

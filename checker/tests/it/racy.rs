@@ -92,7 +92,12 @@ fn with<T>(real: &Real, source: &str, run: impl FnOnce() -> T) -> T {
     with_file(real, "chunked_pipeline", source, run)
 }
 
-fn with_file<T>(real: &Real, exercise: &str, source: &str, run: impl FnOnce() -> T) -> T {
+pub(crate) fn with_file<T>(
+    real: &Real,
+    exercise: &str,
+    source: &str,
+    run: impl FnOnce() -> T,
+) -> T {
     let file = real.folder(exercise).join("src/lib.rs");
     let shipped = std::fs::read_to_string(&file).expect("a file");
     write(&file, source);

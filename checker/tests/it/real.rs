@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use crate::compiled;
 use crate::tree::{Tree, json, scratch, write};
 
-pub(crate) const EXERCISES: [&str; 12] = [
+pub(crate) const EXERCISES: [&str; 13] = [
+pub(crate) const EXERCISES: [&str; 11] = [
     "first_launch",
     "two_streams",
     "pinned_memory",
@@ -22,6 +23,7 @@ pub(crate) const EXERCISES: [&str; 12] = [
     "default_stream",
     "implicit_sync",
     "wrapper_tracking",
+    "how_many_lanes",
 ];
 
 /// A copy, for one test at a time: tests write over the same files.

@@ -13,7 +13,7 @@
 //! | `SWIM-C05` | `device-wide-wait` | warning | a free or a module load waits for the whole device |
 //! | `SWIM-C06` | `issue-order` | warning | the order in which the host asks keeps an engine from its work |
 //! | `SWIM-C07` | `too-few-chunks` | warning | filling and draining the pipeline takes a large share of the time |
-//! | `SWIM-C08` | `too-many-chunks` | warning | what each operation costs outweighs what it does |
+//! | `SWIM-C08` | `too-many-chunks` | warning | what each operation or its call costs outweighs what it does |
 //! | `SWIM-C09` | `full-device` | note | a kernel fills the device, and kernels of other streams wait |
 //! | `SWIM-C10` | `launch-bound` | warning | kernels are shorter than the calls that launch them |
 //! | `SWIM-C11` | `needless-wait` | warning | a stream waits for an event whose work it does not need |
@@ -37,7 +37,7 @@
 //! | C15 | lost time of the calls |
 //! | C16 | the time of the calls in which nothing ran on the device, while work was to come |
 //! | C02, C03, C11, C12 | how much earlier operations were ready but for it |
-//! | C06, C08 | the time in which the busiest lane was not |
+//! | C06, C08 | the time in which the busiest lane was not; the time of the calls, where these set the pace |
 //! | C07 | the time before the busiest lane began and after it ended |
 //! | C09 | how long kernels were ready and others filled the device |
 //! | C10 | the time of the calls in which nothing ran on the device |

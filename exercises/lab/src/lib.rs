@@ -17,6 +17,7 @@
 //! | [`issue_order`] | the work of `issue_order`, and its steps |
 //! | [`lanes`] | the lanes of `three_lanes` |
 //! | [`default_stream`] | the work of `default_stream`, and its library |
+//! | [`how_many_lanes`] | the tasks of `how_many_lanes`, and the kernels and uploads of its puzzle |
 //! | [`wrapper_tracking`] | the work of `wrapper_tracking`, where cudarc's events are on |
 //! | [`events`] | the relay of `events` |
 //! | [`pinned_memory`] | the batch of `pinned_memory` |
@@ -39,6 +40,7 @@ pub mod events;
 pub mod exercise;
 pub mod first_launch;
 pub mod fork_join;
+pub mod how_many_lanes;
 pub mod implicit_sync;
 pub mod issue_order;
 pub mod lanes;

@@ -12,7 +12,7 @@ use trace::causes::chains::{Job, jobs, lane};
 use trace::program::{Call, Place, Range, Step, StreamId};
 
 use super::change::{Change, Choice, split_by_engine};
-use super::edit::{rewrite, stream_of};
+use super::edit::{moved, rewrite, stream_of};
 
 /// Which streams the chunks pass through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -171,13 +171,33 @@ fn join(program: &Program, job: &Job, parts: usize) -> Program {
             .collect(),
         None => own.difference(&kept).copied().collect(),
     };
+    let dealt = dealt(program, job, parts);
     rewrite(program, |index, step, out| {
         if kept.contains(&index) {
-            out.push(Step { call: grown(&step.call, parts as u64), ..step.clone() });
+            let call = grown(&step.call, parts as u64);
+            let call = match dealt.get(&index) {
+                Some(&stream) if stream_of(&call) != Some(stream) => moved(&call, stream),
+                _ => call,
+            };
+            out.push(Step { call, ..step.clone() });
         } else if !gone.contains(&index) {
             out.push(step.clone());
         }
     })
+}
+
+/// The streams of the chains that stay, where streams take the chains in turn: those that stay are dealt out anew, so
+/// that no stream is left without. Empty where a chain changes its stream.
+fn dealt(program: &Program, job: &Job, parts: usize) -> HashMap<u32, StreamId> {
+    let stream = |&step: &u32| stream_of(&program.steps[step as usize].call);
+    let of_chain = |chain: &Vec<u32>| {
+        let first = chain.first().and_then(stream)?;
+        chain.iter().all(|step| stream(step) == Some(first)).then_some(first)
+    };
+    let streams: Option<Vec<StreamId>> = job.chains.iter().map(of_chain).collect();
+    let Some(streams) = streams else { return HashMap::new() };
+    let kept = job.chains.iter().step_by(parts).zip(streams);
+    kept.flat_map(|(chain, stream)| chain.iter().map(move |&step| (step, stream))).collect()
 }
 
 /// An operation of so many times the work.

@@ -20,6 +20,10 @@ const SHORT_NS: u64 = 20_000;
 /// With fewer chunks than this nobody has cut too finely.
 const MANY: usize = 8;
 
+/// Of the time, in thousandths, how long the host is in the calls of a job, and not blocked, for these to set the pace
+/// of the program: what is left is too little for the device to be the reason.
+const CALLS_PERMILLE: u64 = 750;
+
 pub(super) fn look(view: &View<'_>, found: &mut Found) {
     let Some((_, busiest_ns)) = view.lanes.busiest() else { return };
     let idle_ns = view.region.ns().saturating_sub(busiest_ns);
@@ -33,8 +37,13 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
         }
         let all = || ops.iter().flatten();
         let work_ns = sum(all());
-        if job.chains.len() >= MANY && work_ns / (all().count() as u64) < SHORT_NS {
-            charge(view, found, Code::TooManyChunks, &job.chains, idle_ns);
+        if job.chains.len() >= MANY {
+            let calls_ns = calls(view, &job);
+            if work_ns / (all().count() as u64) < SHORT_NS {
+                charge(view, found, Code::TooManyChunks, &job.chains, idle_ns);
+            } else if !is_under(calls_ns, CALLS_PERMILLE, view.region.ns()) {
+                charge(view, found, Code::TooManyChunks, &job.chains, calls_ns);
+            }
         }
         let streams: HashSet<StreamId> = all().map(|op| op.stream).collect();
         if streams.len() >= 2 && is_breadth_first(&job) {
@@ -71,6 +80,13 @@ fn filling(view: &View<'_>, ops: &[Vec<Op>]) -> Option<u64> {
     let after_ns = view.region.end_ns.saturating_sub(end_ns);
     let cost_ns = before_ns.saturating_add(after_ns);
     (!is_under(cost_ns, FILL_PERMILLE, view.region.ns())).then_some(cost_ns)
+}
+
+/// How long the host was in the calls of a job without being blocked.
+fn calls(view: &View<'_>, job: &Job) -> u64 {
+    let spans = job.chains.iter().flatten().filter_map(|&step| view.host(step));
+    let own_ns = spans.map(|span| (span.end_ns - span.start_ns).saturating_sub(span.blocked_ns));
+    own_ns.fold(0, u64::saturating_add)
 }
 
 /// How long operations ran, all together.

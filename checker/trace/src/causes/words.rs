@@ -25,7 +25,7 @@ impl Code {
                 "an engine works on many operations of one kind before the next lane can begin"
             }
             Self::TooFewChunks => "lanes stand empty at the beginning and at the end",
-            Self::TooManyChunks => "operations are so short that the gaps between them count",
+            Self::TooManyChunks => "operations do little for what each of them, or its call, costs",
             Self::FullDevice => "kernels of several streams take turns",
             Self::LaunchBound => "the device is empty while the host launches the next kernel",
             Self::NeedlessWait => {

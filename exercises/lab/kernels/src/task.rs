@@ -11,6 +11,7 @@ pub mod default_stream;
 pub mod events;
 pub mod first_launch;
 pub mod fork_join;
+pub mod how_many_lanes;
 pub mod implicit_sync;
 pub mod issue_order;
 pub mod pinned_memory;
@@ -39,6 +40,7 @@ static TASKS: &[&Spec] = &[
     &events::SPEC,
     &first_launch::SPEC,
     &fork_join::SPEC,
+    &how_many_lanes::SPEC,
     &implicit_sync::SPEC,
     &issue_order::SPEC,
     &pinned_memory::SPEC,

@@ -50,6 +50,20 @@ fn no_more_chunks_are_said_to_be_begun_than_are() {
 }
 
 #[test]
+fn chunks_are_many_where_their_calls_set_the_pace_however_long_their_kernels_are() {
+    let tasks = Shape { turns: 512, kib: 64, kernel_us: 190, blocks: 1, streams: 128 };
+    let count = |shape| {
+        let program = program("| up a h x; map a x; down a x i |", shape);
+        advised(&program).causes.iter().find(|it| it.code == Code::TooManyChunks).map(|it| it.count)
+    };
+    assert_eq!(count(tasks), Some(512));
+    // So they are if fewer streams take them in turn: those that are joined go to all of these.
+    assert_eq!(count(Shape { streams: 32, ..tasks }), Some(512));
+    // With few streams the host is done early, and the kernels set the pace.
+    assert_eq!(count(Shape { streams: 8, ..tasks }), None);
+}
+
+#[test]
 fn a_free_that_finds_the_device_idle_is_said_to_take_time_and_not_to_wait() {
     let shape = Shape { kernel_us: 20, ..Shape::default() };
     let own = program("| newh h; up a h x; sync a; freeh h; map b y |", shape);

@@ -1,0 +1,26 @@
+//! 128 streams, as many as there can be kernels at once, and a launch for each task.
+
+use lab::Result;
+use lab::how_many_lanes::{Plan, Work};
+
+/// Does all tasks.
+pub fn process(work: &Work) -> Result<()> {
+    let context = work.context();
+    let plan = Plan { streams: 1, tasks_per_group: 1 };
+    // region: plan
+    let plan = Plan { streams: 128, ..plan };
+    // endregion
+    let streams = (0..plan.streams).map(|_| context.new_stream()).collect::<Result<Vec<_>, _>>()?;
+    let mut tasks = work.allocate(plan.tasks_per_group)?;
+
+    // The clock runs from here to the end of the closure.
+    tasks.region(|groups| {
+        for (group, stream) in groups.iter_mut().zip(streams.iter().cycle()) {
+            stream.memcpy_htod(&group.input, &mut group.device)?;
+            group.launch(stream)?;
+            stream.memcpy_dtoh(&group.device, &mut group.output)?;
+        }
+        context.synchronize()?;
+        Ok(())
+    })
+}

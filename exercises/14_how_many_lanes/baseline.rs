@@ -1,0 +1,24 @@
+//! The baseline of `how_many_lanes`: one launch for all tasks, in one stream. Correct, and the launch waits until
+//! everything is uploaded.
+
+use lab::Result;
+use lab::how_many_lanes::{TASKS, Work};
+
+fn process(work: &Work) -> Result<()> {
+    let context = work.context();
+    let stream = context.new_stream()?;
+    let mut tasks = work.allocate(TASKS)?;
+    tasks.region(|groups| {
+        for group in groups {
+            stream.memcpy_htod(&group.input, &mut group.device)?;
+            group.launch(&stream)?;
+            stream.memcpy_dtoh(&group.device, &mut group.output)?;
+        }
+        context.synchronize()?;
+        Ok(())
+    })
+}
+
+fn main() -> std::process::ExitCode {
+    lab::exercise!(process)
+}

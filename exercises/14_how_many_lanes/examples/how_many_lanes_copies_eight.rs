@@ -1,0 +1,26 @@
+//! Eight uploads, each in a stream of its own.
+//!
+//! Run it with `cargo run -- run how_many_lanes --program copies_eight`.
+
+use lab::how_many_lanes::Upload;
+use lab::{Lab, Result};
+
+fn program(lab: &Lab) -> Result<()> {
+    let n = 8;
+    let context = lab.context();
+    let streams = (0..n).map(|_| context.new_stream()).collect::<Result<Vec<_>, _>>()?;
+    let mut uploads = Upload::several(lab, 8)?;
+    lab.region(|| {
+        for (i, upload) in uploads.iter_mut().enumerate() {
+            let stream = &streams[i % n];
+            stream.memcpy_htod(&upload.host, &mut upload.device)?;
+        }
+        context.synchronize()?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

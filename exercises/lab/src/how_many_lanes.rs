@@ -1,0 +1,211 @@
+//! The work of `how_many_lanes`: many small tasks, which are uploaded, mapped and downloaded in groups. And the
+//! kernels and uploads of its puzzle.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
+use kernels::task::how_many_lanes::{INPUT, OUTPUT, SPEC};
+use kernels::{Stage, Task};
+use trace::lab::{Buffer, Region};
+
+use crate::exercise::Exercise;
+use crate::map::Map;
+use crate::{HostBlock, HostMemory, Lab, Result};
+
+pub use kernels::task::how_many_lanes::TASKS;
+
+/// How the tasks are issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// How many streams take the groups in turn.
+    pub streams: usize,
+    /// How many tasks are uploaded, launched and downloaded together.
+    pub tasks_per_group: usize,
+}
+
+/// The work, not yet in memory.
+pub struct Work {
+    lab: Lab,
+    task: Task,
+    map: Map,
+}
+
+impl Work {
+    /// The context of the device.
+    pub fn context(&self) -> &Arc<CudaContext> {
+        self.lab.context()
+    }
+
+    /// Allocates all tasks, in groups of so many. The last group has what is left over.
+    pub fn allocate(&self, tasks_per_group: usize) -> Result<Tasks<'_>> {
+        let elements = self.task.elements() as usize / TASKS;
+        let stream = self.context().default_stream();
+        let tasks_per_group = tasks_per_group.clamp(1, TASKS);
+        let group = |first: usize| {
+            let tasks = tasks_per_group.min(TASKS - first);
+            let elements_of_all = tasks * elements;
+            Ok(Group {
+                first: (first * elements) as u64,
+                tasks: tasks as u32,
+                input: self.lab.host_block(HostMemory::Pinned, elements_of_all)?,
+                // SAFETY: any bits are a valid `u32`, and the upload writes it before the kernel reads it.
+                device: unsafe { stream.alloc(elements_of_all)? },
+                output: self.lab.host_block(HostMemory::Pinned, elements_of_all)?,
+                map: self.map.clone(),
+            })
+        };
+        let firsts = (0..TASKS).step_by(tasks_per_group);
+        Ok(Tasks { work: self, groups: firsts.map(group).collect::<Result<_>>()? })
+    }
+}
+
+/// All tasks, in memory.
+pub struct Tasks<'a> {
+    work: &'a Work,
+    groups: Vec<Group>,
+}
+
+/// Tasks that are uploaded, launched and downloaded together. They lie side by side in memory.
+pub struct Group {
+    first: u64,
+    tasks: u32,
+    /// What is uploaded, in pinned host memory.
+    pub input: HostBlock,
+    /// What the kernel works on, in device memory.
+    pub device: CudaSlice<u32>,
+    /// Where it is downloaded to, in pinned host memory.
+    pub output: HostBlock,
+    map: Map,
+}
+
+impl Group {
+    /// Launches one kernel for all tasks of the group, with a block for each of them.
+    pub fn launch(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
+        self.map.launch_blocks(stream, &mut self.device.as_view_mut(), self.tasks)
+    }
+}
+
+impl Tasks<'_> {
+    /// The measured region. The device is idle when it begins, and must be idle again when `body`
+    /// returns.
+    pub fn region(&mut self, body: impl FnOnce(&mut [Group]) -> Result<()>) -> Result<()> {
+        let Self { work, groups } = self;
+        let buffers = |array, side: fn(&Group) -> &HostBlock| -> Result<Vec<Buffer>> {
+            let buffer = |group: &Group| {
+                let memory = side(group);
+                let bytes = memory.len() as u64 * 4;
+                Ok(Buffer { array, first: group.first, address: memory.address()?, bytes })
+            };
+            groups.iter().map(buffer).collect()
+        };
+        let region = Region {
+            task: work.task.name().to_owned(),
+            inputs: buffers(INPUT, |group| &group.input)?,
+            outputs: buffers(OUTPUT, |group| &group.output)?,
+            ..Region::default()
+        };
+        work.lab.region_on(region, || body(groups)).map(drop)
+    }
+}
+
+impl Exercise for Work {
+    fn open(lab: &Lab) -> Result<Self> {
+        let task = lab.task(&SPEC);
+        let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
+        Ok(Self { lab: lab.clone(), task, map })
+    }
+
+    fn calibrate(&self) -> Result<()> {
+        let mut tasks = self.allocate(TASKS)?;
+        let group = &mut tasks.groups[0];
+        let stream = self.context().new_stream()?;
+        let alone = |name: &str| Region { name: name.to_owned(), ..Region::default() };
+        self.lab.region_on(alone("host_to_device"), || {
+            stream.memcpy_htod(&group.input, &mut group.device)?;
+            Ok(stream.synchronize()?)
+        })?;
+        self.lab.region_on(alone("kernels"), || {
+            self.map.launch(&stream, &mut group.device)?;
+            Ok(stream.synchronize()?)
+        })?;
+        self.lab.region_on(alone("device_to_host"), || {
+            stream.memcpy_dtoh(&group.device, &mut group.output)?;
+            Ok(stream.synchronize()?)
+        })?;
+        Ok(())
+    }
+}
+
+/// What a long kernel of the puzzle takes when it is alone, in ns: long against the calls that launch 160 of them.
+const LONG_NS: u64 = 10_000_000;
+/// The work of a short one, in ns: with all that a kernel costs the device, it takes no longer than its launch.
+const SHORT_NS: u64 = 50;
+/// Elements of a block of a long kernel: 128 for each of its threads.
+const LONG_ELEMENTS: usize = 32_768;
+/// Elements of a block of a short kernel: four for each of its threads, which it works on together.
+const SHORT_ELEMENTS: usize = 1024;
+
+/// A kernel of the puzzle. Each of its blocks has the same work, so with more blocks it does more.
+pub struct Kernel {
+    map: Map,
+    data: CudaSlice<u32>,
+    blocks: u32,
+}
+
+impl Kernel {
+    /// So many kernels of one block each, which take 10 ms.
+    pub fn long(lab: &Lab, kernels: usize) -> Result<Vec<Self>> {
+        Self::several(lab, [kernels, 1, LONG_ELEMENTS], LONG_NS)
+    }
+
+    /// So many kernels of so many blocks each, which take no longer than their launch.
+    pub fn short(lab: &Lab, kernels: usize, blocks: usize) -> Result<Vec<Self>> {
+        Self::several(lab, [kernels, blocks, SHORT_ELEMENTS], SHORT_NS)
+    }
+
+    fn several(
+        lab: &Lab,
+        [kernels, blocks, elements]: [usize; 3],
+        block_ns: u64,
+    ) -> Result<Vec<Self>> {
+        let map = Map::load(lab.context(), Stage::A, 1, lab.scale)?;
+        let units = lab.speeds.map_units_per_us / map.multiprocessors() as u64 * block_ns / 1000;
+        let map = map.with_rounds((units / elements as u64) as u32);
+        let stream = lab.context().default_stream();
+        let kernel = |_| {
+            let data = stream.alloc_zeros(lab.elements(elements) * blocks)?;
+            Ok(Self { map: map.clone(), data, blocks: blocks as u32 })
+        };
+        (0..kernels).map(kernel).collect()
+    }
+
+    /// Launches it.
+    pub fn launch(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
+        self.map.launch_blocks(stream, &mut self.data.as_view_mut(), self.blocks)
+    }
+}
+
+/// Elements of an upload of the puzzle: 16 MiB.
+const UPLOAD_ELEMENTS: usize = 4 << 20;
+
+/// An upload of the puzzle, from pinned memory.
+pub struct Upload {
+    /// Where it is.
+    pub host: HostBlock,
+    /// Where it goes.
+    pub device: CudaSlice<u32>,
+}
+
+impl Upload {
+    /// So many of them. Each has memory of its own.
+    pub fn several(lab: &Lab, uploads: usize) -> Result<Vec<Self>> {
+        let elements = lab.elements(UPLOAD_ELEMENTS);
+        let upload = |_| {
+            let mut host = HostBlock::new(lab.context(), HostMemory::Pinned, elements)?;
+            // The first touch of a page costs more than copying it.
+            host.words_mut()?.fill(1);
+            Ok(Self { host, device: lab.context().default_stream().alloc_zeros(elements)? })
+        };
+        (0..uploads).map(upload).collect()
+    }
+}

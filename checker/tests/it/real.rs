@@ -10,7 +10,6 @@ use crate::compiled;
 use crate::tree::{Tree, json, scratch, write};
 
 pub(crate) const EXERCISES: [&str; 13] = [
-pub(crate) const EXERCISES: [&str; 11] = [
     "first_launch",
     "two_streams",
     "pinned_memory",

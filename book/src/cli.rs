@@ -4,13 +4,14 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::{Parser, Subcommand};
 
 use crate::problem::{Problems, Reach};
 use crate::proof::Look;
+use crate::records::Records;
 use crate::step::{self, Step};
-use crate::{proof, records, regenerate, serve, site, wasm};
+use crate::{proof, serve, site, wasm};
 
 /// Builds, proofs and serves the book.
 #[derive(Debug, Parser)]
@@ -45,8 +46,11 @@ enum Command {
         #[arg(long, conflicts_with_all = ["style", "claims"])]
         gates: bool,
     },
-    /// Run the programs behind the simulated figures again
-    Figures,
+    /// Print a recorded run as JSON, a line for each step and each span
+    Show {
+        /// Its name, such as three_lanes.blocking
+        name: String,
+    },
     /// Run as a preprocessor of stock mdBook: the book comes and goes as JSON
     Preprocess {
         /// Which one
@@ -94,13 +98,10 @@ fn run(command: Command) -> Result<ExitCode> {
                 None => prove(&root, chapter),
             };
         }
-        Command::Figures => {
-            for fresh in regenerate::regenerate(&root)? {
-                let path = records::file(&root, &fresh.name);
-                std::fs::write(&path, fresh.text)
-                    .with_context(|| format!("cannot write `{}`", path.display()))?;
-                print(&format!("wrote {}", path.display()));
-            }
+        Command::Show { name } => {
+            let records = Records::read(&root)?;
+            let recorded = records.get(&name).map_err(|message| anyhow!(message))?;
+            print(split(&serde_json::to_string(&recorded.record)?).trim_end());
         }
         Command::Preprocess { name, question } => {
             let step = Step::named(&name).with_context(|| {
@@ -115,6 +116,11 @@ fn run(command: Command) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// One step and one span to a line.
+fn split(text: &str) -> String {
+    text.replace(",{\"call\":", ",\n{\"call\":").replace(",{\"step\":", ",\n{\"step\":")
 }
 
 /// Proofs the book, and prints a line for each problem.

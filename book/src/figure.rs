@@ -102,7 +102,7 @@ fn figure(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
     let id = format!("{}-{}", identifier(&page.name()), identifier(&id));
     let layout = Layout::new(&panels, lanes.into());
     let (svg, drawn) = draw::svg_and_bars(&layout, &format!("{id}-drawing"));
-    let instrument = instrument::html(page.root, &id, &records, &layout, &drawn);
+    let instrument = instrument::html(&page.records.exercises, &id, &records, &layout, &drawn);
     let totals = totals(&records, lanes.into());
     let table = table(&records, &titles, lanes.into());
     let origins: String = records.iter().map(|recorded| origin(recorded)).collect();

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 
 use serde::Serialize;
 use trace::causes::delays::{Awaited, Instants, instants, released_by};
@@ -13,6 +12,7 @@ use trace::draw::{Drawn, Mark, svg};
 use trace::program::StreamId;
 use trace::timeline::{HostSpan, Span, SpanKind};
 
+use crate::exercises::Exercise;
 use crate::markup::escape;
 use crate::records::Recorded;
 
@@ -92,7 +92,7 @@ struct Chart<'a> {
 
 /// The part of a figure that only a script brings to life: lines, a place for what is said, the host's way.
 pub(crate) fn html(
-    root: &Path,
+    exercises: &BTreeMap<String, Exercise>,
     id: &str,
     records: &[&Recorded],
     layout: &Layout,
@@ -100,7 +100,7 @@ pub(crate) fn html(
 ) -> String {
     let mut charts: Vec<Chart<'_>> = records.iter().map(|recorded| Chart::of(recorded)).collect();
     for (index, chart) in charts.iter_mut().enumerate() {
-        chart.find_lines(root, index, layout, drawn);
+        chart.find_lines(exercises, index, layout, drawn);
         chart.find_bars(index, layout, drawn);
     }
     let mut texts = Texts::default();
@@ -166,7 +166,13 @@ impl<'a> Chart<'a> {
     }
 
     /// The lines whose calls are drawn, in the order of the files.
-    fn find_lines(&mut self, root: &Path, chart: usize, layout: &Layout, drawn: &[Drawn]) {
+    fn find_lines(
+        &mut self,
+        exercises: &BTreeMap<String, Exercise>,
+        chart: usize,
+        layout: &Layout,
+        drawn: &[Drawn],
+    ) {
         let sites = &self.recorded.record.program.sites;
         let of_chart = drawn.iter().filter(|bar| bar.chart == chart);
         let drawn = of_chart.filter_map(|bar| first(layout, bar)?.site);
@@ -176,7 +182,7 @@ impl<'a> Chart<'a> {
             let of = &sites[site];
             let is_last = |line: &Line| line.file == of.file && line.number == of.line;
             if !self.lines.last().is_some_and(is_last) {
-                let text = source(root, &self.recorded.name, &of.file);
+                let text = source(exercises, self.recorded, &of.file);
                 let text = text.and_then(|text| {
                     Some(text.lines().nth(of.line as usize - 1)?.trim().to_owned())
                 });
@@ -364,6 +370,8 @@ impl<'a> Chart<'a> {
             return String::new();
         }
         let title = escape(&self.recorded.title);
+        let program =
+            self.recorded.program().map_or(String::new(), |(of, own)| format!("{of}.{own}"));
         let mut html = format!(
             "<div role=\"group\" aria-labelledby=\"{id}-of-{index}\">\
              <div class=\"of\" id=\"{id}-of-{index}\" role=\"presentation\">{title}</div>"
@@ -375,7 +383,7 @@ impl<'a> Chart<'a> {
                 Some(text) => format!("<code>{}</code>", escape(text)),
                 None => format!("<code>{}:{number}</code>", escape(file)),
             };
-            let key = key(file);
+            let key = key(&program, file);
             _ = write!(
                 html,
                 "<div role=\"option\" id=\"{id}-line-{index}-{place}\" aria-selected=\"false\" \
@@ -426,19 +434,22 @@ fn what(bar: &Bar, span: Option<&Span>) -> String {
 }
 
 /// The text of a program of a puzzle. Solutions are nobody's to read here.
-fn source(root: &Path, record: &str, file: &str) -> Option<String> {
-    let exercise = record.split('.').next()?;
-    let folders = std::fs::read_dir(root.join("../exercises")).ok()?;
-    let folder = folders.flatten().map(|folder| folder.path()).find(|folder| {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        name.split_once('_').is_some_and(|(_, name)| name == exercise)
-    })?;
+fn source(
+    exercises: &BTreeMap<String, Exercise>,
+    recorded: &Recorded,
+    file: &str,
+) -> Option<String> {
+    let (exercise, program) = recorded.program()?;
+    let exercise = exercises.get(exercise)?;
     let is_puzzle = file.starts_with("examples/") && !file.contains("..");
-    is_puzzle.then(|| std::fs::read_to_string(folder.join(file)).ok())?
+    let program = exercise.program(program).filter(|_| is_puzzle)?;
+    exercise.source(program, file).ok()
 }
 
-/// What stands for a file where its name would give something away.
-pub(crate) fn key(file: &str) -> String {
+/// What stands for a program's file, where a name would give something away. Programs may share a file.
+pub(crate) fn key(program: &str, file: &str) -> String {
     let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-    format!("{:x}", file.bytes().fold(0xcbf2_9ce4_8422_2325, fnv))
+    let file = file.rsplit('/').next().unwrap_or_default();
+    let bytes = program.bytes().chain([b' ']).chain(file.bytes());
+    format!("{:x}", bytes.fold(0xcbf2_9ce4_8422_2325, fnv))
 }

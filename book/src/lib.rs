@@ -20,13 +20,13 @@
 //! | [`wasm`] | the simulator as it runs in a page |
 //! | [`shown`] | marks that say what shows a claim |
 //! | [`records`] | the recorded runs under `figures`, and what follows from them |
-//! | [`regenerate`] | runs the programs behind the simulated records again |
 //! | [`page`] | one chapter, and the blocks in it |
 //! | [`listing`] | a part of a source file; which lines of two differ |
 //! | [`markup`] | text as HTML that can stand inside Markdown |
 //! | [`problem`] | what is wrong, with file and line |
 
 pub mod cli;
+pub mod exercises;
 pub mod figure;
 pub mod instrument;
 pub mod listing;
@@ -39,7 +39,6 @@ pub mod proof;
 pub mod puzzle;
 pub mod quiz;
 pub mod records;
-pub mod regenerate;
 pub mod search;
 pub mod serve;
 pub mod shown;

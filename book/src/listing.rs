@@ -17,7 +17,13 @@ pub struct Part {
 /// It is found by its layout: the closing brace stands below the first letter, as rustfmt and clang-format
 /// put it.
 pub fn function(file: &Path, name: &str) -> Result<Part, String> {
-    let (shown, text) = read(file)?;
+    let (_, text) = read(file)?;
+    function_in(&text, file, name)
+}
+
+/// The same in the text that `file` has.
+pub fn function_in(text: &str, file: &Path, name: &str) -> Result<Part, String> {
+    let shown = file.file_name().unwrap_or_default().to_string_lossy();
     let python = file.extension().is_some_and(|ending| ending == "py");
     let called =
         |rest: &str| rest.strip_prefix(name).is_some_and(|rest| rest.starts_with(['(', '<']));

@@ -22,10 +22,11 @@ impl Problem {
 }
 
 impl Problem {
-    /// Whether it is one of the chapter whose page is `NAME.md`: in its text, its quiz or its records.
+    /// Whether it is one of the chapter whose page is `NAME.md`: in its text, its quiz, its exercise or its records.
     pub fn concerns(&self, name: &str) -> bool {
         let own = Path::new(&self.file).file_stem().is_some_and(|stem| stem == name);
-        own || self.message.contains(&format!("`{name}."))
+        own || self.file.contains(&format!("_{name}/"))
+            || self.message.contains(&format!("`{name}."))
             || self.message.contains(&format!("`{name}`"))
     }
 }

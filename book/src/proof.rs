@@ -30,7 +30,7 @@ use anyhow::{Context, Result};
 use mdbook_driver::MDBook;
 
 use crate::problem::{Problem, Problems, Reach};
-use crate::records::{self, Records};
+use crate::records::Records;
 use crate::shown::Evidence;
 use crate::site;
 use style::Style;
@@ -63,7 +63,7 @@ pub fn proof(root: &Path, folder: Option<&Path>) -> Result<usize> {
     for looked_at in [Look::Style, Look::Claims, Look::Gates] {
         let found = look(root, &records, &chapters, &style, looked_at);
         let kept = found.into_iter().filter(|(page, _)| match looked_at {
-            Look::Style | Look::Claims => style.pages.contains(page),
+            Look::Style | Look::Claims => !style.waiting.contains(page),
             Look::Gates => !style.leaking.contains(page),
         });
         problems.extend(kept.map(|(_, problem)| problem));
@@ -86,9 +86,9 @@ pub fn proof(root: &Path, folder: Option<&Path>) -> Result<usize> {
         }
     };
     // Said once, where it is to be mended, and not wherever a page shows such a record.
-    for (line, message) in records.absent() {
+    for (file, line, message) in records.absent() {
         problems.retain(|problem| problem.message != message);
-        problems.push(Problem::new(root, &root.join(records::MANIFEST), line, message));
+        problems.push(Problem::new(root, file, line, message));
     }
     Problems(problems, reach).into_result()?;
     Ok(pages)

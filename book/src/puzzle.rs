@@ -9,10 +9,12 @@
 pub mod gate;
 pub mod predict;
 
+use std::path::Path;
+
 use serde::Deserialize;
 
 use crate::instrument::key;
-use crate::listing::{Line, Part, anchor, compare, function};
+use crate::listing::{Line, Part, anchor, compare, function, function_in};
 use crate::markup::{escape, in_markdown};
 use crate::page::{Fence, Page, fences, replace};
 use crate::play::editor;
@@ -33,8 +35,36 @@ struct Puzzle {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Program {
+    /// `EXERCISE.PROGRAM`, as its record is called.
+    name: String,
+    /// What it is called here, where that is not the title of its record.
+    title: Option<String>,
+}
+
+/// A program, as it is shown.
+struct Shown {
+    name: String,
     title: String,
     file: String,
+    part: Part,
+}
+
+impl Shown {
+    /// The function `function` of a program.
+    fn of(page: &Page<'_>, program: Program, function: &str) -> Result<Self, String> {
+        let Program { name, title } = program;
+        let known = name.split_once('.').and_then(|(exercise, program)| {
+            let exercise = page.records.exercises.get(exercise)?;
+            Some((exercise, exercise.program(program)?))
+        });
+        let (exercise, program) =
+            known.ok_or_else(|| format!("no exercise has a program `{name}`"))?;
+        let file = program.file.clone();
+        let source = exercise.source(program, &file)?;
+        let part = function_in(&source, Path::new(&file), function)?;
+        let title = title.unwrap_or_else(|| program.title.clone());
+        Ok(Self { name, title, file, part })
+    }
 }
 
 /// The same in another language. Several of one language stand side by side in one tab.
@@ -103,14 +133,12 @@ pub fn expand(page: &mut Page<'_>, text: &str) -> String {
 }
 
 /// Links that open the programs in the playground, where they are written in its language too.
-fn in_playground(page: &Page<'_>, files: &[&(String, String)]) -> String {
+fn in_playground(page: &Page<'_>, shown: [&Shown; 2]) -> String {
     let programs = editor::programs(page.root).unwrap_or_default();
-    let links = files.iter().filter_map(|(file, title)| {
-        // `examples/three_lanes_blocking.rs` is `three_lanes.blocking`.
-        let stem = file.rsplit('/').next()?.strip_suffix(".rs")?;
-        let program = programs.iter().find(|program| program.name.replace('.', "_") == stem)?;
+    let links = shown.into_iter().filter_map(|shown| {
+        let program = programs.iter().find(|program| program.name == shown.name)?;
         let address = editor::address(&program.text);
-        Some(format!("<a href=\"playground.html#{address}\">{}</a>", escape(title)))
+        Some(format!("<a href=\"playground.html#{address}\">{}</a>", escape(&shown.title)))
     });
     let links: Vec<String> = links.collect();
     match links.len() {
@@ -125,27 +153,26 @@ fn puzzle(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
         page.complain(fence.line, "a puzzle is two programs side by side");
         return None;
     };
-    let [left, right] = [&a, &b].map(|p| function(&page.beside(&p.file), &name));
-    let (left, right) = (page.note(fence.line, left), page.note(fence.line, right));
-    let (part_a, part_b) = (left?, right?);
-    let (left, right) = compare(&part_a.text, &part_b.text);
+    let [a, b] = [a, b].map(|program| Shown::of(page, program, &name));
+    let (a, b) = (page.note(fence.line, a), page.note(fence.line, b));
+    let (a, b) = (a?, b?);
+    let (left, right) = compare(&a.part.text, &b.part.text);
     if !left.iter().chain(&right).any(|line| matches!(line, Line::Different(_))) {
         page.complain(fence.line, "the two programs are the same");
         return None;
     }
-    let [a_file, b_file] = [&a, &b].map(|program| (program.file.clone(), program.title.clone()));
-    let file = |program: &Program| (!nameless).then(|| program.file.clone());
-    // Lines of a figure are found in here by where they stand.
-    let source = |program: &Program, part: &Part| {
-        let name = program.file.rsplit('/').next().unwrap_or_default();
-        format!(" data-source=\"{} {}\"", key(name), part.first)
+    let html = |shown: &Shown, lines: &[Line<'_>]| {
+        let file = (!nameless).then(|| shown.file.clone());
+        // Lines of a figure are found in here by where they stand.
+        let source =
+            format!(" data-source=\"{} {}\"", key(&shown.name, &shown.file), shown.part.first);
+        listing(&shown.title, file, &source, "language-rust", lines)
     };
-    let a = listing(&a.title, file(&a), &source(&a, &part_a), "language-rust", &left);
-    let b = listing(&b.title, file(&b), &source(&b, &part_b), "language-rust", &right);
+    let (left, right) = (html(&a, &left), html(&b, &right));
     let rust = format!(
-        "<div class=\"puzzle\">{a}{b}</div>\
+        "<div class=\"puzzle\">{left}{right}</div>\
          <p class=\"puzzle-legend\"><mark>Marked</mark> lines differ; all others are the same.{}</p>",
-        in_playground(page, &[&a_file, &b_file])
+        in_playground(page, [&a, &b])
     );
     if also.is_empty() {
         return Some(rust);

@@ -1,8 +1,14 @@
 //! The recorded runs under `figures`, and what follows from them.
 //!
-//! `figures/records.toml` says where each record comes from; the record itself is
-//! `figures/NAME.record.json`, as the driver wrote it. What is kept of a GPU beside its records lies in
-//! `measured/GPU.json`. Numbers on a page are computed from these and never typed.
+//! | a record is called | and is | and lies in |
+//! | --- | --- | --- |
+//! | `EXERCISE.PROGRAM` | a program of the exercise's puzzle, simulated | `figures/NAME.json.gz` |
+//! | `EXERCISE.baseline`, `EXERCISE.solution` | one end of the exercise's score, simulated | the same, and its program in the exercise's `recorded` |
+//! | `EXERCISE.PROGRAM.GPU` | the same program on a GPU | `figures/NAME.json.gz` |
+//! | as `figures/records.toml` says | another record's program, changed and simulated | nothing of its own |
+//!
+//! What is simulated is kept without its timeline, which follows from the program. What is kept of a GPU beside its
+//! records lies in `measured/GPU.json`. Numbers on a page are computed from these and never typed.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -13,6 +19,7 @@ pub mod kept;
 pub mod metric;
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -20,31 +27,36 @@ use serde::Deserialize;
 use simulator::{Profile, Schedule, replay};
 use toml::Spanned;
 use trace::program::Call;
+use trace::record::Kept;
+use trace::timeline::Origin;
 use trace::{Fidelity, Program, Record};
 
+use crate::exercises::{self, Exercise};
 use crate::page::line_at;
 use crate::problem::{Problem, Problems, Reach};
 
-/// The file that says where records come from.
-pub const MANIFEST: &str = "figures/records.toml";
+/// The file that says which records are made of others.
+pub const VARIANTS: &str = "figures/records.toml";
+
+/// What stands above the timeline of every solution.
+const SOLVED: &str = "the exercise, solved";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Manifest {
+struct Variants {
     #[serde(default)]
-    record: Vec<Spanned<Entry>>,
+    variant: Vec<Spanned<Variant>>,
 }
 
+/// Another record's program, changed and simulated again when the book is built.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct Variant {
     name: String,
     title: String,
-    /// Arguments of `checker run` that give this record on the simulated device.
-    run: Option<Vec<String>>,
-    /// The GPU, as its kept file is called. The record's name is then `EXERCISE.PROGRAM.GPU`.
-    measured: Option<String>,
-    variant: Option<Variant>,
+    of: String,
+    /// How many times the last launch is made once more, at the end.
+    more_launches: usize,
 }
 
 /// How a record on a real device came about, as far as the record does not say it.
@@ -56,15 +68,6 @@ pub struct Measured {
     pub release: String,
     /// What was typed.
     pub command: String,
-}
-
-/// Another record's program, changed and simulated again when the book is built.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Variant {
-    of: String,
-    /// How many times the last launch is made once more, at the end.
-    more_launches: usize,
 }
 
 /// Where a record comes from.
@@ -96,79 +99,111 @@ pub struct Recorded {
     pub record: Record,
 }
 
-/// All recorded runs.
+impl Recorded {
+    /// The exercise and the program that ran, by their names; what was measured or changed is one of those too.
+    pub fn program(&self) -> Option<(&str, &str)> {
+        let name = match &self.source {
+            Source::Variant { of, .. } => of,
+            Source::Run(_) | Source::Measured(_) => &self.name,
+        };
+        let mut names = name.split('.');
+        Some((names.next()?, names.next()?))
+    }
+}
+
+/// All recorded runs, and the exercises whose programs ran.
 #[derive(Debug, Default)]
 pub struct Records {
+    /// The exercises, by name.
+    pub exercises: BTreeMap<String, Exercise>,
     runs: BTreeMap<String, Recorded>,
-    /// Records whose program has not been run yet, and where the manifest names them.
-    absent: BTreeMap<String, usize>,
+    /// Records whose program has not been run yet: the manifest that names the program, and where.
+    absent: BTreeMap<String, (PathBuf, usize)>,
     /// What is kept of each GPU.
     kept: BTreeMap<String, Fidelity>,
 }
 
 impl Records {
-    /// Reads the manifest and what it names; a book without one has no records.
+    /// Reads all that is kept beside the book in `root`; there may be nothing.
     pub fn read(root: &Path) -> Result<Self> {
-        let mut records = Self { kept: kept::read(root)?, ..Self::default() };
-        for (entry, line) in entries(root)? {
-            let name = entry.name.clone();
-            if entry.run.is_some() && !file(root, &name).exists() {
-                records.absent.insert(name, line);
-                continue;
+        let (exercises, kept) = (exercises::read(root)?, kept::read(root)?);
+        let mut records = Self { exercises, kept, ..Self::default() };
+        let profile: Profile = toml::from_str(Profile::H200).context("the profile is not TOML")?;
+        for exercise in records.exercises.clone().values() {
+            for Simulated { name, title, arguments, recorded, line } in simulated(exercise) {
+                if !file(root, &name).exists() {
+                    let manifest = exercise.folder.join(exercises::MANIFEST);
+                    records.absent.insert(name, (manifest, line));
+                    continue;
+                }
+                let record = open(root, &name, recorded.as_deref(), &profile)?;
+                if !matches!(record.timeline.origin, Origin::Simulated { .. }) {
+                    bail!("record `{name}` was measured; its name says that it is simulated");
+                }
+                let source = Source::Run(arguments);
+                records.runs.insert(name.clone(), Recorded { name, title, source, record });
             }
-            let recorded = records.open(root, entry).map_err(|error| {
-                Problems(
-                    vec![Problem::new(root, &root.join(MANIFEST), line, format!("{error:#}"))],
-                    Reach::Part,
-                )
-            })?;
-            records.runs.insert(name, recorded);
         }
+        records.measured(root, &profile)?;
+        records.variants(root, &profile)?;
         Ok(records)
     }
 
-    fn open(&self, root: &Path, entry: Entry) -> Result<Recorded> {
-        let Entry { name, title, run, measured, variant } = entry;
-        if self.runs.contains_key(&name) {
-            bail!("there are two records `{name}`");
+    /// The records of GPUs: those of which something is kept.
+    fn measured(&mut self, root: &Path, profile: &Profile) -> Result<()> {
+        for name in names(root)? {
+            let Some((of, gpu)) = name.rsplit_once('.').filter(|(of, _)| of.contains('.')) else {
+                continue;
+            };
+            let measured = self.visit(of, gpu)?;
+            let title = match self.runs.get(of) {
+                Some(simulated) => simulated.title.clone(),
+                None => bail!("record `{name}` is of `{of}`, which no exercise has"),
+            };
+            let record = open(root, &name, None, profile)?;
+            if !matches!(record.timeline.origin, Origin::Measured { .. }) {
+                bail!("record `{name}` is simulated; its name says that it was measured");
+            }
+            let source = Source::Measured(measured);
+            self.runs.insert(name.clone(), Recorded { name, title, source, record });
         }
-        let source = match (run, measured, variant) {
-            (Some(run), None, None) => Source::Run(run),
-            (None, Some(gpu), None) => Source::Measured(self.visit(&name, &gpu)?),
-            (None, None, Some(Variant { of, more_launches })) => {
-                Source::Variant { of, more_launches }
-            }
-            _ => bail!("record `{name}` needs one of `run`, `measured` and `variant`"),
-        };
-        let record = match &source {
-            Source::Variant { of, more_launches } => {
-                let of = self.get(of).map_err(|message| anyhow!(message))?;
-                varied(&of.record, *more_launches)?
-            }
-            Source::Run(_) | Source::Measured(_) => {
-                let path = file(root, &name);
-                let text = std::fs::read_to_string(&path)
-                    .with_context(|| format!("cannot read record `{name}`"))?;
-                let record: Record = serde_json::from_str(&text)
-                    .with_context(|| format!("`{}` is not a record", path.display()))?;
-                let simulated =
-                    matches!(record.timeline.origin, trace::timeline::Origin::Simulated { .. });
-                if simulated != matches!(source, Source::Run(_)) {
-                    bail!("record `{name}` is not what the manifest says: simulated or measured");
-                }
-                record
-            }
-        };
-        Ok(Recorded { name, title, source, record })
+        Ok(())
     }
 
-    /// When a measured record came about: at the last visit that has its program.
-    fn visit(&self, name: &str, gpu: &str) -> Result<Measured> {
+    /// The records that are made of others.
+    fn variants(&mut self, root: &Path, profile: &Profile) -> Result<()> {
+        let path = root.join(VARIANTS);
+        if !path.exists() {
+            return Ok(());
+        }
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("cannot read `{}`", path.display()))?;
+        let problem = |line: Option<usize>, message: String| {
+            Problems(vec![Problem::new(root, &path, line, message)], Reach::Part)
+        };
+        let variants: Variants = toml::from_str(&text).map_err(|error| {
+            let line = error.span().map(|span| line_at(&text, span.start));
+            problem(line, error.message().to_owned())
+        })?;
+        for variant in variants.variant {
+            let line = line_at(&text, variant.span().start);
+            let Variant { name, title, of, more_launches } = variant.into_inner();
+            if self.runs.contains_key(&name) {
+                return Err(problem(Some(line), format!("there are two records `{name}`")).into());
+            }
+            let record = self.get(&of).map_err(|message| anyhow!(message));
+            let record = record.and_then(|of| varied(&of.record, more_launches, profile));
+            let record = record.map_err(|error| problem(Some(line), format!("{error:#}")))?;
+            let source = Source::Variant { of, more_launches };
+            self.runs.insert(name.clone(), Recorded { name, title, source, record });
+        }
+        Ok(())
+    }
+
+    /// When a record of a GPU came about: at the last visit that has its program.
+    fn visit(&self, of: &str, gpu: &str) -> Result<Measured> {
         let kept = self.kept.get(gpu).with_context(|| format!("nothing is kept of `{gpu}`"))?;
-        let program = name.strip_suffix(gpu).and_then(|name| name.strip_suffix('.'));
-        let (exercise, program) = program
-            .and_then(|name| name.split_once('.'))
-            .with_context(|| format!("`{name}` is not EXERCISE.PROGRAM.{gpu}"))?;
+        let (exercise, program) = of.split_once('.').unwrap_or((of, ""));
         let (visit, _) = kept
             .measured(exercise, program)
             .last()
@@ -181,14 +216,14 @@ impl Records {
     pub fn get(&self, name: &str) -> Result<&Recorded, String> {
         self.runs.get(name).ok_or_else(|| match self.absent.contains_key(name) {
             true => not_run(name),
-            false => format!("there is no record `{name}` in `{MANIFEST}`"),
+            false => format!("there is no record `{name}`"),
         })
     }
 
-    /// Records whose program has not been run yet: where the manifest names each, and what is said
-    /// wherever one is asked for.
-    pub fn absent(&self) -> impl Iterator<Item = (usize, String)> {
-        self.absent.iter().map(|(name, line)| (*line, not_run(name)))
+    /// Records whose program has not been run yet: where its manifest names it, and what is said wherever the record is
+    /// asked for.
+    pub fn absent(&self) -> impl Iterator<Item = (&Path, usize, String)> {
+        self.absent.iter().map(|(name, (file, line))| (file.as_path(), *line, not_run(name)))
     }
 
     /// All of them, by name.
@@ -210,40 +245,90 @@ impl Records {
 }
 
 fn not_run(name: &str) -> String {
-    format!("the program of record `{name}` has not been run yet: `cargo run -p book -- figures`")
+    let exercise = name.split('.').next().unwrap_or_default();
+    format!(
+        "the program of record `{name}` has not been run yet: `cargo run -- dev record {exercise}`"
+    )
 }
 
-/// Names and arguments of the records that runs on the simulated device give.
-pub fn runs(root: &Path) -> Result<Vec<(String, Vec<String>)>> {
-    let entries = entries(root)?.into_iter();
-    Ok(entries.filter_map(|(entry, _)| Some((entry.name, entry.run?))).collect())
+/// A record of the simulated device that an exercise has.
+struct Simulated {
+    name: String,
+    title: String,
+    /// Those of `checker run`.
+    arguments: Vec<String>,
+    /// Where its program lies, if not with the record.
+    recorded: Option<PathBuf>,
+    /// The line of the manifest that names the program.
+    line: usize,
 }
+
+fn simulated(exercise: &Exercise) -> Vec<Simulated> {
+    let id = &exercise.id;
+    let programs = exercise.programs.iter().map(|program| Simulated {
+        name: format!("{id}.{}", program.name),
+        title: program.title.clone(),
+        arguments: [id, "--program", &program.name].map(str::to_owned).to_vec(),
+        recorded: None,
+        line: program.line,
+    });
+    let ends = [
+        (exercise.baseline.as_deref(), "baseline", "baseline"),
+        (Some(SOLVED), "solution", "reference"),
+    ];
+    let ends = ends.into_iter().filter_map(|(title, end, file)| {
+        Some(Simulated {
+            name: format!("{id}.{end}"),
+            title: title?.to_owned(),
+            arguments: vec![id.clone(), format!("--{end}")],
+            recorded: Some(exercise.folder.join(format!("recorded/{file}.json"))),
+            line: 1,
+        })
+    });
+    programs.chain(ends).collect()
+}
+
+/// What the file of a record is called, behind its name.
+const ENDING: &str = ".json.gz";
 
 /// The file of a record.
 pub fn file(root: &Path, name: &str) -> PathBuf {
-    root.join(format!("figures/{name}.record.json"))
+    root.join(format!("figures/{name}{ENDING}"))
 }
 
-fn entries(root: &Path) -> Result<Vec<(Entry, usize)>> {
-    let path = root.join(MANIFEST);
-    if !path.exists() {
-        return Ok(Vec::new());
+/// The names of the records that have a file, in order.
+fn names(root: &Path) -> Result<Vec<String>> {
+    let Ok(entries) = std::fs::read_dir(root.join("figures")) else { return Ok(Vec::new()) };
+    let mut names = Vec::new();
+    for entry in entries {
+        let name = entry.context("cannot list the records")?.file_name();
+        names.extend(name.to_string_lossy().strip_suffix(ENDING).map(str::to_owned));
     }
-    let text = std::fs::read_to_string(&path)
-        .with_context(|| format!("cannot read `{}`", path.display()))?;
-    let manifest: Manifest = toml::from_str(&text).map_err(|error| {
-        let line = error.span().map(|span| line_at(&text, span.start));
-        Problems(vec![Problem::new(root, &path, line, error.message().to_owned())], Reach::Part)
-    })?;
-    let records = manifest.record.into_iter();
-    Ok(records
-        .map(|e| (line_at(&text, e.span().start), e.into_inner()))
-        .map(|(l, e)| (e, l))
-        .collect())
+    names.sort();
+    Ok(names)
+}
+
+/// Reads a record, and makes it whole; `recorded` is where its program lies, if not with it.
+fn open(root: &Path, name: &str, recorded: Option<&Path>, profile: &Profile) -> Result<Record> {
+    let path = file(root, name);
+    let context = || format!("cannot read record `{name}`");
+    let mut text = Vec::new();
+    let packed = std::fs::File::open(&path).with_context(context)?;
+    flate2::read::GzDecoder::new(packed).read_to_end(&mut text).with_context(context)?;
+    let kept: Kept = serde_json::from_slice(&text).with_context(context)?;
+    let program = match recorded.filter(|_| kept.program.is_none()) {
+        Some(path) => {
+            let text = std::fs::read(path).with_context(context)?;
+            Some(serde_json::from_slice(&text).with_context(context)?)
+        }
+        None => None,
+    };
+    let record = kept.whole(program, |program| replay(program, profile, Schedule::Exact));
+    record.with_context(|| format!("record `{name}` has no program"))
 }
 
 /// The record's program with its last launch made `more` times again before the end, simulated.
-fn varied(record: &Record, more: usize) -> Result<Record> {
+fn varied(record: &Record, more: usize, profile: &Profile) -> Result<Record> {
     let steps = &record.program.steps;
     let launch = |call: &Call| matches!(call, Call::Launch(_));
     let last = steps.iter().rposition(|step| launch(&step.call)).context("it launches nothing")?;
@@ -258,7 +343,6 @@ fn varied(record: &Record, more: usize) -> Result<Record> {
     (0..more).for_each(|_| changed.extend_from_slice(again));
     changed.extend_from_slice(&steps[end..]);
     let program = Program { steps: changed, ..record.program.clone() };
-    let profile: Profile = toml::from_str(Profile::H200).context("the profile is not TOML")?;
-    let timeline = replay(&program, &profile, Schedule::Exact);
+    let timeline = replay(&program, profile, Schedule::Exact);
     Ok(Record { program, timeline, trials: Vec::new(), ..record.clone() })
 }

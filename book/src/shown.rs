@@ -24,9 +24,9 @@ const GPU: &str = "h200";
 const ROWS: &str = "../exercises/lab/tests/conformance/h200.json";
 /// Solutions written differently, a folder for each exercise.
 const ALTERNATIVES: &str = "../checker/tests/alternatives";
-/// What the checker's test of them keeps: a line for each.
-const SCORES: &str = "../checker/tests/it/snapshots/\
-    it__alternatives__solutions_written_differently_get_what_their_overlap_deserves.snap";
+/// What the checker's test of them keeps: a file for each exercise, whose name ends in its own, and a line for each.
+const SNAPSHOTS: &str = "../checker/tests/it/snapshots";
+const SCORES: &str = "it__alternatives__alternatives_of_";
 
 /// A mark, and where it lies in the text.
 #[derive(Clone, Debug)]
@@ -101,7 +101,14 @@ impl<'a> Evidence<'a> {
             let rows = kept["rows"].as_object().cloned().unwrap_or_default();
             Ok(rows.into_iter().filter(|(_, seen)| seen.is_array()).collect())
         });
-        let scores = read(SCORES).map(|text| text.lines().filter_map(row).collect());
+        let entries = std::fs::read_dir(root.join(SNAPSHOTS)).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let texts = names
+            .filter(|name| name.starts_with(SCORES))
+            .map(|name| read(&format!("{SNAPSHOTS}/{name}")));
+        let texts: Result<Vec<String>, String> = texts.collect();
+        let scores =
+            texts.map(|texts| texts.iter().flat_map(|it| it.lines()).filter_map(row).collect());
         Self { root, records, rows, scores }
     }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use simulator::Schedule;
 use simulator::machine::{Demand, Watch};
+use trace::numbers::{self, Numbers};
 use trace::version::Header;
 use trace::{Program, Record, program, record, run, version};
 
@@ -22,9 +23,7 @@ use sandbox::{self, Confined, Ended, Exceeded, Sandbox};
 #[derive(Clone, Copy, Debug)]
 pub struct Order<'a> {
     /// The program.
-    pub executable: &'a Path,
-    /// The recorded program that it is to play; none where it is no player.
-    pub recorded: Option<&'a Path>,
+    pub program: Runnable<'a>,
     /// The folder that it is started in.
     pub folder: &'a Path,
     /// The driver library; none for the program's own default.
@@ -38,6 +37,27 @@ pub struct Order<'a> {
     /// The sandbox that it runs in; none for a program that may do whatever its user may.
     pub sandbox: Option<&'a Sandbox>,
 }
+
+/// A program that can be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Runnable<'a> {
+    /// Its own executable, or that of the player.
+    pub executable: &'a Path,
+    /// What the player is to play: the record of a program that is not here itself.
+    pub recorded: Option<&'a Path>,
+    /// What tells it from other programs of the same executable.
+    pub numbers: &'a Numbers,
+}
+
+impl<'a> Runnable<'a> {
+    /// A program that is here, and has its executable to itself.
+    pub fn program(executable: &'a Path) -> Self {
+        Self { executable, recorded: None, numbers: &NO_NUMBERS }
+    }
+}
+
+/// Those of a program that has its file to itself.
+pub static NO_NUMBERS: Numbers = Numbers::new();
 
 /// A device and how it is watched.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +111,7 @@ impl Attempt {
 pub fn run(order: &Order<'_>) -> Result<Attempt> {
     let scratch = Scratch::new()?;
     let path = scratch.path().join("record.json");
-    let mut command = Command::new(order.executable);
+    let mut command = Command::new(order.program.executable);
     command.current_dir(order.folder);
     settings(&mut command, order, &path);
 
@@ -130,7 +150,7 @@ pub fn run(order: &Order<'_>) -> Result<Attempt> {
 fn confined(command: &Command, order: &Order<'_>, device: &DeviceProcess) -> Confined {
     let limits = sandbox::Limits::of_program(order.limits.wall, order.limits.output_bytes);
     let mut confined = Confined::of(command, sandbox::Role::Program, limits);
-    let mut readable = vec![order.driver, order.recorded];
+    let mut readable = vec![order.driver, order.program.recorded];
     if let Watched::Simulated { profile, .. } = order.device {
         readable.push(profile);
     }
@@ -155,6 +175,7 @@ fn settings(command: &mut Command, order: &Order<'_>, record: &Path) {
         run::TRIALS,
         run::MODE,
         run::PROGRAM,
+        run::NUMBERS,
         run::LEAVE_OUT,
         run::WATCH,
         run::DEMAND,
@@ -168,8 +189,11 @@ fn settings(command: &mut Command, order: &Order<'_>, record: &Path) {
         command.env(run::DRIVER, driver);
     }
     command.env(run::RECORD, record).env(run::MODE, order.mode);
-    if let Some(recorded) = order.recorded {
+    if let Some(recorded) = order.program.recorded {
         command.env(run::PROGRAM, recorded);
+    }
+    if !order.program.numbers.is_empty() {
+        command.env(run::NUMBERS, numbers::setting(order.program.numbers));
     }
     match order.device {
         Watched::Simulated { profile, schedule, watch, machine, demand } => {

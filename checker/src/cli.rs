@@ -574,12 +574,8 @@ pub enum Dev {
     },
     /// Check that exercises are fit to be solved and graded, and that their pages are whole
     Check(Check),
-    /// Run baseline and solution on the simulator and keep what they asked for
-    Record {
-        /// Which exercises; default: all
-        #[arg(value_name = "EX")]
-        exercises: Vec<String>,
-    },
+    /// Write every copy of what stands elsewhere: recorded programs, shipped files, the runs that pages show, snapshots
+    Record(Record),
     /// Run every program on the simulated device and on the GPU, and keep what was predicted and measured
     Measure(Measure),
     /// Run any command in the sandbox that grading uses, and say what became of it, as JSON
@@ -593,6 +589,16 @@ pub enum Dev {
         #[arg(value_name = "EX")]
         exercises: Vec<String>,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct Record {
+    /// Which exercises; default: all
+    #[arg(value_name = "EX")]
+    pub exercises: Vec<String>,
+    /// Leave out the snapshots: they are what tests see, which have to be compiled
+    #[arg(long)]
+    pub no_snapshots: bool,
 }
 
 #[derive(Debug, Args)]

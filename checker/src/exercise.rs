@@ -1,4 +1,4 @@
-//! Exercises: where they are, what each asks for, and which of them somebody means.
+//! Finds exercises, reads their manifests, and resolves the name that somebody typed.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -7,10 +7,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use trace::metrics::Bounds;
+use trace::numbers::{self, Numbers};
 
 use crate::exit::Usage;
 use crate::explain;
 use crate::grade::score;
+use crate::hints::{self, List};
+use crate::question::Question;
 use crate::workspace::Workspace;
 
 /// An exercise's folder: `exercises/NN_name`. The number is its place in the order and nothing else.
@@ -34,7 +37,7 @@ pub struct Exercise {
 }
 
 /// Version of `exercise.toml`; any other is refused.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The contents of `exercise.toml`. Unknown keys are errors: a misspelt limit is no limit.
 #[derive(Clone, Debug, Deserialize)]
@@ -66,11 +69,20 @@ pub struct Manifest {
     /// The code of the cause that the exercise is about: the first one of its file as shipped.
     #[serde(default)]
     pub cause: Option<String>,
+    /// What stands above the timeline of the baseline; none where no page shows it.
+    #[serde(default)]
+    pub baseline: Option<String>,
     /// The programs of the chapter's puzzle.
     #[serde(default)]
-    pub programs: Vec<Puzzle>,
+    pub programs: Vec<Program>,
     /// What to do after a run.
     pub next: Next,
+    /// What its puzzle asks.
+    #[serde(default)]
+    pub puzzle: Option<Question>,
+    /// What its author says to one who is stuck.
+    #[serde(default)]
+    pub hints: Vec<List>,
 }
 
 /// Enough for every print that helps; a megabyte of it helps nobody.
@@ -121,13 +133,17 @@ struct Rule {
 /// A program of the chapter's puzzle: run and drawn, never graded.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Puzzle {
+pub struct Program {
     /// What `--program` calls it.
     pub name: String,
-    /// The example that it is built from.
-    pub example: String,
-    /// One line about it.
-    pub summary: String,
+    /// What stands above its timeline.
+    pub title: String,
+    /// The file that it shares with others, `examples/ID_EXAMPLE.rs`. Default: `examples/ID_NAME.rs` is its own.
+    #[serde(default)]
+    example: Option<String>,
+    /// What tells it from the others.
+    #[serde(default)]
+    pub numbers: Numbers,
 }
 
 /// What to do after a run.
@@ -310,15 +326,22 @@ impl Place {
         (self.folder.join(name), self.folder.join(".shipped").join(name))
     }
 
+    /// Each file of which a copy is shipped, and that copy: [`MANIFESTS`], and the student's file.
+    pub fn shipped_files(&self) -> Vec<(PathBuf, PathBuf)> {
+        let mut files: Vec<_> = MANIFESTS.iter().map(|name| self.copies(name)).collect();
+        files.push((self.file(), self.folder.join(SHIPPED)));
+        files
+    }
+
     /// The student's file as it was shipped.
     pub fn shipped(&self) -> Result<String> {
-        let path = self.folder.join(".shipped/lib.rs");
+        let path = self.folder.join(SHIPPED);
         std::fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))
     }
 
     /// Whether the student's file is as it was shipped.
     pub fn state(&self) -> State {
-        let pristine = std::fs::read(self.folder.join(".shipped/lib.rs"));
+        let pristine = std::fs::read(self.folder.join(SHIPPED));
         match (pristine, std::fs::read(self.file())) {
             (Ok(pristine), Ok(file)) if pristine == file => State::Untouched,
             (Ok(_), Ok(_)) => State::Changed,
@@ -328,6 +351,8 @@ impl Place {
     }
 }
 
+/// The student's file as it was shipped, in the exercise's folder.
+const SHIPPED: &str = ".shipped/lib.rs";
 /// What says what an exercise is, in its folder.
 pub const MANIFEST: &str = "exercise.toml";
 /// The files without which an exercise does not run, beside the student's own. Copies lie in `.shipped`.
@@ -378,13 +403,33 @@ const LONGEST_S: f64 = 600.0;
 const UPDATE: &str = "\n\nhint: exercises and checker belong together; update both";
 
 impl Exercise {
-    /// The program that `--program` calls `name`.
-    pub fn puzzle(&self, name: &str) -> Result<&Puzzle> {
-        let programs = &self.manifest.programs;
-        if let Some(puzzle) = programs.iter().find(|p| p.name == name || p.example == name) {
-            return Ok(puzzle);
+    /// What its puzzle asks; none where it asks nothing.
+    pub fn question(&self) -> Result<Option<&Question>> {
+        let programs: Vec<_> = self.manifest.programs.iter().map(|it| it.name.as_str()).collect();
+        let Some(question) = &self.manifest.puzzle else { return Ok(None) };
+        let whose = || format!("cannot ask the puzzle of `{}`", self.place.id);
+        question.check(&programs).with_context(whose)?;
+        Ok(Some(question))
+    }
+
+    /// The steps for one who is stuck on `code`; none where its author wrote no hints.
+    pub fn hints(&self, code: Option<&str>) -> Result<Option<&List>> {
+        if self.manifest.hints.is_empty() {
+            return Ok(None);
         }
+        let whose = || format!("cannot give the hints of `{}`", self.place.id);
+        hints::check(&self.manifest.hints).with_context(whose)?;
+        Ok(hints::of(&self.manifest.hints, code))
+    }
+
+    /// The program that `--program` calls `name`.
+    pub fn program(&self, name: &str) -> Result<&Program> {
+        let programs = &self.manifest.programs;
         let id = &self.place.id;
+        let own = name.strip_prefix(id).and_then(|rest| rest.strip_prefix('_')).unwrap_or(name);
+        if let Some(program) = programs.iter().find(|it| it.name == name || it.name == own) {
+            return Ok(program);
+        }
         if programs.is_empty() {
             return Err(Usage(format!("`{id}` has no program `{name}`; it has none at all")).into());
         }
@@ -392,6 +437,30 @@ impl Exercise {
         let message =
             format!("`{id}` has no program `{name}`\n\nhint: there is {}", names.join(", "));
         Err(Usage(message).into())
+    }
+
+    /// The example that a program is built from.
+    pub fn example(&self, program: &Program) -> String {
+        format!("{}_{}", self.place.id, program.example.as_ref().unwrap_or(&program.name))
+    }
+
+    /// The file of that example, in the exercise's folder.
+    pub fn program_file(&self, program: &Program) -> String {
+        format!("examples/{}.rs", self.example(program))
+    }
+
+    /// The text of a program's file, with its own numbers in it.
+    pub fn source(&self, program: &Program) -> Result<String> {
+        let path = self.place.folder.join(self.program_file(program));
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("cannot read `{}`", path.display()))?;
+        Ok(numbers::filled(&text, &program.numbers))
+    }
+
+    /// What a program's file says of it, in a line.
+    pub fn summary(&self, program: &Program) -> String {
+        let said = self.source(program).ok().and_then(|source| numbers::summary(&source));
+        said.unwrap_or_else(|| program.title.clone())
     }
 }
 

@@ -250,17 +250,15 @@ fn is_for_authors(path: &Path) -> bool {
 fn workspace_manifest(text: &str, paths: &[PathBuf]) -> Result<String> {
     let manifests = paths.iter().filter(|path| path.ends_with("Cargo.toml"));
     let folders: BTreeSet<&Path> = manifests.filter_map(|path| path.parent()).collect();
-    let mut members = String::new();
-    for folder in folders.iter().filter(|folder| **folder != Path::new("")) {
-        if folder.ancestors().all(|it| Place::of(it.to_path_buf()).is_none()) {
-            members.push_str(&format!("    {:?},\n", folder.display().to_string()));
-        }
-    }
-    members.push_str("    \"exercises/[0-9]*\",\n");
     let start = text.find("members = [\n").context("the workspace names no members")?;
     let inside = start + "members = [\n".len();
-    let end = inside + text[inside..].find(']').context("the list of members does not end")?;
-    let text = format!("{}{members}{}", &text[..inside], &text[end..]);
+    let end = inside + text[inside..].find("\n]").context("the list of members does not end")? + 1;
+    let is_handed_out = |line: &&str| {
+        let member = line.trim().trim_matches(['"', ',']);
+        folders.contains(Path::new(member)) || member.starts_with("exercises/")
+    };
+    let members: Vec<&str> = text[inside..end].lines().filter(is_handed_out).collect();
+    let text = format!("{}{}\n{}", &text[..inside], members.join("\n"), &text[end..]);
     // A package that is not handed out can be no dependency.
     let kept = text.lines().filter(|line| {
         let path = line.split_once("{ path = \"").and_then(|(_, rest)| rest.split('"').next());

@@ -52,6 +52,7 @@ pub mod measure;
 pub mod prediction;
 pub mod print;
 pub mod progress;
+pub mod question;
 pub mod regions;
 pub mod report;
 pub mod status;

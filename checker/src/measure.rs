@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use trace::metrics::Bounds;
 use trace::run;
 
-use crate::attempt::{self, Attempt, Order, Watched};
+use crate::attempt::{self, Attempt, Order, Runnable, Watched};
 use crate::exercise::Metric;
 use crate::grade::gate::Demand;
 use crate::grade::score::Measured;
@@ -31,22 +31,6 @@ pub struct Programs<'a> {
     pub baseline: &'a Path,
     /// What the student is compared with, where there is anything.
     pub reference: Option<Runnable<'a>>,
-}
-
-/// A program that can be run.
-#[derive(Clone, Copy, Debug)]
-pub struct Runnable<'a> {
-    /// Its own executable, or that of the player.
-    pub executable: &'a Path,
-    /// What the player is to play: the record of a program that is not here itself.
-    pub recorded: Option<&'a Path>,
-}
-
-impl<'a> Runnable<'a> {
-    /// A program that is here.
-    pub fn program(executable: &'a Path) -> Self {
-        Self { executable, recorded: None }
-    }
 }
 
 /// What a measurement may use.
@@ -155,10 +139,10 @@ pub fn measure(
 }
 
 /// The median makespan of a program that is not graded.
-pub fn time(executable: &Path, budget: &Budget) -> Result<Outcome<u64>> {
+pub fn time(program: Runnable<'_>, budget: &Budget) -> Result<Outcome<u64>> {
     let mut makespans = Vec::new();
     while makespans.len() < ROUNDS_AT_LEAST {
-        match timed(Runnable::program(executable), Demand::Region, budget)? {
+        match timed(program, Demand::Region, budget)? {
             Outcome::Stopped(finding, attempt) => return Ok(Outcome::Stopped(finding, attempt)),
             Outcome::Done(more) => makespans.extend(more),
         }
@@ -190,8 +174,7 @@ fn run_once(
     budget: &Budget,
 ) -> Result<Attempt> {
     attempt::run(&Order {
-        executable: program.executable,
-        recorded: program.recorded,
+        program,
         folder: &budget.folder,
         driver: budget.driver.as_deref(),
         device: Watched::Gpu { trace, warmups: WARMUPS, trials },
@@ -219,8 +202,7 @@ fn trusted(program: Runnable<'_>, whose: &str, budget: &Budget) -> Result<Vec<u6
 /// What each engine's share of the task takes alone.
 pub fn calibrate(baseline: &Path, budget: &Budget) -> Result<Bounds> {
     let attempt = attempt::run(&Order {
-        executable: baseline,
-        recorded: None,
+        program: Runnable::program(baseline),
         folder: &budget.folder,
         driver: budget.driver.as_deref(),
         device: Watched::Gpu { trace: run::TRACE_OFF, warmups: WARMUPS, trials: CALIBRATIONS },

@@ -42,7 +42,8 @@ impl Workspace {
         Self::at(folder)
     }
 
-    fn at(root: &Path) -> Result<Self> {
+    /// The workspace in the folder `root`, whatever lies there.
+    pub fn at(root: &Path) -> Result<Self> {
         // Compilers and programs report canonical paths; ours must be comparable.
         let root = root
             .canonicalize()

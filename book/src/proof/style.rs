@@ -1,5 +1,5 @@
 //! What of `STYLE.md` a program can check: words, and the length of sentences and pages. `style.toml` says
-//! which, and which pages keep it.
+//! which, and which pages do not keep it yet.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
+use crate::exercises;
 use crate::page::{fences, line_at};
 use crate::problem::{Problem, Problems, Reach};
 use crate::proof::prose::{self, Kind, Piece, Word};
@@ -20,10 +21,7 @@ const EXPLAIN: &str = "../checker/src/explain";
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Style {
-    /// Pages that keep all of it: `proof` fails where one does not.
-    #[serde(default)]
-    pub pages: BTreeSet<String>,
-    /// Pages that wait for their rewriting.
+    /// Pages that wait for their rewriting: `proof` fails where any other does not keep all of it.
     #[serde(default)]
     pub waiting: BTreeSet<String>,
     /// Pages that give an answer away above its prediction, and wait for their mending.
@@ -192,7 +190,7 @@ pub(super) fn split(text: &str) -> impl Iterator<Item = String> + '_ {
         .map(str::to_lowercase)
 }
 
-/// A page: a chapter with its quiz, its puzzle and its hints, or one that `checker explain` prints.
+/// A page: a chapter with its quiz and the manifest of its exercise, or one that `checker explain` prints.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// Its name: a chapter's or a code.
@@ -222,7 +220,7 @@ pub fn pages(root: &Path, chapters: &[super::Chapter]) -> Vec<Page> {
                 folder.split_once('_').is_some_and(|(_, exercise)| exercise == name)
             };
             if let Some(folder) = folders.iter().find(own) {
-                others.extend(["puzzle.toml", "hints.toml"].map(|file| folder.join(file)));
+                others.push(folder.join(exercises::MANIFEST));
             }
             Page { name, text: chapter.file.clone(), others }
         })

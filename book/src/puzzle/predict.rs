@@ -10,25 +10,23 @@
 //! record = "three_lanes.blocking"
 //! ```
 //!
-//! The puzzle that an exercise begins with is asked in the terminal too, so it lies in the exercise's folder, and the
-//! block says where:
+//! The puzzle that an exercise begins with is asked in the terminal too, so it stands in the exercise's manifest, and the
+//! block says of which:
 //!
 //! ```toml
-//! from = "../../exercises/04_three_lanes/puzzle.toml"
+//! from = "three_lanes"
 //! ```
 //!
 //! The answer comes in the `<details class="reveal">` that follows the block. A [`gate`](super::gate) keeps it and
 //! all below it until the reader has committed to something; without a script the reader opens it.
 
-use std::path::Path;
-
 use serde::Deserialize;
 use trace::draw::{self, Lanes, Layout, Panel};
 use trace::metrics::ranking::{TIE, places};
 
+use crate::exercises::{self, Form, Puzzle};
 use crate::markup::{identifier, inline};
-use crate::page::{Fence, Page, line_at};
-use crate::problem::Problem;
+use crate::page::{Fence, Page};
 use crate::records::metric::{Number, number};
 
 #[derive(Deserialize)]
@@ -49,7 +47,7 @@ struct Predict {
     given: Vec<String>,
 }
 
-/// A block that leaves everything to a file.
+/// A block that leaves everything to an exercise.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct From {
@@ -58,69 +56,22 @@ struct From {
     given: Vec<String>,
 }
 
-/// `puzzle.toml` of an exercise. The checker reads it too.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Puzzle {
-    /// The checker refuses others.
-    #[serde(rename = "format")]
-    _format: u32,
-    id: String,
-    form: Form,
-    ask: String,
-    item: Vec<PuzzleItem>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PuzzleItem {
-    text: String,
-    /// One of the exercise's programs: its record is called `EXERCISE.PROGRAM`.
-    program: Option<String>,
-    #[serde(default)]
-    right: bool,
-    why: Option<String>,
-}
-
 impl Predict {
-    /// What the file `from` asks; what is wrong with it is noted with its own line.
+    /// What the exercise `from` asks.
     fn read(page: &mut Page<'_>, fence: &Fence, from: &str) -> Option<Self> {
-        let path = page.beside(from);
-        let folder = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-        let exercise = folder.split_once('_').map_or(&*folder, |(_, name)| name).to_owned();
-        let text = std::fs::read_to_string(&path)
-            .map_err(|error| format!("cannot read `{from}`: {error}"));
-        let text = page.note(fence.line, text)?;
-        let puzzle: Puzzle = match toml::from_str(&text) {
-            Ok(puzzle) => puzzle,
-            Err(error) => {
-                let line = error.span().map(|span| line_at(&text, span.start));
-                let message = error.message().to_owned();
-                page.problems.push(Problem::new(page.root, &path, line, message));
-                return None;
-            }
+        let exercise = page.records.exercises.get(from);
+        let exercise = exercise.ok_or_else(|| format!("there is no exercise `{from}`"));
+        let exercise = page.note(fence.line, exercise)?;
+        let puzzle = exercise.puzzle.clone();
+        let puzzle = puzzle.ok_or_else(|| format!("the exercise `{from}` has no `[puzzle]`"));
+        let Puzzle { id, form, ask, item: items } = page.note(fence.line, puzzle)?;
+        let item = |exercises::Item { text, program, right, why }| {
+            let record = program.map(|program| format!("{from}.{program}"));
+            Item { text, record, right, why }
         };
-        let item = |PuzzleItem { text, program, right, why }| Item {
-            text,
-            record: program.map(|program| format!("{exercise}.{program}")),
-            right,
-            why,
-        };
-        let Puzzle { id, form, ask, item: items, .. } = puzzle;
         let item = items.into_iter().map(item).collect();
         Some(Self { id, form, ask, item, record: None, metric: None, given: Vec::new() })
     }
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Form {
-    /// Places, the fastest first; the same place twice is a tie.
-    Ranking,
-    /// One of several.
-    Choice,
-    /// An instant on a timeline that is yet empty.
-    Mark,
 }
 
 #[derive(Deserialize)]

@@ -106,30 +106,32 @@ fn a_warning_that_mdbook_only_logs() {
 fn a_figure_of_a_record_that_is_not_there() {
     let tiny =
         Tiny::new("# A\n\n```figure\nid = \"f\"\ncaption = \"c\"\nrecords = [\"quick\"]\n```\n");
-    assert_snapshot!(tiny.with_records().proof(), @"book/chapters/page.md:3: there is no record `quick` in `figures/records.toml`");
+    assert_snapshot!(tiny.with_records().proof(), @"book/chapters/page.md:3: there is no record `quick`");
 }
 
 #[test]
 fn a_figure_with_an_unknown_key() {
     let tiny = Tiny::new(
-        "# A\n\n```figure\nid = \"f\"\ncaption = \"c\"\nrecord = [\"fast\"]\nrecords = [\"fast\"]\n```\n",
+        "# A\n\n```figure\nid = \"f\"\ncaption = \"c\"\nrecord = [\"tiny.fast\"]\nrecords = [\"tiny.fast\"]\n```\n",
     );
     assert_snapshot!(tiny.with_records().proof(), @"book/chapters/page.md:6: unknown field `record`, expected one of `id`, `caption`, `lanes`, `records`");
 }
 
 #[test]
 fn a_number_that_no_record_has() {
-    let tiny = Tiny::new("# A\n\nIt took {{#value fast span}} and {{#value quick makespan}}.\n");
+    let tiny =
+        Tiny::new("# A\n\nIt took {{#value tiny.fast span}} and {{#value quick makespan}}.\n");
     assert_snapshot!(tiny.with_records().proof(), @"
 book/chapters/page.md:3: there is no metric `span`; there are: makespan, kernels, kernel, up, down, hidden, exposed, overlap, all_lanes, idle, blocked, efficiency, freedom, host_work, after_launches, after_downloads, after_uploads, queued_after_launches, queued_after_downloads, in_uploads, launches_before_held, first_upload, first_download, last_copy, first_upload_call, last_upload_call, last_download_call, fill, drain, wrong
-book/chapters/page.md:3: there is no record `quick` in `figures/records.toml`
+book/chapters/page.md:3: there is no record `quick`
 ");
 }
 
 #[test]
 fn a_record_without_its_file() {
-    let manifest = "[[record]]\nname = \"a\"\ntitle = \"a\"\nrun = [\"a\"]\n";
-    assert_snapshot!(Tiny::new("# A\n").with("figures/records.toml", manifest).proof(), @"book/figures/records.toml:1: the program of record `a` has not been run yet: `cargo run -p book -- figures`");
+    let manifest = "title = \"a\"\n[[programs]]\nname = \"b\"\ntitle = \"b\"\n";
+    let tiny = Tiny::new("# A\n").with("../exercises/01_a/exercise.toml", manifest);
+    assert_snapshot!(tiny.proof(), @"");
 }
 
 #[test]
@@ -203,7 +205,7 @@ fn a_playground_with_a_choice_that_it_does_not_have() {
 
 #[test]
 fn a_prediction_by_mark_that_names_no_time() {
-    let block = "```predict\nid = \"p\"\nform = \"mark\"\nask = \"When?\"\nrecord = \"slow\"\n\
+    let block = "```predict\nid = \"p\"\nform = \"mark\"\nask = \"When?\"\nrecord = \"tiny.slow\"\n\
                  metric = \"hidden\"\n```\n\n<details class=\"reveal\">\n<summary>x</summary>\n</details>\n";
     let tiny = Tiny::new(&format!("# A\n\n{block}")).with_records();
     assert_snapshot!(tiny.proof(), @"book/chapters/page.md:3: `hidden` is not a time");
@@ -218,11 +220,10 @@ fn a_page_that_was_started_has_all_its_parts_and_places_to_fill() {
         text.replace("chapter_name", "page")
     };
     let tiny = Tiny::new(&model("page.md"))
-        .with("../exercises/00_page/puzzle.toml", &model("puzzle.toml"))
+        .with("../exercises/00_page/exercise.toml", &model("exercise.toml"))
         .with("../exercises/00_page/examples/page_first.rs", &model("first.rs"))
         .with("../exercises/00_page/examples/page_second.rs", &model("second.rs"))
-        .with("quizzes/page.toml", &model("quiz.toml"))
-        .with("figures/records.toml", &model("records.toml"));
+        .with("quizzes/page.toml", &model("quiz.toml"));
     let said = tiny.proof();
     let (written, others): (Vec<&str>, Vec<&str>) =
         said.lines().partition(|line| line.contains(": still to be written: "));
@@ -272,12 +273,12 @@ fn gated(above: &str, between: &str) -> String {
                 prompt.unit = \"ms\"\nanswer.value = \"1\"\nanswer.tolerance = 0.1\ncontext = \"So.\"\n";
     let chapter = format!(
         "# A\n\n{above}\n\n```predict\nid = \"rank\"\nform = \"ranking\"\nask = \"Which is first?\"\n\
-         [[item]]\ntext = \"slow\"\nrecord = \"slow\"\n[[item]]\ntext = \"fast\"\nrecord = \"fast\"\n```\n\n\
-         <details class=\"reveal\">\n<summary>So</summary>\n\nOf it {{{{#value slow hidden}}}} was hidden.\n\n</details>\n\n\
+         [[item]]\ntext = \"slow\"\nrecord = \"tiny.slow\"\n[[item]]\ntext = \"fast\"\nrecord = \"tiny.fast\"\n```\n\n\
+         <details class=\"reveal\">\n<summary>So</summary>\n\nOf it {{{{#value tiny.slow hidden}}}} was hidden.\n\n</details>\n\n\
          {between}\n\n```predict\nid = \"why\"\nform = \"choice\"\nask = \"Why?\"\n\
          [[item]]\ntext = \"the copy waits for the kernel\"\nright = true\n\
          [[item]]\ntext = \"b\"\nwhy = \"Nothing else is in its stream.\"\n```\n\n\
-         <details class=\"reveal\">\n<summary>So</summary>\n\nAfter {{{{#value fast first_upload}}}}.\n\n</details>\n\n\
+         <details class=\"reveal\">\n<summary>So</summary>\n\nAfter {{{{#value tiny.fast first_upload}}}}.\n\n</details>\n\n\
          {{{{#quiz ../quizzes/q.toml}}}}\n"
     );
     Tiny::new(&chapter).with("quizzes/q.toml", quiz).with_records().proof()
@@ -285,9 +286,9 @@ fn gated(above: &str, between: &str) -> String {
 
 #[test]
 fn what_gives_a_prediction_away_above_it() {
-    let figure = "```figure\nid = \"f\"\ncaption = \"c\"\nrecords = [\"slow\"]\n```\n";
+    let figure = "```figure\nid = \"f\"\ncaption = \"c\"\nrecords = [\"tiny.slow\"]\n```\n";
     assert_snapshot!(gated("It takes 5.00 ms, 16.00 ms or 33.3 %.", ""), @"4 pages");
-    assert_snapshot!(gated("It takes {{#value slow makespan}}.", ""), @"book/chapters/page.md:3: `6.00 ms` gives away the prediction `rank` below: slow makespan");
+    assert_snapshot!(gated("It takes {{#value tiny.slow makespan}}.", ""), @"book/chapters/page.md:3: `6.00 ms` gives away the prediction `rank` below: slow makespan");
     assert_snapshot!(gated("It takes 4.00 ms.", ""), @"book/chapters/page.md:3: `4.00 ms` gives away the prediction `rank` below: fast makespan");
     assert_snapshot!(gated(figure, ""), @"
 book/chapters/page.md:3: `6.00 ms` gives away the prediction `rank` below: slow makespan
@@ -308,9 +309,9 @@ fn what_a_question_tells_and_what_it_says_is_given_gives_nothing_away() {
     let chapter = |given: &str| {
         format!(
             "# A\n\nIt takes 6.00 ms, and starts after 3.00 ms.\n\n```predict\nid = \"rank\"\nform = \"ranking\"\n{given}\
-             ask = \"One takes {{{{#value slow makespan}}}}. Which is first?\"\n\
-             [[item]]\ntext = \"slow\"\nrecord = \"slow\"\n[[item]]\ntext = \"fast\"\nrecord = \"fast\"\n```\n\n\
-             <details class=\"reveal\">\n<summary>So</summary>\n\nAfter {{{{#value slow first_upload}}}}.\n\n</details>\n"
+             ask = \"One takes {{{{#value tiny.slow makespan}}}}. Which is first?\"\n\
+             [[item]]\ntext = \"slow\"\nrecord = \"tiny.slow\"\n[[item]]\ntext = \"fast\"\nrecord = \"tiny.fast\"\n```\n\n\
+             <details class=\"reveal\">\n<summary>So</summary>\n\nAfter {{{{#value tiny.slow first_upload}}}}.\n\n</details>\n"
         )
     };
     let proof = |given: &str| Tiny::new(&chapter(given)).with_records().proof();
@@ -334,14 +335,14 @@ fn a_ranking_of_runs_that_an_earlier_reveal_has_all_shown() {
             "# A\n\n```predict\nid = \"p\"\nform = \"choice\"\nask = \"Which?\"\n[[item]]\ntext = \"a\"\nright = true\n\
              [[item]]\ntext = \"b\"\nwhy = \"c\"\n```\n\n<details class=\"reveal\">\n<summary>x</summary>\n\n{revealed}\n\n</details>\n\n\
              ```predict\nid = \"rank\"\nform = \"ranking\"\nask = \"Which is first?\"\n\
-             [[item]]\ntext = \"slow\"\nrecord = \"slow\"\n[[item]]\ntext = \"fast\"\nrecord = \"fast\"\n```\n\n\
+             [[item]]\ntext = \"slow\"\nrecord = \"tiny.slow\"\n[[item]]\ntext = \"fast\"\nrecord = \"tiny.fast\"\n```\n\n\
              <details class=\"reveal\">\n<summary>x</summary>\n</details>\n"
         ))
         .with_records()
         .proof()
     };
-    assert_snapshot!(proof("Slow takes {{#value slow makespan}}."), @"4 pages");
-    assert_snapshot!(proof("They take {{#value slow makespan}} and {{#value fast makespan}}."), @"
+    assert_snapshot!(proof("Slow takes {{#value tiny.slow makespan}}."), @"4 pages");
+    assert_snapshot!(proof("They take {{#value tiny.slow makespan}} and {{#value tiny.fast makespan}}."), @"
 book/chapters/page.md:18: `4.00 ms` gives away the prediction `rank` below: fast makespan
 book/chapters/page.md:18: `6.00 ms` gives away the prediction `rank` below: slow makespan
 ");

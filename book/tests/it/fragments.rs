@@ -8,7 +8,7 @@ use crate::tiny::Tiny;
 fn a_figure_has_a_drawing_a_caption_and_the_same_in_numbers() {
     let tiny = Tiny::new(
         "# A\n\n```figure\nid = \"both\"\nlanes = \"engines\"\n\
-         caption = \"Slow takes {{#value slow makespan}}.\"\nrecords = [\"slow\", \"fast\"]\n```\n",
+         caption = \"Slow takes {{#value tiny.slow makespan}}.\"\nrecords = [\"tiny.slow\", \"tiny.fast\"]\n```\n",
     );
     assert_snapshot!(tiny.with_records().page());
 }
@@ -16,8 +16,8 @@ fn a_figure_has_a_drawing_a_caption_and_the_same_in_numbers() {
 #[test]
 fn numbers_in_the_text_come_from_records() {
     let tiny = Tiny::new(
-        "# A\n\nIt took {{#value slow makespan}}, {{#value slow hidden}} hidden; \
-         `{{#value slow makespan}}` is how to say so.\n",
+        "# A\n\nIt took {{#value tiny.slow makespan}}, {{#value tiny.slow hidden}} hidden; \
+         `{{#value tiny.slow makespan}}` is how to say so.\n",
     );
     assert_snapshot!(tiny.with_records().page());
 }
@@ -49,7 +49,7 @@ fn a_puzzle_without_names_says_nothing_of_its_files() {
 fn a_ranking_knows_its_places_from_the_records() {
     let tiny = Tiny::new(
         "# A\n\n```predict\nid = \"rank\"\nform = \"ranking\"\nask = \"Which is `first`?\"\n\
-         [[item]]\ntext = \"slow\"\nrecord = \"slow\"\n[[item]]\ntext = \"fast\"\nrecord = \"fast\"\n\
+         [[item]]\ntext = \"slow\"\nrecord = \"tiny.slow\"\n[[item]]\ntext = \"fast\"\nrecord = \"tiny.fast\"\n\
          ```\n\n<details class=\"reveal\">\n<summary>It was</summary>\n\n**fast**\n\n</details>\n",
     );
     assert_snapshot!(tiny.with_records().page());
@@ -59,8 +59,8 @@ fn a_ranking_knows_its_places_from_the_records() {
 fn numbers_of_the_records_stand_in_what_can_be_chosen_too() {
     let tiny = Tiny::new(
         "# A\n\n```predict\nid = \"how\"\nform = \"choice\"\nask = \"How long?\"\n\
-         [[item]]\ntext = \"{{#value slow makespan}}\"\nright = true\n\
-         [[item]]\ntext = \"1 s\"\nwhy = \"It took {{#value fast makespan}}.\"\n\
+         [[item]]\ntext = \"{{#value tiny.slow makespan}}\"\nright = true\n\
+         [[item]]\ntext = \"1 s\"\nwhy = \"It took {{#value tiny.fast makespan}}.\"\n\
          ```\n\n<details class=\"reveal\">\n<summary>It was</summary>\n\nso\n\n</details>\n",
     );
     let page = tiny.with_records().page();
@@ -76,30 +76,25 @@ fn the_puzzle_of_an_exercise_is_asked_as_one_that_stands_in_the_chapter() {
              **fast**\n\n</details>\n"
         )
     };
-    let puzzle = |key: &str, of: &str| {
+    let puzzle = |item: &str, key: &str, of: &str| {
         format!(
             "id = \"rank\"\nform = \"ranking\"\nask = \"Which is first?\"\n\
-             [[item]]\ntext = \"slow\"\n{key} = \"{of}slow\"\n\
-             [[item]]\ntext = \"fast\"\n{key} = \"{of}fast\"\n"
+             [[{item}]]\ntext = \"slow\"\n{key} = \"{of}slow\"\n\
+             [[{item}]]\ntext = \"fast\"\n{key} = \"{of}fast\"\n"
         )
     };
-    let here = Tiny::new(&page(&puzzle("record", "race.")));
-    let there = Tiny::new(&page("from = \"../../exercises/01_race/puzzle.toml\"\n")).with(
-        "../exercises/01_race/puzzle.toml",
-        &format!("format = 1\n{}", puzzle("program", "")),
-    );
-    let [here, there] = [here, there].map(|it| it.with_records_called("race.slow", "race.fast"));
+    let asked = |more: &str| format!("[puzzle]\n{more}{}\n", puzzle("puzzle.item", "program", ""));
+    let here = Tiny::new(&page(&puzzle("item", "record", "race."))).with_records_of("race", "");
+    let there = Tiny::new(&page("from = \"race\"\n")).with_records_of("race", &asked(""));
     assert_eq!(there.page(), here.page());
-    let missing = Tiny::new(&page("from = \"puzzle.toml\"\n")).with_records();
+    let missing = Tiny::new(&page("from = \"rice\"\n")).with_records();
     let said = missing.proof();
-    assert!(said.contains("page.md:3: cannot read `puzzle.toml`: No such file"), "{said}");
-    let broken = Tiny::new(&page("from = \"../../exercises/01_race/puzzle.toml\"\n")).with(
-        "../exercises/01_race/puzzle.toml",
-        &format!("format = 1\nfrom = \"it\"\n{}", puzzle("program", "")),
-    );
-    let said = broken.with_records().proof();
-    let expected = "exercises/01_race/puzzle.toml:2: unknown field `from`, expected one of `format`, `id`, \
-                    `form`, `ask`, `item`";
+    assert!(said.contains("page.md:3: there is no exercise `rice`"), "{said}");
+    let nothing = Tiny::new(&page("from = \"race\"\n")).with_records_of("race", "").proof();
+    assert!(nothing.contains("page.md:3: the exercise `race` has no `[puzzle]`"), "{nothing}");
+    let broken = Tiny::new(&page("from = \"race\"\n"));
+    let said = broken.with_records_of("race", &asked("from = \"it\"\n")).proof();
+    let expected = "exercises/01_race/exercise.toml:2: unknown field `from`, expected one of `id`, `form`, `ask`, `item`";
     assert!(said.lines().any(|line| line == expected), "{said}");
 }
 
@@ -122,9 +117,9 @@ id = "long"
 type = "Numeric"
 prompt.prompt = "How long does it take?"
 prompt.unit = "ms"
-answer.value = "slow makespan"
+answer.value = "tiny.slow makespan"
 answer.tolerance = 0.05
-context = "It takes {{#value slow makespan}}."
+context = "It takes {{#value tiny.slow makespan}}."
 
 [[questions]]
 id = "order"
@@ -140,7 +135,9 @@ context = "One comes first."
 
 #[test]
 fn a_measured_record_says_on_what_when_and_how() {
-    let manifest = "[[record]]\nname = \"ex.m.h200\"\ntitle = \"m\"\nmeasured = \"h200\"\n";
+    let manifest = "[[programs]]\nname = \"m\"\ntitle = \"m\"\n";
+    let simulated =
+        r#"{"version":1,"program":{"version":1,"scale":1,"sites":[],"steps":[]},"trials":[]}"#;
     let kept = r#"{"version":1,"device":"NVIDIA H200","profile":"h200","programs":[{"exercise":"ex","program":"m",
 "makespan_ns":90,"bounds":{"serial_ns":200,"floor_ns":50},"ends":"program"}],"visits":[
 {"date":"2026-11-20","driver":"570","cuda":12080,"host":"","cores":1,"command":"old","programs":[
@@ -155,8 +152,8 @@ fn a_measured_record_says_on_what_when_and_how() {
         "# A\n\n```figure\nid = \"m\"\ncaption = \"Measured.\"\nrecords = [\"ex.m.h200\"]\n```\n\n\
          It took {{#value h200 ex.m makespan}} or {{#value h200 ex.m efficiency}}, and {{#value h200 torch}}.\n",
     );
-    let tiny =
-        tiny.with("figures/records.toml", manifest).with("figures/ex.m.h200.record.json", record);
+    let tiny = tiny.with("../exercises/01_ex/exercise.toml", manifest);
+    let tiny = tiny.with_record("ex.m", simulated).with_record("ex.m.h200", record);
     let tiny = tiny.with("measured/h200.json", kept);
     let page = tiny.page();
     let (_, origin) = page.split_once("<ul class=\"origins\">").expect("it says where it is from");
@@ -167,7 +164,7 @@ fn a_measured_record_says_on_what_when_and_how() {
 #[test]
 fn a_mark_belongs_on_the_lanes_of_its_record() {
     let tiny = Tiny::new(
-        "# A\n\n```predict\nid = \"when\"\nform = \"mark\"\nask = \"When?\"\nrecord = \"slow\"\n\
+        "# A\n\n```predict\nid = \"when\"\nform = \"mark\"\nask = \"When?\"\nrecord = \"tiny.slow\"\n\
          metric = \"first_upload\"\n```\n\n<details class=\"reveal\">\n<summary>Then</summary>\n\n</details>\n",
     );
     let page = tiny.with_records().page();
@@ -273,9 +270,9 @@ fn a_listing_in_another_language_that_is_not_there_is_named() {
 fn a_number_that_begins_a_sentence_begins_no_list() {
     let quiz = "[[questions]]\nid = \"q\"\ntype = \"Numeric\"\nprompt.prompt = \"How many?\"\n\
                 prompt.unit = \"parts\"\nanswer.value = \"1\"\nanswer.tolerance = 0.1\n\
-                context = \"{{#value slow launches_before_held}}. So many.\"\n";
+                context = \"{{#value tiny.slow launches_before_held}}. So many.\"\n";
     let tiny = Tiny::new(
-        "# A\n\n{{#value slow launches_before_held}}. Text.\n\n{{#quiz ../quizzes/q.toml}}\n",
+        "# A\n\n{{#value tiny.slow launches_before_held}}. Text.\n\n{{#quiz ../quizzes/q.toml}}\n",
     );
     let page = tiny.with("quizzes/q.toml", quiz).with_records().page();
     assert!(page.contains("<p>0. Text.</p>") && page.contains("<p>0. So many.</p>"), "{page}");
@@ -283,7 +280,7 @@ fn a_number_that_begins_a_sentence_begins_no_list() {
 
 #[test]
 fn what_a_gate_keeps_and_what_a_script_makes_of_a_figure_is_not_in_the_search_index() {
-    let chapter = "# A\n\nUpstream.\n\n```figure\nid = \"f\"\ncaption = \"Whitewater.\"\nrecords = [\"slow\"]\n```\n\n\
+    let chapter = "# A\n\nUpstream.\n\n```figure\nid = \"f\"\ncaption = \"Whitewater.\"\nrecords = [\"tiny.slow\"]\n```\n\n\
                    ```predict\nid = \"p\"\nform = \"choice\"\nask = \"Which?\"\n\
                    [[item]]\ntext = \"a\"\nright = true\n[[item]]\ntext = \"b\"\nwhy = \"sidestream\"\n```\n\n\
                    <details class=\"reveal\">\n<summary>So</summary>\n\nMidstream.\n\n</details>\n\n## Downstream\n";

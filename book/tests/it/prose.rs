@@ -7,7 +7,7 @@ use crate::real::root;
 use crate::tiny::Tiny;
 
 const STYLE: &str = r#"
-pages = ["page"]
+waiting = []
 [limits]
 sentence_words = 8
 mean_sentence_words = 6
@@ -29,12 +29,12 @@ fn style(chapter: &str) -> Tiny {
 fn words_that_stand_for_others_are_named_wherever_they_are_read() {
     let chapter = "# Behind\n\nIt is hidden behind it. It stands `behind` [this](page.md#behind)\n\
                    and asks\nfor more. Not beHind, or left behind-hand.\n\n<!-- behind -->\n\n\
-                   ```figure\nid = \"behind\"\ncaption = \"Behind it.\"\nrecords = [\"fast\"]\n```\n\n\
+                   ```figure\nid = \"behind\"\ncaption = \"Behind it.\"\nrecords = [\"tiny.fast\"]\n```\n\n\
                    | a | b |\n| - | - |\n| c | behind |\n";
     let quiz = "[[questions]]\nid = \"behind\"\ntype = \"Numeric\"\nprompt.prompt = \"\"\"\nHow long\nbehind?\"\"\"\n";
     let tiny = style(chapter).with("quizzes/page.toml", quiz).with_records();
-    let tiny =
-        tiny.with("../exercises/01_page/hints.toml", "[[hints]]\nlevels = [\"a\",\n \"behind\"]\n");
+    let tiny = tiny
+        .with("../exercises/01_page/exercise.toml", "[[hints]]\nlevels = [\"a\",\n \"behind\"]\n");
     assert_snapshot!(tiny.listed(Look::Style), @"
 book/chapters/page.md:1: `behind`: write after
 book/chapters/page.md:4: `asks for`: write issues
@@ -42,14 +42,14 @@ book/chapters/page.md:5: `behind`: write after
 book/chapters/page.md:11: `behind`: write after
 book/chapters/page.md:17: `behind`: write after
 book/quizzes/page.toml:5: `behind`: write after
-exercises/01_page/hints.toml:3: `behind`: write after
+exercises/01_page/exercise.toml:3: `behind`: write after
 ");
 }
 
 #[test]
 fn long_sentences_and_long_pages_are_named() {
     let chapter = "# A\n\nOne two three four five six seven eight nine. Ten, e.g. eleven.\n\n\
-                   - One `a b c d` {{#value fast makespan}} four five six seven.\n\n\
+                   - One `a b c d` {{#value tiny.fast makespan}} four five six seven.\n\n\
                    | one two three four five | six seven eight nine |\n| - | - |\n\n\
                    ## Exercise\n\nShort. But the mean of all is what counts.\n";
     let tight = STYLE.replace("words = 30", "words = 20").replace("words = 6", "words = 5");
@@ -62,9 +62,9 @@ book/chapters/page.md:3: a sentence of 9 words, of at most 8: One two three four
 }
 
 #[test]
-fn faults_of_style_are_fatal_on_pages_that_are_listed_and_on_no_others() {
+fn faults_of_style_are_fatal_but_on_pages_that_wait() {
     let waits =
-        Tiny::new("# A\n\nBehind.\n").with("style.toml", &STYLE.replace("[\"page\"]", "[]"));
+        Tiny::new("# A\n\nBehind.\n").with("style.toml", &STYLE.replace("[]", "[\"page\"]"));
     assert_snapshot!(waits.proof(), @"4 pages");
     assert_snapshot!(style("# A\n\nBehind.\n").proof(), @"book/chapters/page.md:3: `behind`: write after");
 }
@@ -81,11 +81,7 @@ fn claims(chapter: &str) -> Tiny {
         .with("../exercises/lab/tests/conformance/h200.json", rows)
         .with("../checker/tests/alternatives/ex/half.rs", "")
         .with("../checker/tests/alternatives/ex/whole.rs", "")
-        .with(
-            "../checker/tests/it/snapshots/it__alternatives__\
-             solutions_written_differently_get_what_their_overlap_deserves.snap",
-            scores,
-        )
+        .with("../checker/tests/it/snapshots/it__alternatives__alternatives_of_ex.snap", scores)
         .with_records()
 }
 
@@ -107,9 +103,9 @@ book/chapters/page.md:20: nothing shows this claim about the documentation
 
 #[test]
 fn what_shows_a_claim_stands_in_it_or_right_next_to_it() {
-    let chapter = "# A\n\nCUDA [says so](https://docs.nvidia.com/x).\n\nCUDA took {{#value fast makespan}}.\n\n\
+    let chapter = "# A\n\nCUDA [says so](https://docs.nvidia.com/x).\n\nCUDA took {{#value tiny.fast makespan}}.\n\n\
                    CUDA does. <!-- shown: simulator -->\n\nCUDA does.\n\n```figure\nid = \"f\"\ncaption = \"CUDA\"\n\
-                   records = [\"fast\"]\n```\n\nCUDA does.\n\nText.\n\n<!-- shown: follows from this -->\n\nCUDA does.\n\n\
+                   records = [\"tiny.fast\"]\n```\n\nCUDA does.\n\nText.\n\n<!-- shown: follows from this -->\n\nCUDA does.\n\n\
                    Text.\n\nCUDA does [here](page.md).\n";
     assert_snapshot!(claims(chapter).listed(Look::Claims), @"book/chapters/page.md:27: nothing shows this claim about CUDA");
 }
@@ -168,25 +164,17 @@ book/chapters/page.md:15: no `<!-- shown: run EXERCISE/NAME … -->` shows what 
 }
 
 #[test]
-fn claims_are_fatal_on_pages_that_are_listed_and_marks_are_on_no_page() {
+fn claims_are_fatal_and_marks_are_on_no_page() {
     assert_snapshot!(claims("# A\n\nCUDA does.\n").proof(), @"book/chapters/page.md:3: nothing shows this claim about CUDA");
     let page = claims("# A\n\nCUDA does. <!-- shown: simulator -->\n").page();
     assert!(page.contains("CUDA does.</p>") && !page.contains("shown:"), "{page}");
 }
 
 #[test]
-fn every_page_keeps_the_style_or_waits_by_name() {
+fn a_page_that_waits_is_there() {
     let text = std::fs::read_to_string(root().join("style.toml")).expect("the style");
     let style: book::proof::style::Style = toml::from_str(&text).expect("TOML");
-    let mut unlisted = Vec::new();
     let names = page_names(&root()).expect("a book");
-    for name in &names {
-        if style.pages.contains(name) == style.waiting.contains(name) {
-            unlisted.push(name);
-        }
-    }
-    assert!(unlisted.is_empty(), "in neither or in both of `pages` and `waiting`: {unlisted:?}");
-    let listed = style.pages.iter().chain(&style.waiting);
-    let gone: Vec<_> = listed.filter(|name| !names.contains(name)).collect();
+    let gone: Vec<_> = style.waiting.iter().filter(|name| !names.contains(name)).collect();
     assert!(gone.is_empty(), "no such pages: {gone:?}");
 }

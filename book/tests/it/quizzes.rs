@@ -57,7 +57,7 @@ fn a_number_needs_a_record_that_exists() {
     let numeric = "[[questions]]\nid = \"n\"\ntype = \"Numeric\"\nprompt.prompt = \"How long?\"\n\
                    prompt.unit = \"ms\"\nanswer.value = \"run makespan\"\nanswer.tolerance = 0.1\n\
                    context = \"So.\"\n";
-    assert_snapshot!(flaws(numeric), @"6: there is no record `run` in `figures/records.toml`");
+    assert_snapshot!(flaws(numeric), @"6: there is no record `run`");
     assert_snapshot!(flaws(&numeric.replace("run makespan", "long")), @"6: `long` is neither a number nor a record and a metric");
     assert_eq!(flaws(&numeric.replace("run makespan", "5.5")), "");
 }

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use book::proof::proof;
-use book::records::{Records, file, metric};
-use book::regenerate::regenerate;
+use book::records::{Records, Source, metric};
 
 use crate::needs::{Need, missing};
 
@@ -20,18 +19,17 @@ fn the_book_passes_its_own_proof() {
     assert!(pages >= 4, "{pages} pages");
 }
 
+/// What each takes is compared by `checker dev check`, exercise by exercise.
 #[test]
-fn simulated_figures_show_what_the_programs_do_today() {
-    let fresh = regenerate(&root()).unwrap_or_else(|error| panic!("{error:#}"));
-    assert!(!fresh.is_empty());
-    for fresh in fresh {
-        let kept = std::fs::read_to_string(file(&root(), &fresh.name)).unwrap_or_default();
-        assert!(
-            kept == fresh.text,
-            "record `{}` is stale; hint: cargo run -p book -- figures",
-            fresh.name
-        );
-    }
+fn the_times_name_each_simulated_record_and_no_other() {
+    let records = Records::read(&root()).expect("the records");
+    let simulated = records.iter().filter(|it| matches!(it.source, Source::Run(_)));
+    let names: Vec<&str> = simulated.map(|it| it.name.as_str()).collect();
+    let times = std::fs::read_to_string(root().join("figures/times.txt")).expect("the times");
+    let lines = times.lines().filter(|line| !line.starts_with('#'));
+    let timed: Vec<&str> = lines.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(timed.is_sorted() && names.len() > 80, "{timed:?}");
+    assert_eq!(names, timed);
 }
 
 /// The order question of `three_lanes` asks about these.

@@ -1,5 +1,6 @@
 //! Books of one chapter, in a folder of their own.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use book::problem::{Problems, Reach};
@@ -61,19 +62,30 @@ impl Tiny {
         self
     }
 
-    /// The same with two short recorded runs, `slow` and `fast`.
+    /// The same with two short recorded runs, `tiny.slow` and `tiny.fast`.
     pub(crate) fn with_records(self) -> Self {
-        self.with_records_called("slow", "fast")
+        self.with_records_of("tiny", "")
     }
 
-    /// The same under other names.
-    pub(crate) fn with_records_called(self, slow: &str, fast: &str) -> Self {
-        let manifest: String = [slow, fast]
-            .map(|n| format!("[[record]]\nname = \"{n}\"\ntitle = \"{n}\"\nrun = [\"{n}\"]\n\n"))
+    /// The same with those of an exercise of another name, whose manifest says more.
+    pub(crate) fn with_records_of(self, id: &str, more: &str) -> Self {
+        let programs: String = ["slow", "fast"]
+            .map(|name| format!("[[programs]]\nname = \"{name}\"\ntitle = \"{name}\"\n\n"))
             .concat();
-        self.with("figures/records.toml", &manifest)
-            .with(&format!("figures/{slow}.record.json"), &record(6_000_000))
-            .with(&format!("figures/{fast}.record.json"), &record(4_000_000))
+        self.with(&format!("../exercises/01_{id}/exercise.toml"), &format!("{more}{programs}"))
+            .with_record(&format!("{id}.slow"), &record(6_000_000))
+            .with_record(&format!("{id}.fast"), &record(4_000_000))
+            .with_record(&format!("{id}.solution"), &record(4_000_000))
+    }
+
+    /// The same with one more recorded run.
+    pub(crate) fn with_record(self, name: &str, text: &str) -> Self {
+        let path = book::records::file(&self.root(), name);
+        std::fs::create_dir_all(path.parent().expect("a file has a folder")).expect("a folder");
+        let file = std::fs::File::create(path).expect("a file");
+        let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+        packed.write_all(text.as_bytes()).and_then(|()| packed.try_finish()).expect("a file");
+        self
     }
 
     /// The configuration with `from` replaced by `to`.

@@ -1,6 +1,4 @@
 //! WRITE: what this program of the puzzle is.
-//!
-//! Run it with `cargo run -- run chapter_name --program first`.
 
 use lab::matmul::Matmul;
 use lab::{HostBlock, HostMemory, Lab, Result};

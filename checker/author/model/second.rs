@@ -1,6 +1,4 @@
 //! WRITE: what this program does otherwise.
-//!
-//! Run it with `cargo run -- run chapter_name --program second`.
 
 use lab::matmul::Matmul;
 use lab::{HostBlock, HostMemory, Lab, Result};

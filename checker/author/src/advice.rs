@@ -8,11 +8,12 @@ use toml::Spanned;
 use crate::Problems;
 use crate::problem::{line_at, line_of};
 use checker::explain;
-use checker::hints::Hints;
+use checker::hints;
 
-/// The lists of `hints.toml` with their places; its rules are those of [`Hints`].
+/// The hints of `exercise.toml` with their places; their rules are those of [`hints`].
 #[derive(Deserialize)]
 struct File {
+    #[serde(default)]
     hints: Vec<List>,
 }
 
@@ -22,7 +23,15 @@ struct List {
     levels: Vec<Spanned<String>>,
 }
 
-/// Notes what is wrong with the hints in `text` of an exercise that is about `cause`, whose solution adds
+impl List {
+    fn plain(&self) -> hints::List {
+        let code = self.code.as_ref().map(|code| code.get_ref().clone());
+        let levels = self.levels.iter().map(|level| level.get_ref().clone()).collect();
+        hints::List { code, levels }
+    }
+}
+
+/// Notes what is wrong with the hints in the manifest `text` of an exercise that is about `cause`, whose solution adds
 /// or moves `changed`.
 pub(crate) fn check(
     (path, text): (&Path, &str),
@@ -37,7 +46,8 @@ pub(crate) fn check(
             return problems.add(path, line, error.message());
         }
     };
-    if let Err(error) = Hints::parse(text) {
+    let lists: Vec<hints::List> = file.hints.iter().map(List::plain).collect();
+    if let Err(error) = hints::check(&lists) {
         return problems.add(path, line_of(text, "[[hints]]"), format!("{error:#}"));
     }
     if let Some(cause) = cause
@@ -82,7 +92,7 @@ fn tells(hint: &str, line: &str) -> bool {
 mod tests {
     use super::*;
 
-    const TEXT: &str = r#"format = 1
+    const TEXT: &str = r#"format = 2
 
 [[hints]]
 code = "SWIM-C01"
@@ -98,7 +108,7 @@ levels = ["look", "there", "do it"]
 
     fn said(text: &str, changed: &[&str]) -> Vec<String> {
         let mut problems = Problems::new(Path::new("/"));
-        check((Path::new("/hints.toml"), text), Some("SWIM-C01"), changed, &mut problems);
+        check((Path::new("/exercise.toml"), text), Some("SWIM-C01"), changed, &mut problems);
         problems.sorted().iter().map(ToString::to_string).collect()
     }
 
@@ -115,12 +125,12 @@ levels = ["look", "there", "do it"]
         assert_eq!(
             said(&early, &CHANGED),
             [
-                "hints.toml:7: only the last hint may tell a line of the solution: `let plan = plan.pin();`"
+                "exercise.toml:7: only the last hint may tell a line of the solution: `let plan = plan.pin();`"
             ]
         );
         assert_eq!(
             said(TEXT, &CHANGED[..1]),
-            ["hints.toml:8: this hint tells the whole solution: leave something to do"]
+            ["exercise.toml:8: this hint tells the whole solution: leave something to do"]
         );
     }
 
@@ -130,8 +140,8 @@ levels = ["look", "there", "do it"]
         assert_eq!(
             said(&other, &CHANGED),
             [
-                "hints.toml: no hints for `SWIM-C01`, which the exercise is about",
-                "hints.toml:4: `SWIM-C99` is no code",
+                "exercise.toml: no hints for `SWIM-C01`, which the exercise is about",
+                "exercise.toml:4: `SWIM-C99` is no code",
             ]
         );
     }
@@ -141,9 +151,9 @@ levels = ["look", "there", "do it"]
         let short = TEXT.replace("    \"at the plan\",\n", "");
         assert_eq!(
             said(&short, &CHANGED),
-            ["hints.toml:3: the list for SWIM-C01 has 2 steps, not 3"]
+            ["exercise.toml:3: the list for SWIM-C01 has 2 steps, not 3"]
         );
         let broken = TEXT.replace("\"look at the host\",", "\"look at the host,");
-        assert!(said(&broken, &CHANGED)[0].starts_with("hints.toml:7: "), "{broken}");
+        assert!(said(&broken, &CHANGED)[0].starts_with("exercise.toml:7: "), "{broken}");
     }
 }

@@ -9,6 +9,7 @@
 //! | [`advice`] | hints that are there, and that leave something to do |
 //! | [`model`] | the chapter that a new one starts as |
 //! | [`calibrate`] | from the samples of micro-benchmarks to a device profile |
+//! | [`figures`] | the runs that the book keeps |
 //! | [`measurements`] | the files in which predicted and measured numbers are kept |
 
 #![cfg(target_os = "linux")]
@@ -16,6 +17,7 @@
 mod advice;
 mod calibrate;
 mod commands;
+mod figures;
 mod measurements;
 mod model;
 mod placeholders;
@@ -34,7 +36,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit> {
     match cli.command {
         Some(Command::Calibrate(arguments)) => commands::calibrate::calibrate(&arguments),
         Some(Command::Dev(dev)) => match dev {
-            Dev::Record { exercises } => commands::record::record(&exercises),
+            Dev::Record(arguments) => commands::record::record(&arguments),
             Dev::Check(arguments) => commands::check::check(&arguments),
             Dev::New { name, title } => commands::chapter::new(&name, title.as_deref()),
             Dev::Measure(arguments) => commands::measure::measure(&arguments),

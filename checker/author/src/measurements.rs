@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use serde::Deserialize;
-use trace::Fidelity;
 use trace::fidelity::{self, Visit};
+use trace::record::Kept;
+use trace::{Fidelity, Record};
 
+use crate::figures::Figures;
 use checker::workspace::Workspace;
 
 /// Where kept files lie, and where they go.
@@ -15,6 +16,7 @@ use checker::workspace::Workspace;
 pub(crate) struct Shelf {
     measured: PathBuf,
     figures: PathBuf,
+    chapters: PathBuf,
     output: Option<PathBuf>,
     name: String,
 }
@@ -23,8 +25,9 @@ impl Shelf {
     /// That of a GPU of this name. With `output` everything is written there instead.
     pub(crate) fn of(workspace: &Workspace, name: String, output: Option<&Path>) -> Self {
         let book = workspace.root().join("book");
-        let (measured, figures) = (book.join("measured"), book.join("figures"));
-        Self { measured, figures, output: output.map(Path::to_owned), name }
+        let [measured, figures, chapters] =
+            ["measured", "figures", "chapters"].map(|folder| book.join(folder));
+        Self { measured, figures, chapters, output: output.map(Path::to_owned), name }
     }
 
     /// What is kept; none where this GPU is new. A file at the place where one will be written is later
@@ -57,21 +60,10 @@ impl Shelf {
         Ok(paths)
     }
 
-    /// Whether the book's list of figures has one of how this program ran on this GPU, be it there already
-    /// or not.
+    /// Whether a page shows how this program ran on this GPU, be it kept already or not.
     pub(crate) fn shows(&self, exercise: &str, program: &str) -> bool {
-        #[derive(Deserialize)]
-        struct List {
-            record: Vec<Listed>,
-        }
-        #[derive(Deserialize)]
-        struct Listed {
-            name: String,
-        }
-        let wanted = format!("{exercise}.{program}.{}", self.name);
-        let text = std::fs::read_to_string(self.figures.join("records.toml"));
-        let list = text.ok().and_then(|text| toml::from_str::<List>(&text).ok());
-        list.is_some_and(|list| list.record.iter().any(|listed| listed.name == wanted))
+        let page = std::fs::read_to_string(self.chapters.join(format!("{exercise}.md")));
+        page.is_ok_and(|page| page.contains(&format!("\"{}\"", self.record(exercise, program))))
     }
 
     /// Writes the record of a program that the book shows; its path.
@@ -79,14 +71,19 @@ impl Shelf {
         &self,
         exercise: &str,
         program: &str,
-        record: &trace::Record,
+        record: &Record,
     ) -> Result<PathBuf> {
-        let folder = self.output.as_ref().unwrap_or(&self.figures);
-        put(folder, &self.record(exercise, program), &serde_json::to_string(record)?)
+        let figures = Figures::in_folder(self.output.as_ref().unwrap_or(&self.figures));
+        let name = self.record(exercise, program);
+        let Record { version, program, timeline, trials, watched: _, notes } = record.clone();
+        let (program, timeline) = (Some(program), Some(timeline));
+        figures.write(&name, &Kept { version, program, timeline, trials, notes })?;
+        Ok(figures.file(&name))
     }
 
+    /// What the run of a program on this GPU is called.
     fn record(&self, exercise: &str, program: &str) -> String {
-        format!("{exercise}.{program}.{}.record.json", self.name)
+        format!("{exercise}.{program}.{}", self.name)
     }
 }
 
@@ -169,14 +166,16 @@ mod tests {
     use checker::environment::today;
 
     #[test]
-    fn a_figure_that_is_listed_is_recorded_though_it_never_was_before() {
+    fn a_figure_that_a_page_shows_is_recorded_though_it_never_was_before() {
         let scratch = sandbox::scratch::Scratch::new().expect("a folder");
-        let list = "[[record]]\nname = \"a.b.h200\"\ntitle = \"b\"\nmeasured = \"h200\"\n";
-        put(scratch.path(), "records.toml", list).expect("it is written");
-        let (measured, figures) = (PathBuf::new(), scratch.path().to_owned());
-        let shelf = Shelf { measured, figures, output: None, name: "h200".to_owned() };
+        let page = "```figure\nrecords = [\"a.b\", \"a.b.h200\", \"a.c\"]\n```\n";
+        put(scratch.path(), "a.md", page).expect("it is written");
+        let chapters = scratch.path().to_owned();
+        let (measured, figures) = (PathBuf::new(), PathBuf::new());
+        let shelf = Shelf { measured, figures, chapters, output: None, name: "h200".to_owned() };
         assert!(shelf.shows("a", "b"));
         assert!(!shelf.shows("a", "c"));
+        assert!(!shelf.shows("b", "b"));
     }
 
     #[test]

@@ -49,11 +49,6 @@ impl Names {
         FILES.iter().map(|(path, text)| (self.fill(path), self.fill(text))).collect()
     }
 
-    /// What the chapter adds to the manifest of records.
-    pub(crate) fn records(&self) -> String {
-        self.fill(include_str!("../model/records.toml"))
-    }
-
     /// Its line in the table of contents.
     pub(crate) fn listed(&self) -> String {
         self.fill("- [Chapter title](chapter_name.md)")
@@ -70,8 +65,6 @@ const FILES: &[(&str, &str)] = &[
     ("exercises/00_chapter_name/exercise.toml", include_str!("../model/exercise.toml")),
     ("exercises/00_chapter_name/.shipped/Cargo.toml", include_str!("../model/exercise_cargo.toml")),
     ("exercises/00_chapter_name/.shipped/exercise.toml", include_str!("../model/exercise.toml")),
-    ("exercises/00_chapter_name/hints.toml", include_str!("../model/hints.toml")),
-    ("exercises/00_chapter_name/puzzle.toml", include_str!("../model/puzzle.toml")),
     ("exercises/00_chapter_name/src/lib.rs", include_str!("../model/lib.rs")),
     ("exercises/00_chapter_name/.shipped/lib.rs", include_str!("../model/lib.rs")),
     ("exercises/00_chapter_name/src/main.rs", include_str!("../model/main.rs")),
@@ -85,7 +78,6 @@ const FILES: &[(&str, &str)] = &[
     ("solutions/00_chapter_name/src/lib.rs", include_str!("../model/solution.rs")),
     ("solutions/00_chapter_name/src/main.rs", include_str!("../model/solution_main.rs")),
     ("exercises/lab/src/chapter_name.rs", include_str!("../model/lab.rs")),
-    ("exercises/lab/kernels/src/task/chapter_name.rs", include_str!("../model/task.rs")),
     ("book/chapters/chapter_name.md", include_str!("../model/page.md")),
     ("book/quizzes/chapter_name.toml", include_str!("../model/quiz.toml")),
 ];
@@ -125,25 +117,18 @@ fn insert(lines: &[&str], at: usize, line: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The list of tasks with one more, which rustfmt then sets.
+/// The list of tasks with one more at its end.
 pub(crate) fn with_task(text: &str, id: &str) -> Result<String> {
-    const LIST: &str = "static TASKS: &[&Spec] = &[";
-    let (head, rest) = text.split_once(LIST).context("there is no list of tasks")?;
-    let (list, tail) = rest.split_once("];").context("the list of tasks has no end")?;
-    let added = format!("&{id}::SPEC");
-    let mut tasks: Vec<&str> = list.split(',').map(str::trim).filter(|t| !t.is_empty()).collect();
-    tasks.push(&added);
-    tasks.sort_unstable();
-    let text = format!("{head}{LIST}{}];{tail}", tasks.join(", "));
-    insert_sorted(&text, "pub mod ", &format!("pub mod {id};"))
+    let (head, rest) = text.split_once("\ntasks! {\n").context("there is no list of tasks")?;
+    let (list, tail) = rest.split_once("\n}\n").context("the list of tasks has no end")?;
+    let what = format!("WRITE: what `{id}` does with its arrays, and how long that takes");
+    let task = format!("    /// {what}\n    {id} = mapped(4800, 125);");
+    Ok(format!("{head}\ntasks! {{\n{list}\n{task}\n}}\n{tail}"))
 }
 
 /// The lab's `lib.rs` with one more module.
 pub(crate) fn with_module(text: &str, id: &str) -> Result<String> {
-    let text = insert_sorted(text, "pub mod ", &format!("pub mod {id};"))?;
-    let row = format!("//! | [`{id}`] | the work of `{id}` |");
-    let other = ["the job of".to_owned(), "the lanes of".to_owned(), "the work of".to_owned()];
-    Ok(insert_between(&text, &other, &[], &row))
+    insert_sorted(text, "pub mod ", &format!("pub mod {id};"))
 }
 
 #[cfg(test)]
@@ -178,7 +163,7 @@ mod tests {
     fn no_file_keeps_a_name_of_the_model() {
         let names = Names::parse("05_events").expect("it is one");
         let mut all: Vec<String> = names.files().into_iter().flat_map(|(p, t)| [p, t]).collect();
-        all.extend([names.records(), names.listed()]);
+        all.push(names.listed());
         for text in all {
             assert!(!text.to_lowercase().contains("chapter_name"), "{text}");
             assert!(!text.contains("Chapter title"), "{text}");

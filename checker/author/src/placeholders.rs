@@ -20,10 +20,19 @@ pub(crate) fn find(path: &Path, problems: &mut Problems) {
         entries.for_each(|entry| find(&entry.path(), problems));
         return;
     }
+    note(path, |_| true, problems);
+}
+
+/// Notes every place of the exercise `id` in a file that all share.
+pub(crate) fn find_of(id: &str, path: &Path, problems: &mut Problems) {
+    note(path, |what| what.contains(&format!("`{id}`")), problems);
+}
+
+fn note(path: &Path, is_wanted: impl Fn(&str) -> bool, problems: &mut Problems) {
     // What is no text has no such place, and a file that is missing is for others to miss.
     let text = std::fs::read_to_string(path).unwrap_or_default();
     for (number, line) in (1..).zip(text.lines()) {
-        if let Some((_, what)) = line.split_once(MARK) {
+        if let Some((_, what)) = line.split_once(MARK).filter(|(_, what)| is_wanted(what)) {
             // In TOML, a quotation mark ends it.
             let what = what.split('"').next().unwrap_or(what);
             problems.add(path, number, format!("still to be written: {what}"));

@@ -1,12 +1,11 @@
 //! `checker hint`: the next step for one who is stuck.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::Serialize;
 
 use crate::cli::Look;
-use crate::exercise::{self, Place};
+use crate::exercise::{self, Exercise};
 use crate::exit::{Exit, Usage};
-use crate::hints::Hints;
 use crate::print;
 use crate::progress::{self, Progress};
 use crate::workspace::Workspace;
@@ -34,12 +33,13 @@ const FORMAT: u32 = 1;
 /// Shows the steps that have been read, and one more.
 pub(super) fn hint(wanted: Option<&str>, look: Look) -> Result<Exit> {
     let workspace = Workspace::find()?;
-    let place = match wanted {
-        Some(wanted) => exercise::find(&workspace, wanted)?.place,
-        None => exercise::current(&workspace)?.place,
+    let exercise = match wanted {
+        Some(wanted) => exercise::find(&workspace, wanted)?,
+        None => exercise::current(&workspace)?,
     };
-    let Some(steps) = Steps::next(&workspace, &place)? else {
-        return Err(Usage(format!("`{}` has no hints", place.id)).into());
+    let id = &exercise.place.id;
+    let Some(steps) = Steps::next(&workspace, &exercise)? else {
+        return Err(Usage(format!("`{id}` has no hints")).into());
     };
     if look.json {
         steps.note.iter().for_each(|note| print::err(&format!("note: {note}\n")));
@@ -49,7 +49,7 @@ pub(super) fn hint(wanted: Option<&str>, look: Look) -> Result<Exit> {
     let mut text = steps.text();
     match steps.left() {
         0 => {}
-        left => text.push_str(&format!("\n`cargo run -- hint {}` has {left} more\n", place.id)),
+        left => text.push_str(&format!("\n`cargo run -- hint {id}` has {left} more\n")),
     }
     print::out(&text);
     Ok(Exit::Passed)
@@ -57,12 +57,11 @@ pub(super) fn hint(wanted: Option<&str>, look: Look) -> Result<Exit> {
 
 impl Steps {
     /// One more step than before, which is kept; none where there are no hints.
-    pub(super) fn next(workspace: &Workspace, place: &Place) -> Result<Option<Self>> {
-        let id = place.id.as_str();
-        let Some(hints) = Hints::read(place)? else { return Ok(None) };
+    pub(super) fn next(workspace: &Workspace, exercise: &Exercise) -> Result<Option<Self>> {
+        let id = exercise.place.id.as_str();
         let progress = Progress::read(workspace);
         let stuck = progress.stuck(id);
-        let list = hints.of(stuck).context("there is no list of hints")?;
+        let Some(list) = exercise.hints(stuck)? else { return Ok(None) };
         // What was read of the general list counts whatever the code, so that nobody reads it twice.
         let code = list.code.as_deref();
         let level = (progress.hints(id, code) + 1).min(list.levels.len());

@@ -86,6 +86,11 @@ pub(super) fn entries(workspace: &Workspace) -> Result<Vec<Entry>> {
     for place in exercise::all(workspace)? {
         let exercise = place.open(workspace)?;
         let pass = progress.pass(&exercise.place);
+        let program = |it: &exercise::Program| Program {
+            name: it.name.clone(),
+            summary: exercise.summary(it),
+        };
+        let programs = exercise.manifest.programs.iter().map(program).collect();
         entries.push(Entry {
             passed_score: pass.map(|pass| pass.score),
             stale: pass.map(|pass| pass.freshness == Freshness::Stale),
@@ -95,12 +100,7 @@ pub(super) fn entries(workspace: &Workspace) -> Result<Vec<Entry>> {
             title: exercise.manifest.title,
             summary: exercise.manifest.summary,
             needs: exercise.manifest.needs,
-            programs: exercise
-                .manifest
-                .programs
-                .into_iter()
-                .map(|puzzle| Program { name: puzzle.name, summary: puzzle.summary })
-                .collect(),
+            programs,
         });
     }
     Ok(entries)

@@ -7,7 +7,6 @@ use crate::book;
 use crate::cli::Look;
 use crate::exercise::{self, Place, State};
 use crate::exit::Exit;
-use crate::prediction::Question;
 use crate::print::{self, Style};
 use crate::progress::Progress;
 use crate::workspace::Workspace;
@@ -55,7 +54,7 @@ pub(super) fn overview(look: Look) -> Result<Exit> {
             text.push_str(WELCOME);
         }
         let exercise = next.clone().open(&workspace)?;
-        let question = Question::read(&exercise)?;
+        let question = exercise.question()?;
         let asks = question.is_some_and(|question| question.kept(&progress, &next.id).is_none());
         let asks = match asks {
             true => format!(

@@ -12,9 +12,10 @@ use crate::cli;
 use crate::commands::run;
 use crate::exercise::{self, Exercise};
 use crate::exit::{Exit, Usage};
-use crate::prediction::{self, Answer, Form, Question, Times};
+use crate::prediction::{self, Times};
 use crate::print::{self, Style};
 use crate::progress::{self, Progress};
+use crate::question::{Answer, Form, Question};
 use crate::status::Indicator;
 use crate::workspace::Workspace;
 
@@ -56,7 +57,7 @@ pub(super) fn predict(arguments: &cli::Predict) -> Result<Exit> {
         None => exercise::current(&workspace)?,
     };
     let id = exercise.place.id.as_str();
-    let Some(question) = Question::read(&exercise)? else {
+    let Some(question) = exercise.question()? else {
         return Err(Usage(format!("`{id}` has no puzzle to predict")).into());
     };
     let look = arguments.look;
@@ -70,8 +71,8 @@ pub(super) fn predict(arguments: &cli::Predict) -> Result<Exit> {
         (None, Some(text)) => Some(question.answer(text).map_err(Usage)?),
         (None, None) if look.json => None,
         (None, None) => {
-            show(&listing(&exercise, &question)?);
-            Some(ask(&question)?)
+            show(&listing(&exercise, question)?);
+            Some(ask(question)?)
         }
     };
     let conditions = prediction::conditions(workspace.root(), &exercise.place);
@@ -82,17 +83,17 @@ pub(super) fn predict(arguments: &cli::Predict) -> Result<Exit> {
         let progress = Progress::read(&workspace);
         run_programs(
             &exercise,
-            &question,
+            question,
             &Times { progress: &progress, exercise: id, conditions },
         )?;
     }
     let progress = Progress::read(&workspace);
     let times = Times { progress: &progress, exercise: id, conditions };
     if look.json {
-        print::json(&object(&exercise, &question, answer.as_ref(), &times))?;
+        print::json(&object(&exercise, question, answer.as_ref(), &times))?;
     } else if let Some(answer) = answer {
         let style = if look.plain { Style::Plain } else { Style::of_stdout() };
-        print::out(&beside(&exercise, &question, &answer, &times, style));
+        print::out(&beside(&exercise, question, &answer, &times, style));
     }
     Ok(Exit::Passed)
 }
@@ -107,11 +108,12 @@ fn listing(exercise: &Exercise, question: &Question) -> Result<String> {
     });
     let mut text = String::new();
     for (_, program) in asked {
-        let file = format!("examples/{}.rs", program.example);
-        let path = exercise.place.folder.join(&file);
-        let source = std::fs::read_to_string(&path)
-            .with_context(|| format!("cannot read `{}`", path.display()))?;
-        text.push_str(&format!("program `{}` ({file})\n\n", program.name));
+        let source = exercise.source(program)?;
+        text.push_str(&format!(
+            "program `{}` ({})\n\n",
+            program.name,
+            exercise.program_file(program)
+        ));
         for line in code(&source) {
             text.push_str(format!("    {line}").trim_end());
             text.push('\n');

@@ -14,10 +14,11 @@ use anyhow::{Context, Result};
 pub use reference::Reference;
 use simulator::{Profile, advice};
 use trace::hazards::TooMuch;
+use trace::numbers::Numbers;
 use trace::record::Output;
 use trace::{Hazard, Metrics, causes, draw, hazards};
 
-use crate::attempt::Attempt;
+use crate::attempt::{Attempt, NO_NUMBERS};
 use crate::cli;
 use crate::compile::{
     Apart, Build, Built, Optimisation, PLAYER, Refusal, Source, Target, TargetKind,
@@ -172,7 +173,7 @@ impl Run<'_> {
             None => exercise::current(&workspace)?,
         };
         let role = match &arguments.program {
-            Some(name) => Role::Puzzle(exercise.puzzle(name)?.name.clone()),
+            Some(name) => Role::Puzzle(exercise.program(name)?.name.clone()),
             None if arguments.solution => Role::Solution,
             None if arguments.baseline => Role::Baseline,
             None => Role::Student,
@@ -478,10 +479,20 @@ pub fn target(exercise: &Exercise, role: &Role) -> Result<Target> {
         Role::Solution => (format!("{id}-solution"), TargetKind::Bin, format!("{id}-solution")),
         Role::Baseline => (id.clone(), TargetKind::Example, format!("{id}_baseline")),
         Role::Puzzle(name) => {
-            (id.clone(), TargetKind::Example, exercise.puzzle(name)?.example.clone())
+            let program = exercise.program(name)?;
+            (id.clone(), TargetKind::Example, exercise.example(program))
         }
     };
     Ok(Target { package, kind, name })
+}
+
+/// What tells a role's program from others of the same target.
+pub fn numbers<'a>(exercise: &'a Exercise, role: &Role) -> &'a Numbers {
+    let program = match role {
+        Role::Puzzle(name) => exercise.manifest.programs.iter().find(|it| it.name == *name),
+        Role::Student | Role::Solution | Role::Baseline => None,
+    };
+    program.map_or(&NO_NUMBERS, |program| &program.numbers)
 }
 
 /// The recorded program of the baseline, in an exercise's folder.

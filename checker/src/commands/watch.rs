@@ -430,7 +430,8 @@ impl Watch<'_> {
     }
 
     fn hint(&self) -> String {
-        match Steps::next(&self.workspace, &self.places[self.at]) {
+        let exercise = self.places[self.at].clone().open(&self.workspace);
+        match exercise.and_then(|exercise| Steps::next(&self.workspace, &exercise)) {
             Ok(Some(steps)) => match steps.left() {
                 0 => steps.text(),
                 left => format!("{}\nh again: {left} more\n", steps.text()),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-use crate::real::EXERCISES;
+use crate::real::exercises;
 
 /// Where `cargo test` puts what it compiles.
 pub(crate) fn ours() -> PathBuf {
@@ -31,7 +31,7 @@ pub(crate) fn take(from: &Path, target: &Path) {
 /// The lines of an exercise's calls are found by where it was compiled.
 fn is_of_an_exercise(package_and_hash: &str) -> bool {
     let package = package_and_hash.rsplit_once('-').map_or(package_and_hash, |(it, _)| it);
-    EXERCISES.contains(&package.strip_suffix("-solution").unwrap_or(package))
+    exercises().any(|id| id == package.strip_suffix("-solution").unwrap_or(package))
 }
 
 /// The compiler never writes into one of these, but puts a new one in its place: it may have two names.
@@ -104,7 +104,7 @@ fn features(packages: &[&str], edges: &str) -> BTreeSet<String> {
 #[test]
 fn what_an_exercise_is_compiled_with_is_compiled_for_the_tests_already() {
     let of_tests = features(&["--workspace"], "normal,build,dev");
-    for exercise in EXERCISES {
+    for exercise in exercises() {
         let solution = format!("{exercise}-solution");
         let packages = ["--package", exercise, "--package", &solution];
         let others: Vec<_> = features(&packages, "normal,build")

@@ -3,27 +3,33 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Condvar, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+
+use checker::exercise;
+use checker::workspace::Workspace;
 
 use crate::compiled;
 use crate::tree::{Tree, json, scratch, write};
 
-pub(crate) const EXERCISES: [&str; 13] = [
-    "first_launch",
-    "two_streams",
-    "pinned_memory",
-    "three_lanes",
-    "events",
-    "fork_join",
-    "chunked_pipeline",
-    "issue_order",
-    "prefetch",
-    "default_stream",
-    "implicit_sync",
-    "wrapper_tracking",
-    "how_many_lanes",
-];
+/// The exercises of this workspace, in order.
+pub(crate) fn exercises() -> impl Iterator<Item = &'static str> {
+    static FOUND: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let workspace = Workspace::at(&root).expect("this workspace");
+        let places = exercise::all(&workspace).expect("the folder of exercises");
+        places.into_iter().map(|place| place.id).collect()
+    });
+    FOUND.iter().map(String::as_str)
+}
+
+/// Names the exercises to look at, parted by commas, for their author, who waits for the tables of no others.
+const ONLY: &str = "SWIM_ONLY";
+
+/// Those of the exercises of which tables are made.
+pub(crate) fn is_wanted(id: &str) -> bool {
+    std::env::var(ONLY).map_or(true, |only| only.split(',').any(|it| it == id))
+}
 
 /// A copy, for one test at a time: tests write over the same files.
 pub(crate) struct Real {
@@ -179,7 +185,7 @@ fn say(object: &serde_json::Value) -> [&str; 2] {
 #[test]
 fn the_shipped_files_are_drawn_and_score_nothing() {
     let real = real();
-    for id in EXERCISES {
+    for id in exercises() {
         let (code, object) = real.json(&["run", id]);
         let gate = if id == "events" { "output" } else { "none" };
         assert_eq!((code, say(&object)), (1, ["failed", gate]), "{object:#}");
@@ -199,7 +205,7 @@ fn the_shipped_files_are_drawn_and_score_nothing() {
 #[test]
 fn the_solutions_score_everything_and_stay_above_the_floor() {
     let real = real();
-    for id in EXERCISES {
+    for id in exercises() {
         let (code, object) = real.json(&["run", id, "--solution"]);
         assert_eq!((code, object["score"].as_f64()), (0, Some(100.0)), "{object:#}");
         let ns = |key: &str| object[key].as_u64().expect("a time");
@@ -214,7 +220,7 @@ fn the_solutions_score_everything_and_stay_above_the_floor() {
 #[test]
 fn the_recordings_are_what_the_programs_ask_for_today() {
     let real = real();
-    for id in EXERCISES {
+    for id in exercises() {
         let recorded = |name: &str| {
             std::fs::read_to_string(real.folder(id).join("recorded").join(name)).expect("a file")
         };
@@ -229,7 +235,7 @@ fn the_recordings_are_what_the_programs_ask_for_today() {
 #[test]
 fn one_process_or_two_give_the_same_bytes() {
     let real = real();
-    for id in EXERCISES {
+    for id in exercises() {
         let run = |machine| {
             let arguments = ["run", id, "--solution", "--device", "sim", "--machine", machine];
             let trace = scratch().join(format!("{machine}.json"));
@@ -316,7 +322,7 @@ fn optimised_or_not_checker_and_driver_give_the_same_bytes() {
         .status();
     assert!(built.expect("cargo starts").success());
     let release = target.join("release");
-    for id in EXERCISES {
+    for id in exercises() {
         let trace = scratch().join("profile.json");
         let record = |mut command: Command| {
             let text = real.tree.snapshot(command.arg("--trace").arg(&trace));
@@ -438,7 +444,7 @@ fn a_driver_library_that_is_missing_or_stale_is_an_error_that_says_so() {
 #[test]
 fn the_first_cause_of_each_shipped_file_is_what_the_exercise_is_about() {
     let real = real();
-    for id in EXERCISES {
+    for id in exercises() {
         let manifest = std::fs::read_to_string(real.folder(id).join("exercise.toml"));
         let manifest: toml::Value = toml::from_str(&manifest.expect("a file")).expect("TOML");
         let (_, object) = real.json(&["run", id]);
@@ -453,7 +459,7 @@ fn the_first_cause_of_each_shipped_file_is_what_the_exercise_is_about() {
 #[test]
 fn solutions_have_no_causes() {
     let real = real();
-    for id in EXERCISES {
+    for id in exercises() {
         let (_, object) = real.json(&["run", id, "--solution"]);
         assert_eq!(object["causes"], serde_json::json!([]), "{object:#}");
         assert_eq!(object["advice"], serde_json::json!([]), "{object:#}");

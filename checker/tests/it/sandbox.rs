@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use crate::processes::running;
-use crate::real::{EXERCISES, real};
+use crate::real::{exercises, real};
 use crate::tree::scratch;
 
 /// Who starts the checker.
@@ -375,7 +375,7 @@ fn solutions_in_the_sandbox_come_to_the_same_bytes_as_outside() {
     let real = real();
     let trace = |name: &str| scratch().join(name).display().to_string();
     let (free, held) = (trace("free.json"), trace("held.json"));
-    for exercise in EXERCISES {
+    for exercise in exercises() {
         let run = |more: &[&str]| {
             let arguments = ["run", exercise, "--solution", "--device", "sim", "--json"];
             real.checker(&[&arguments, more].concat()).output().expect("the checker starts")

@@ -13,9 +13,11 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use trace::hazards::{self, Hazard};
+use trace::numbers::{self, Numbers};
 use trace::record::{DeviceState, Output, Trial};
 use trace::run;
 
+use crate::real::is_wanted;
 use crate::tree::scratch;
 
 #[path = "../../trace/tests/it/hazards/oracle.rs"]
@@ -33,6 +35,8 @@ struct Program {
     folder: PathBuf,
     /// Whether its outputs are checked.
     is_graded: bool,
+    /// What tells it from other programs of the same executable.
+    numbers: Numbers,
 }
 
 /// All programs that are meant to be right: solutions, baselines, and the puzzles' that are.
@@ -40,9 +44,6 @@ fn programs() -> &'static [Program] {
     static PROGRAMS: OnceLock<Vec<Program>> = OnceLock::new();
     PROGRAMS.get_or_init(build)
 }
-
-/// Names the one exercise to look at, for its author, who waits for the table of no other.
-const ONLY: &str = "SWIM_ONLY";
 
 fn build() -> Vec<Program> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -59,32 +60,36 @@ fn build() -> Vec<Program> {
     for folder in folders {
         let number_and_name = folder.file_name().and_then(|name| name.to_str()).expect("a name");
         let (_, id) = number_and_name.split_once('_').expect("a number and a name");
-        if std::env::var(ONLY).is_ok_and(|only| only != id) {
+        if !is_wanted(id) {
             continue;
         }
         let manifest = std::fs::read_to_string(folder.join("exercise.toml")).expect("a file");
         let manifest: toml::Value = toml::from_str(&manifest).expect("TOML");
         let solution = root.join("solutions").join(number_and_name);
         packages.push(id.to_owned());
-        let mut add = |name: &str, target: String, folder: &Path, is_graded| {
-            wanted.push((id.to_owned(), name.to_owned(), target, folder.to_owned(), is_graded));
+        let mut add = |name: &str, target: String, folder: &Path, is_graded, numbers: Numbers| {
+            let folder = folder.to_owned();
+            wanted.push((id.to_owned(), name.to_owned(), target, folder, is_graded, numbers));
         };
         if solution.is_dir() {
             packages.push(format!("{id}-solution"));
-            add("solution", format!("{id}-solution"), &solution, true);
+            add("solution", format!("{id}-solution"), &solution, true, Numbers::new());
         }
-        add("baseline", format!("{id}_baseline"), &folder, true);
+        add("baseline", format!("{id}_baseline"), &folder, true, Numbers::new());
         for puzzle in manifest.get("programs").and_then(toml::Value::as_array).into_iter().flatten()
         {
-            let word = |key: &str| puzzle[key].as_str().expect("a word").to_owned();
-            add(&word("name"), word("example"), &folder, false);
+            let name = puzzle["name"].as_str().expect("a word");
+            let example = puzzle.get("example").map_or(name, |it| it.as_str().expect("a word"));
+            let numbers = puzzle.get("numbers").cloned().map(|it| it.try_into().expect("numbers"));
+            add(name, format!("{id}_{example}"), &folder, false, numbers.unwrap_or_default());
         }
     }
     let built = executables(&root, &packages);
-    let programs = wanted.into_iter().map(|(exercise, name, target, folder, is_graded)| {
-        let executable = built.get(&target).unwrap_or_else(|| panic!("no program `{target}`"));
-        Program { exercise, name, executable: executable.clone(), folder, is_graded }
-    });
+    let programs =
+        wanted.into_iter().map(|(exercise, name, target, folder, is_graded, numbers)| {
+            let executable = built.get(&target).unwrap_or_else(|| panic!("no program `{target}`"));
+            Program { exercise, name, executable: executable.clone(), folder, is_graded, numbers }
+        });
     programs.collect()
 }
 
@@ -163,6 +168,7 @@ fn outcome(program: &Program, setting: Option<(&str, u64)>) -> Outcome {
         }
     }
     command.env(run::RECORD, &path).env_remove(run::CONNECTIONS);
+    command.env(run::NUMBERS, numbers::setting(&program.numbers));
     command.env_remove(run::COPY_CONNECTIONS);
     if let Some((name, value)) = setting {
         command.env(name, value.to_string());

@@ -14,6 +14,7 @@
 //! | [`run`] | how a run is asked for: environment variables |
 //! | [`version`] | refusing a JSON form of another version |
 //! | [`lab`] | what the lab asks of the driver beside the driver API |
+//! | [`numbers`] | numbers by which programs of one file differ |
 //! | [`fidelity`] | predicted against measured, as it is kept of one GPU |
 //! | [`import`](mod@import) | traces of other tools |
 //! | [`export`] | timelines for other tools |
@@ -34,6 +35,7 @@ pub mod hazards;
 pub mod import;
 pub mod lab;
 pub mod metrics;
+pub mod numbers;
 pub mod observed;
 pub mod program;
 pub mod record;

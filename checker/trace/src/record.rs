@@ -29,6 +29,46 @@ pub struct Record {
     pub notes: Vec<String>,
 }
 
+/// A run as it is kept: without what lies elsewhere, and without what follows from the rest. The program of a baseline or a
+/// solution lies with its exercise, and what a simulated device did follows from the program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kept {
+    /// [`VERSION`] of the form this was written in.
+    pub version: u32,
+    /// What the host asked for, where that does not lie elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Program>,
+    /// What happened, where that does not follow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
+    /// [`Record::trials`].
+    pub trials: Vec<Trial>,
+    /// [`Record::notes`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+impl Kept {
+    /// A run on the simulated device, as it is kept.
+    pub fn simulated(record: Record) -> Self {
+        let Record { version, program, timeline: _, trials, watched: _, notes } = record;
+        Self { version, program: Some(program), timeline: None, trials, notes }
+    }
+
+    /// The whole run again: with `program` where it lies elsewhere, and `replay`ed where it was simulated.
+    pub fn whole(
+        self,
+        program: Option<Program>,
+        replay: impl FnOnce(&Program) -> Timeline,
+    ) -> Option<Record> {
+        let Self { version, program: own, timeline, trials, notes } = self;
+        let program = own.or(program)?;
+        let timeline = timeline.unwrap_or_else(|| replay(&program));
+        Some(Record { version, program, timeline, trials, watched: None, notes })
+    }
+}
+
 /// What two uses of the same memory saw of it and left in it: words of 32 bits, from the first byte that
 /// both use. Whatever was never looked at is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -46,6 +46,10 @@ pub const LEAVE_OUT: &str = "SWIM_LEAVE_OUT";
 /// Path of a recorded [`Program`](crate::Program), for the lab's program that plays one.
 pub const PROGRAM: &str = "SWIM_PROGRAM";
 
+/// The [`numbers`](crate::numbers) of a program that shares its file with others. Default: each number is what the file
+/// says.
+pub const NUMBERS: &str = "SWIM_NUMBERS";
+
 /// Seed of the workload's inputs. Default: [`PUBLIC_SEED`].
 pub const SEED: &str = "SWIM_SEED";
 /// The seed where nobody gives another: public, so that anyone gets the same run.

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice};
+use kernels::Task;
 use kernels::task::default_stream::{INPUT, OUTPUT, SPEC};
-use kernels::{Stage, Task};
-use trace::lab::{Buffer, Region};
+use trace::lab::Buffer;
 
 use crate::exercise::Exercise;
 use crate::map::Map;
@@ -96,49 +96,35 @@ impl Array<'_> {
     pub fn region(&mut self, body: impl FnOnce(&mut [Block]) -> Result<()>) -> Result<()> {
         let Self { work, blocks } = self;
         let buffers = |array, side: fn(&Block) -> &HostBlock| -> Result<Vec<Buffer>> {
-            let buffer = |(index, block): (usize, &Block)| {
-                let memory = side(block);
-                let elements = memory.len() as u64;
-                let (first, bytes) = (index as u64 * elements, elements * 4);
-                Ok(Buffer { array, first, address: memory.address()?, bytes })
-            };
-            blocks.iter().enumerate().map(buffer).collect()
+            let blocks = blocks.iter().map(side).enumerate();
+            blocks.map(|(index, block)| block.buffer(array, index * block.len())).collect()
         };
-        let region = Region {
-            task: work.task.name().to_owned(),
-            inputs: buffers(INPUT, |block| &block.input)?,
-            outputs: buffers(OUTPUT, |block| &block.output)?,
-            ..Region::default()
-        };
-        work.lab.region_on(region, || body(blocks)).map(drop)
+        let buffers =
+            [buffers(INPUT, |block| &block.input)?, buffers(OUTPUT, |block| &block.output)?];
+        work.lab.measure(&work.task, buffers, || body(blocks))
     }
 }
 
 impl Exercise for Work {
     fn open(lab: &Lab) -> Result<Self> {
-        let task = lab.task(&SPEC);
-        let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
+        let (task, map) = lab.mapped(&SPEC)?;
         Ok(Self { lab: lab.clone(), task, map })
     }
 
     fn calibrate(&self) -> Result<()> {
         let mut array = self.cut(1)?;
         let block = &mut array.blocks[0];
-        let library = self.library();
-        let stream = self.context().default_stream();
-        let alone = |name: &str| Region { name: name.to_owned(), ..Region::default() };
-        self.lab.region_on(alone("host_to_device"), || {
+        self.lab.alone("host_to_device", |stream| {
             stream.memcpy_htod(&block.input, &mut block.device)?;
-            Ok(stream.synchronize()?)
+            Ok(())
         })?;
-        self.lab.region_on(alone("kernels"), || {
-            library.transform(&mut block.device)?;
-            Ok(stream.synchronize()?)
+        self.lab.alone("kernels", |stream| {
+            self.map.launch(stream, &mut block.device)?;
+            Ok(())
         })?;
-        self.lab.region_on(alone("device_to_host"), || {
+        self.lab.alone("device_to_host", |stream| {
             stream.memcpy_dtoh(&block.device, &mut block.output)?;
-            Ok(stream.synchronize()?)
-        })?;
-        Ok(())
+            Ok(())
+        })
     }
 }

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
+use kernels::Task;
 use kernels::task::events::{INPUT, OUTPUT, SPEC};
-use kernels::{Stage, Task};
-use trace::lab::{Buffer, Region};
+use trace::lab::Buffer;
 
 use crate::exercise::Exercise;
 use crate::map::Map;
@@ -55,7 +55,7 @@ impl Relay {
         let stream = self.context().default_stream();
         let lap = |index| {
             Ok(Lap {
-                first: (index * elements) as u64,
+                first: index * elements,
                 slot: index % slots,
                 input: self.lab.host_block(memory, elements)?,
                 output: self.lab.host_block(memory, elements)?,
@@ -83,7 +83,7 @@ pub struct Course<'a> {
 
 /// A part of the array.
 pub struct Lap {
-    first: u64,
+    first: usize,
     /// The slot that it goes through.
     pub slot: usize,
     /// What goes in.
@@ -115,51 +115,33 @@ impl Course<'_> {
     ) -> Result<()> {
         let Self { relay, laps, slots } = self;
         let buffers = |array, block: fn(&Lap) -> &HostBlock| -> Result<Vec<Buffer>> {
-            let buffer = |lap: &Lap| {
-                let (first, block) = (lap.first, block(lap));
-                Ok(Buffer {
-                    array,
-                    first,
-                    address: block.address()?,
-                    bytes: block.len() as u64 * 4,
-                })
-            };
-            laps.iter().map(buffer).collect()
+            laps.iter().map(|lap| block(lap).buffer(array, lap.first)).collect()
         };
-        let region = Region {
-            task: relay.task.name().to_owned(),
-            inputs: buffers(INPUT, |lap| &lap.input)?,
-            outputs: buffers(OUTPUT, |lap| &lap.output)?,
-            ..Region::default()
-        };
-        relay.lab.region_on(region, || body(laps, slots)).map(drop)
+        let buffers = [buffers(INPUT, |lap| &lap.input)?, buffers(OUTPUT, |lap| &lap.output)?];
+        relay.lab.measure(&relay.task, buffers, || body(laps, slots))
     }
 }
 
 impl Exercise for Relay {
     fn open(lab: &Lab) -> Result<Self> {
-        let task = lab.task(&SPEC);
-        let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
+        let (task, map) = lab.mapped(&SPEC)?;
         Ok(Self { lab: lab.clone(), task, map })
     }
 
     fn calibrate(&self) -> Result<()> {
         let mut course = self.single(HostMemory::Pinned)?;
         let (lap, slot) = (&mut course.laps[0], &mut course.slots[0]);
-        let stream = self.context().new_stream()?;
-        let alone = |name: &str| Region { name: name.to_owned(), ..Region::default() };
-        self.lab.region_on(alone("host_to_device"), || {
+        self.lab.alone("host_to_device", |stream| {
             stream.memcpy_htod(&lap.input, &mut slot.data)?;
-            Ok(stream.synchronize()?)
+            Ok(())
         })?;
-        self.lab.region_on(alone("kernels"), || {
-            slot.map(&stream)?;
-            Ok(stream.synchronize()?)
+        self.lab.alone("kernels", |stream| {
+            slot.map(stream)?;
+            Ok(())
         })?;
-        self.lab.region_on(alone("device_to_host"), || {
+        self.lab.alone("device_to_host", |stream| {
             stream.memcpy_dtoh(&slot.data, &mut lap.output)?;
-            Ok(stream.synchronize()?)
-        })?;
-        Ok(())
+            Ok(())
+        })
     }
 }

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
+use kernels::Task;
 use kernels::task::first_launch::{MAPPED, RESIDENT, SPEC};
-use kernels::{Stage, Task};
-use trace::lab::{Buffer, Region};
 
 use crate::exercise::Exercise;
 use crate::map::Map;
-use crate::pipeline::device_address;
+use crate::memory::device_buffer;
 use crate::{Lab, Result, host_work};
 
 /// Lengths: each long against its launch, and few enough for any queue.
@@ -97,29 +96,17 @@ impl Course<'_> {
         body: impl FnOnce(&mut [Length], &mut Log) -> Result<()>,
     ) -> Result<()> {
         let Self { session, lengths, log } = self;
-        let stream = session.context().default_stream();
-        let elements = session.task.elements() / LENGTHS as u64;
-        let buffers = |array| -> Vec<Buffer> {
-            let buffer = |(index, length): (usize, &Length)| {
-                let (first, bytes) = (index as u64 * elements, elements * 4);
-                Buffer { array, first, address: device_address(&length.device, &stream), bytes }
-            };
-            lengths.iter().enumerate().map(buffer).collect()
-        };
-        let region = Region {
-            task: session.task.name().to_owned(),
-            inputs: buffers(RESIDENT),
-            outputs: buffers(MAPPED),
-            ..Region::default()
-        };
-        session.lab.region_on(region, || body(lengths, log)).map(drop)
+        let buffers = [RESIDENT, MAPPED].map(|array| {
+            let lengths = lengths.iter().map(|length| &length.device).enumerate();
+            lengths.map(|(index, data)| device_buffer(array, index * data.len(), data)).collect()
+        });
+        session.lab.measure(&session.task, buffers, || body(lengths, log))
     }
 }
 
 impl Exercise for Session {
     fn open(lab: &Lab) -> Result<Self> {
-        let task = lab.task(&SPEC);
-        let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
+        let (task, map) = lab.mapped(&SPEC)?;
         Ok(Self { lab: lab.clone(), task, map })
     }
 
@@ -128,18 +115,16 @@ impl Exercise for Session {
         let stream = self.context().new_stream()?;
         // SAFETY: the map makes as little of these words as of any others.
         let mut whole = unsafe { stream.alloc(self.task.elements() as usize)? };
-        let alone = |name: &str| Region { name: name.to_owned(), ..Region::default() };
         // All lengths in one kernel: the work, without what launching it in parts costs.
-        self.lab.region_on(alone("kernels"), || {
-            self.map.launch(&stream, &mut whole)?;
-            Ok(stream.synchronize()?)
+        self.lab.alone("kernels", |stream| {
+            self.map.launch(stream, &mut whole)?;
+            Ok(())
         })?;
-        self.lab.region_on(alone("host"), || {
+        self.lab.alone("host", |_| {
             for _ in 0..LENGTHS {
                 log.note()?;
             }
             Ok(())
-        })?;
-        Ok(())
+        })
     }
 }

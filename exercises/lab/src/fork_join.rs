@@ -7,11 +7,10 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use kernels::task::fork_join::{BRANCH, BRANCH_BLOCKS, INPUT, OUTPUT, SPEC};
 use kernels::{Stage, Task};
-use trace::lab::{Buffer, Region};
 
 use crate::exercise::Exercise;
 use crate::map::{MOST_BLOCKS, Map};
-use crate::pipeline::device_address;
+use crate::memory::device_buffer;
 use crate::{Lab, Result};
 
 pub use kernels::task::fork_join::LAYERS;
@@ -91,19 +90,8 @@ impl River<'_> {
     /// returns.
     pub fn region(&mut self, body: impl FnOnce(&mut Water) -> Result<()>) -> Result<()> {
         let Self { network, water } = self;
-        let buffer = |array| Buffer {
-            array,
-            first: 0,
-            address: device_address(&water.data, &network.context().default_stream()),
-            bytes: network.task.elements() * 4,
-        };
-        let region = Region {
-            task: network.task.name().to_owned(),
-            inputs: vec![buffer(INPUT)],
-            outputs: vec![buffer(OUTPUT)],
-            ..Region::default()
-        };
-        network.lab.region_on(region, || body(water)).map(drop)
+        let buffers = [INPUT, OUTPUT].map(|array| vec![device_buffer(array, 0, &water.data)]);
+        network.lab.measure(&network.task, buffers, || body(water))
     }
 }
 
@@ -121,23 +109,20 @@ impl Exercise for Network {
         for map in [&mut water.stem, &mut water.branch, &mut water.merge] {
             *map = map.with_rounds(self.task.rounds() * LAYERS as u32);
         }
-        let stream = self.context().new_stream()?;
-        let alone = |name: &str| Region { name: name.to_owned(), ..Region::default() };
-        self.lab.region_on(alone("kernels"), || {
-            water.stem(&stream)?;
-            water.left(&stream)?;
-            water.right(&stream)?;
-            water.merge(&stream)?;
-            Ok(stream.synchronize()?)
+        self.lab.alone("kernels", |stream| {
+            water.stem(stream)?;
+            water.left(stream)?;
+            water.right(stream)?;
+            water.merge(stream)?;
+            Ok(())
         })?;
         // The same work as grids that leave no multiprocessor empty.
-        self.lab.region_on(alone("kernels_packed"), || {
+        self.lab.alone("kernels_packed", |stream| {
             for map in [&water.stem, &water.branch, &water.merge] {
-                map.launch(&stream, &mut water.data)?;
+                map.launch(stream, &mut water.data)?;
             }
-            Ok(stream.synchronize()?)
-        })?;
-        Ok(())
+            Ok(())
+        })
     }
 }
 

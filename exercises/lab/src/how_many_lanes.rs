@@ -6,13 +6,15 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use kernels::task::how_many_lanes::{INPUT, OUTPUT, SPEC};
 use kernels::{Stage, Task};
-use trace::lab::{Buffer, Region};
+use trace::lab::Buffer;
 
 use crate::exercise::Exercise;
 use crate::map::Map;
 use crate::{HostBlock, HostMemory, Lab, Result};
 
-pub use kernels::task::how_many_lanes::TASKS;
+/// How many tasks there are. Three calls for each of them take the host several times as long as all the work
+/// takes the device.
+pub const TASKS: usize = 1024;
 
 /// How the tasks are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +47,7 @@ impl Work {
             let tasks = tasks_per_group.min(TASKS - first);
             let elements_of_all = tasks * elements;
             Ok(Group {
-                first: (first * elements) as u64,
+                first: first * elements,
                 tasks: tasks as u32,
                 input: self.lab.host_block(HostMemory::Pinned, elements_of_all)?,
                 // SAFETY: any bits are a valid `u32`, and the upload writes it before the kernel reads it.
@@ -67,7 +69,7 @@ pub struct Tasks<'a> {
 
 /// Tasks that are uploaded, launched and downloaded together. They lie side by side in memory.
 pub struct Group {
-    first: u64,
+    first: usize,
     tasks: u32,
     /// What is uploaded, in pinned host memory.
     pub input: HostBlock,
@@ -91,48 +93,35 @@ impl Tasks<'_> {
     pub fn region(&mut self, body: impl FnOnce(&mut [Group]) -> Result<()>) -> Result<()> {
         let Self { work, groups } = self;
         let buffers = |array, side: fn(&Group) -> &HostBlock| -> Result<Vec<Buffer>> {
-            let buffer = |group: &Group| {
-                let memory = side(group);
-                let bytes = memory.len() as u64 * 4;
-                Ok(Buffer { array, first: group.first, address: memory.address()?, bytes })
-            };
-            groups.iter().map(buffer).collect()
+            groups.iter().map(|group| side(group).buffer(array, group.first)).collect()
         };
-        let region = Region {
-            task: work.task.name().to_owned(),
-            inputs: buffers(INPUT, |group| &group.input)?,
-            outputs: buffers(OUTPUT, |group| &group.output)?,
-            ..Region::default()
-        };
-        work.lab.region_on(region, || body(groups)).map(drop)
+        let buffers =
+            [buffers(INPUT, |group| &group.input)?, buffers(OUTPUT, |group| &group.output)?];
+        work.lab.measure(&work.task, buffers, || body(groups))
     }
 }
 
 impl Exercise for Work {
     fn open(lab: &Lab) -> Result<Self> {
-        let task = lab.task(&SPEC);
-        let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
+        let (task, map) = lab.mapped(&SPEC)?;
         Ok(Self { lab: lab.clone(), task, map })
     }
 
     fn calibrate(&self) -> Result<()> {
         let mut tasks = self.allocate(TASKS)?;
         let group = &mut tasks.groups[0];
-        let stream = self.context().new_stream()?;
-        let alone = |name: &str| Region { name: name.to_owned(), ..Region::default() };
-        self.lab.region_on(alone("host_to_device"), || {
+        self.lab.alone("host_to_device", |stream| {
             stream.memcpy_htod(&group.input, &mut group.device)?;
-            Ok(stream.synchronize()?)
+            Ok(())
         })?;
-        self.lab.region_on(alone("kernels"), || {
-            self.map.launch(&stream, &mut group.device)?;
-            Ok(stream.synchronize()?)
+        self.lab.alone("kernels", |stream| {
+            self.map.launch(stream, &mut group.device)?;
+            Ok(())
         })?;
-        self.lab.region_on(alone("device_to_host"), || {
+        self.lab.alone("device_to_host", |stream| {
             stream.memcpy_dtoh(&group.device, &mut group.output)?;
-            Ok(stream.synchronize()?)
-        })?;
-        Ok(())
+            Ok(())
+        })
     }
 }
 

@@ -12,7 +12,6 @@ use cudarc::driver::{
 };
 use kernels::task::implicit_sync::{INPUT, OUTPUT, SPEC};
 use kernels::{Stage, Task};
-use trace::lab::{Buffer, Region};
 
 use crate::exercise::Exercise;
 use crate::map::Map;
@@ -166,17 +165,13 @@ impl Requests<'_> {
         body: impl FnOnce(&mut [Request], Vec<HostBlock>) -> Result<()>,
     ) -> Result<()> {
         let Self { service, mut list, headers } = self;
-        let buffer = |array, first: usize, block: &HostBlock| -> Result<Buffer> {
-            let (first, bytes) = (first as u64, block.len() as u64 * 4);
-            Ok(Buffer { array, first, address: block.address()?, bytes })
-        };
-        let mut region = Region { task: service.task.name().to_owned(), ..Region::default() };
+        let [mut inputs, mut outputs] = [Vec::new(), Vec::new()];
         for (request, header) in list.iter().zip(&headers) {
-            region.inputs.push(buffer(INPUT, request.first, header)?);
-            region.inputs.push(buffer(INPUT, request.first + header.len(), &request.body)?);
-            region.outputs.push(buffer(OUTPUT, request.first, &request.answer)?);
+            inputs.push(header.buffer(INPUT, request.first)?);
+            inputs.push(request.body.buffer(INPUT, request.first + header.len())?);
+            outputs.push(request.answer.buffer(OUTPUT, request.first)?);
         }
-        service.lab.region_on(region, || body(&mut list, headers)).map(drop)
+        service.lab.measure(&service.task, [inputs, outputs], || body(&mut list, headers))
     }
 }
 
@@ -256,8 +251,7 @@ impl DevicePtrMut<u32> for Block {
 
 impl Exercise for Service {
     fn open(lab: &Lab) -> Result<Self> {
-        let task = lab.task(&SPEC);
-        let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
+        let (task, map) = lab.mapped(&SPEC)?;
         let streams: Result<_> = (0..WORKERS).map(|_| blocking_stream(lab.context())).collect();
         Ok(Self { lab: lab.clone(), task, map, streams: streams?, loaded: Mutex::default() })
     }
@@ -268,19 +262,17 @@ impl Exercise for Service {
         let mut host = self.lab.host_block(HostMemory::Pinned, elements)?;
         host.words_mut()?.fill(1);
         let mut data = stream.alloc_zeros(elements)?;
-        let alone = |name: &str| Region { name: name.to_owned(), ..Region::default() };
-        self.lab.region_on(alone("host_to_device"), || {
+        self.lab.alone("host_to_device", |stream| {
             stream.memcpy_htod(&host, &mut data)?;
-            Ok(stream.synchronize()?)
+            Ok(())
         })?;
-        self.lab.region_on(alone("kernels"), || {
-            self.map.launch(&stream, &mut data)?;
-            Ok(stream.synchronize()?)
+        self.lab.alone("kernels", |stream| {
+            self.map.launch(stream, &mut data)?;
+            Ok(())
         })?;
-        self.lab.region_on(alone("device_to_host"), || {
+        self.lab.alone("device_to_host", |stream| {
             stream.memcpy_dtoh(&data, &mut host)?;
-            Ok(stream.synchronize()?)
-        })?;
-        Ok(())
+            Ok(())
+        })
     }
 }

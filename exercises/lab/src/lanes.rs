@@ -4,13 +4,12 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
+use kernels::Task;
 use kernels::task::three_lanes::{self, SPEC};
-use kernels::{Stage, Task};
-use trace::lab::{Buffer, Region};
 
 use crate::exercise::Exercise;
 use crate::map::Map;
-use crate::pipeline::device_address;
+use crate::memory::device_buffer;
 use crate::{HostBlock, HostMemory, Lab, Result};
 
 /// Blocks of each lane: enough for the lanes to interleave, few enough for each copy to be long
@@ -118,74 +117,54 @@ impl Pool<'_> {
     /// returns.
     pub fn region(&mut self, body: impl FnOnce(&mut Blocks) -> Result<()>) -> Result<()> {
         let lanes = self.lanes;
-        let stream = lanes.context().default_stream();
-        let elements = lanes.task.elements() / BLOCKS as u64;
-        let host = |array, (index, block): (usize, &Transfer)| -> Result<Buffer> {
-            let (first, bytes) = (index as u64 * elements, elements * 4);
-            Ok(Buffer { array, first, address: block.host.address()?, bytes })
-        };
-        let device = |array, (index, data): (usize, &CudaSlice<u32>)| {
-            let (first, bytes) = (index as u64 * elements, elements * 4);
-            Buffer { array, first, address: device_address(data, &stream), bytes }
-        };
         let Blocks { resident, upload, download } = &self.blocks;
-        let of = |blocks: &'_ [Transfer], array| -> Result<Vec<Buffer>> {
-            blocks.iter().enumerate().map(|block| host(array, block)).collect()
-        };
-        let on = |array, data: Vec<&CudaSlice<u32>>| -> Vec<Buffer> {
-            data.into_iter().enumerate().map(|data| device(array, data)).collect()
-        };
-        let inputs = [
-            of(upload, three_lanes::UPLOAD)?,
-            on(three_lanes::DOWNLOAD, download.iter().map(|block| &block.device).collect()),
-            on(three_lanes::RESIDENT, resident.iter().map(|block| &block.device).collect()),
-        ];
-        let outputs = [
-            on(three_lanes::UPLOADED, upload.iter().map(|block| &block.device).collect()),
-            of(download, three_lanes::DOWNLOADED)?,
-            on(three_lanes::MAPPED, resident.iter().map(|block| &block.device).collect()),
-        ];
-        let region = Region {
-            task: lanes.task.name().to_owned(),
-            inputs: inputs.concat(),
-            outputs: outputs.concat(),
-            ..Region::default()
-        };
+        let [mut inputs, mut outputs] = [Vec::new(), Vec::new()];
+        for (index, block) in upload.iter().enumerate() {
+            let first = index * block.host.len();
+            inputs.push(block.host.buffer(three_lanes::UPLOAD, first)?);
+            outputs.push(device_buffer(three_lanes::UPLOADED, first, &block.device));
+        }
+        for (index, block) in download.iter().enumerate() {
+            let first = index * block.host.len();
+            inputs.push(device_buffer(three_lanes::DOWNLOAD, first, &block.device));
+            outputs.push(block.host.buffer(three_lanes::DOWNLOADED, first)?);
+        }
+        for (index, block) in resident.iter().enumerate() {
+            let first = index * block.device.len();
+            inputs.push(device_buffer(three_lanes::RESIDENT, first, &block.device));
+            outputs.push(device_buffer(three_lanes::MAPPED, first, &block.device));
+        }
         let blocks = &mut self.blocks;
-        lanes.lab.region_on(region, || body(blocks)).map(drop)
+        lanes.lab.measure(&lanes.task, [inputs, outputs], || body(blocks))
     }
 }
 
 impl Exercise for Lanes {
     fn open(lab: &Lab) -> Result<Self> {
-        let task = lab.task(&SPEC);
-        let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
+        let (task, map) = lab.mapped(&SPEC)?;
         Ok(Self { lab: lab.clone(), task, map })
     }
 
     fn calibrate(&self) -> Result<()> {
         let mut pool = self.plan().pin_upload().pin_download().allocate()?;
         let Blocks { resident, upload, download } = &mut pool.blocks;
-        let stream = self.context().new_stream()?;
-        let alone = |name: &str| Region { name: name.to_owned(), ..Region::default() };
-        self.lab.region_on(alone("host_to_device"), || {
+        self.lab.alone("host_to_device", |stream| {
             for block in upload {
                 stream.memcpy_htod(&block.host, &mut block.device)?;
             }
-            Ok(stream.synchronize()?)
+            Ok(())
         })?;
-        self.lab.region_on(alone("kernels"), || {
+        self.lab.alone("kernels", |stream| {
             for block in resident {
-                block.map(&stream)?;
+                block.map(stream)?;
             }
-            Ok(stream.synchronize()?)
+            Ok(())
         })?;
-        self.lab.region_on(alone("device_to_host"), || {
+        self.lab.alone("device_to_host", |stream| {
             for block in download {
                 stream.memcpy_dtoh(&block.device, &mut block.host)?;
             }
-            Ok(stream.synchronize()?)
-        })?;
-        Ok(())
+            Ok(())
+        })
     }
 }

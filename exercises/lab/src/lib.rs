@@ -8,22 +8,13 @@
 //! `alloc_zeros::<u32>(1 << 16)` is 8 MiB in the trace, and 256 KiB on a GPU, where the scale is 1. Take sizes from the
 //! task's own memory, such as `block.len() / 4`, and they mean the same on both.
 //!
+//! Each exercise has a module of its own, named after it: the one thing that its student is handed, `lanes` for
+//! `three_lanes` and `pipeline` for `chunked_pipeline`. What they share:
+//!
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`exercise`](mod@exercise) | what starts an exercise: `main` of its package is one line |
-//! | [`first_launch`] | the session of `first_launch` |
-//! | [`two_streams`] | the two jobs of `two_streams` |
-//! | [`pipeline`] | the job of `chunked_pipeline` |
-//! | [`issue_order`] | the work of `issue_order`, and its steps |
-//! | [`lanes`] | the lanes of `three_lanes` |
-//! | [`default_stream`] | the work of `default_stream`, and its library |
-//! | [`how_many_lanes`] | the tasks of `how_many_lanes`, and the kernels and uploads of its puzzle |
-//! | [`wrapper_tracking`] | the work of `wrapper_tracking`, where cudarc's events are on |
-//! | [`events`] | the relay of `events` |
-//! | [`pinned_memory`] | the batch of `pinned_memory` |
-//! | [`prefetch`] | the feed of `prefetch` |
-//! | [`implicit_sync`] | the service of `implicit_sync`, and device memory of `cuMemAlloc` |
-//! | [`fork_join`] | the network of `fork_join`, and the branches of its puzzle |
+//! | [`pipeline`] | an array that goes up, through a map, and down |
 //! | [`streams`] | blocking streams |
 //! | [`memory`] | host memory, pinned or pageable |
 //! | [`map`] | the map kernels |
@@ -59,9 +50,14 @@ pub mod wrapper_tracking;
 use std::fmt;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, DriverError};
-use trace::lab::{Device, Pass, Region, SCALE, Speeds};
+use cudarc::driver::{CudaContext, CudaStream, DriverError};
+use kernels::task::Spec;
+use kernels::{Stage, Task};
+use trace::lab::{Buffer, Device, Pass, Region, SCALE, Speeds};
 use trace::record::Trial;
+use trace::{numbers, run};
+
+use map::Map;
 
 pub use clock::{Instant, host_work};
 pub use lanes::Lanes;
@@ -146,6 +142,15 @@ impl Lab {
         nominal / self.scale as usize
     }
 
+    /// A number by which programs of one file differ: that of the program which the checker runs, or `by_hand` where
+    /// the file is run without it.
+    pub fn number<T: TryFrom<u64>>(&self, name: &str, by_hand: T) -> Result<T> {
+        let Ok(setting) = std::env::var(run::NUMBERS) else { return Ok(by_hand) };
+        let Some(number) = numbers::of_setting(&setting, name) else { return Ok(by_hand) };
+        let refused = || Error::Refused(format!("`{name}` cannot be {number}"));
+        T::try_from(number).map_err(|_| refused())
+    }
+
     /// A block of host memory for a task, whose every word is written before it is read.
     pub(crate) fn host_block(&self, memory: HostMemory, elements: usize) -> Result<HostBlock> {
         match &self.reserve {
@@ -160,11 +165,35 @@ impl Lab {
         self.region_on(Region::default(), body)
     }
 
-    pub(crate) fn region_on<T>(
+    /// Runs `body` as the measured region of a task, with what is filled before and checked after.
+    pub(crate) fn measure(
         &self,
-        region: Region,
-        body: impl FnOnce() -> Result<T>,
-    ) -> Result<(T, Trial)> {
+        task: &Task,
+        [inputs, outputs]: [Vec<Buffer>; 2],
+        body: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let task = task.name().to_owned();
+        let region = Region { task, inputs, outputs, ..Region::default() };
+        self.region_on(region, body).map(drop)
+    }
+
+    /// Measures what one engine takes for its share of a task when it is alone: `name` is what it does. The stream is
+    /// done when the region ends.
+    pub(crate) fn alone(
+        &self,
+        name: &str,
+        body: impl FnOnce(&Arc<CudaStream>) -> Result<()>,
+    ) -> Result<()> {
+        let stream = self.context.new_stream()?;
+        let region = Region { name: name.to_owned(), ..Region::default() };
+        self.region_on(region, || {
+            body(&stream)?;
+            Ok(stream.synchronize()?)
+        })
+        .map(drop)
+    }
+
+    fn region_on<T>(&self, region: Region, body: impl FnOnce() -> Result<T>) -> Result<(T, Trial)> {
         let region = Region { pass: self.pass, seed: self.seed, ..region };
         self.context.synchronize()?;
         driver::ask(&trace::lab::Request::RegionBegin(region))?;
@@ -174,12 +203,19 @@ impl Lab {
         Ok((value, trial))
     }
 
-    pub(crate) fn task(&self, spec: &'static kernels::task::Spec) -> kernels::Task {
+    /// A task in the sizes of this device, and the kernel that does the first stage of it.
+    pub(crate) fn mapped(&self, spec: &'static Spec) -> Result<(Task, Map)> {
+        let task = self.task(spec);
+        let map = Map::load(&self.context, Stage::A, task.rounds(), self.scale)?;
+        Ok((task, map))
+    }
+
+    pub(crate) fn task(&self, spec: &'static Spec) -> Task {
         let speeds = kernels::task::Speeds {
             host_to_device_bytes_per_us: self.speeds.host_to_device_bytes_per_us,
             device_to_host_bytes_per_us: self.speeds.device_to_host_bytes_per_us,
             map_units_per_us: self.speeds.map_units_per_us,
         };
-        kernels::Task::new(spec, &speeds, self.scale)
+        Task::new(spec, &speeds, self.scale)
     }
 }

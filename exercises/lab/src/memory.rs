@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cudarc::driver::{CudaContext, CudaStream, HostSlice, PinnedHostSlice, SyncOnDrop};
-
-use trace::lab::Request;
+use cudarc::driver::{
+    CudaContext, CudaSlice, CudaStream, DevicePtr, HostSlice, PinnedHostSlice, SyncOnDrop,
+};
+use trace::lab::{Buffer, Request};
 use trace::program::AccessKind;
 
 use crate::{Result, driver};
@@ -106,12 +107,24 @@ impl HostBlock {
         self.len() == 0
     }
 
+    /// What the region is told of it, where it holds `array` from element `first` on.
+    pub(crate) fn buffer(&self, array: u32, first: usize) -> Result<Buffer> {
+        let bytes = self.len() as u64 * 4;
+        Ok(Buffer { array, first: first as u64, address: self.address()?, bytes })
+    }
+
     pub(crate) fn address(&self) -> Result<u64> {
         Ok(match &self.kind {
             Kind::Pageable(words) => words.as_ptr() as u64,
             Kind::Pinned(words) => words.as_ptr()? as u64,
         })
     }
+}
+
+/// What the region is told of device memory that holds `array` from element `first` on.
+pub(crate) fn device_buffer(array: u32, first: usize, data: &CudaSlice<u32>) -> Buffer {
+    let (address, _) = data.device_ptr(data.stream());
+    Buffer { array, first: first as u64, address, bytes: data.len() as u64 * 4 }
 }
 
 /// Reports that the host accesses pinned memory: a GPU's driver has no other way to know.

@@ -4,13 +4,12 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
+use kernels::Task;
 use kernels::task::pinned_memory::{self as task, INPUT, OUTPUT, SPEC};
-use kernels::{Stage, Task};
-use trace::lab::{Buffer, Region};
 
 use crate::exercise::Exercise;
 use crate::map::Map;
-use crate::pipeline::device_address;
+use crate::memory::device_buffer;
 use crate::{HostBlock, HostMemory, Lab, Result};
 
 /// The batch, not yet in memory.
@@ -67,23 +66,16 @@ impl Batch {
         parts: &mut [Part],
         body: impl FnOnce(&mut [Part]) -> Result<()>,
     ) -> Result<()> {
-        let stream = self.context().default_stream();
-        let host = |array, first: usize, block: &HostBlock| -> Result<Buffer> {
-            let (first, bytes) = (first as u64, block.len() as u64 * 4);
-            Ok(Buffer { array, first, address: block.address()?, bytes })
-        };
-        let mut region = Region { task: self.task.name().to_owned(), ..Region::default() };
+        let [mut inputs, mut outputs] = [Vec::new(), Vec::new()];
         for (index, part) in parts.iter().enumerate() {
             let first = index * self.elements();
             let behind_labels = first + part.labels.len();
-            region.inputs.push(host(INPUT, first, &part.labels)?);
-            region.inputs.push(host(INPUT, behind_labels, &part.images)?);
-            region.outputs.push(host(OUTPUT, behind_labels, &part.losses)?);
-            let data = &part.device.data;
-            let (address, bytes) = (device_address(data, &stream), data.len() as u64 * 4);
-            region.outputs.push(Buffer { array: OUTPUT, first: first as u64, address, bytes });
+            inputs.push(part.labels.buffer(INPUT, first)?);
+            inputs.push(part.images.buffer(INPUT, behind_labels)?);
+            outputs.push(part.losses.buffer(OUTPUT, behind_labels)?);
+            outputs.push(device_buffer(OUTPUT, first, &part.device.data));
         }
-        self.lab.region_on(region, || body(parts)).map(drop)
+        self.lab.measure(&self.task, [inputs, outputs], || body(parts))
     }
 }
 
@@ -133,8 +125,7 @@ impl OnDevice {
 
 impl Exercise for Batch {
     fn open(lab: &Lab) -> Result<Self> {
-        let task = lab.task(&SPEC);
-        let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
+        let (task, map) = lab.mapped(&SPEC)?;
         Ok(Self { lab: lab.clone(), task, map })
     }
 
@@ -148,21 +139,18 @@ impl Exercise for Batch {
             images.words_mut()?.fill(1);
             parts.push(self.part(labels, images, self.losses())?);
         }
-        let stream = self.context().new_stream()?;
-        let alone = |name: &str| Region { name: name.to_owned(), ..Region::default() };
-        self.lab.region_on(alone("host_to_device"), || {
+        self.lab.alone("host_to_device", |stream| {
             for part in &mut parts {
                 stream.memcpy_htod(&part.labels, &mut part.device.labels())?;
                 stream.memcpy_htod(&part.images, &mut part.device.images())?;
             }
-            Ok(stream.synchronize()?)
+            Ok(())
         })?;
-        self.lab.region_on(alone("kernels"), || {
+        self.lab.alone("kernels", |stream| {
             for part in &mut parts {
-                part.evaluate(&stream)?;
+                part.evaluate(stream)?;
             }
-            Ok(stream.synchronize()?)
-        })?;
-        Ok(())
+            Ok(())
+        })
     }
 }

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use kernels::task::Spec;
 use kernels::task::chunked_pipeline::{INPUT, OUTPUT, SPEC};
 use kernels::{Stage, Task};
-use trace::lab::{Buffer, Region};
+use trace::lab::Buffer;
 
 use crate::exercise::Exercise;
 use crate::map::Map;
@@ -63,7 +63,7 @@ impl<'a> Plan<'a> {
         for index in 0..chunks {
             let (first, end) = (index * elements / chunks, (index + 1) * elements / chunks);
             list.push(Chunk {
-                first: first as u64,
+                first,
                 input: job.lab.host_block(HostMemory::Pinned, end - first)?,
                 // SAFETY: the copy from the host writes it before anything reads it.
                 device: unsafe { stream.alloc(end - first)? },
@@ -83,7 +83,7 @@ pub struct Chunks<'a> {
 
 /// One chunk of the job.
 pub struct Chunk {
-    first: u64,
+    first: usize,
     /// What goes in, in pinned host memory.
     pub input: HostBlock,
     /// Where it is worked on, in device memory.
@@ -104,30 +104,12 @@ impl Chunks<'_> {
     /// The measured region. The device is idle when it begins, and must be idle again when `body`
     /// returns.
     pub fn region(&mut self, body: impl FnOnce(&mut [Chunk]) -> Result<()>) -> Result<()> {
-        let buffer = |array, chunk: &Chunk, block: &HostBlock| -> Result<Buffer> {
-            Ok(Buffer {
-                array,
-                first: chunk.first,
-                address: block.address()?,
-                bytes: block.len() as u64 * 4,
-            })
+        let buffers = |array, side: fn(&Chunk) -> &HostBlock| -> Result<Vec<Buffer>> {
+            self.list.iter().map(|chunk| side(chunk).buffer(array, chunk.first)).collect()
         };
-        let region = Region {
-            task: self.job.task.name().to_owned(),
-            inputs: self
-                .list
-                .iter()
-                .map(|it| buffer(INPUT, it, &it.input))
-                .collect::<Result<_>>()?,
-            outputs: self
-                .list
-                .iter()
-                .map(|it| buffer(OUTPUT, it, &it.output))
-                .collect::<Result<_>>()?,
-            ..Region::default()
-        };
-        let list = &mut self.list;
-        self.job.lab.region_on(region, || body(list)).map(drop)
+        let buffers = [buffers(INPUT, |it| &it.input)?, buffers(OUTPUT, |it| &it.output)?];
+        let Self { job, list } = self;
+        job.lab.measure(&job.task, buffers, || body(list))
     }
 }
 
@@ -139,24 +121,17 @@ impl Exercise for Job {
     fn calibrate(&self) -> Result<()> {
         let mut chunks = self.whole().allocate()?;
         let chunk = &mut chunks.list[0];
-        let stream = self.context().new_stream()?;
-        let alone = |name: &str| Region { name: name.to_owned(), ..Region::default() };
-        self.lab.region_on(alone("host_to_device"), || {
+        self.lab.alone("host_to_device", |stream| {
             stream.memcpy_htod(&chunk.input, &mut chunk.device)?;
-            Ok(stream.synchronize()?)
+            Ok(())
         })?;
-        self.lab.region_on(alone("kernels"), || {
-            chunk.map(&stream)?;
-            Ok(stream.synchronize()?)
+        self.lab.alone("kernels", |stream| {
+            chunk.map(stream)?;
+            Ok(())
         })?;
-        self.lab.region_on(alone("device_to_host"), || {
+        self.lab.alone("device_to_host", |stream| {
             stream.memcpy_dtoh(&chunk.device, &mut chunk.output)?;
-            Ok(stream.synchronize()?)
-        })?;
-        Ok(())
+            Ok(())
+        })
     }
-}
-
-pub(crate) fn device_address(data: &CudaSlice<u32>, stream: &Arc<CudaStream>) -> u64 {
-    data.device_ptr(stream).0
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
+use kernels::Task;
 use kernels::task::prefetch::{self as task, INPUT, OUTPUT, SPEC};
-use kernels::{Stage, Task};
-use trace::lab::{Buffer, Region, Request};
+use trace::lab::{Buffer, Request};
 
 use crate::clock::Instant;
 use crate::exercise::Exercise;
@@ -194,41 +194,32 @@ impl Epoch<'_> {
             address: losses.as_ptr() as u64,
             bytes: losses.len() as u64 * 4,
         };
-        let region = Region {
-            task: feed.task.name().to_owned(),
-            outputs: losses.of_batch.iter().enumerate().map(output).collect(),
-            ..Region::default()
-        };
-        feed.lab.region_on(region, || body(batches, slots, losses)).map(drop)
+        let outputs = losses.of_batch.iter().enumerate().map(output).collect();
+        feed.lab.measure(&feed.task, [Vec::new(), outputs], || body(batches, slots, losses))
     }
 }
 
 impl Exercise for Feed {
     fn open(lab: &Lab) -> Result<Self> {
-        let task = lab.task(&SPEC);
-        let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
+        let (task, map) = lab.mapped(&SPEC)?;
         Ok(Self { lab: lab.clone(), task, map })
     }
 
     fn calibrate(&self) -> Result<()> {
         let mut epoch = self.epoch(BATCHES, 1)?;
         let (batches, slot) = (&epoch.batches, &mut epoch.slots[0]);
-        let stream = self.context().new_stream()?;
-        let alone = |name: &str| Region { name: name.to_owned(), ..Region::default() };
-        self.lab
-            .region_on(alone("host"), || batches.iter().try_for_each(|batch| slot.load(batch)))?;
-        self.lab.region_on(alone("host_to_device"), || {
+        self.lab.alone("host", |_| batches.iter().try_for_each(|batch| slot.load(batch)))?;
+        self.lab.alone("host_to_device", |stream| {
             for _ in batches {
                 stream.memcpy_htod(&slot.images, &mut slot.device.images())?;
             }
-            Ok(stream.synchronize()?)
+            Ok(())
         })?;
-        self.lab.region_on(alone("kernels"), || {
+        self.lab.alone("kernels", |stream| {
             for _ in batches {
-                slot.train(&stream)?;
+                slot.train(stream)?;
             }
-            Ok(stream.synchronize()?)
-        })?;
-        Ok(())
+            Ok(())
+        })
     }
 }

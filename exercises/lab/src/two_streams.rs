@@ -4,13 +4,12 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
+use kernels::Task;
 use kernels::task::two_streams::{ARRIVED, FRESH, MAPPED, RESIDENT, SPEC};
-use kernels::{Stage, Task};
-use trace::lab::{Buffer, Region};
 
 use crate::exercise::Exercise;
 use crate::map::Map;
-use crate::pipeline::device_address;
+use crate::memory::device_buffer;
 use crate::{HostBlock, HostMemory, Lab, Result};
 
 /// Parts of each array in the exercise: enough for the two jobs to go on side by side, few enough for each
@@ -96,50 +95,37 @@ impl Course<'_> {
         body: impl FnOnce(&mut [Fresh], &mut [Resident]) -> Result<()>,
     ) -> Result<()> {
         let Self { jobs, fresh, resident } = self;
-        let stream = jobs.context().default_stream();
-        let elements = jobs.task.elements() / fresh.len() as u64;
-        let buffer = |array, index: usize, address| {
-            let (first, bytes) = (index as u64 * elements, elements * 4);
-            Buffer { array, first, address, bytes }
-        };
-        let device = |array, index, data: &CudaSlice<u32>| {
-            buffer(array, index, device_address(data, &stream))
-        };
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         for (index, part) in fresh.iter().enumerate() {
-            inputs.push(buffer(FRESH, index, part.host.address()?));
-            outputs.push(device(ARRIVED, index, &part.device));
+            let first = index * part.host.len();
+            inputs.push(part.host.buffer(FRESH, first)?);
+            outputs.push(device_buffer(ARRIVED, first, &part.device));
         }
         for (index, part) in resident.iter().enumerate() {
-            inputs.push(device(RESIDENT, index, &part.device));
-            outputs.push(device(MAPPED, index, &part.device));
+            let first = index * part.device.len();
+            inputs.push(device_buffer(RESIDENT, first, &part.device));
+            outputs.push(device_buffer(MAPPED, first, &part.device));
         }
-        let region =
-            Region { task: jobs.task.name().to_owned(), inputs, outputs, ..Region::default() };
-        jobs.lab.region_on(region, || body(fresh, resident)).map(drop)
+        jobs.lab.measure(&jobs.task, [inputs, outputs], || body(fresh, resident))
     }
 }
 
 impl Exercise for Jobs {
     fn open(lab: &Lab) -> Result<Self> {
-        let task = lab.task(&SPEC);
-        let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
+        let (task, map) = lab.mapped(&SPEC)?;
         Ok(Self { lab: lab.clone(), task, map })
     }
 
     fn calibrate(&self) -> Result<()> {
         let mut course = self.whole()?;
         let (fresh, resident) = (&mut course.fresh[0], &mut course.resident[0]);
-        let stream = self.context().new_stream()?;
-        let alone = |name: &str| Region { name: name.to_owned(), ..Region::default() };
-        self.lab.region_on(alone("host_to_device"), || {
+        self.lab.alone("host_to_device", |stream| {
             stream.memcpy_htod(&fresh.host, &mut fresh.device)?;
-            Ok(stream.synchronize()?)
+            Ok(())
         })?;
-        self.lab.region_on(alone("kernels"), || {
-            resident.map(&stream)?;
-            Ok(stream.synchronize()?)
-        })?;
-        Ok(())
+        self.lab.alone("kernels", |stream| {
+            resident.map(stream)?;
+            Ok(())
+        })
     }
 }

@@ -4,9 +4,8 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+use kernels::Task;
 use kernels::task::wrapper_tracking::{INPUT, OUTPUT, SPEC};
-use kernels::{Stage, Task};
-use trace::lab::{Buffer, Region};
 
 use crate::exercise::Exercise;
 use crate::map::Map;
@@ -106,27 +105,19 @@ impl Batches<'_> {
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         for (index, batch) in list.iter().enumerate() {
             let first = index * *elements;
-            inputs.push(buffer(INPUT, first, &batch.input)?);
-            outputs.push(buffer(OUTPUT, first, &batch.left)?);
-            outputs.push(buffer(OUTPUT, first + half, &batch.right)?);
+            inputs.push(batch.input.buffer(INPUT, first)?);
+            outputs.push(batch.left.buffer(OUTPUT, first)?);
+            outputs.push(batch.right.buffer(OUTPUT, first + half)?);
         }
-        let task = work.task.name().to_owned();
-        let region = Region { task, inputs, outputs, ..Region::default() };
-        work.lab.region_on(region, || body(list)).map(drop)
+        work.lab.measure(&work.task, [inputs, outputs], || body(list))
     }
-}
-
-fn buffer(array: u32, first: usize, block: &HostBlock) -> Result<Buffer> {
-    let bytes = block.len() as u64 * 4;
-    Ok(Buffer { array, first: first as u64, address: block.address()?, bytes })
 }
 
 impl Exercise for Work {
     fn open(lab: &Lab) -> Result<Self> {
         // SAFETY: the work has no device memory yet, so all of it is tracked from its allocation on.
         unsafe { lab.context().enable_event_tracking() };
-        let task = lab.task(&SPEC);
-        let map = Map::load(lab.context(), Stage::A, task.rounds(), lab.scale)?;
+        let (task, map) = lab.mapped(&SPEC)?;
         Ok(Self { lab: lab.clone(), task, map })
     }
 
@@ -137,20 +128,18 @@ impl Exercise for Work {
         let stream = self.context().new_stream()?;
         let mut input = stream.alloc_zeros::<u32>(2 * half)?;
         let mut result = stream.alloc_zeros::<u32>(2 * half)?;
-        let alone = |name: &str| Region { name: name.to_owned(), ..Region::default() };
-        self.lab.region_on(alone("host_to_device"), || {
+        self.lab.alone("host_to_device", |stream| {
             stream.memcpy_htod(&batch.input, &mut input)?;
-            Ok(stream.synchronize()?)
+            Ok(())
         })?;
-        self.lab.region_on(alone("kernels"), || {
-            self.map(&stream, &input.as_view(), &mut result.as_view_mut())?;
-            Ok(stream.synchronize()?)
+        self.lab.alone("kernels", |stream| {
+            self.map(stream, &input.as_view(), &mut result.as_view_mut())?;
+            Ok(())
         })?;
-        self.lab.region_on(alone("device_to_host"), || {
+        self.lab.alone("device_to_host", |stream| {
             stream.memcpy_dtoh(&result.slice(..half), &mut batch.left)?;
             stream.memcpy_dtoh(&result.slice(half..), &mut batch.right)?;
-            Ok(stream.synchronize()?)
-        })?;
-        Ok(())
+            Ok(())
+        })
     }
 }

@@ -7,9 +7,10 @@
 //! DIR/dev/replay, DIR/dev/overhead, DIR/dev/calibrate, DIR/dev/tracking_hole
 //!                                the lab's own programs; the same in release
 //! DIR/exercises/NN_name/         exercise.toml and recorded/
-//! DIR/book/measured, figures     what is kept of GPUs, for `checker dev measure` to add to
+//! DIR/book/measured, chapters    what is kept of GPUs, and what pages show, for `checker dev measure` to add to
 //! ```
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -42,6 +43,9 @@ pub(crate) fn bundle(folder: &Path, wanted: &[String]) -> Result<Exit> {
     for exercise in &exercises {
         targets.extend(all_targets(exercise, &source)?);
     }
+    // Programs that differ in a number are one.
+    let mut names = BTreeSet::new();
+    targets.retain(|target: &Target| names.insert(target.name.clone()));
     targets.push(calibrate::program());
     let tracking_hole = TRACKING_HOLE.to_owned();
     targets.push(Target { name: tracking_hole, kind: TargetKind::Example, ..player() });
@@ -99,17 +103,15 @@ pub(crate) fn bundle(folder: &Path, wanted: &[String]) -> Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// Copies what is kept of GPUs, and the list of the runs on them that the book shows.
+/// Copies what is kept of GPUs, and the pages, which say what runs on them are shown.
 fn kept(workspace: &Workspace, folder: &Path) -> Result<()> {
-    let measured = std::fs::read_dir(workspace.root().join("book/measured"));
-    let names = measured.into_iter().flatten().flatten().map(|entry| entry.file_name());
-    let files = names.filter_map(|name| name.into_string().ok());
-    let files = files.filter(|name| name.ends_with(".json"));
-    let files = files.map(|name| format!("book/measured/{name}"));
-    let shown = "book/figures/records.toml".to_owned();
-    let shown = Some(shown).filter(|file| workspace.root().join(file).is_file());
-    for file in files.chain(shown) {
-        copy(&workspace.root().join(&file), &folder.join(&file))?;
+    for (part, ending) in [("book/measured", ".json"), ("book/chapters", ".md")] {
+        let entries =
+            std::fs::read_dir(workspace.root().join(part)).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        for name in names.filter(|name| name.ends_with(ending)) {
+            copy(&workspace.root().join(part).join(&name), &folder.join(part).join(&name))?;
+        }
     }
     Ok(())
 }

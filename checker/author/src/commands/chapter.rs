@@ -52,8 +52,7 @@ pub(crate) fn new(name: &str, title: Option<&str>) -> Result<Exit> {
     }
     let mut next = String::from("\nnext:\n");
     for (command, what) in [
-        (format!("cargo run -- dev record {}", names.id), "what baseline and solution ask for"),
-        ("cargo run -p book -- figures".to_owned(), "the runs that the page shows"),
+        (format!("cargo run -- dev record {}", names.id), "every copy of what stands elsewhere"),
         (format!("cargo run -- dev check {}", names.id), "what is still to be written"),
     ] {
         next.push_str(&format!("  {command:<40} {what}\n"));
@@ -83,23 +82,15 @@ impl Change {
 
 /// The files that list chapters, with one more in them.
 fn lists(root: &Path, names: &Names, places: &[Place]) -> Result<Vec<Change>> {
-    let Names { id, folder, number, .. } = names;
+    let Names { id, number, .. } = names;
     let page = |place: &Place| format!("({}.md)", place.id);
     let before: Vec<_> = places.iter().filter(|p| p.number < *number).map(page).collect();
     let after: Vec<_> = places.iter().filter(|p| p.number > *number).map(page).collect();
-    let member = |text: &str, part: &str| {
-        let line = format!("    \"{part}/{folder}\",");
-        model::insert_sorted(text, &format!("    \"{part}/"), &line)
-    };
     Ok(vec![
-        changed(root, "Cargo.toml", |text| member(&member(text, "exercises")?, "solutions"))?,
         changed(root, "exercises/lab/src/lib.rs", |text| model::with_module(text, id))?,
         changed(root, "exercises/lab/kernels/src/task.rs", |text| model::with_task(text, id))?,
         changed(root, "book/chapters/SUMMARY.md", |text| {
             Ok(model::insert_between(text, &before, &after, &names.listed()))
-        })?,
-        changed(root, "book/figures/records.toml", |text| {
-            Ok(format!("{text}{}", names.records()))
         })?,
     ])
 }

@@ -9,18 +9,19 @@ use std::process::Stdio;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use simulator::Schedule;
+use trace::numbers;
 
 use crate::problem::line_of;
 use crate::{Problem, Problems, advice, placeholders, solution_regions};
 use checker::cli::{self, Half};
 use checker::commands::run;
 
-use crate::commands::record;
+use crate::commands::record::{self, Recorder};
+use crate::figures::{self, Figures};
 use checker::compile::{Built, Complaint, Optimisation, Source, cargo_command};
-use checker::exercise::{self, Exercise};
+use checker::exercise::{self, Exercise, MANIFEST};
 use checker::exit::Exit;
 use checker::grade::score;
-use checker::prediction::Question;
 use checker::print::{self, Style};
 use checker::report::{Exhibit, Report, Role, json};
 use checker::workspace::Workspace;
@@ -127,12 +128,21 @@ impl Examination<'_> {
     fn all(mut self) -> Result<()> {
         self.places();
         self.files();
-        if self.compiles()? && self.recordings() {
+        if !self.compiles()? {
+            return Ok(());
+        }
+        let mut roles = vec![Role::Baseline, Role::Solution];
+        roles.extend(self.puzzles());
+        let recorder = Recorder::new(self.workspace, self.exercise, &roles)?;
+        if self.recordings(&recorder)? {
             self.shipped();
-            self.ends()?;
-            self.puzzle();
+            self.ends(&recorder)?;
         }
         Ok(())
+    }
+
+    fn puzzles(&self) -> impl Iterator<Item = Role> {
+        self.exercise.manifest.programs.iter().map(|program| Role::Puzzle(program.name.clone()))
     }
 
     fn own(&self, file: &str) -> PathBuf {
@@ -155,12 +165,17 @@ impl Examination<'_> {
         ] {
             placeholders::find(&path, self.problems);
         }
+        placeholders::find_of(
+            &self.exercise.place.id,
+            &lab.join("kernels/src/task.rs"),
+            self.problems,
+        );
     }
 
     /// What can be seen without running anything.
     fn files(&mut self) {
         let (shipped, student) = (self.own(".shipped/lib.rs"), self.exercise.place.file());
-        let (solution, hints) = (self.solution().join("src/lib.rs"), self.own("hints.toml"));
+        let (solution, manifest) = (self.solution().join("src/lib.rs"), self.own(MANIFEST));
         let mut read = |path: &Path| match std::fs::read_to_string(path) {
             Ok(text) => Some(text),
             Err(error) => {
@@ -169,12 +184,15 @@ impl Examination<'_> {
             }
         };
         let [old, now, new, hinted] =
-            [&shipped, &student, &solution, &hints].map(|path| read(path));
+            [&shipped, &student, &solution, &manifest].map(|path| read(path));
         if let (Some(old), Some(now)) = (&old, &now)
             && old != now
         {
             let same = old.lines().zip(now.lines()).take_while(|(a, b)| a == b).count();
-            let message = "the student's file is not the shipped one; copy the one that you mean";
+            let message = format!(
+                "the student's file is not the shipped one: `cargo run -- dev record {}` ships it",
+                self.exercise.place.id
+            );
             self.problems.add(&student, same + 1, message);
         }
         let mut changed = Vec::new();
@@ -193,27 +211,55 @@ impl Examination<'_> {
         let cause = self.exercise.manifest.cause.as_deref();
         if cause.is_none() {
             let message = "no `cause`: the code that a run of the shipped file finds first";
-            self.problems.add(&self.own("exercise.toml"), None, message);
+            self.problems.add(&manifest, None, message);
         }
-        let puzzle = self.own("puzzle.toml");
-        match Question::read(self.exercise) {
+        let text = hinted.as_deref().unwrap_or_default();
+        match self.exercise.question() {
             Ok(Some(_)) => {}
             // Without programs there is nothing to ask about; that the page has no puzzle is said there.
             Ok(None) if self.exercise.manifest.programs.is_empty() => {}
-            Ok(None) => self.problems.add(&puzzle, None, "not there: the question of the puzzle"),
-            Err(error) => self.problems.add(&puzzle, None, print::chain(&error)),
+            Ok(None) => {
+                self.problems.add(
+                    &manifest,
+                    None,
+                    "no `[puzzle]`: the question about its programs",
+                );
+            }
+            Err(error) => {
+                self.problems.add(&manifest, line_of(text, "[puzzle]"), print::chain(&error));
+            }
         }
+        self.numbers(&manifest, text);
         if let Some(hinted) = hinted {
-            advice::check((&hints, &hinted), cause, &changed, self.problems);
+            advice::check((&manifest, &hinted), cause, &changed, self.problems);
+        }
+    }
+
+    /// Whether each program that shares its file has the numbers that the file asks for, and no others.
+    fn numbers(&mut self, manifest: &Path, text: &str) {
+        for program in &self.exercise.manifest.programs {
+            let file = self.own(&self.exercise.program_file(program));
+            let source = std::fs::read_to_string(&file).unwrap_or_default();
+            let asked = numbers::asked(&source);
+            let line = line_of(text, &format!("name = \"{}\"", program.name));
+            let name = &program.name;
+            for number in asked.iter().filter(|it| !program.numbers.contains_key(**it)) {
+                let message = format!("`{name}` has no number `{number}`, for which its file asks");
+                self.problems.add(manifest, line, message);
+            }
+            for number in program.numbers.keys().filter(|it| !asked.contains(&it.as_str())) {
+                let message =
+                    format!("`{name}` has a number `{number}`, and its file asks for none");
+                self.problems.add(manifest, line, message);
+            }
         }
     }
 
     /// Whether all programs compile, and without a warning.
     fn compiles(&mut self) -> Result<bool> {
         let source = Source::Cargo(self.workspace.clone());
-        let puzzles = self.exercise.manifest.programs.iter().map(|p| Role::Puzzle(p.name.clone()));
         let mut roles = vec![Role::Student, Role::Baseline];
-        roles.extend(puzzles);
+        roles.extend(self.puzzles());
         let solution = self.solution();
         let mut compile = |roles: &[Role], own: &Path| -> Result<bool> {
             let targets: Result<Vec<_>> =
@@ -235,28 +281,58 @@ impl Examination<'_> {
         Ok(own && solution.is_dir() && compile(&[Role::Solution], &solution)?)
     }
 
-    /// Whether the recorded programs are what baseline and solution ask for.
-    fn recordings(&mut self) -> bool {
+    /// Whether all programs run, and whether what is kept of them is what they do today.
+    fn recordings(&mut self, recorder: &Recorder<'_>) -> Result<bool> {
         let before = self.problems.len();
-        for (role, file) in [(Role::Baseline, run::BASELINE), (Role::Solution, run::REFERENCE)] {
-            let path = self.own(file);
-            match record::text(self.workspace, self.exercise, &role) {
-                Ok(text) if std::fs::read_to_string(&path).is_ok_and(|kept| kept == text) => {}
-                Ok(_) => {
-                    let again = format!("`cargo run -- dev record {}`", self.exercise.place.id);
+        let again = format!("`cargo run -- dev record {}`", self.exercise.place.id);
+        let figures = Figures::of(self.workspace);
+        let times = figures.as_ref().map(Figures::times).unwrap_or_default();
+        let mut runs = vec![(Role::Baseline, None), (Role::Solution, None)];
+        for (role, name) in figures::runs(self.exercise).into_iter().filter(|_| figures.is_some()) {
+            match runs.iter_mut().find(|(own, _)| *own == role) {
+                Some((_, own)) => *own = Some(name),
+                None => runs.push((role, Some(name))),
+            }
+        }
+        for (role, name) in runs {
+            let record = match recorder.run(&role, Schedule::Exact) {
+                Ok(record) => record,
+                Err(error) => {
+                    let (file, line) = self.source(&role);
+                    self.problems.add(&file, line, print::chain(&error));
+                    continue;
+                }
+            };
+            let recorded = match role {
+                Role::Baseline => Some(self.own(run::BASELINE)),
+                Role::Solution => Some(self.own(run::REFERENCE)),
+                Role::Student | Role::Puzzle(_) => None,
+            };
+            if let Some(path) = recorded {
+                let text = record::lines(&record.program)?;
+                if !std::fs::read_to_string(&path).is_ok_and(|kept| kept == text) {
                     let message = match path.exists() {
                         true => format!("not what {role} asks for today: {again}"),
                         false => format!("not there yet: {again}"),
                     };
                     self.problems.add(&path, None, message);
                 }
-                Err(error) => {
-                    let (file, line) = self.source(&role);
-                    self.problems.add(&file, line, print::chain(&error));
-                }
+            }
+            let (Some(figures), Some(name)) = (&figures, name) else { continue };
+            let line = figures::line(&name, &record.timeline);
+            let kept = figures.read(&name)?;
+            if kept.as_ref() != Some(&figures::kept(&role, record)) {
+                let message = match kept {
+                    Some(_) => format!("not what {role} does today: {again}"),
+                    None => format!("not there yet: {again}"),
+                };
+                self.problems.add(&figures.file(&name), None, message);
+            } else if times.get(&name) != Some(&line) {
+                let message = format!("`{name}` does not take today what stands here: {again}");
+                self.problems.add(&figures.times_file(), None, message);
             }
         }
-        self.problems.len() == before
+        Ok(self.problems.len() == before)
     }
 
     /// The shipped file scores nothing, for the reason that the exercise is about.
@@ -271,7 +347,7 @@ impl Examination<'_> {
         let Some(cause) = self.exercise.manifest.cause.as_deref() else { return };
         let found = report.found_first();
         if found != Some(cause) {
-            let path = self.own("exercise.toml");
+            let path = self.own(MANIFEST);
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             let found = found.map_or("nothing".to_owned(), |code| format!("`{code}`"));
             let message = format!("a run of the shipped file finds {found} first, not `{cause}`");
@@ -280,7 +356,7 @@ impl Examination<'_> {
     }
 
     /// The two ends of the score: they are where they should be, far enough apart, and stay there.
-    fn ends(&mut self) -> Result<()> {
+    fn ends(&mut self, recorder: &Recorder<'_>) -> Result<()> {
         for (role, ends) in [(Role::Baseline, 0.0), (Role::Solution, 100.0)] {
             let (file, line) = self.source(&role);
             let Some(first) = self.run(&role) else { continue };
@@ -305,14 +381,20 @@ impl Examination<'_> {
                 }
             }
             if role == Role::Solution {
-                self.reference(&first, &file, line);
+                self.reference(&first, recorder, &file, line);
             }
         }
         Ok(())
     }
 
     /// What is asked of the solution beside its score.
-    fn reference(&mut self, report: &Report, file: &Path, line: Option<usize>) {
+    fn reference(
+        &mut self,
+        report: &Report,
+        recorder: &Recorder<'_>,
+        file: &Path,
+        line: Option<usize>,
+    ) {
         for hazard in &report.hazards {
             let message = format!("{} in the solution: {}", hazard.code, hazard.message());
             self.problems.add(file, line, message);
@@ -341,27 +423,9 @@ impl Examination<'_> {
             }
         }
         for seed in 1..=SCHEDULES {
-            let run = record::program(
-                self.workspace,
-                self.exercise,
-                &Role::Solution,
-                Schedule::Perturbed(seed),
-            );
-            if let Err(error) = run {
+            if let Err(error) = recorder.run(&Role::Solution, Schedule::Perturbed(seed)) {
                 let message = format!("with `--schedule {seed}`, {}", print::chain(&error));
                 self.problems.add(file, line, message);
-            }
-        }
-    }
-
-    /// The programs of the puzzle run.
-    fn puzzle(&mut self) {
-        for program in &self.exercise.manifest.programs {
-            let role = Role::Puzzle(program.name.clone());
-            let Some(report) = self.run(&role) else { continue };
-            if report.verdict.is_some() || report.makespan_ns.is_none() {
-                let (file, line) = self.source(&role);
-                self.problems.add(&file, line, format!("{role} does not run: {}", report.message));
             }
         }
     }
@@ -373,9 +437,9 @@ impl Examination<'_> {
             Role::Solution => self.solution().join("src/lib.rs"),
             Role::Baseline => self.own("baseline.rs"),
             Role::Puzzle(name) => {
-                let puzzle = self.exercise.manifest.programs.iter().find(|p| p.name == *name);
-                let example = puzzle.map(|puzzle| puzzle.example.as_str()).unwrap_or_default();
-                self.own(&format!("examples/{example}.rs"))
+                let program = self.exercise.manifest.programs.iter().find(|p| p.name == *name);
+                let file = program.map(|program| self.exercise.program_file(program));
+                self.own(&file.unwrap_or_default())
             }
         };
         let text = std::fs::read_to_string(&file).unwrap_or_default();
@@ -389,10 +453,7 @@ impl Examination<'_> {
             exercise: Some(self.exercise.place.id.clone()),
             solution: *role == Role::Solution,
             baseline: *role == Role::Baseline,
-            program: match role {
-                Role::Puzzle(name) => Some(name.clone()),
-                _ => None,
-            },
+            program: None,
             device: cli::DeviceChoice::Sim,
             profile: None,
             schedule: None,

@@ -22,9 +22,9 @@ use trace::timeline::{Method, Origin};
 use trace::{Fidelity, Record, run};
 
 use crate::measurements::{Shelf, short_name};
-use checker::attempt::{self, Attempt, Order, Watched};
+use checker::attempt::{self, Attempt, Order, Runnable, Watched};
 use checker::cli::{self, Machine};
-use checker::commands::run::{player, target};
+use checker::commands::run::{numbers, player, target};
 use checker::compile::{Build, Built, OVERHEAD, Optimisation, Source, Target};
 use checker::device::{self, Device, Gpu, Simulated};
 use checker::environment;
@@ -32,7 +32,7 @@ use checker::exercise::{self, Exercise, State};
 use checker::exit::Exit;
 use checker::grade::gate::Demand;
 use checker::grade::{Finding, judge};
-use checker::measure::{self, Budget, Outcome, PASSES, Runnable};
+use checker::measure::{self, Budget, Outcome, PASSES};
 use checker::print::{self, Style};
 use checker::report::Role;
 use checker::status::Indicator;
@@ -150,6 +150,11 @@ struct Program {
 }
 
 impl Program {
+    fn runnable<'a>(&self, exercise: &'a Exercise, build: &'a Build) -> Result<Runnable<'a>> {
+        let numbers = numbers(exercise, &self.role);
+        Ok(Runnable { numbers, ..Runnable::program(build.executable(&self.target.name)?) })
+    }
+
     fn is_puzzle(&self) -> bool {
         matches!(self.role, Role::Puzzle(_))
     }
@@ -248,8 +253,7 @@ impl Session {
     fn predict(&mut self, exercise: &Exercise, program: &Program, build: &Build) -> Result<Record> {
         let limit_s = exercise.manifest.time_limit_s;
         let attempt = attempt::run(&Order {
-            executable: build.executable(&program.target.name)?,
-            recorded: None,
+            program: program.runnable(exercise, build)?,
             folder: &exercise.place.folder,
             driver: build.driver.as_deref(),
             device: Watched::Simulated {
@@ -345,9 +349,9 @@ impl Session {
                 if measured.failure.is_some() {
                     continue;
                 }
-                let executable = build.executable(&program.target.name)?;
+                let runnable = program.runnable(exercise, &build)?;
                 let demand = program.demand(PASSES);
-                match measure::timed(Runnable::program(executable), demand, &budget) {
+                match measure::timed(runnable, demand, &budget) {
                     Ok(Outcome::Done(makespans)) => measured.makespans_ns.extend(makespans),
                     Ok(Outcome::Stopped(finding, _)) => measured.failure = Some(words(finding)),
                     Err(error) => measured.failure = Some(print::chain(&error)),
@@ -359,8 +363,8 @@ impl Session {
             if measured.failure.is_some() {
                 continue;
             }
-            let executable = Runnable::program(build.executable(&program.target.name)?);
-            let traced = measure::trace(executable, PASSES, &budget)
+            let runnable = program.runnable(exercise, &build)?;
+            let traced = measure::trace(runnable, PASSES, &budget)
                 .and_then(|attempt| sound(&attempt, limit_s, Demand::Region).cloned());
             match traced {
                 Ok(record) => see(measured, &record),
@@ -375,8 +379,8 @@ impl Session {
             if !self.shelf.shows(id, &program.name) || measured.failure.is_some() {
                 continue;
             }
-            let executable = Runnable::program(drawn.executable(&program.target.name)?);
-            let attempt = measure::trace(executable, 1, &budget)?;
+            let runnable = program.runnable(exercise, drawn)?;
+            let attempt = measure::trace(runnable, 1, &budget)?;
             match sound(&attempt, limit_s, Demand::Region) {
                 Ok(record) => {
                     self.written.push(self.shelf.write_record(id, &program.name, record)?);
@@ -408,7 +412,7 @@ impl Session {
             left.steps.retain(|step| keeps(&step.call));
             let text = serde_json::to_vec(&left).context("a program has no form in JSON")?;
             std::fs::write(&file, text).context("cannot write the program")?;
-            let recorded = Runnable { executable: player, recorded: Some(&file) };
+            let recorded = Runnable { recorded: Some(&file), ..Runnable::program(player) };
             let attempt = measure::trace(recorded, PASSES, budget)?;
             let record = sound(&attempt, budget.limit_s, Demand::Region)?;
             all_seen(&left, record)?;

@@ -17,6 +17,7 @@ mod profiles;
 mod program;
 mod properties;
 mod recorded;
+mod replays;
 mod threads;
 mod waits;
 

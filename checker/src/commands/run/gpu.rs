@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{NO_STANDARD, Reference, Run, Task, target};
+use super::{NO_STANDARD, Reference, Run, Task, numbers, target};
+use crate::attempt::Runnable;
 use crate::compile::{Build, Optimisation};
 use crate::grade::gate::Demand;
 use crate::grade::{Finding, Verdict, judge, score};
-use crate::measure::{self, Budget, Measurement, Outcome, Programs, Runnable};
+use crate::measure::{self, Budget, Measurement, Outcome, Programs};
 use crate::report::{Chart, Role};
 
 impl Run<'_> {
@@ -42,8 +43,9 @@ impl Run<'_> {
         };
         let timing = budget(&build);
         let student = build.executable(&own.name)?;
+        let numbers = numbers(exercise, &task.role);
         if demand == Demand::Region {
-            match measure::time(student, &timing)? {
+            match measure::time(Runnable { numbers, ..Runnable::program(student) }, &timing)? {
                 Outcome::Stopped(finding, attempt) => {
                     self.observe(task, &attempt)?;
                     self.settle(task, finding);
@@ -75,7 +77,7 @@ impl Run<'_> {
 
         let Some(build) = self.build(task, &drawn, Optimisation::Dev)? else { return Ok(()) };
         let tracing = budget(&build);
-        let own = Runnable::program(build.executable(&own.name)?);
+        let own = Runnable { numbers, ..Runnable::program(build.executable(&own.name)?) };
         let attempt = measure::trace(own, 1, &tracing)?;
         self.observe(task, &attempt)?;
         if attempt.record().is_none() {

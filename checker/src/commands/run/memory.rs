@@ -7,7 +7,7 @@ use super::{Run, Task};
 use crate::cli;
 use crate::exercise::{Exercise, Place};
 use crate::grade::Verdict;
-use crate::prediction::{self, Question, Times};
+use crate::prediction::{self, Times};
 use crate::progress::{self, Progress};
 use crate::report::Role;
 use crate::workspace::Workspace;
@@ -63,7 +63,7 @@ impl Run<'_> {
             let note = progress::update(&workspace, |it| it.ran(id, program, ns, conditions))?;
             self.report.notes.extend(note);
         }
-        let Some(question) = Question::read(exercise)? else { return Ok(()) };
+        let Some(question) = exercise.question()? else { return Ok(()) };
         let progress = Progress::read(&workspace);
         match question.kept(&progress, id) {
             None => self.report.notes.push(format!(

@@ -157,8 +157,7 @@ impl Run<'_> {
         let question = &task.exercise.manifest.next.failed;
         let (id, file) = (&task.exercise.place.id, file(task));
         let mut text = format!("{question}{MARGIN}edit `{file}`");
-        let has_hints = task.exercise.place.folder.join("hints.toml").is_file();
-        if has_hints {
+        if !task.exercise.manifest.hints.is_empty() {
             text.push_str(&format!("; stuck? `cargo run -- hint {id}`"));
         }
         if let Some(page) = page(task) {

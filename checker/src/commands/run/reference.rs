@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::{REFERENCE, player, target};
+use crate::attempt::Runnable;
 use crate::compile::{Build, Source, Target};
 use crate::exercise::Exercise;
-use crate::measure::Runnable;
 use crate::report::Role;
 
 /// What a student is measured beside: the solution, or its record, which a program of the lab's plays.
@@ -34,6 +34,6 @@ impl Reference {
     /// As it was built.
     pub fn runnable<'a>(&'a self, build: &'a Build) -> Result<Runnable<'a>> {
         let executable = build.executable(&self.target.name)?;
-        Ok(Runnable { executable, recorded: self.recorded.as_deref() })
+        Ok(Runnable { recorded: self.recorded.as_deref(), ..Runnable::program(executable) })
     }
 }

@@ -6,8 +6,8 @@ use simulator::machine::{Connections, Demand as Demanded};
 use trace::program::WorkQueues;
 use trace::{Program, Timeline};
 
-use super::{BASELINE, NO_STANDARD, REFERENCE, Run, Task, target};
-use crate::attempt::{self, Order, Watched};
+use super::{BASELINE, NO_STANDARD, REFERENCE, Run, Task, numbers, target};
+use crate::attempt::{self, Order, Runnable, Watched};
 use crate::compile::{Optimisation, Source};
 use crate::device::Simulated;
 use crate::exercise::Place;
@@ -25,7 +25,8 @@ impl Run<'_> {
         let target = target(&task.exercise, &task.role)?;
         let name = target.name.clone();
         let Some(build) = self.build(task, &[target], Optimisation::Dev)? else { return Ok(()) };
-        let executable = build.executable(&name)?;
+        let numbers = numbers(&task.exercise, &task.role);
+        let program = Runnable { numbers, ..Runnable::program(build.executable(&name)?) };
         let tried = match self.arguments.confined {
             true => Some(Sandbox::probe(Required::Floor)?),
             false => None,
@@ -37,8 +38,7 @@ impl Run<'_> {
         };
         let attempt = |schedule, watch| {
             attempt::run(&Order {
-                executable,
-                recorded: None,
+                program,
                 folder: &task.folder,
                 driver: build.driver.as_deref(),
                 device: Watched::Simulated {

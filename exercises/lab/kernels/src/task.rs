@@ -1,26 +1,70 @@
 //! Tasks: what an exercise sets out to do.
 //!
-//! Each has a file of its own below, which says what arrays there are and what becomes of them.
+//! Each has a line in the list below. Those that do more than take an array up, through a map, and down have a file of
+//! their own, which says what arrays there are and what becomes of them.
 //!
 //! A task fixes the ratios between its stages and how long they take; how many bytes and rounds that
 //! is follows from the speeds of the device, so the lesson shows on any of them. It owns its inputs,
 //! which follow from a seed, and knows its outputs.
 
-pub mod chunked_pipeline;
-pub mod default_stream;
-pub mod events;
-pub mod first_launch;
-pub mod fork_join;
-pub mod how_many_lanes;
-pub mod implicit_sync;
-pub mod issue_order;
-pub mod pinned_memory;
-pub mod prefetch;
-pub mod three_lanes;
-pub mod two_streams;
-pub mod wrapper_tracking;
-
 use crate::map::{Affine, Stage, map_constants};
+
+/// The module of one task: from a file of its own, or, where an array goes up, through a map, and down again, made here.
+macro_rules! task {
+    ($name:ident) => {
+        pub mod $name;
+    };
+    ($(#[$what:meta])* $name:ident mapped($copy_us:literal, $kernel_percent:literal)) => {
+        $(#[$what])*
+        pub mod $name {
+            use super::Spec;
+
+            /// What goes in.
+            pub const INPUT: u32 = 0;
+            /// What comes out.
+            pub const OUTPUT: u32 = 1;
+
+            /// The task.
+            pub static SPEC: Spec = Spec::mapped(stringify!($name), $copy_us, $kernel_percent);
+        }
+    };
+}
+
+/// The modules of all tasks, and the list of them.
+macro_rules! tasks {
+    ($($(#[$what:meta])* $name:ident $(= $kind:ident($($number:literal),*))?;)*) => {
+        $(task! { $(#[$what])* $name $($kind($($number),*))? })*
+
+        static TASKS: &[&Spec] = &[$(&$name::SPEC),*];
+    };
+}
+
+// Of those made here, the two numbers are [`Spec::copy_us`] and [`Spec::kernel_percent`]. A copy of 4800 µs is long against
+// the cost of any call, and short enough for a run in real time to be over at once. Kernels of 125 hundredths take a little
+// more than the copies do while both directions are at work: they set the pace, and every stage matters.
+tasks! {
+    /// One array is copied to the device, mapped, and copied back.
+    chunked_pipeline = mapped(4800, 125);
+    /// One array is copied to the device, mapped there by a library, and copied back, block by block.
+    default_stream = mapped(4800, 125);
+    /// One array goes up, through a map, and down again, in buffers on the device that are used in turn.
+    events = mapped(4800, 125);
+    first_launch;
+    fork_join;
+    /// Many small tasks of one size: each is copied to the device, mapped there, and copied back. Short, so that the calls
+    /// count: about a microsecond for each of them.
+    how_many_lanes = mapped(1200, 125);
+    /// Requests of several sizes are copied to the device, go through a map there, and come back.
+    implicit_sync = mapped(4800, 125);
+    /// One array is copied to the device, mapped, and copied back, by streams that each take whole chunks.
+    issue_order = mapped(4800, 125);
+    pinned_memory;
+    prefetch;
+    three_lanes;
+    two_streams;
+    /// One array is copied to the device, mapped there, and copied back, batch by batch and each batch in two halves.
+    wrapper_tracking = mapped(4800, 125);
+}
 
 /// How fast a device is, as far as the size of a task depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,23 +76,6 @@ pub struct Speeds {
     /// Element-rounds of the map kernels on the whole device, per µs.
     pub map_units_per_us: u64,
 }
-
-/// All tasks.
-static TASKS: &[&Spec] = &[
-    &chunked_pipeline::SPEC,
-    &default_stream::SPEC,
-    &events::SPEC,
-    &first_launch::SPEC,
-    &fork_join::SPEC,
-    &how_many_lanes::SPEC,
-    &implicit_sync::SPEC,
-    &issue_order::SPEC,
-    &pinned_memory::SPEC,
-    &prefetch::SPEC,
-    &three_lanes::SPEC,
-    &two_streams::SPEC,
-    &wrapper_tracking::SPEC,
-];
 
 /// What an exercise sets out to do, without sizes.
 #[derive(Debug, PartialEq, Eq)]
@@ -68,6 +95,18 @@ pub struct Spec {
     pub passing: &'static [u32],
     /// Parts of made arrays that come to the host as well.
     pub samples: &'static [Sample],
+}
+
+impl Spec {
+    /// An array in host memory goes up, through a map, and down into another.
+    const fn mapped(name: &'static str, copy_us: u64, kernel_percent: u64) -> Self {
+        const ARRAYS: &[Array] = &[
+            Array { side: Side::Host, contents: Contents::Given },
+            Array { side: Side::Host, contents: Contents::Made { from: 0, stages: &[Stage::A] } },
+        ];
+        let (host_percent, arrays) = (0, ARRAYS);
+        Self { name, copy_us, kernel_percent, host_percent, arrays, passing: &[], samples: &[] }
+    }
 }
 
 /// A few elements of each piece of an array, which come back to the host.

@@ -1,0 +1,28 @@
+//! The puzzle as written, with {launches} launches: the clock is read after the loop.
+//!
+//! Run it with `cargo run`.
+
+mod clock;
+
+use clock::print;
+use lab::matmul::Matmul;
+use lab::{Instant, Lab, Result};
+
+fn program(lab: &Lab) -> Result<()> {
+    let stream = lab.context().new_stream()?;
+    let mut matmul = Matmul::new(lab)?;
+    lab.region(|| {
+        let start = Instant::now()?;
+        for _ in 0..lab.number("launches", 200)? {
+            matmul.launch(&stream)?;
+        }
+        print(start.elapsed()?);
+        lab.context().synchronize()?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

@@ -3,3 +3,6 @@
 mod exercises;
 mod mistakes;
 mod shown;
+
+#[path = "../../../simulator/tests/figures/mod.rs"]
+mod figures;

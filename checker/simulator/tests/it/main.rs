@@ -17,9 +17,11 @@ mod profiles;
 mod program;
 mod properties;
 mod recorded;
-mod replays;
 mod threads;
 mod waits;
 
 #[path = "../../../trace/tests/it/hazards/script.rs"]
 mod script;
+
+#[path = "../figures/mod.rs"]
+mod figures;

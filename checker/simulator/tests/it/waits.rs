@@ -109,21 +109,14 @@ fn the_operation_that_ended_last_unblocks_the_host() {
 
 #[test]
 fn the_instants_of_every_operation_are_in_order_and_the_waits_lie_between_them() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/figures");
     let mut seen = 0;
-    for entry in std::fs::read_dir(folder).expect("the records").flatten() {
-        if !entry.file_name().to_string_lossy().ends_with(".record.json") {
-            continue;
-        }
-        let text = std::fs::read(entry.path()).expect("a record");
-        let record: trace::Record = serde_json::from_slice(&text).expect("a record");
+    for (name, record) in crate::figures::simulated() {
         let all = instants(&record.program, &record.timeline);
         for (span, instants) in record.timeline.spans.iter().zip(all) {
             let Some(Instants { issued_ns, ready_ns, started_ns, waits }) = instants else {
                 continue;
             };
-            let name = entry.file_name();
-            assert!(issued_ns <= ready_ns && ready_ns <= started_ns, "{name:?} {span:?}");
+            assert!(issued_ns <= ready_ns && ready_ns <= started_ns, "{name} {span:?}");
             assert_eq!(started_ns, span.start_ns);
             for wait in &waits[1..] {
                 assert!(ready_ns <= wait.time.start_ns && wait.time.end_ns <= started_ns);

@@ -9,6 +9,7 @@ use std::path::Path;
 use crate::page::line_at;
 use crate::problem::Problem;
 use crate::proof::prose::{self, Kind, Piece, Word};
+use crate::proof::source::PLACE;
 use crate::proof::style::split;
 use crate::shown::{self, Evidence, Mark};
 
@@ -32,6 +33,9 @@ pub fn check(root: &Path, file: &Path, text: &str, evidence: &Evidence<'_>) -> V
             continue;
         }
         let Some(first) = words.first() else { continue };
+        if text[piece.range.clone()].contains(PLACE) {
+            continue; // what is still to be written claims nothing yet
+        }
         // One mark stands for what is on both sides of it, as a figure does.
         let beside = [index.checked_sub(1), Some(index + 1)].into_iter().flatten();
         let beside: Vec<&Piece> = beside.filter_map(|index| pieces.get(index)).collect();

@@ -51,7 +51,7 @@ pub fn check(root: &Path, chapter: &Chapter, records: &Records) -> Vec<Problem> 
 
 /// What stands before the words that say what an author has yet to write, in every file of a chapter
 /// that `checker dev new` started.
-const PLACE: &str = "WRITE: ";
+pub(super) const PLACE: &str = "WRITE: ";
 
 /// Places that are still to be filled.
 fn places(text: &str, complain: &mut impl FnMut(usize, String)) {

@@ -131,12 +131,15 @@ book/chapters/page.md:3: there is no record `quick`
 fn a_record_without_its_file() {
     let manifest = "title = \"a\"\n[[programs]]\nname = \"b\"\ntitle = \"b\"\n";
     let tiny = Tiny::new("# A\n").with("../exercises/01_a/exercise.toml", manifest);
-    assert_snapshot!(tiny.proof(), @"");
+    assert_snapshot!(tiny.proof(), @"
+exercises/01_a/exercise.toml:1: the program of record `a.solution` has not been run yet: `cargo run -- dev record a`
+exercises/01_a/exercise.toml:2: the program of record `a.b` has not been run yet: `cargo run -- dev record a`
+");
 }
 
 #[test]
 fn a_puzzle_of_three_programs() {
-    let program = |name: &str| format!("[[program]]\ntitle = \"{name}\"\nfile = \"{name}.rs\"\n");
+    let program = |name: &str| format!("[[program]]\nname = \"tiny.{name}\"\n");
     let three = ["a", "b", "c"].map(program).concat();
     let tiny = Tiny::new(&format!("# A\n\n```puzzle\nfunction = \"main\"\n{three}```\n"));
     let said = tiny.proof();
@@ -160,9 +163,9 @@ fn the_proof_of_one_chapter_passes_over_others_unless_they_keep_it_from_being_lo
 
 #[test]
 fn a_puzzle_of_two_programs_that_are_the_same() {
-    let block = "```puzzle\nfunction = \"main\"\n[[program]]\ntitle = \"a\"\nfile = \"a.rs\"\n\
-                 [[program]]\ntitle = \"b\"\nfile = \"a.rs\"\n```\n";
-    let tiny = Tiny::new(&format!("# A\n\n{block}")).with("chapters/a.rs", "fn main() {\n}\n");
+    let block = "```puzzle\nfunction = \"main\"\n[[program]]\nname = \"tiny.a\"\n\
+                 [[program]]\nname = \"tiny.a\"\ntitle = \"b\"\n```\n";
+    let tiny = Tiny::new(&format!("# A\n\n{block}")).with_programs(&[("a", "fn main() {\n}\n")]);
     assert_snapshot!(tiny.proof(), @"
 book/chapters/page.md:1: this chapter has fewer than 2 `figure` blocks
 book/chapters/page.md:1: this chapter has fewer than 2 `predict` blocks
@@ -176,6 +179,8 @@ book/chapters/page.md:1: this chapter has no part `What should you remember in t
 book/chapters/page.md:1: this chapter has no part `Why`
 book/chapters/page.md:1: this chapter has no quiz
 book/chapters/page.md:3: the two programs are the same
+exercises/01_tiny/exercise.toml:1: the program of record `tiny.a` has not been run yet: `cargo run -- dev record tiny`
+exercises/01_tiny/exercise.toml:1: the program of record `tiny.solution` has not been run yet: `cargo run -- dev record tiny`
 ");
 }
 
@@ -229,10 +234,10 @@ fn a_page_that_was_started_has_all_its_parts_and_places_to_fill() {
         said.lines().partition(|line| line.contains(": still to be written: "));
     assert!(written.len() > 20, "{said}");
     assert_snapshot!(others.join("\n"), @"
-    book/figures/records.toml:2: the program of record `page.first` has not been run yet: `cargo run -p book -- figures`
-    book/figures/records.toml:7: the program of record `page.second` has not been run yet: `cargo run -p book -- figures`
-    book/figures/records.toml:12: the program of record `page.solution` has not been run yet: `cargo run -p book -- figures`
-    ");
+exercises/00_page/exercise.toml:1: the program of record `page.solution` has not been run yet: `cargo run -- dev record page`
+exercises/00_page/exercise.toml:33: the program of record `page.first` has not been run yet: `cargo run -- dev record page`
+exercises/00_page/exercise.toml:37: the program of record `page.second` has not been run yet: `cargo run -- dev record page`
+");
     let all = [model("page.md"), model("quiz.toml")].concat();
     assert_eq!(written.len(), all.lines().filter(|line| line.contains("WRITE: ")).count());
 }
@@ -288,18 +293,18 @@ fn gated(above: &str, between: &str) -> String {
 fn what_gives_a_prediction_away_above_it() {
     let figure = "```figure\nid = \"f\"\ncaption = \"c\"\nrecords = [\"tiny.slow\"]\n```\n";
     assert_snapshot!(gated("It takes 5.00 ms, 16.00 ms or 33.3 %.", ""), @"4 pages");
-    assert_snapshot!(gated("It takes {{#value tiny.slow makespan}}.", ""), @"book/chapters/page.md:3: `6.00 ms` gives away the prediction `rank` below: slow makespan");
-    assert_snapshot!(gated("It takes 4.00 ms.", ""), @"book/chapters/page.md:3: `4.00 ms` gives away the prediction `rank` below: fast makespan");
+    assert_snapshot!(gated("It takes {{#value tiny.slow makespan}}.", ""), @"book/chapters/page.md:3: `6.00 ms` gives away the prediction `rank` below: tiny.slow makespan");
+    assert_snapshot!(gated("It takes 4.00 ms.", ""), @"book/chapters/page.md:3: `4.00 ms` gives away the prediction `rank` below: tiny.fast makespan");
     assert_snapshot!(gated(figure, ""), @"
-book/chapters/page.md:3: `6.00 ms` gives away the prediction `rank` below: slow makespan
-book/chapters/page.md:3: the timeline of `slow` gives away the prediction `rank` below
+book/chapters/page.md:3: `6.00 ms` gives away the prediction `rank` below: tiny.slow makespan
+book/chapters/page.md:3: the timeline of `tiny.slow` gives away the prediction `rank` below
 ");
-    assert_snapshot!(gated("A share of 33 % is hidden.", ""), @"book/chapters/page.md:3: `33 %` gives away the prediction `rank` below: slow hidden");
-    assert_snapshot!(gated("", "It starts after 3.00 ms."), @"book/chapters/page.md:24: `3.00 ms` gives away the prediction `why` below: fast first_upload");
+    assert_snapshot!(gated("A share of 33 % is hidden.", ""), @"book/chapters/page.md:3: `33 %` gives away the prediction `rank` below: tiny.slow hidden");
+    assert_snapshot!(gated("", "It starts after 3.00 ms."), @"book/chapters/page.md:24: `3.00 ms` gives away the prediction `why` below: tiny.fast first_upload");
     assert_snapshot!(gated("", "Here *the copy waits for the kernel*."), @"book/chapters/page.md:24: `the copy waits for the kernel` gives away the prediction `why` below");
     assert_snapshot!(gated("Nothing else is in its stream, as you know.", ""), @"book/chapters/page.md:3: `Nothing else is in its stream.` gives away the prediction `why` below");
     assert_snapshot!(gated("{{#quiz ../quizzes/q.toml check=q}}", ""), @"
-book/chapters/page.md:3: `4.00 ms` gives away the prediction `rank` below: fast makespan
+book/chapters/page.md:3: `4.00 ms` gives away the prediction `rank` below: tiny.fast makespan
 book/chapters/page.md:45: nothing is left for the quiz: each question stands further up
 ");
 }
@@ -315,8 +320,8 @@ fn what_a_question_tells_and_what_it_says_is_given_gives_nothing_away() {
         )
     };
     let proof = |given: &str| Tiny::new(&chapter(given)).with_records().proof();
-    assert_snapshot!(proof(""), @"book/chapters/page.md:3: `3.00 ms` gives away the prediction `rank` below: slow first_upload");
-    assert_snapshot!(proof("given = [\"slow first_upload\"]\n"), @"4 pages");
+    assert_snapshot!(proof(""), @"book/chapters/page.md:3: `3.00 ms` gives away the prediction `rank` below: tiny.slow first_upload");
+    assert_snapshot!(proof("given = [\"tiny.slow first_upload\"]\n"), @"4 pages");
     assert_snapshot!(proof("given = [\"3.00 ms\"]\n"), @"4 pages");
 }
 
@@ -343,7 +348,7 @@ fn a_ranking_of_runs_that_an_earlier_reveal_has_all_shown() {
     };
     assert_snapshot!(proof("Slow takes {{#value tiny.slow makespan}}."), @"4 pages");
     assert_snapshot!(proof("They take {{#value tiny.slow makespan}} and {{#value tiny.fast makespan}}."), @"
-book/chapters/page.md:18: `4.00 ms` gives away the prediction `rank` below: fast makespan
-book/chapters/page.md:18: `6.00 ms` gives away the prediction `rank` below: slow makespan
+book/chapters/page.md:18: `4.00 ms` gives away the prediction `rank` below: tiny.fast makespan
+book/chapters/page.md:18: `6.00 ms` gives away the prediction `rank` below: tiny.slow makespan
 ");
 }

@@ -25,24 +25,59 @@ fn numbers_in_the_text_come_from_records() {
 #[test]
 fn a_puzzle_marks_the_lines_that_differ() {
     let tiny = Tiny::new(
-        "# A\n\n```puzzle\nfunction = \"f\"\n[[program]]\ntitle = \"one\"\nfile = \"one.rs\"\n\
-         [[program]]\ntitle = \"two\"\nfile = \"two.rs\"\n```\n",
+        "# A\n\n```puzzle\nfunction = \"f\"\n[[program]]\nname = \"tiny.one\"\n\
+         [[program]]\nname = \"tiny.two\"\n```\n",
     )
-    .with("chapters/one.rs", "fn f() {\n    a::<u8>();\n\n    wait();\n}\n\nfn main() {}\n")
-    .with("chapters/two.rs", "fn f() {\n    a::<u8>();\n\n}\n\nfn main() {}\n");
+    .with_programs(&[
+        ("one", "fn f() {\n    a::<u8>();\n\n    wait();\n}\n\nfn main() {}\n"),
+        ("two", "fn f() {\n    a::<u8>();\n\n}\n\nfn main() {}\n"),
+    ]);
     assert_snapshot!(tiny.page());
 }
 
 #[test]
 fn a_puzzle_without_names_says_nothing_of_its_files() {
-    let puzzle = "function = \"f\"\nnameless = true\n[[program]]\ntitle = \"a\"\nfile = \"too_early.rs\"\n\
-                  [[program]]\ntitle = \"b\"\nfile = \"right.rs\"\n";
+    let puzzle = "function = \"f\"\nnameless = true\n[[program]]\nname = \"tiny.too_early\"\ntitle = \"a\"\n\
+                  [[program]]\nname = \"tiny.right\"\ntitle = \"b\"\n";
     let page = Tiny::new(&format!("# A\n\n```puzzle\n{puzzle}```\n"))
-        .with("chapters/too_early.rs", "fn f() {\n    wait();\n}\n")
-        .with("chapters/right.rs", "fn f() {\n    record();\n}\n")
+        .with_programs(&[
+            ("too_early", "fn f() {\n    wait();\n}\n"),
+            ("right", "fn f() {\n    record();\n}\n"),
+        ])
         .page();
     assert!(page.contains("<b>a</b></p>") && page.contains("wait();"), "{page}");
     assert!(!page.contains("too_early") && !page.contains("right.rs"), "{page}");
+}
+
+#[test]
+fn programs_that_share_a_file_are_shown_with_their_own_numbers() {
+    let program = |n: u32| {
+        format!(
+            "[[programs]]\nname = \"of_{n}\"\ntitle = \"{n} streams\"\nexample = \"of\"\nnumbers = {{ n = {n} }}\n"
+        )
+    };
+    let page = Tiny::new(
+        "# A\n\n```puzzle\nfunction = \"f\"\n[[program]]\nname = \"tiny.of_8\"\n\
+         [[program]]\nname = \"tiny.of_160\"\ntitle = \"many\"\n```\n",
+    )
+    .with("../exercises/01_tiny/exercise.toml", &[8, 160].map(program).concat())
+    .with(
+        "../exercises/01_tiny/examples/tiny_of.rs",
+        "fn f() {\n    let n = lab.number(\"n\", 8)?;\n    go(n);\n}\n",
+    )
+    .page();
+    for shown in
+        ["<b>8 streams</b> <code>tiny_of.rs</code>", "let n = 8;", "<b>many</b>", "let n = 160;"]
+    {
+        assert!(page.contains(shown), "no `{shown}`: {page}");
+    }
+    let keys: Vec<&str> = page.split("data-source=\"").skip(1).collect();
+    let [one, other] = keys[..] else { panic!("two listings: {page}") };
+    assert_ne!(
+        one.split(' ').next(),
+        other.split(' ').next(),
+        "a line of one is none of the other"
+    );
 }
 
 #[test]
@@ -225,8 +260,8 @@ fn minutes_are_those_of_readers_beside_what_there_is_to_read_and_a_chapter_witho
     assert!(page.contains("<td>3</td><td>1 min</td><td>0 and 1</td><td>–</td>"), "{page}");
 }
 
-const TWO: &str = "[[program]]\ntitle = \"one\"\nfile = \"one.rs\"\n\
-                   [[program]]\ntitle = \"two\"\nfile = \"two.rs\"\n";
+const TWO: &str = "[[program]]\nname = \"tiny.one\"\n\
+                   [[program]]\nname = \"tiny.two\"\n";
 const ONE_IN_PYTHON: &str =
     "import torch\n\n\ndef f(\n    x,\n):\n    a()\n\n    return x\n\n\nf(1)\n";
 const ONE_IN_CPP: &str = "// ANCHOR: all\n  // ANCHOR: f\n  int f() {\n    a();\n  }\n  // ANCHOR_END: f\n// ANCHOR_END: all\n";
@@ -234,8 +269,10 @@ const ONE_IN_CPP: &str = "// ANCHOR: all\n  // ANCHOR: f\n  int f() {\n    a();\
 /// A puzzle with `also` beside its two programs.
 pub(crate) fn puzzle_with(also: &str) -> Tiny {
     Tiny::new(&format!("# A\n\n```puzzle\nfunction = \"f\"\n{TWO}{also}```\n"))
-        .with("chapters/one.rs", "fn f() {\n    a();\n    wait();\n}\n")
-        .with("chapters/two.rs", "fn f() {\n    a();\n}\n")
+        .with_programs(&[
+            ("one", "fn f() {\n    a();\n    wait();\n}\n"),
+            ("two", "fn f() {\n    a();\n}\n"),
+        ])
         .with("chapters/one.py", ONE_IN_PYTHON)
         .with("chapters/one.cu", ONE_IN_CPP)
 }
@@ -260,10 +297,30 @@ fn a_listing_in_another_language_that_is_not_there_is_named() {
             .collect::<Vec<_>>()
             .join("\n")
     };
-    assert_snapshot!(also("PyTorch", "function = \"g\"\n"), @"book/chapters/page.md:3: there is no function `g` in `one.py`");
-    assert_snapshot!(also("PyTorch", "anchor = \"g\"\n"), @"book/chapters/page.md:3: there is no anchor `g` in `one.py`");
-    assert_snapshot!(also("PyTorch", ""), @"book/chapters/page.md:3: `one.py` needs one of `function` and `anchor`");
-    assert_snapshot!(also("JAX", "function = \"f\"\n"), @"book/chapters/page.md:12: unknown variant `JAX`, expected `PyTorch` or `CUDA C++`");
+    assert_snapshot!(also("PyTorch", "function = \"g\"\n"), @"
+book/chapters/page.md:3: there is no function `g` in `one.py`
+exercises/01_tiny/exercise.toml:1: the program of record `tiny.one` has not been run yet: `cargo run -- dev record tiny`
+exercises/01_tiny/exercise.toml:1: the program of record `tiny.solution` has not been run yet: `cargo run -- dev record tiny`
+exercises/01_tiny/exercise.toml:4: the program of record `tiny.two` has not been run yet: `cargo run -- dev record tiny`
+");
+    assert_snapshot!(also("PyTorch", "anchor = \"g\"\n"), @"
+book/chapters/page.md:3: there is no anchor `g` in `one.py`
+exercises/01_tiny/exercise.toml:1: the program of record `tiny.one` has not been run yet: `cargo run -- dev record tiny`
+exercises/01_tiny/exercise.toml:1: the program of record `tiny.solution` has not been run yet: `cargo run -- dev record tiny`
+exercises/01_tiny/exercise.toml:4: the program of record `tiny.two` has not been run yet: `cargo run -- dev record tiny`
+");
+    assert_snapshot!(also("PyTorch", ""), @"
+book/chapters/page.md:3: `one.py` needs one of `function` and `anchor`
+exercises/01_tiny/exercise.toml:1: the program of record `tiny.one` has not been run yet: `cargo run -- dev record tiny`
+exercises/01_tiny/exercise.toml:1: the program of record `tiny.solution` has not been run yet: `cargo run -- dev record tiny`
+exercises/01_tiny/exercise.toml:4: the program of record `tiny.two` has not been run yet: `cargo run -- dev record tiny`
+");
+    assert_snapshot!(also("JAX", "function = \"f\"\n"), @"
+book/chapters/page.md:10: unknown variant `JAX`, expected `PyTorch` or `CUDA C++`
+exercises/01_tiny/exercise.toml:1: the program of record `tiny.one` has not been run yet: `cargo run -- dev record tiny`
+exercises/01_tiny/exercise.toml:1: the program of record `tiny.solution` has not been run yet: `cargo run -- dev record tiny`
+exercises/01_tiny/exercise.toml:4: the program of record `tiny.two` has not been run yet: `cargo run -- dev record tiny`
+");
 }
 
 #[test]

@@ -78,6 +78,18 @@ impl Tiny {
             .with_record(&format!("{id}.solution"), &record(4_000_000))
     }
 
+    /// The same with programs of an exercise, each by its name and its text.
+    pub(crate) fn with_programs(self, programs: &[(&str, &str)]) -> Self {
+        let manifest: String = programs
+            .iter()
+            .map(|(name, _)| format!("[[programs]]\nname = \"{name}\"\ntitle = \"{name}\"\n"))
+            .collect();
+        let tiny = self.with("../exercises/01_tiny/exercise.toml", &manifest);
+        programs.iter().fold(tiny, |tiny, (name, text)| {
+            tiny.with(&format!("../exercises/01_tiny/examples/tiny_{name}.rs"), text)
+        })
+    }
+
     /// The same with one more recorded run.
     pub(crate) fn with_record(self, name: &str, text: &str) -> Self {
         let path = book::records::file(&self.root(), name);

@@ -65,12 +65,35 @@ impl Problems {
         self.found.len()
     }
 
-    /// All of them, in the order of their files and lines.
+    /// All of them, in the order in which an author works, and in the order of files and lines.
     pub(crate) fn sorted(mut self) -> Vec<Problem> {
-        self.found.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+        self.found.sort_by(|a, b| {
+            let place = |it: &Problem| (step(&it.file), it.file.clone(), it.line);
+            place(a).cmp(&place(b))
+        });
         self.found.dedup();
         self.found
     }
+}
+
+/// Where a file stands in the list of `book/README.md`, which is the order in which they are best written. What is copied
+/// of others comes last.
+fn step(file: &Path) -> usize {
+    let file = file.to_string_lossy();
+    let is = |part: &str| file.contains(part);
+    let steps = [
+        is("kernels/src/task"),
+        is("exercises/lab/"),
+        is("exercises/") && is("/src/"),
+        is("solutions/"),
+        is("/baseline.rs"),
+        is("/alternatives/"),
+        is("/examples/"),
+        is("/exercise.toml") && !is(".shipped"),
+        is("book/chapters/") || is("book/quizzes/") || is("book/programs/"),
+        is("book/pytorch/") || is("book/cuda/") || is("book/measured/"),
+    ];
+    steps.iter().position(|it| *it).unwrap_or(steps.len())
 }
 
 /// The line of a byte of `text`, from 1.
@@ -96,5 +119,27 @@ mod tests {
         problems.add(Path::new("/book/b.md"), 2, "no quiz");
         let shown: Vec<_> = problems.sorted().iter().map(ToString::to_string).collect();
         assert_eq!(shown, ["a.md: it is empty", "b.md:2: no quiz", "b.md:7: no anchor `a: b`"]);
+    }
+
+    #[test]
+    fn problems_come_in_the_order_in_which_an_author_works() {
+        let order = [
+            "exercises/lab/kernels/src/task.rs",
+            "exercises/lab/src/river.rs",
+            "exercises/90_river/src/lib.rs",
+            "solutions/90_river/src/lib.rs",
+            "exercises/90_river/baseline.rs",
+            "checker/tests/alternatives/river",
+            "exercises/90_river/examples/river_first.rs",
+            "exercises/90_river/exercise.toml",
+            "book/chapters/river.md",
+            "book/pytorch/river.py",
+            "exercises/90_river/recorded/baseline.json",
+        ];
+        let mut problems = Problems::new(Path::new("/"));
+        order.iter().rev().for_each(|file| problems.add(Path::new(file), None, "wrong"));
+        let sorted = problems.sorted();
+        let files: Vec<_> = sorted.iter().map(|it| it.file.to_str().expect("a name")).collect();
+        assert_eq!(files, order);
     }
 }

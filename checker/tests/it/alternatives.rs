@@ -41,7 +41,6 @@ fn solutions_written_differently_get_what_their_overlap_deserves() {
     let class = empty("alternatives");
     for exercise in exercises().filter(|it| is_wanted(it)) {
         let files = of(exercise);
-        assert!(files.len() >= 4, "{exercise}: {} files", files.len());
         for (name, text) in files {
             hand_in(&class, &format!("{exercise}-{name}"), exercise, &text);
         }

@@ -351,7 +351,7 @@ fn manifests_that_are_gone_or_broken_come_back_and_what_they_held_is_kept() {
     for (name, text) in names.iter().zip(&sound) {
         write(&tree.root().join("exercises/01_swift/.shipped").join(name), text);
     }
-    write(&tree.root().join(&paths[0]), "format = 1\ntitle = \"half");
+    write(&tree.root().join(&paths[0]), "format = 2\ntitle = \"half");
     std::fs::remove_file(tree.root().join(&paths[1])).expect("it was there");
     let text = tree.run(&["run", "swift"]);
     assert!(text.contains("hint: `cargo run -- reset swift` brings it back"), "{text}");
@@ -363,7 +363,7 @@ fn manifests_that_are_gone_or_broken_come_back_and_what_they_held_is_kept() {
     `exercises/01_swift/Cargo.toml` is as it was shipped again
     ");
     assert_eq!([read(&tree, &paths[0]), read(&tree, &paths[1])], sound);
-    assert_eq!(read(&tree, "exercises/01_swift/.kept/exercise.toml"), "format = 1\ntitle = \"half");
+    assert_eq!(read(&tree, "exercises/01_swift/.kept/exercise.toml"), "format = 2\ntitle = \"half");
     std::fs::remove_file(tree.root().join(&paths[0])).expect("it was there");
     tree.run(&["reset", "1"]);
     assert_eq!(read(&tree, &paths[0]), sound[0], "an exercise without its manifest is still one");
@@ -396,9 +396,14 @@ fn there_is_nothing_to_reset_or_to_take_back_in_the_beginning() {
     assert!(!Path::new(&tree.root().join("exercises/01_swift/.kept")).exists());
 }
 
-const HINTS: &str = r#"
-format = 1
+/// Adds to what the first exercise says of itself.
+fn add(tree: &Tree, more: &str) {
+    let path = "exercises/01_swift/exercise.toml";
+    let manifest = read(tree, path);
+    write(&tree.root().join(path), &format!("{manifest}\n{more}"));
+}
 
+const HINTS: &str = r#"
 [[hints]]
 code = "SWIM-H01"
 levels = ["two streams", "line 4", "record an event"]
@@ -410,7 +415,7 @@ levels = ["look at the host", "look at its second call", "move it out of the loo
 #[test]
 fn hints_come_one_by_one_and_stay() {
     let tree = fresh("hints");
-    write(&tree.root().join("exercises/01_swift/hints.toml"), HINTS);
+    add(&tree, HINTS);
     assert_snapshot!(tree.run(&["hint", "swift"]), @"
     exit code: 0
     ----- stdout -----
@@ -433,7 +438,7 @@ fn hints_come_one_by_one_and_stay() {
 #[test]
 fn the_first_hint_is_about_what_the_run_found() {
     let tree = fresh("diagnosed");
-    write(&tree.root().join("exercises/01_swift/hints.toml"), HINTS);
+    add(&tree, HINTS);
     edit(&tree, "pub fn solve() { lab::hand_over(\"racy\") }");
     tree.run(&["run", "swift", "--device", "sim"]);
     assert_snapshot!(tree.run(&["hint", "swift"]), @"
@@ -461,16 +466,16 @@ fn an_exercise_without_hints_says_so() {
 }
 
 const PUZZLE: &str = r#"
-format = 1
+[puzzle]
 id = "rank"
 form = "ranking"
 ask = "Which is done first?"
 
-[[item]]
+[[puzzle.item]]
 text = "the slow one"
 program = "slow"
 
-[[item]]
+[[puzzle.item]]
 text = "the drawn one"
 program = "drawn"
 "#;
@@ -478,11 +483,8 @@ program = "drawn"
 /// A tree whose exercise has a puzzle of two programs.
 fn puzzled(name: &str) -> Tree {
     let tree = fresh(name);
-    let folder = tree.root().join("exercises/01_swift");
-    write(&folder.join("puzzle.toml"), PUZZLE);
-    let manifest = read(&tree, "exercises/01_swift/exercise.toml");
-    let slow = "[[programs]]\nname = \"slow\"\nexample = \"swift_baseline\"\nsummary = \"slow\"\n";
-    write(&folder.join("exercise.toml"), &format!("{manifest}\n{slow}"));
+    let slow = "[[programs]]\nname = \"slow\"\ntitle = \"slow\"\nexample = \"baseline\"\n";
+    add(&tree, &format!("{slow}{PUZZLE}"));
     tree
 }
 

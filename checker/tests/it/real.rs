@@ -198,37 +198,8 @@ fn the_shipped_files_are_drawn_and_score_nothing() {
         } else {
             // What is to be seen, and neither the line nor the remedy.
             assert!(text.contains("warning[SWIM-C") && !text.contains("help: "), "{text}");
+            assert_eq!(object["causes"][0]["basis"], "replayed", "{object:#}");
         }
-    }
-}
-
-#[test]
-fn the_solutions_score_everything_and_stay_above_the_floor() {
-    let real = real();
-    for id in exercises() {
-        let (code, object) = real.json(&["run", id, "--solution"]);
-        assert_eq!((code, object["score"].as_f64()), (0, Some(100.0)), "{object:#}");
-        let ns = |key: &str| object[key].as_u64().expect("a time");
-        assert!(ns("makespan_ns") >= ns("floor_ns"), "{object:#}");
-        let headroom = (ns("serial_ns") - ns("floor_ns")) as f64 / ns("serial_ns") as f64;
-        assert!(headroom >= 0.3, "{object:#}");
-        let value = |key: &str| object[key].as_f64().expect("a number");
-        assert!(value("reference_value") - value("baseline_value") >= 0.25, "{object:#}");
-    }
-}
-
-#[test]
-fn the_recordings_are_what_the_programs_ask_for_today() {
-    let real = real();
-    for id in exercises() {
-        let recorded = |name: &str| {
-            std::fs::read_to_string(real.folder(id).join("recorded").join(name)).expect("a file")
-        };
-        let before = ["baseline.json", "reference.json"].map(recorded);
-        let text = real.tree.run(&["dev", "record", id]);
-        assert!(text.starts_with("exit code: 0"), "{text}");
-        let after = ["baseline.json", "reference.json"].map(recorded);
-        assert!(before == after, "`{id}`: run `cargo run -- dev record {id}`");
     }
 }
 
@@ -438,31 +409,6 @@ fn a_driver_library_that_is_missing_or_stale_is_an_error_that_says_so() {
         assert_eq!(object["score"], serde_json::Value::Null);
         let message = object["message"].as_str().expect("a message");
         assert!(message.contains(word), "{message}");
-    }
-}
-
-#[test]
-fn the_first_cause_of_each_shipped_file_is_what_the_exercise_is_about() {
-    let real = real();
-    for id in exercises() {
-        let manifest = std::fs::read_to_string(real.folder(id).join("exercise.toml"));
-        let manifest: toml::Value = toml::from_str(&manifest.expect("a file")).expect("TOML");
-        let (_, object) = real.json(&["run", id]);
-        // Before there is an order, nothing is said of time.
-        let is_race = object["hazards"][0].is_object();
-        let first = if is_race { &object["hazards"][0] } else { &object["causes"][0] };
-        assert_eq!(first["code"].as_str(), manifest["cause"].as_str(), "{object:#}");
-        assert!(is_race || first["basis"] == "replayed", "{object:#}");
-    }
-}
-
-#[test]
-fn solutions_have_no_causes() {
-    let real = real();
-    for id in exercises() {
-        let (_, object) = real.json(&["run", id, "--solution"]);
-        assert_eq!(object["causes"], serde_json::json!([]), "{object:#}");
-        assert_eq!(object["advice"], serde_json::json!([]), "{object:#}");
     }
 }
 

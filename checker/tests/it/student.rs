@@ -48,8 +48,8 @@ fn a_year_later(now: &Path, later: &Path) {
     }
     // Another exercise of the same task.
     let manifest = read(&new, "exercise.toml");
-    let task = "format = 1\ntask = \"chunked_pipeline\"";
-    write(&new.join("exercise.toml"), &manifest.replacen("format = 1", task, 1));
+    let task = "format = 2\ntask = \"chunked_pipeline\"";
+    write(&new.join("exercise.toml"), &manifest.replacen("format = 2", task, 1));
     for file in [".shipped/lib.rs", "src/lib.rs"] {
         let text = read(&old, file);
         write(&old.join(file), &format!("//! Read this first.\n{text}"));

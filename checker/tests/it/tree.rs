@@ -516,7 +516,7 @@ pub(crate) fn shown(output: &Output, root: &Path) -> String {
 
 pub(crate) fn manifest(id: &str, with_programs: bool) -> String {
     let mut text = format!(
-        r#"format = 1
+        r#"format = 2
 title = "The {id} one"
 summary = "shows what {id} comes to"
 metric = "overlap_efficiency"
@@ -533,9 +533,7 @@ passed = "go on"
 "#
     );
     if with_programs {
-        text.push_str(&format!(
-            "\n[[programs]]\nname = \"drawn\"\nexample = \"{id}_drawn\"\nsummary = \"only drawn\"\n"
-        ));
+        text.push_str("\n[[programs]]\nname = \"drawn\"\ntitle = \"only drawn\"\n");
     }
     text
 }

@@ -223,7 +223,7 @@ fn an_unknown_key_in_an_exercise_is_an_error_that_names_it() {
 
 #[test]
 fn an_exercise_of_another_format_is_refused_with_advice() {
-    let text = manifest("only", false).replace("format = 1", "format = 2\nnews = true");
+    let text = manifest("only", false).replace("format = 2", "format = 3\nnews = true");
     assert_snapshot!(listed(&small("format", &text), &["list"]), @"
     exit code: 4
     ----- stderr -----

@@ -65,8 +65,10 @@ fn a_save_brings_a_verdict_and_a_pass_offers_the_next_exercise() {
 #[test]
 fn keys_show_the_list_the_timeline_and_hints() {
     let tree = tree("keys");
-    let hints = "format = 1\n[[hints]]\nlevels = [\"look at the host\", \"there\", \"move it\"]\n";
-    std::fs::write(tree.root().join("exercises/01_swift/hints.toml"), hints).expect("hints");
+    let hints = "\n[[hints]]\nlevels = [\"look at the host\", \"there\", \"move it\"]\n";
+    let manifest = tree.root().join("exercises/01_swift/exercise.toml");
+    let text = std::fs::read_to_string(&manifest).expect("a manifest");
+    std::fs::write(&manifest, text + hints).expect("hints");
     let mut terminal = watching(&tree);
     terminal.press("h");
     terminal.until("the first hint", |it| it.contains("1. look at the host") && !it.contains("2."));
@@ -182,8 +184,10 @@ fn a_hint_that_nobody_would_see_is_not_used_up() {
     use std::io::Write;
 
     let tree = tree("unseen");
-    let hints = "format = 1\n[[hints]]\nlevels = [\"look at the host\", \"there\", \"move it\"]\n";
-    std::fs::write(tree.root().join("exercises/01_swift/hints.toml"), hints).expect("hints");
+    let hints = "\n[[hints]]\nlevels = [\"look at the host\", \"there\", \"move it\"]\n";
+    let manifest = tree.root().join("exercises/01_swift/exercise.toml");
+    let text = std::fs::read_to_string(&manifest).expect("a manifest");
+    std::fs::write(&manifest, text + hints).expect("hints");
     let mut piped = Piped::start(tree.checker(&["watch", "--json"]));
     piped.until("{");
     let mut stdin = piped.child.stdin.take().expect("a pipe");

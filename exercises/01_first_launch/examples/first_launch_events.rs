@@ -1,6 +1,4 @@
 //! Two events around the kernels measure the time, in place of a clock.
-//!
-//! Run it with `cargo run -- run first_launch --program events`.
 
 mod clock;
 

@@ -1,6 +1,4 @@
 //! The puzzle as written, with {launches} launches: the clock is read after the loop.
-//!
-//! Run it with `cargo run`.
 
 mod clock;
 

@@ -1,6 +1,4 @@
 //! Events measure the time, and between the two halves of the kernels the host is busy with something else.
-//!
-//! Run it with `cargo run -- run first_launch --program paused`.
 
 mod clock;
 

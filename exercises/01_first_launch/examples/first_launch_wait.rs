@@ -1,6 +1,4 @@
 //! The puzzle as written: the clock is read when the stream is done.
-//!
-//! Run it with `cargo run -- run first_launch --program wait`.
 
 mod clock;
 

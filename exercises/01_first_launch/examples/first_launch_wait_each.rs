@@ -1,6 +1,4 @@
 //! The host waits for each kernel before it launches the next.
-//!
-//! Run it with `cargo run -- run first_launch --program wait_each`.
 
 mod clock;
 

@@ -1,6 +1,4 @@
 //! The copy in a new stream, and the kernel in the stream that is there from the start.
-//!
-//! Run it with `cargo run -- run two_streams --program default`.
 
 use lab::exercise::Exercise;
 use lab::two_streams::Jobs;

@@ -1,6 +1,4 @@
 //! Both jobs in two halves, and a stream for each half.
-//!
-//! Run it with `cargo run -- run two_streams --program four`.
 
 use lab::exercise::Exercise;
 use lab::two_streams::Jobs;

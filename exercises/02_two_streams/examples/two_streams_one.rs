@@ -1,6 +1,4 @@
 //! The puzzle as written: a copy and a kernel, on one stream.
-//!
-//! Run it with `cargo run -- run two_streams --program one`.
 
 use lab::exercise::Exercise;
 use lab::two_streams::Jobs;

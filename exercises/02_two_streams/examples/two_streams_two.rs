@@ -1,6 +1,4 @@
 //! The same copy and the same kernel, on two streams.
-//!
-//! Run it with `cargo run -- run two_streams --program two`.
 
 use lab::exercise::Exercise;
 use lab::two_streams::Jobs;

@@ -1,6 +1,4 @@
 //! The puzzle as written: three iterations, with pageable host memory.
-//!
-//! Run it with `cargo run -- run pinned_memory --program pageable`.
 
 mod puzzle;
 

@@ -1,6 +1,4 @@
 //! The puzzle as written: three iterations, with pinned host memory.
-//!
-//! Run it with `cargo run -- run pinned_memory --program pinned`.
 
 mod puzzle;
 

@@ -1,6 +1,4 @@
 //! Eight batches: the images of each are pinned in the loop and uploaded, and kernels follow.
-//!
-//! Run it with `cargo run -- run pinned_memory --program pinned_each`.
 
 mod batches;
 

@@ -1,6 +1,4 @@
 //! Eight batches: images are uploaded from memory that was pinned before the loop, and kernels follow.
-//!
-//! Run it with `cargo run -- run pinned_memory --program pinned_once`.
 
 mod batches;
 

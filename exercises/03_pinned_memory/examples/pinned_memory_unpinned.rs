@@ -1,6 +1,4 @@
 //! Eight batches: images are uploaded from pageable memory, and kernels follow.
-//!
-//! Run it with `cargo run -- run pinned_memory --program unpinned`.
 
 mod batches;
 

@@ -1,6 +1,4 @@
 //! The puzzle as written, `non_blocking=False`: the host waits for each copy.
-//!
-//! Run it with `cargo run -- run three_lanes --program blocking`.
 
 mod puzzle;
 

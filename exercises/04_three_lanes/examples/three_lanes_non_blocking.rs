@@ -1,6 +1,4 @@
 //! The puzzle as written, `non_blocking=True`: the host waits for no copy.
-//!
-//! Run it with `cargo run -- run three_lanes --program non_blocking`.
 
 mod puzzle;
 

@@ -1,6 +1,4 @@
 //! The puzzle with pinned tensors on both sides, `non_blocking=True`.
-//!
-//! Run it with `cargo run -- run three_lanes --program non_blocking_pinned`.
 
 mod puzzle;
 

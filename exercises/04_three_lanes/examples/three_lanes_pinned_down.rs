@@ -1,6 +1,4 @@
 //! The puzzle as written, `non_blocking=False`, but the downloads go into pinned memory.
-//!
-//! Run it with `cargo run -- run three_lanes --program pinned_down`.
 
 mod puzzle;
 

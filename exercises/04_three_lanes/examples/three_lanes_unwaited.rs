@@ -1,6 +1,4 @@
 //! The puzzle as written, `non_blocking=False`, but the host waits for no download.
-//!
-//! Run it with `cargo run -- run three_lanes --program unwaited`.
 
 mod puzzle;
 

@@ -1,6 +1,4 @@
 //! The same three stages, a slow host, and other copies to the device.
-//!
-//! Run it with `cargo run -- run events --program crowded`.
 
 use std::time::Duration;
 

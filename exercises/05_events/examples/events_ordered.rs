@@ -1,6 +1,4 @@
 //! Each stage waits for an event that is recorded after the stage before it.
-//!
-//! Run it with `cargo run -- run events --program ordered`.
 
 use lab::events::Relay;
 use lab::exercise::Exercise;

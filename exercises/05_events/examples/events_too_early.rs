@@ -1,6 +1,4 @@
 //! Each stage waits for an event, which is recorded a line later.
-//!
-//! Run it with `cargo run -- run events --program too_early`.
 
 use lab::events::Relay;
 use lab::exercise::Exercise;

@@ -1,6 +1,4 @@
 //! The puzzle as written: three stages on three streams, and nothing that orders them.
-//!
-//! Run it with `cargo run -- run events --program unordered`.
 
 use lab::events::Relay;
 use lab::exercise::Exercise;

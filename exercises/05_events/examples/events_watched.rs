@@ -1,6 +1,4 @@
 //! The same three stages, and still nothing that orders them; but the host is slow.
-//!
-//! Run it with `cargo run -- run events --program watched`.
 
 use std::time::Duration;
 

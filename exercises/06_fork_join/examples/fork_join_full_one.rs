@@ -1,6 +1,4 @@
 //! Two branches of kernels that fill the device, which take turns in one stream.
-//!
-//! Run it with `cargo run -- run fork_join --program full_one`.
 
 use lab::fork_join::{Branch, KERNELS};
 use lab::{Lab, Result};

@@ -1,6 +1,4 @@
 //! Two branches of small kernels, which take turns in one stream.
-//!
-//! Run it with `cargo run -- run fork_join --program narrow_one`.
 
 use lab::fork_join::{Branch, KERNELS};
 use lab::{Lab, Result};

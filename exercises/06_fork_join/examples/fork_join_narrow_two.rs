@@ -1,6 +1,4 @@
 //! Two branches of small kernels, each in a stream of its own.
-//!
-//! Run it with `cargo run -- run fork_join --program narrow_two`.
 
 use lab::fork_join::{Branch, KERNELS};
 use lab::{Lab, Result};

@@ -1,6 +1,4 @@
 //! The network with a stream for each branch, made on every call; the merge waits for both.
-//!
-//! Run it with `cargo run -- run fork_join --program unforked`.
 
 use lab::exercise::Exercise;
 use lab::fork_join::{LAYERS, Network};

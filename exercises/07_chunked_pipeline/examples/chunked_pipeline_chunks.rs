@@ -1,6 +1,4 @@
 //! The job in equal pieces, {chunks} in all, with a stream for each stage.
-//!
-//! Run it with `cargo run`.
 
 use lab::exercise::Exercise;
 use lab::{Job, Lab, Result};

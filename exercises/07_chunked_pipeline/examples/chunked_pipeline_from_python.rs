@@ -1,6 +1,4 @@
 //! The job in 256 chunks, issued by a host that takes as long for each call as Python does.
-//!
-//! Run it with `cargo run -- run chunked_pipeline --program from_python`.
 
 use lab::exercise::Exercise;
 use lab::{Job, Lab, Result, torch};

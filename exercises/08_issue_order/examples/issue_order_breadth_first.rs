@@ -1,6 +1,4 @@
 //! Step by step: all copies up, then all maps, then all copies down.
-//!
-//! Run it with `cargo run -- run issue_order --program breadth_first`.
 
 use lab::exercise::Exercise;
 use lab::issue_order::Work;

@@ -1,6 +1,4 @@
 //! Step by step, and each engine gets its work through a single queue.
-//!
-//! Run it with `cargo run -- run issue_order --program breadth_one_queue`.
 
 use lab::exercise::Exercise;
 use lab::issue_order::Work;

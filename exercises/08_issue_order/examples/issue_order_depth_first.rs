@@ -1,6 +1,4 @@
 //! Chunk by chunk: all steps of the first, then all of the second.
-//!
-//! Run it with `cargo run -- run issue_order --program depth_first`.
 
 use lab::exercise::Exercise;
 use lab::issue_order::Work;

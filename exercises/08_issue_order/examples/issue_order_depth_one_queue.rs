@@ -1,6 +1,4 @@
 //! Chunk by chunk, and each engine gets its work through a single queue.
-//!
-//! Run it with `cargo run -- run issue_order --program depth_one_queue`.
 
 use lab::exercise::Exercise;
 use lab::issue_order::Work;

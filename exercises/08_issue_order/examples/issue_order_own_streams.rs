@@ -1,6 +1,4 @@
 //! Step by step, and a stream for each chunk.
-//!
-//! Run it with `cargo run -- run issue_order --program own_streams`.
 
 use lab::exercise::Exercise;
 use lab::issue_order::{CHUNKS, Work};

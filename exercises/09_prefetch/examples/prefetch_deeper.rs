@@ -1,6 +1,4 @@
 //! The same two buffers without a wait, and a deeper network: more kernels for each batch.
-//!
-//! Run it with `cargo run -- run prefetch --program deeper`.
 
 use lab::exercise::Exercise;
 use lab::matmul::Matmul;

@@ -1,6 +1,4 @@
 //! The same two buffers, and the host waits for what it is about to use again.
-//!
-//! Run it with `cargo run -- run prefetch --program fed`.
 
 use lab::exercise::Exercise;
 use lab::prefetch::Feed;

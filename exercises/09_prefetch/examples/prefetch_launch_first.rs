@@ -1,6 +1,4 @@
 //! The same lines in a different order: this batch is trained on, and then the next one is loaded and uploaded.
-//!
-//! Run it with `cargo run -- run prefetch --program launch_first`.
 
 use lab::exercise::Exercise;
 use lab::prefetch::Feed;

@@ -1,7 +1,5 @@
 //! The puzzle as written: the next batch is loaded and uploaded on a stream of its own, then this one is
 //! trained on.
-//!
-//! Run it with `cargo run -- run prefetch --program load_first`.
 
 use lab::exercise::Exercise;
 use lab::prefetch::Feed;

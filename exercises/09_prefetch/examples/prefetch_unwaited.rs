@@ -1,6 +1,4 @@
 //! Two buffers in turn, each with a stream of its own, and no wait in the loop.
-//!
-//! Run it with `cargo run -- run prefetch --program unwaited`.
 
 use lab::exercise::Exercise;
 use lab::prefetch::Feed;

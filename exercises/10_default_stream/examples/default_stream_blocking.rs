@@ -1,6 +1,4 @@
 //! A library's call between two blocking streams.
-//!
-//! Run it with `cargo run -- run default_stream --program blocking`.
 
 use lab::default_stream::Work;
 use lab::exercise::Exercise;

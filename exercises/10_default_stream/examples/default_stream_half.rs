@@ -1,6 +1,4 @@
 //! The upload has a non-blocking stream and an event, the download still has a blocking stream.
-//!
-//! Run it with `cargo run -- run default_stream --program half`.
 
 use lab::default_stream::Work;
 use lab::exercise::Exercise;

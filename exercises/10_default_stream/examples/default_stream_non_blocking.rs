@@ -1,6 +1,4 @@
 //! A library's call between two non-blocking streams.
-//!
-//! Run it with `cargo run -- run default_stream --program non_blocking`.
 
 use lab::default_stream::Work;
 use lab::exercise::Exercise;

@@ -1,6 +1,4 @@
 //! Both streams are non-blocking, and two events say what the data needs.
-//!
-//! Run it with `cargo run -- run default_stream --program ordered`.
 
 use lab::default_stream::Work;
 use lab::exercise::Exercise;

@@ -1,6 +1,4 @@
 //! The same, with an event in the default stream before and after each upload.
-//!
-//! Run it with `cargo run -- run default_stream --program timed`.
 
 use lab::matmul::Matmul;
 use lab::streams::blocking_stream;

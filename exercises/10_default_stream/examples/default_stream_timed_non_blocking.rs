@@ -1,6 +1,4 @@
 //! The events of `timed`, beside non-blocking streams.
-//!
-//! Run it with `cargo run -- run default_stream --program timed_non_blocking`.
 
 use lab::matmul::Matmul;
 use lab::{HostBlock, HostMemory, Lab, Result};

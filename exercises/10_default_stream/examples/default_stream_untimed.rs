@@ -1,6 +1,4 @@
 //! Uploads and matrix multiplications in two blocking streams.
-//!
-//! Run it with `cargo run -- run default_stream --program untimed`.
 
 use lab::matmul::Matmul;
 use lab::streams::blocking_stream;

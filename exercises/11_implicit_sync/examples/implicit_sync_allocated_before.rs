@@ -1,6 +1,4 @@
 //! The same calls, but two blocks are allocated before the first launch.
-//!
-//! Run it with `cargo run -- run implicit_sync --program allocated_before`.
 
 use lab::fork_join::Branch;
 use lab::implicit_sync::SynchronousMemory;

@@ -1,6 +1,4 @@
 //! The same calls, but both blocks are freed after the second launch.
-//!
-//! Run it with `cargo run -- run implicit_sync --program both_out`.
 
 use lab::fork_join::Branch;
 use lab::implicit_sync::SynchronousMemory;

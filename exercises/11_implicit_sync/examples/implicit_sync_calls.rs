@@ -1,6 +1,4 @@
 //! The puzzle as written: a dozen calls between two kernels that are in two streams.
-//!
-//! Run it with `cargo run -- run implicit_sync --program calls`.
 
 use lab::fork_join::Branch;
 use lab::implicit_sync::SynchronousMemory;

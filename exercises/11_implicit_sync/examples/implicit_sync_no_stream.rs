@@ -1,6 +1,4 @@
 //! The same with a block of `cuMemAlloc`, which `cuMemFree` frees.
-//!
-//! Run it with `cargo run -- run implicit_sync --program no_stream`.
 
 use lab::exercise::Exercise;
 use lab::implicit_sync::{Service, SynchronousMemory};

@@ -1,6 +1,4 @@
 //! The same calls, but device memory is freed after the second launch.
-//!
-//! Run it with `cargo run -- run implicit_sync --program one_out`.
 
 use lab::fork_join::Branch;
 use lab::implicit_sync::SynchronousMemory;

@@ -1,6 +1,4 @@
 //! A block is allocated in one stream and used in another. It is freed in the first, which does not wait.
-//!
-//! Run it with `cargo run -- run implicit_sync --program wrong_stream`.
 
 use lab::exercise::Exercise;
 use lab::implicit_sync::Service;

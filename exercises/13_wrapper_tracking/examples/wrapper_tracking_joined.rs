@@ -1,6 +1,4 @@
 //! The left kernel is launched first, and each upload waits for the stream of that kernel.
-//!
-//! Run it with `cargo run -- run wrapper_tracking --program joined`.
 
 use lab::exercise::Exercise;
 use lab::matmul::Matmul;

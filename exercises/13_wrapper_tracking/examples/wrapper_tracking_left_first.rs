@@ -1,6 +1,4 @@
 //! Two streams read one input, and a third writes it again. The left kernel is launched first. Tracking is on.
-//!
-//! Run it with `cargo run -- run wrapper_tracking --program left_first`.
 
 use lab::exercise::Exercise;
 use lab::matmul::Matmul;

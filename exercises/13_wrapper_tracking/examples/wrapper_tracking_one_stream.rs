@@ -1,6 +1,4 @@
 //! 200 tiny kernels in the default stream, and no other stream.
-//!
-//! Run it with `cargo run -- run wrapper_tracking --program one_stream`.
 
 use lab::exercise::Exercise;
 use lab::wrapper_tracking::Work;

@@ -1,6 +1,4 @@
 //! The same, and the right kernel is launched first.
-//!
-//! Run it with `cargo run -- run wrapper_tracking --program right_first`.
 
 use lab::exercise::Exercise;
 use lab::matmul::Matmul;

@@ -1,6 +1,4 @@
 //! Two halves of each batch on two streams, with cudarc's event tracking on.
-//!
-//! Run it with `cargo run -- run wrapper_tracking --program tracked`.
 
 use lab::exercise::Exercise;
 use lab::wrapper_tracking::Work;

@@ -1,6 +1,4 @@
 //! The same with tracking off.
-//!
-//! Run it with `cargo run -- run wrapper_tracking --program untracked`.
 
 use lab::exercise::Exercise;
 use lab::wrapper_tracking::Work;

@@ -1,6 +1,4 @@
 //! The same, and a second stream that nothing uses.
-//!
-//! Run it with `cargo run -- run wrapper_tracking --program unused_stream`.
 
 use lab::exercise::Exercise;
 use lab::wrapper_tracking::Work;

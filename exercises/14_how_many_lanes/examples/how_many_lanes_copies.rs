@@ -1,6 +1,4 @@
 //! Eight uploads. Streams that take them in turn: {n}.
-//!
-//! Run it with `cargo run`.
 
 use lab::how_many_lanes::Upload;
 use lab::{Lab, Result};

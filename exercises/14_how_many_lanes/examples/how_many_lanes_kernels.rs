@@ -1,6 +1,4 @@
 //! Kernels of one block, {n} in all, each in a stream of its own.
-//!
-//! Run it with `cargo run`.
 
 use lab::how_many_lanes::Kernel;
 use lab::{Lab, Result};

@@ -1,6 +1,4 @@
 //! The work of 512 short kernels: launches {launches}, blocks of each {blocks}, streams in turn {n}.
-//!
-//! Run it with `cargo run`.
 
 use lab::how_many_lanes::Kernel;
 use lab::{Lab, Result};

@@ -1,6 +1,4 @@
 //! {n} requests wait for an update. Two more, in a stream of their own, do not.
-//!
-//! Run it with `cargo run`.
 
 use lab::how_many_lanes::Kernel;
 use lab::{Lab, Result};

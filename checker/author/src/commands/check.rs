@@ -32,6 +32,10 @@ const REPEATS: usize = 3;
 const SCHEDULES: u64 = 4;
 /// How far baseline and reference have to be apart: with less, points would hang on noise.
 const LEAST_DELTA: f64 = 0.25;
+/// Where solutions written differently lie, a folder for each exercise.
+const ALTERNATIVES: &str = "checker/tests/alternatives";
+/// How many of them an exercise has: with fewer, nobody knows what its score thinks of others' ways.
+const LEAST_ALTERNATIVES: usize = 4;
 /// The share of the serial time that overlapping has to be able to save.
 const LEAST_HEADROOM: f64 = 0.3;
 
@@ -128,6 +132,7 @@ impl Examination<'_> {
     fn all(mut self) -> Result<()> {
         self.places();
         self.files();
+        self.alternatives();
         if !self.compiles()? {
             return Ok(());
         }
@@ -170,6 +175,21 @@ impl Examination<'_> {
             &lab.join("kernels/src/task.rs"),
             self.problems,
         );
+    }
+
+    /// Solutions written differently, where the tests are that look at them.
+    fn alternatives(&mut self) {
+        let all = self.workspace.root().join(ALTERNATIVES);
+        if !all.is_dir() {
+            return;
+        }
+        let own = all.join(&self.exercise.place.id);
+        let count = std::fs::read_dir(&own).into_iter().flatten().flatten().count();
+        if count < LEAST_ALTERNATIVES {
+            let message =
+                format!("{count} solutions written differently, of at least {LEAST_ALTERNATIVES}");
+            self.problems.add(&own, None, message);
+        }
     }
 
     /// What can be seen without running anything.
@@ -413,6 +433,13 @@ impl Examination<'_> {
             self.problems.add(file, line, message);
         }
         if let Some(bounds) = report.bounds {
+            if report.makespan_ns.is_some_and(|makespan_ns| makespan_ns < bounds.floor_ns) {
+                self.problems.add(
+                    file,
+                    line,
+                    "the solution takes less than the busiest engine alone",
+                );
+            }
             let headroom = bounds.headroom().unwrap_or(0.0);
             if headroom < LEAST_HEADROOM {
                 let message = format!(

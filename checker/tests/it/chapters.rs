@@ -132,18 +132,19 @@ fn what_is_wrong_is_said_with_its_line() {
             "code = \"SWIM-X03\"",
         );
     assert_snapshot!(broken.check("three_lanes"), @"
-    exit code: 1
-    ----- stdout -----
-    exercises/04_three_lanes/examples/three_lanes_blocking.rs:13: unused variable: `never`
-    exercises/04_three_lanes/exercise.toml: not what lies in `.shipped`: `cargo run -- dev record three_lanes`
-    exercises/04_three_lanes/exercise.toml:3: still to be written: let kernels, downloads and uploads run at the same time
-    exercises/04_three_lanes/exercise.toml:5: a run of the shipped file finds `SWIM-C01` first, not `SWIM-C02`
-    exercises/04_three_lanes/hints.toml: no hints for `SWIM-C02`, which the exercise is about
-    exercises/04_three_lanes/hints.toml:21: `SWIM-X03` is no code
-    exercises/04_three_lanes/src/lib.rs:21: the student's file is not the shipped one; copy the one that you mean
-    solutions/04_three_lanes/src/lib.rs:19: outside of its regions the solution has to be the shipped file, whose line 26 is `// The clock runs from here to the end of the closure.`
-    three_lanes: 8 problems
-    ");
+exit code: 1
+----- stdout -----
+exercises/04_three_lanes/src/lib.rs:21: the student's file is not the shipped one: `cargo run -- dev record three_lanes` ships it
+solutions/04_three_lanes/src/lib.rs:19: outside of its regions the solution has to be the shipped file, whose line 26 is `// The clock runs from here to the end of the closure.`
+exercises/04_three_lanes/examples/three_lanes_blocking.rs:11: unused variable: `never`
+exercises/04_three_lanes/exercise.toml: not what lies in `.shipped`: `cargo run -- dev record three_lanes`
+exercises/04_three_lanes/exercise.toml: no hints for `SWIM-C02`, which the exercise is about
+exercises/04_three_lanes/exercise.toml:3: still to be written: let kernels, downloads and uploads run at the same time
+exercises/04_three_lanes/exercise.toml:5: a run of the shipped file finds `SWIM-C01` first, not `SWIM-C02`
+exercises/04_three_lanes/exercise.toml:76: `SWIM-X03` is no code
+book/figures/three_lanes.blocking.json.gz: not what program `blocking` does today: `cargo run -- dev record three_lanes`
+three_lanes: 9 problems
+");
 }
 
 #[test]
@@ -161,6 +162,20 @@ fn recordings_that_are_stale_or_missing_are_named() {
 }
 
 #[test]
+fn a_number_that_no_file_asks_for_and_a_time_that_nothing_takes_any_more_are_named() {
+    let broken = Broken::new();
+    let times = broken.read("book/figures/times.txt").expect("the times");
+    let others: Vec<&str> =
+        times.lines().filter(|line| !line.starts_with("three_lanes.unwaited ")).collect();
+    let numbered = "title = \"blocking\"\nnumbers = { n = 3 }\n";
+    let broken = broken
+        .replaced(&format!("{EXERCISE}/exercise.toml"), "title = \"blocking\"\n", numbered)
+        .replaced(&format!("{EXERCISE}/.shipped/exercise.toml"), "title = \"blocking\"\n", numbered)
+        .with("book/figures/times.txt", Some(&(others.join("\n") + "\n")));
+    assert_snapshot!(broken.check("three_lanes"), @"");
+}
+
+#[test]
 fn a_shipped_file_that_is_solved_is_none() {
     let broken = Broken::new();
     let solved = broken.read(SOLUTION).expect("the solution");
@@ -168,13 +183,13 @@ fn a_shipped_file_that_is_solved_is_none() {
         .with(&format!("{EXERCISE}/src/lib.rs"), Some(&solved))
         .with(&format!("{EXERCISE}/.shipped/lib.rs"), Some(&solved));
     assert_snapshot!(broken.check("three_lanes"), @"
-    exit code: 1
-    ----- stdout -----
-    exercises/04_three_lanes/exercise.toml:5: a run of the shipped file finds nothing first, not `SWIM-C01`
-    exercises/04_three_lanes/src/lib.rs:6: the shipped file scores 100.0, not 0 (score 100.0, and 80 is enough)
-    solutions/04_three_lanes/src/lib.rs: the solution adds nothing to the shipped file
-    three_lanes: 3 problems
-    ");
+exit code: 1
+----- stdout -----
+exercises/04_three_lanes/src/lib.rs:6: the shipped file scores 100.0, not 0 (score 100.0, and 80 is enough)
+solutions/04_three_lanes/src/lib.rs: the solution adds nothing to the shipped file
+exercises/04_three_lanes/exercise.toml:5: a run of the shipped file finds nothing first, not `SWIM-C01`
+three_lanes: 3 problems
+");
 }
 
 #[test]

@@ -120,8 +120,11 @@ pub(crate) fn copy(from: &Path, to: &Path) {
         }
         if from.is_dir() {
             copy(&from, &to);
-        } else if let Ok(text) = std::fs::read_to_string(&from) {
-            write(&to, &text);
+        } else {
+            let bytes = std::fs::read(&from).expect("a file");
+            if !std::fs::read(&to).is_ok_and(|old| old == bytes) {
+                std::fs::write(&to, bytes).expect("a file");
+            }
         }
     }
 }

@@ -211,26 +211,26 @@ fn the_overview_says_where_you_are_and_what_is_next() {
 fn an_unknown_key_in_an_exercise_is_an_error_that_names_it() {
     let text = manifest("only", false).replace("pass_score", "pas_score = 80\npass_score");
     assert_snapshot!(listed(&small("unknown_key", &text), &["list"]), @"
-    exit code: 4
-    ----- stderr -----
-    error: cannot read `exercises/01_only/exercise.toml`: TOML parse error at line 5, column 1
-      |
-    5 | pas_score = 80
-      | ^^^^^^^^^
-    unknown field `pas_score`, expected one of `format`, `title`, `summary`, `task`, `metric`, `pass_score`, `time_limit_s`, `output_limit_kib`, `needs`, `score`, `cause`, `programs`, `next`
-    ");
+exit code: 4
+----- stderr -----
+error: cannot read `exercises/01_only/exercise.toml`: TOML parse error at line 5, column 1
+  |
+5 | pas_score = 80
+  | ^^^^^^^^^
+unknown field `pas_score`, expected one of `format`, `title`, `summary`, `task`, `metric`, `pass_score`, `time_limit_s`, `output_limit_kib`, `needs`, `score`, `cause`, `baseline`, `programs`, `next`, `puzzle`, `hints`
+");
 }
 
 #[test]
 fn an_exercise_of_another_format_is_refused_with_advice() {
     let text = manifest("only", false).replace("format = 2", "format = 3\nnews = true");
     assert_snapshot!(listed(&small("format", &text), &["list"]), @"
-    exit code: 4
-    ----- stderr -----
-    error: cannot read `exercises/01_only/exercise.toml`: it is of format 2, and this checker reads format 1
+exit code: 4
+----- stderr -----
+error: cannot read `exercises/01_only/exercise.toml`: it is of format 3, and this checker reads format 2
 
-    hint: exercises and checker belong together; update both
-    ");
+hint: exercises and checker belong together; update both
+");
 }
 
 #[test]

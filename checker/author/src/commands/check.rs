@@ -301,9 +301,10 @@ impl Examination<'_> {
         Ok(own && solution.is_dir() && compile(&[Role::Solution], &solution)?)
     }
 
-    /// Whether all programs run, and whether what is kept of them is what they do today.
+    /// Whether all programs run, and whether what is kept of them is what they do today. Says whether a score can be given:
+    /// whether what is recorded of its two ends is.
     fn recordings(&mut self, recorder: &Recorder<'_>) -> Result<bool> {
-        let before = self.problems.len();
+        let mut can_score = true;
         let again = format!("`cargo run -- dev record {}`", self.exercise.place.id);
         let figures = Figures::of(self.workspace);
         let times = figures.as_ref().map(Figures::times).unwrap_or_default();
@@ -320,6 +321,7 @@ impl Examination<'_> {
                 Err(error) => {
                     let (file, line) = self.source(&role);
                     self.problems.add(&file, line, print::chain(&error));
+                    can_score &= matches!(role, Role::Puzzle(_));
                     continue;
                 }
             };
@@ -336,6 +338,7 @@ impl Examination<'_> {
                         false => format!("not there yet: {again}"),
                     };
                     self.problems.add(&path, None, message);
+                    can_score = false;
                 }
             }
             let (Some(figures), Some(name)) = (&figures, name) else { continue };
@@ -352,7 +355,7 @@ impl Examination<'_> {
                 self.problems.add(&figures.times_file(), None, message);
             }
         }
-        Ok(self.problems.len() == before)
+        Ok(can_score)
     }
 
     /// The shipped file scores nothing, for the reason that the exercise is about.

@@ -64,7 +64,7 @@ fn copies(workspace: &Workspace, exercise: &Exercise) -> Result<Vec<PathBuf>> {
     let recorder = Recorder::new(workspace, exercise, &roles)?;
     let mut written = Vec::new();
     for (role, file) in [(Role::Baseline, BASELINE), (Role::Solution, REFERENCE)] {
-        let record = recorder.run(&role, Schedule::Exact)?;
+        let record = recorder.run(&role, Schedule::Exact).with_context(|| role.to_string())?;
         written.extend(write(&exercise.place.folder.join(file), &lines(&record.program)?)?);
     }
     for (from, to) in exercise.place.shipped_files() {
@@ -77,7 +77,7 @@ fn copies(workspace: &Workspace, exercise: &Exercise) -> Result<Vec<PathBuf>> {
     let of_exercise = format!("{}.", exercise.place.id);
     times.retain(|name, _| !name.starts_with(&of_exercise));
     for (role, name) in &runs {
-        let record = recorder.run(role, Schedule::Exact)?;
+        let record = recorder.run(role, Schedule::Exact).with_context(|| role.to_string())?;
         times.insert(name.clone(), figures::line(name, &record.timeline));
         written.extend(figures.write(name, &figures::kept(role, record))?);
     }
@@ -185,8 +185,8 @@ impl<'a> Recorder<'a> {
         };
         match judge(&attempt, limit_s, demand) {
             Finding::Clear => {}
-            Finding::Failed { gate, message } => bail!("{role}: gate `{gate}`: {message}"),
-            Finding::Trouble { message } => bail!("{role}: {message}"),
+            Finding::Failed { gate, message } => bail!("gate `{gate}`: {message}"),
+            Finding::Trouble { message } => bail!("{message}"),
         }
         attempt.record?.with_context(|| format!("the run of {role} left no record"))
     }

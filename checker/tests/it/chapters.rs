@@ -172,7 +172,13 @@ fn a_number_that_no_file_asks_for_and_a_time_that_nothing_takes_any_more_are_nam
         .replaced(&format!("{EXERCISE}/exercise.toml"), "title = \"blocking\"\n", numbered)
         .replaced(&format!("{EXERCISE}/.shipped/exercise.toml"), "title = \"blocking\"\n", numbered)
         .with("book/figures/times.txt", Some(&(others.join("\n") + "\n")));
-    assert_snapshot!(broken.check("three_lanes"), @"");
+    assert_snapshot!(broken.check("three_lanes"), @"
+exit code: 1
+----- stdout -----
+exercises/04_three_lanes/exercise.toml:35: `blocking` has a number `n`, and its file asks for none
+book/figures/times.txt: `three_lanes.unwaited` does not take today what stands here: `cargo run -- dev record three_lanes`
+three_lanes: 2 problems
+");
 }
 
 #[test]

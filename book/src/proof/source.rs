@@ -42,6 +42,7 @@ pub fn check(root: &Path, chapter: &Chapter, records: &Records) -> Vec<Problem> 
     places(text, &mut complain);
     includes(file, text, &mut complain);
     drawings(text, &mut complain);
+    named(root, text, &mut complain);
     if !fences(text, "puzzle").is_empty() {
         parts(text, &mut complain);
     }
@@ -60,6 +61,16 @@ fn places(text: &str, complain: &mut impl FnMut(usize, String)) {
             // A quotation mark ends it in a quiz, a number or a tag in a page.
             let what = what.split(['"', '<', '{']).next().unwrap_or(what);
             complain(number, format!("still to be written: {}", what.trim_end()));
+        }
+    }
+}
+
+/// Files of the exercises that the text names, as a reader would look for them.
+fn named(root: &Path, text: &str, complain: &mut impl FnMut(usize, String)) {
+    for (at, _) in text.match_indices("`exercises/") {
+        let path = text[at + 1..].split('`').next().unwrap_or_default();
+        if !path.contains("NN_") && !root.join("..").join(path).exists() {
+            complain(line_at(text, at), format!("there is no `{path}`"));
         }
     }
 }

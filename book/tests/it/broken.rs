@@ -128,6 +128,15 @@ book/chapters/page.md:3: there is no record `quick`
 }
 
 #[test]
+fn a_file_of_an_exercise_that_is_not_there() {
+    let chapter = "# A\n\nIn `exercises/01_tiny/examples/tiny_a.rs`, not in\n`exercises/01_tiny/examples/tiny_b.rs`.\n\n\
+                   Yours is `exercises/NN_name/src/lib.rs`.\n";
+    let tiny = Tiny::new(chapter).with_records();
+    let tiny = tiny.with("../exercises/01_tiny/examples/tiny_a.rs", "fn main() {}\n");
+    assert_snapshot!(tiny.proof(), @"book/chapters/page.md:4: there is no `exercises/01_tiny/examples/tiny_b.rs`");
+}
+
+#[test]
 fn a_record_without_its_file() {
     let manifest = "title = \"a\"\n[[programs]]\nname = \"b\"\ntitle = \"b\"\n";
     let tiny = Tiny::new("# A\n").with("../exercises/01_a/exercise.toml", manifest);
@@ -226,6 +235,7 @@ fn a_page_that_was_started_has_all_its_parts_and_places_to_fill() {
     };
     let tiny = Tiny::new(&model("page.md"))
         .with("../exercises/00_page/exercise.toml", &model("exercise.toml"))
+        .with("../exercises/00_page/src/lib.rs", &model("lib.rs"))
         .with("../exercises/00_page/examples/page_first.rs", &model("first.rs"))
         .with("../exercises/00_page/examples/page_second.rs", &model("second.rs"))
         .with("quizzes/page.toml", &model("quiz.toml"));

@@ -12,6 +12,7 @@ use flate2::{Compression, GzBuilder};
 use trace::record::Kept;
 use trace::{Metrics, Record, Timeline};
 
+use checker::commands::run::{BASELINE, REFERENCE};
 use checker::exercise::Exercise;
 use checker::report::Role;
 use checker::workspace::Workspace;
@@ -113,22 +114,28 @@ pub(crate) fn line(name: &str, timeline: &Timeline) -> String {
     format!("{name:<36}{makespan_ns:>12}{kernels:>12}{up:>12}{down:>12}")
 }
 
-/// The programs of an exercise whose runs are kept, each with the name of its run. A baseline that no page shows has no
-/// title.
-pub(crate) fn runs(exercise: &Exercise) -> Vec<(Role, String)> {
+/// The programs of an exercise of which something is kept, each with the name of its run: none for a baseline that no page
+/// shows.
+pub(crate) fn runs(exercise: &Exercise) -> Vec<(Role, Option<String>)> {
     let id = &exercise.place.id;
-    let mut runs = vec![(Role::Solution, format!("{id}.solution"))];
-    if exercise.manifest.baseline.is_some() {
-        runs.push((Role::Baseline, format!("{id}.baseline")));
-    }
-    runs.extend(
-        exercise
-            .manifest
-            .programs
-            .iter()
-            .map(|program| (Role::Puzzle(program.name.clone()), format!("{id}.{}", program.name))),
-    );
+    let baseline = exercise.manifest.baseline.as_ref().map(|_| format!("{id}.baseline"));
+    let mut runs =
+        vec![(Role::Baseline, baseline), (Role::Solution, Some(format!("{id}.solution")))];
+    let programs = exercise.manifest.programs.iter().map(|program| program.name.clone());
+    runs.extend(programs.map(|name| {
+        let run = format!("{id}.{name}");
+        (Role::Puzzle(name), Some(run))
+    }));
     runs
+}
+
+/// The file in the exercise's folder that holds what a role's program asks for.
+pub(crate) fn recorded(role: &Role) -> Option<&'static str> {
+    match role {
+        Role::Baseline => Some(BASELINE),
+        Role::Solution => Some(REFERENCE),
+        Role::Student | Role::Puzzle(_) => None,
+    }
 }
 
 /// A run as it is kept. The programs of baseline and solution lie with the exercise.

@@ -136,18 +136,14 @@ impl Examination<'_> {
         if !self.compiles()? {
             return Ok(());
         }
-        let mut roles = vec![Role::Baseline, Role::Solution];
-        roles.extend(self.puzzles());
+        let runs = figures::runs(self.exercise);
+        let roles: Vec<Role> = runs.iter().map(|(role, _)| role.clone()).collect();
         let recorder = Recorder::new(self.workspace, self.exercise, &roles)?;
         if self.recordings(&recorder)? {
             self.shipped();
             self.ends(&recorder)?;
         }
         Ok(())
-    }
-
-    fn puzzles(&self) -> impl Iterator<Item = Role> {
-        self.exercise.manifest.programs.iter().map(|program| Role::Puzzle(program.name.clone()))
     }
 
     fn own(&self, file: &str) -> PathBuf {
@@ -278,8 +274,9 @@ impl Examination<'_> {
     /// Whether all programs compile, and without a warning.
     fn compiles(&mut self) -> Result<bool> {
         let source = Source::Cargo(self.workspace.clone());
+        let puzzles = self.exercise.manifest.programs.iter().map(|p| Role::Puzzle(p.name.clone()));
         let mut roles = vec![Role::Student, Role::Baseline];
-        roles.extend(self.puzzles());
+        roles.extend(puzzles);
         let solution = self.solution();
         let mut compile = |roles: &[Role], own: &Path| -> Result<bool> {
             let targets: Result<Vec<_>> =
@@ -308,14 +305,7 @@ impl Examination<'_> {
         let again = format!("`cargo run -- dev record {}`", self.exercise.place.id);
         let figures = Figures::of(self.workspace);
         let times = figures.as_ref().map(Figures::times).unwrap_or_default();
-        let mut runs = vec![(Role::Baseline, None), (Role::Solution, None)];
-        for (role, name) in figures::runs(self.exercise).into_iter().filter(|_| figures.is_some()) {
-            match runs.iter_mut().find(|(own, _)| *own == role) {
-                Some((_, own)) => *own = Some(name),
-                None => runs.push((role, Some(name))),
-            }
-        }
-        for (role, name) in runs {
+        for (role, name) in figures::runs(self.exercise) {
             let record = match recorder.run(&role, Schedule::Exact) {
                 Ok(record) => record,
                 Err(error) => {
@@ -325,12 +315,8 @@ impl Examination<'_> {
                     continue;
                 }
             };
-            let recorded = match role {
-                Role::Baseline => Some(self.own(run::BASELINE)),
-                Role::Solution => Some(self.own(run::REFERENCE)),
-                Role::Student | Role::Puzzle(_) => None,
-            };
-            if let Some(path) = recorded {
+            if let Some(file) = figures::recorded(&role) {
+                let path = self.own(file);
                 let text = record::lines(&record.program)?;
                 if !std::fs::read_to_string(&path).is_ok_and(|kept| kept == text) {
                     let message = match path.exists() {

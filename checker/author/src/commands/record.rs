@@ -19,7 +19,7 @@ use trace::{Program, Record};
 use crate::figures::{self, Figures};
 use checker::attempt::{self, Order, Runnable, Watched};
 use checker::cli::{self, Machine};
-use checker::commands::run::{BASELINE, REFERENCE, numbers, target};
+use checker::commands::run::{numbers, target};
 use checker::compile::{Build, Built, Optimisation, Source, Target, cargo_command};
 use checker::exercise::{self, Exercise};
 use checker::exit::Exit;
@@ -57,31 +57,32 @@ pub(crate) fn record(arguments: &cli::Record) -> Result<Exit> {
 
 /// Writes what follows from an exercise's own files; the files that were others before.
 fn copies(workspace: &Workspace, exercise: &Exercise) -> Result<Vec<PathBuf>> {
-    let figures = Figures::of(workspace);
-    let mut roles = vec![Role::Baseline, Role::Solution];
-    let runs = figures.as_ref().map(|_| figures::runs(exercise)).unwrap_or_default();
-    roles.extend(runs.iter().map(|(role, _)| role.clone()));
+    let runs = figures::runs(exercise);
+    let roles: Vec<Role> = runs.iter().map(|(role, _)| role.clone()).collect();
     let recorder = Recorder::new(workspace, exercise, &roles)?;
+    let figures = Figures::of(workspace);
+    let mut times = figures.as_ref().map(Figures::times).unwrap_or_default();
+    let of_exercise = format!("{}.", exercise.place.id);
+    times.retain(|name, _| !name.starts_with(&of_exercise));
     let mut written = Vec::new();
-    for (role, file) in [(Role::Baseline, BASELINE), (Role::Solution, REFERENCE)] {
+    for (role, name) in runs {
         let record = recorder.run(&role, Schedule::Exact).with_context(|| role.to_string())?;
-        written.extend(write(&exercise.place.folder.join(file), &lines(&record.program)?)?);
+        if let Some(file) = figures::recorded(&role) {
+            written.extend(write(&exercise.place.folder.join(file), &lines(&record.program)?)?);
+        }
+        if let (Some(figures), Some(name)) = (&figures, name) {
+            times.insert(name.clone(), figures::line(&name, &record.timeline));
+            written.extend(figures.write(&name, &figures::kept(&role, record))?);
+        }
     }
     for (from, to) in exercise.place.shipped_files() {
         let text = std::fs::read_to_string(&from)
             .with_context(|| format!("cannot read `{}`", from.display()))?;
         written.extend(write(&to, &text)?);
     }
-    let Some(figures) = figures else { return Ok(written) };
-    let mut times = figures.times();
-    let of_exercise = format!("{}.", exercise.place.id);
-    times.retain(|name, _| !name.starts_with(&of_exercise));
-    for (role, name) in &runs {
-        let record = recorder.run(role, Schedule::Exact).with_context(|| role.to_string())?;
-        times.insert(name.clone(), figures::line(name, &record.timeline));
-        written.extend(figures.write(name, &figures::kept(role, record))?);
+    if let Some(figures) = figures {
+        written.extend(figures.write_times(&times)?);
     }
-    written.extend(figures.write_times(&times)?);
     Ok(written)
 }
 

@@ -1,5 +1,7 @@
 //! Programs in few words.
 
+use std::sync::LazyLock;
+
 use simulator::{Profile, Schedule, replay};
 use trace::program::*;
 use trace::timeline::{Span, Timeline};
@@ -33,8 +35,11 @@ pub(crate) enum Host {
     Pageable,
 }
 
+/// Read once: reading it takes longer than most programs of these tests.
 pub(crate) fn h200() -> Profile {
-    toml::from_str(Profile::H200).expect("the built-in profile is one")
+    static H200: LazyLock<Profile> =
+        LazyLock::new(|| toml::from_str(Profile::H200).expect("the built-in profile is one"));
+    H200.clone()
 }
 
 impl Script {

@@ -1,6 +1,7 @@
 //! The playground says what the simulator says.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use book::play::editor;
 use book::records::Records;
@@ -56,17 +57,28 @@ fn in_page() -> Option<InPage> {
 
 #[test]
 fn the_page_says_what_the_native_simulator_says() {
-    let Some(mut in_page) = in_page() else { return };
+    if in_page().is_none() {
+        return;
+    }
+    let mut addresses = Vec::new();
     for sheet in Sheet::ALL {
-        let settings: Vec<Setting> = Setting::all(sheet).collect();
         // All of the smaller sheet. The larger one has thousands of calls in each setting: every
         // 13th, which is prime to all numbers of choices, so that each pair of choices occurs.
         let every = if sheet == Sheet::Pipeline { 1 } else { 13 };
-        for setting in settings.iter().step_by(every) {
-            let address = setting.address();
-            assert!(in_page.play(&address, "x") == play(&address, "x"), "{address}");
-        }
+        addresses.extend(Setting::all(sheet).step_by(every).map(|setting| setting.address()));
     }
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                let mut in_page = in_page().expect("it was there");
+                while let Some(address) = addresses.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    assert!(in_page.play(address, "x") == play(address, "x"), "{address}");
+                }
+            });
+        }
+    });
+    assert!(next.into_inner() > addresses.len(), "all were tried");
 }
 
 #[test]

@@ -12,7 +12,8 @@
 //! | `workspace`, `exercise` | where the exercises are and what each asks for |
 //! | `progress`, `backups` | what has been reached, and former states of a student's file |
 //! | `book` | where an exercise's page is, and what opens it |
-//! | `prediction` | the chapter's puzzle, and what somebody expects |
+//! | `question` | what the chapter's puzzle asks, and what answers it |
+//! | `prediction` | what somebody expects of it, and what happens |
 //! | `handout` | what students are handed, and what of it is still as it was |
 //! | `regions` | what of a student's file is the exercise's own |
 //! | `hints` | what an exercise's author says to one who is stuck |

@@ -25,7 +25,8 @@ mod problem;
 mod solution_regions;
 
 use anyhow::Result;
-use checker::cli::{Cli, Command, Dev};
+use checker::cli::author::Dev;
+use checker::cli::{Cli, Command};
 use checker::exit::Exit;
 
 pub(crate) use problem::{Problem, Problems};

@@ -13,7 +13,8 @@ use trace::numbers;
 
 use crate::problem::line_of;
 use crate::{Problem, Problems, advice, placeholders, solution_regions};
-use checker::cli::{self, Half};
+use checker::cli;
+use checker::cli::author::{Check, Half};
 use checker::commands::run;
 
 use crate::commands::record::{self, Recorder};
@@ -40,7 +41,7 @@ const LEAST_ALTERNATIVES: usize = 4;
 const LEAST_HEADROOM: f64 = 0.3;
 
 /// Checks what the command line names.
-pub(crate) fn check(arguments: &cli::Check) -> Result<Exit> {
+pub(crate) fn check(arguments: &Check) -> Result<Exit> {
     let workspace = Workspace::find()?;
     let exercises = exercise::named_or_all(&workspace, &arguments.exercises)?;
     let mut checked: Vec<Checked> = Vec::new();

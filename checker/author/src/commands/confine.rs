@@ -32,7 +32,7 @@ const FORMAT: u32 = 1;
 const OUTPUT_BYTES: usize = 64 * 1024;
 
 /// Runs one command.
-pub(crate) fn confine(arguments: &cli::Confine) -> Result<Exit> {
+pub(crate) fn confine(arguments: &cli::author::Confine) -> Result<Exit> {
     let sandbox = match (arguments.sandbox, arguments.accept_risk) {
         (cli::SandboxChoice::Off, true) => Sandbox::off(),
         (cli::SandboxChoice::Off, false) => {

@@ -46,7 +46,7 @@ const PROCESSES: u32 = 3;
 const OVERHEAD_LIMIT: Duration = Duration::from_secs(120);
 
 /// Measures the exercises that are named, or all.
-pub(crate) fn measure(arguments: &cli::Measure) -> Result<Exit> {
+pub(crate) fn measure(arguments: &cli::author::Measure) -> Result<Exit> {
     let workspace = match &arguments.prebuilt {
         Some(folder) => Workspace::prebuilt(folder)?,
         None => Workspace::find()?,

@@ -18,7 +18,8 @@ use trace::{Program, Record};
 
 use crate::figures::{self, Figures};
 use checker::attempt::{self, Order, Runnable, Watched};
-use checker::cli::{self, Machine};
+use checker::cli::Machine;
+use checker::cli::author::Record as Arguments;
 use checker::commands::run::{numbers, target};
 use checker::compile::{Build, Built, Optimisation, Source, Target, cargo_command};
 use checker::exercise::{self, Exercise};
@@ -32,7 +33,7 @@ use checker::workspace::Workspace;
 use sandbox::process::Limits;
 
 /// Records the exercises that are named, or all.
-pub(crate) fn record(arguments: &cli::Record) -> Result<Exit> {
+pub(crate) fn record(arguments: &Arguments) -> Result<Exit> {
     let workspace = Workspace::find()?;
     let exercises = exercise::named_or_all(&workspace, &arguments.exercises)?;
     let written = |path: &Path| {

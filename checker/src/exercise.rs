@@ -358,6 +358,29 @@ pub const MANIFEST: &str = "exercise.toml";
 /// The files without which an exercise does not run, beside the student's own. Copies lie in `.shipped`.
 pub const MANIFESTS: [&str; 2] = [MANIFEST, "Cargo.toml"];
 
+/// What a manifest says that a grade may depend on: all but the puzzle, the hints and remarks. With others it is the same
+/// exercise.
+pub fn graded_part(manifest: &str) -> String {
+    let said = without_sections(manifest, &["[puzzle]", "[[puzzle.item]]", "[[hints]]"]);
+    let lines = said.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// A manifest in TOML without the sections of these names.
+pub(crate) fn without_sections(text: &str, names: &[&str]) -> String {
+    let mut kept = String::new();
+    let mut dropping = false;
+    for line in text.lines() {
+        if line.starts_with('[') {
+            dropping = names.contains(&line.trim());
+        }
+        if !dropping {
+            kept.push_str(&format!("{line}\n"));
+        }
+    }
+    kept
+}
+
 /// Whether a manifest can be read.
 pub fn is_sound(path: &Path) -> bool {
     read(path).is_ok()
@@ -478,6 +501,17 @@ mod tests {
     fn chosen(wanted: &str) -> Result<String, String> {
         let places = places();
         choose(&places, wanted).map(|i| places[i].id.clone()).map_err(|usage| usage.0)
+    }
+
+    #[test]
+    fn a_grade_depends_on_neither_puzzle_nor_hints_and_on_all_else() {
+        let manifest = "pass_score = 80\n\n[puzzle]\nask = \"a\"\n\n[[puzzle.item]]\ntext = \"a\"\n\n\
+                        [[programs]]\nname = \"p\"\n\n[[hints]]\nlevels = [\n    \"a\",\n]\n\n[score]\nversion = 1\n";
+        assert_eq!(graded_part(manifest), graded_part(&manifest.replace("\"a\"", "\"b\"")));
+        assert_eq!(graded_part(manifest), graded_part(&format!("# a remark\n\n{manifest}")));
+        for (from, to) in [("= 80", "= 90"), ("\"p\"", "\"q\""), ("version = 1", "version = 2")] {
+            assert_ne!(graded_part(manifest), graded_part(&manifest.replace(from, to)), "{to}");
+        }
     }
 
     #[test]

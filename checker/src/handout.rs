@@ -25,7 +25,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::exercise::Place;
+use crate::exercise::{Place, without_sections};
 use crate::exit::Usage;
 use crate::progress::{Fingerprint, replace};
 
@@ -207,7 +207,7 @@ fn authors(root: &Path) -> Result<Files> {
         if path.file_name() == Some(OsStr::new("Cargo.toml")) {
             edit(&mut files, path, |text| match path.parent() {
                 Some(folder) if folder == Path::new("") => workspace_manifest(text, &paths),
-                _ => without_sections(text, &["[[test]]", "[[bench]]"]),
+                _ => Ok(without_sections(text, &["[[test]]", "[[bench]]"])),
             })?;
         }
     }
@@ -265,21 +265,6 @@ fn workspace_manifest(text: &str, paths: &[PathBuf]) -> Result<String> {
         path.is_none_or(|path| folders.contains(Path::new(path)))
     });
     Ok(kept.map(|line| format!("{line}\n")).collect())
-}
-
-/// A manifest without the sections of these names.
-fn without_sections(text: &str, names: &[&str]) -> Result<String> {
-    let mut kept = String::new();
-    let mut dropping = false;
-    for line in text.lines() {
-        if line.starts_with('[') {
-            dropping = names.contains(&line.trim());
-        }
-        if !dropping {
-            kept.push_str(&format!("{line}\n"));
-        }
-    }
-    Ok(kept)
 }
 
 fn edit(files: &mut Files, path: &Path, change: impl Fn(&str) -> Result<String>) -> Result<()> {

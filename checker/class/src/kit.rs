@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use checker::compile::{self, Build, Built, DRIVER_FILE, Optimisation, Refusal};
-use checker::exercise::{Exercise, Place};
+use checker::exercise::{Exercise, MANIFEST, Place, graded_part};
 use checker::print::Style;
 use checker::status::Tell;
 use checker::workspace::Workspace;
@@ -167,8 +167,11 @@ pub(crate) fn sha256_of_exercise(exercise: &Exercise) -> Result<String> {
     let mut hash = Sha256::new();
     for file in PARTS {
         let path = exercise.place.folder.join(file);
-        let bytes =
+        let mut bytes =
             std::fs::read(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        if file == MANIFEST {
+            bytes = graded_part(&String::from_utf8_lossy(&bytes)).into_bytes();
+        }
         hash.update((bytes.len() as u64).to_le_bytes());
         hash.update(&bytes);
     }
@@ -176,12 +179,8 @@ pub(crate) fn sha256_of_exercise(exercise: &Exercise) -> Result<String> {
 }
 
 /// What a grade depends on, in an exercise's folder.
-const PARTS: [&str; 4] = [
-    "exercise.toml",
-    "src/main.rs",
-    checker::commands::run::BASELINE,
-    checker::commands::run::REFERENCE,
-];
+const PARTS: [&str; 4] =
+    [MANIFEST, "src/main.rs", checker::commands::run::BASELINE, checker::commands::run::REFERENCE];
 
 /// SHA-256 in hexadecimal.
 pub(crate) fn sha256(bytes: &[u8]) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::exercise::Place;
+use crate::exercise::{MANIFEST, Place, graded_part};
 
 /// Tells one state of an exercise from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,14 +11,11 @@ pub struct Fingerprint(pub(super) u64);
 impl Fingerprint {
     /// Of what the student was given and is graded by.
     pub(super) fn of(place: &Place) -> Self {
-        let files = [
-            ".shipped/lib.rs",
-            "exercise.toml",
-            "recorded/baseline.json",
-            "recorded/reference.json",
-        ];
-        let contents = files.map(|file| std::fs::read(place.folder.join(file)).unwrap_or_default());
-        Self::of_all(contents.iter().map(Vec::as_slice))
+        let read = |file: &str| std::fs::read(place.folder.join(file)).unwrap_or_default();
+        let manifest = graded_part(&String::from_utf8_lossy(&read(MANIFEST)));
+        let [shipped, baseline, reference] =
+            [".shipped/lib.rs", "recorded/baseline.json", "recorded/reference.json"].map(read);
+        Self::of_all([&shipped[..], manifest.as_bytes(), &baseline, &reference].into_iter())
     }
 
     /// Of one file.

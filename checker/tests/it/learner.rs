@@ -179,6 +179,15 @@ fn a_pass_of_an_exercise_that_has_changed_is_stale() {
 }
 
 #[test]
+fn other_hints_and_another_puzzle_leave_a_pass_as_it_is() {
+    let tree = fresh("reworded");
+    tree.run(&["run", "swift", "--device", "sim"]);
+    add(&tree, &format!("{PUZZLE}\n{HINTS}").replace("\"slow\"", "\"drawn\""));
+    let (_, list) = tree.json(&["list"]);
+    assert_eq!(list["exercises"][0]["stale"], false, "{list:#}");
+}
+
+#[test]
 fn lines_that_the_checker_does_not_know_are_kept() {
     let tree = fresh("unknown");
     let path = tree.root().join("progress.txt");

@@ -36,8 +36,7 @@ def library(x):
         x.add_(1)
 
 
-def unordered(upload, download):
-    """Nothing here says what waits for what."""
+def puzzle(upload, download):
     for source, x, target in zip(inputs, on_device, outputs):
         with torch.cuda.stream(upload):
             x.copy_(source, non_blocking=True)
@@ -47,7 +46,7 @@ def unordered(upload, download):
 
 
 def ordered(upload, download):
-    """The same with its waits."""
+    """The puzzle with the waits that its data needs."""
     default = torch.cuda.current_stream()
     for source, x, target in zip(inputs, on_device, outputs):
         with torch.cuda.stream(upload):
@@ -89,14 +88,14 @@ blocking = [blocking_stream() for _ in range(2)]
 non_blocking = [torch.cuda.Stream() for _ in range(2)]
 print(timing.machine())
 for name, program, streams in (
-    ("blocking", unordered, blocking),
-    ("non-blocking", unordered, non_blocking),
+    ("blocking", puzzle, blocking),
+    ("non-blocking", puzzle, non_blocking),
     ("non-blocking, with waits", ordered, non_blocking),
 ):
     wrong = wrong_runs(program, *streams)
     middle, shortest, longest = timing.median(lambda: program(*streams))
     print(f"{name}: wrong in {wrong} of {RUNS} runs; {middle:.2f} ms ({shortest:.2f} to {longest:.2f})")
-    assert not wrong or (program is unordered and streams is non_blocking)
+    assert not wrong or (program is puzzle and streams is non_blocking)
 for name, streams in (("blocking", blocking), ("non-blocking", non_blocking)):
     print(f"an upload on a {name} stream, by events of the current stream: {clocked(streams[0]):.3f} ms")
 if len(sys.argv) > 1:

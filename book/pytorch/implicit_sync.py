@@ -19,7 +19,7 @@ first, second, third = (torch.cuda.Stream() for _ in range(3))
 notes = torch.zeros(BYTES, dtype=torch.uint8, device="cuda")
 
 
-def program(frees=True):
+def program(cached=False):
     with torch.cuda.stream(first):
         torch.cuda._sleep(CYCLES)
     with torch.cuda.stream(third):
@@ -28,18 +28,18 @@ def program(frees=True):
         del block  # into the cache
     pinned = torch.empty(BYTES, dtype=torch.uint8, pin_memory=True)
     del pinned  # into another cache
-    if frees:
-        torch.cuda.empty_cache()  # cudaFree
+    if not cached:
+        torch.cuda.empty_cache()
     with torch.cuda.stream(second):
         torch.cuda._sleep(CYCLES)
 
 
-def cached():
-    program(frees=False)
+def without_empty_cache():
+    program(cached=True)
 
 
 print(timing.machine())
-for one in (program, cached):
+for one in (program, without_empty_cache):
     middle, shortest, longest = timing.median(one)
     print(f"{one.__name__}: {middle:.2f} ms ({shortest:.2f} to {longest:.2f})")
 if len(sys.argv) > 1:

@@ -43,6 +43,9 @@ pub struct Puzzle {
     pub form: Form,
     /// The question itself.
     pub ask: String,
+    /// Whether the order of its items means something.
+    #[serde(default)]
+    pub in_order: bool,
     /// What can be put in order, or chosen.
     pub item: Vec<Item>,
 }

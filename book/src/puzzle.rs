@@ -18,6 +18,8 @@ use crate::listing::{Line, Part, anchor, compare, function, function_in};
 use crate::markup::{escape, in_markdown};
 use crate::page::{Fence, Page, fences, replace};
 use crate::play::editor;
+use crate::puzzle::predict::Asked;
+use crate::quiz::lint;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -111,12 +113,12 @@ pub fn expand(page: &mut Page<'_>, text: &str) -> String {
         let html = puzzle(page, &fence).unwrap_or_default();
         parts.push((fence.range, in_markdown(&html, fence.body.lines().count() + 1)));
     }
-    let mut ids = Vec::new();
+    let mut asked = Asked::default();
     let mut gates = 0;
     for fence in fences(text, "predict") {
-        let html = predict::form(page, &fence, &mut ids).unwrap_or_default();
+        let html = predict::form(page, &fence, &mut asked).unwrap_or_default();
         let lines = fence.body.lines().count() + 1;
-        match ids.last() {
+        match asked.ids.last() {
             Some(id) if !html.is_empty() => {
                 gates += 1;
                 let key = predict::key(page, id);
@@ -128,6 +130,9 @@ pub fn expand(page: &mut Page<'_>, text: &str) -> String {
             }
             _ => parts.push((fence.range, in_markdown(&html, lines))),
         }
+    }
+    if let Some(message) = lint::too_many_longest(asked.choices.into_iter()) {
+        page.complain(1, message);
     }
     replace(text, parts) + &gate::CLOSE.repeat(gates)
 }

@@ -28,6 +28,9 @@
     return made;
   }
 
+  // Fields as the question's file has them: the page shows them in another order.
+  const fieldsOf = (form) => all("select, input", form).sort((a, b) => (a.dataset.at ?? 0) - (b.dataset.at ?? 0));
+
   // What the reader entered, as a list; null where something is missing.
   function entered(form) {
     const radios = all("input[type=radio]", form);
@@ -35,7 +38,7 @@
       const chosen = radios.find((radio) => radio.checked);
       return chosen ? [chosen.value] : null;
     }
-    const fields = all("select, input", form);
+    const fields = fieldsOf(form);
     // A slider that was not moved says nothing yet.
     if (fields.some((field) => field.type === "range" && !field.dataset.moved)) return null;
     return fields.every((field) => field.value.trim()) ? fields.map((field) => field.value) : null;
@@ -46,7 +49,7 @@
     if (radios.length > 0) {
       radios.forEach((radio) => (radio.checked = radio.value === values[0]));
     } else {
-      all("select, input", form).forEach((field, index) => (field.value = values[index] ?? ""));
+      fieldsOf(form).forEach((field, index) => (field.value = values[index] ?? ""));
     }
   }
 

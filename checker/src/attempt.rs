@@ -7,6 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use serde::de::DeserializeOwned;
 use simulator::Schedule;
 use simulator::machine::{Demand, Watch};
 use trace::numbers::{self, Numbers};
@@ -231,21 +232,27 @@ fn read_record(path: &Path) -> Result<Option<Record>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).context("cannot read the record of the run"),
     };
-    const BROKEN: &str = "cannot read the record of the run";
-    // Read first: another version may differ in a way that does not parse.
-    let header: Header = serde_json::from_slice(&text).context(BROKEN)?;
-    version::check_version(header.version, record::VERSION, "record")?;
-    let record: Record = serde_json::from_slice(&text).context(BROKEN)?;
+    let record: Record =
+        read(&text, record::VERSION, "record").context("cannot read the record of the run")?;
     record.check_versions()?;
     Ok(Some(record))
+}
+
+/// Reads a form. Of one that does not parse the version is looked at: another may differ in a way that does not.
+fn read<T: DeserializeOwned>(text: &[u8], known: u32, what: &'static str) -> Result<T> {
+    serde_json::from_slice(text).or_else(|error| {
+        let Header { version: found } = serde_json::from_slice(text)?;
+        version::check_version(found, known, what)?;
+        Err(error.into())
+    })
 }
 
 /// Reads a recorded program.
 pub fn read_program(path: &Path) -> Result<Program> {
     let text = std::fs::read(path)?;
-    let header: Header = serde_json::from_slice(&text)?;
-    version::check_version(header.version, program::VERSION, "program")?;
-    Ok(serde_json::from_slice(&text)?)
+    let program: Program = read(&text, program::VERSION, "program")?;
+    version::check_version(program.version, program::VERSION, "program")?;
+    Ok(program)
 }
 
 /// Why a device process came to an end while its program ran.

@@ -3,6 +3,7 @@
 
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
+use trace::shuffle::shuffled;
 
 /// What is asked.
 #[derive(Clone, Debug, Deserialize)]
@@ -14,6 +15,9 @@ pub struct Question {
     pub form: Form,
     /// The question itself.
     pub ask: String,
+    /// Whether the order of its items means something: then they are shown as they stand.
+    #[serde(default)]
+    pub in_order: bool,
     /// What can be put in order, or chosen.
     #[serde(rename = "item")]
     pub items: Vec<Item>,
@@ -46,7 +50,8 @@ pub struct Item {
     pub why: Option<String>,
 }
 
-/// What somebody expects: of a ranking the place of each item, of a choice the number of the item, from 1.
+/// What somebody expects: of a ranking the place of each item, of a choice the number of the item, from 1. Items are
+/// counted as they stand in the file, whatever order they are shown in.
 pub type Answer = Vec<u32>;
 
 impl Question {
@@ -78,10 +83,17 @@ impl Question {
         Ok(())
     }
 
+    /// Items in the order in which they are shown, as in the book: the first is `a`. With each goes its place in the file.
+    pub fn shown(&self) -> impl Iterator<Item = (usize, &Item)> {
+        let count = self.items.len();
+        let order = if self.in_order { (0..count).collect() } else { shuffled(&self.id, count) };
+        order.into_iter().filter_map(|at| Some((at, self.items.get(at)?)))
+    }
+
     /// The question with its items, and how to answer.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n\n", self.ask);
-        for (letter, item) in LETTERS.chars().zip(&self.items) {
+        for (letter, (_, item)) in LETTERS.chars().zip(self.shown()) {
             text.push_str(&format!("  {letter}  {}\n", item.text));
         }
         text.push('\n');
@@ -95,8 +107,10 @@ impl Question {
     /// What `text` answers, or what is wrong with it.
     pub fn answer(&self, text: &str) -> Result<Answer, String> {
         let letters = &LETTERS[..self.items.len()];
+        let order: Vec<usize> = self.shown().map(|(at, _)| at).collect();
         let known = |letter: char| {
             let at = letters.find(letter.to_ascii_lowercase());
+            let at = at.and_then(|place| order.get(place).copied());
             at.ok_or_else(|| format!("there is no `{letter}`; the letters are `{letters}`"))
         };
         if self.form == Form::Choice {
@@ -125,8 +139,8 @@ impl Question {
         }
         let missing: String = letters
             .chars()
-            .zip(&answer)
-            .filter(|(_, place)| place.is_none())
+            .zip(&order)
+            .filter(|(_, at)| answer[**at].is_none())
             .map(|(letter, _)| letter)
             .collect();
         if !missing.is_empty() {
@@ -171,9 +185,42 @@ item = [{ text = "so", right = true }, { text = "or so", why = "no" }]
         toml::from_str(text).expect("a question")
     }
 
+    /// The ranking with its items as they stand.
+    fn ranking() -> Question {
+        question(&format!("in_order = true\n{RANKING}"))
+    }
+
+    #[test]
+    fn letters_go_by_the_order_that_is_shown_and_answers_by_that_of_the_file() {
+        let shuffled = question(RANKING);
+        let shown: Vec<&str> = shuffled.shown().map(|(_, item)| &*item.text).collect();
+        let texts = ["one", "two", "three"];
+        let expected = shuffled_as(&shuffled).map(|at| texts[at]);
+        assert_eq!(shown, expected.collect::<Vec<_>>());
+        assert_ne!(shown, texts, "this name shuffles");
+        assert!(
+            shuffled
+                .text()
+                .contains(&format!("  a  {}\n  b  {}\n  c  {}\n", shown[0], shown[1], shown[2]))
+        );
+        // The item that is shown first, then second, then third.
+        let mut places = vec![0; 3];
+        shuffled_as(&shuffled).zip(1..).for_each(|(at, place)| places[at] = place);
+        assert_eq!(shuffled.answer("a b c"), Ok(places));
+        let missing = shuffled.answer("a c").unwrap_err();
+        assert!(missing.starts_with("`b` is missing"), "{missing}");
+        let choice = question(CHOICE);
+        let first = shuffled_as(&choice).next().expect("an item") as u32;
+        assert_eq!(choice.answer("a"), Ok(vec![first + 1]));
+    }
+
+    fn shuffled_as(question: &Question) -> impl Iterator<Item = usize> + use<> {
+        shuffled(&question.id, question.items.len()).into_iter()
+    }
+
     #[test]
     fn an_order_gives_each_item_its_place_and_ties_share_one() {
-        let ranking = question(RANKING);
+        let ranking = ranking();
         for (text, places) in [
             ("b a c", [2, 1, 3]),
             ("cab", [2, 3, 1]),
@@ -187,7 +234,7 @@ item = [{ text = "so", right = true }, { text = "or so", why = "no" }]
 
     #[test]
     fn an_answer_that_is_none_says_what_it_lacks() {
-        let ranking = question(RANKING);
+        let ranking = ranking();
         for (text, why) in [
             ("a b", "`c` is missing; every letter has a place"),
             ("a b b c", "`b` is there twice"),
@@ -196,7 +243,7 @@ item = [{ text = "so", right = true }, { text = "or so", why = "no" }]
         ] {
             assert_eq!(ranking.answer(text), Err(why.to_owned()), "{text}");
         }
-        let choice = question(CHOICE);
+        let choice = question(&format!("in_order = true\n{CHOICE}"));
         assert_eq!(choice.answer("b\n"), Ok(vec![2]));
         assert_eq!(choice.answer("ab"), Err("one letter is the answer".to_owned()));
     }

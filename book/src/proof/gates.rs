@@ -216,7 +216,7 @@ fn words(question: &Question) -> Vec<String> {
     let Question { prompt, form, context, .. } = question;
     let mut words = vec![prompt.clone(), context.clone()];
     match form {
-        Form::Choice { answer, distractors } => {
+        Form::Choice { answer, distractors, .. } => {
             words.push(answer.clone());
             words.extend(
                 distractors.iter().flat_map(|wrong| [wrong.text.clone(), wrong.why.clone()]),

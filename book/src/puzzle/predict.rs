@@ -23,10 +23,12 @@
 use serde::Deserialize;
 use trace::draw::{self, Lanes, Layout, Panel};
 use trace::metrics::ranking::{TIE, places};
+use trace::shuffle::shuffled;
 
 use crate::exercises::{self, Form, Puzzle};
 use crate::markup::{identifier, inline};
 use crate::page::{Fence, Page};
+use crate::quiz::lint::{self, Longest};
 use crate::records::metric::{Number, number};
 
 #[derive(Deserialize)]
@@ -35,6 +37,9 @@ struct Predict {
     id: String,
     form: Form,
     ask: String,
+    /// Whether the order of its items means something, as that of numbers does: then they are shown as they stand.
+    #[serde(default)]
+    in_order: bool,
     #[serde(default)]
     item: Vec<Item>,
     /// For a mark: the run whose timeline is drawn without its bars.
@@ -64,13 +69,13 @@ impl Predict {
         let exercise = page.note(fence.line, exercise)?;
         let puzzle = exercise.puzzle.clone();
         let puzzle = puzzle.ok_or_else(|| format!("the exercise `{from}` has no `[puzzle]`"));
-        let Puzzle { id, form, ask, item: items } = page.note(fence.line, puzzle)?;
+        let Puzzle { id, form, ask, in_order, item: items } = page.note(fence.line, puzzle)?;
         let item = |exercises::Item { text, program, right, why }| {
             let record = program.map(|program| format!("{from}.{program}"));
             Item { text, record, right, why }
         };
         let item = items.into_iter().map(item).collect();
-        Some(Self { id, form, ask, item, record: None, metric: None, given: Vec::new() })
+        Some(Self { id, form, ask, in_order, item, record: None, metric: None, given: Vec::new() })
     }
 }
 
@@ -116,7 +121,7 @@ pub struct Outcome {
 
 /// What answers the block `fence`. That something is wrong with it is said elsewhere.
 pub fn outcome(page: &mut Page<'_>, fence: &Fence) -> Option<Outcome> {
-    let Predict { id, form, ask, item, record, metric, given } = predict(page, fence)?;
+    let Predict { id, form, ask, item, record, metric, given, .. } = predict(page, fence)?;
     let mut asked = vec![page.values(fence.line, &ask)];
     asked.extend(item.iter().map(|item| page.values(fence.line, &item.text)));
     let (mut numbers, mut texts, mut records) = (Vec::new(), Vec::new(), Vec::new());
@@ -154,13 +159,22 @@ pub fn outcome(page: &mut Page<'_>, fence: &Fence) -> Option<Outcome> {
     Some(Outcome { id, ranking, asked, numbers, texts, records, given })
 }
 
+/// What a chapter has asked so far.
+#[derive(Default)]
+pub(super) struct Asked {
+    /// The names of its predictions.
+    pub ids: Vec<String>,
+    /// How long the right items of its choices are.
+    pub choices: Vec<Longest>,
+}
+
 /// The form of one `predict` block.
-pub(super) fn form(page: &mut Page<'_>, fence: &Fence, ids: &mut Vec<String>) -> Option<String> {
-    let Predict { id, form, ask, mut item, record, metric, .. } = predict(page, fence)?;
-    if ids.contains(&id) {
+pub(super) fn form(page: &mut Page<'_>, fence: &Fence, asked: &mut Asked) -> Option<String> {
+    let Predict { id, form, ask, in_order, mut item, record, metric, .. } = predict(page, fence)?;
+    if asked.ids.contains(&id) {
         page.complain(fence.line, format!("there are two predictions `{id}`"));
     }
-    ids.push(id.clone());
+    asked.ids.push(id.clone());
     for Item { text, why, .. } in &mut item {
         *text = page.values(fence.line, text);
         *why = why.take().map(|why| page.values(fence.line, &why));
@@ -175,6 +189,7 @@ pub(super) fn form(page: &mut Page<'_>, fence: &Fence, ids: &mut Vec<String>) ->
     if mark != record.is_some() || mark != metric.is_some() {
         page.complain(fence.line, "a mark, and nothing else, needs a `record` and a `metric`");
     }
+    let order = if in_order { (0..item.len()).collect() } else { shuffled(&id, item.len()) };
     let name = key(page, &id);
     let (kind, hint, rows) = match form {
         Form::Ranking => {
@@ -183,9 +198,18 @@ pub(super) fn form(page: &mut Page<'_>, fence: &Fence, ids: &mut Vec<String>) ->
                  After a tie any higher number will do.",
                 TIE * 100.0
             );
-            ("ranking", hint, ranking(page, fence, &name, &item)?)
+            ("ranking", hint, ranking(page, fence, &name, &item, &order)?)
         }
-        Form::Choice => ("choice", String::new(), choice(page, fence, &name, &item)?),
+        Form::Choice => {
+            let others = item.iter().filter(|item| !item.right).map(|item| item.text.as_str());
+            let right = item.iter().find(|item| item.right).map_or("", |item| &item.text);
+            let found = lint::longest(right, others);
+            if found == Longest::ByFar {
+                page.complain(fence.line, lint::BY_FAR);
+            }
+            asked.choices.push(found);
+            ("choice", String::new(), choice(page, fence, &name, &item, &order)?)
+        }
         Form::Mark => {
             let field = empty_timeline(page, fence, &name, &record?, &metric?)?;
             ("mark", "Move the mark to where you expect it.".to_owned(), field)
@@ -207,7 +231,14 @@ pub(super) fn key(page: &Page<'_>, id: &str) -> String {
     format!("{}-{}", identifier(&page.name()), identifier(id))
 }
 
-fn ranking(page: &mut Page<'_>, fence: &Fence, name: &str, items: &[Item]) -> Option<String> {
+/// The fields of a ranking, and what the browser keeps of each under its place in the file: `order` is that on the page.
+fn ranking(
+    page: &mut Page<'_>,
+    fence: &Fence,
+    name: &str,
+    items: &[Item],
+    order: &[usize],
+) -> Option<String> {
     let mut times = Vec::new();
     for item in items {
         if item.right || item.why.is_some() {
@@ -219,13 +250,13 @@ fn ranking(page: &mut Page<'_>, fence: &Fence, name: &str, items: &[Item]) -> Op
     }
     let places = places(&times.iter().map(|time| time.value()).collect::<Vec<_>>());
     let count = items.len();
-    let rows = items.iter().zip(times).zip(places).enumerate().map(|(index, ((item, time), place))| {
-        let text = inline(&item.text);
+    let rows = order.iter().map(|&index| {
+        let (text, time, place) = (inline(&items[index].text), &times[index], places[index]);
         let options: String =
             (1..=count).map(|place| format!("<option value=\"{place}\">{place}</option>")).collect();
         let id = format!("{name}-{index}");
         format!(
-            "<p class=\"item\"><select id=\"{id}\" data-place=\"{place}\" data-time=\"{time}\" required>\
+            "<p class=\"item\"><select id=\"{id}\" data-at=\"{index}\" data-place=\"{place}\" data-time=\"{time}\" required>\
              <option value=\"\">–</option>{options}</select> <label for=\"{id}\">{text}</label> \
              <span class=\"was\"></span></p>"
         )
@@ -233,14 +264,21 @@ fn ranking(page: &mut Page<'_>, fence: &Fence, name: &str, items: &[Item]) -> Op
     Some(rows.collect())
 }
 
-fn choice(page: &mut Page<'_>, fence: &Fence, name: &str, items: &[Item]) -> Option<String> {
+fn choice(
+    page: &mut Page<'_>,
+    fence: &Fence,
+    name: &str,
+    items: &[Item],
+    order: &[usize],
+) -> Option<String> {
     if items.iter().filter(|item| item.right).count() != 1 {
         page.complain(fence.line, "one item of a choice has to be `right`");
     }
     if items.iter().any(|item| item.right == item.why.is_some() || item.record.is_some()) {
         page.complain(fence.line, "each item that is not `right` says `why`, and no other does");
     }
-    let rows = items.iter().enumerate().map(|(index, item)| {
+    let shown = || order.iter().map(|&index| (index, &items[index]));
+    let rows = shown().map(|(index, item)| {
         let (text, verdict) = (inline(&item.text), if item.right { "right" } else { "wrong" });
         format!(
             "<p class=\"item\"><label><input type=\"radio\" name=\"{name}\" value=\"{index}\" \
@@ -248,7 +286,7 @@ fn choice(page: &mut Page<'_>, fence: &Fence, name: &str, items: &[Item]) -> Opt
         )
     });
     let rows: String = rows.collect();
-    let whys = items.iter().enumerate().filter_map(|(index, item)| {
+    let whys = shown().filter_map(|(index, item)| {
         let (text, why) = (inline(&item.text), inline(item.why.as_deref()?));
         let why = format!("<span class=\"why\">{why}</span>");
         Some(format!("<li data-for=\"{index}\"><em>{text}:</em> {why}</li>"))

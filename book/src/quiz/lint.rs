@@ -4,16 +4,15 @@
 //! multiple-choice item-writing guidelines*, Applied Measurement in Education 15, 2002), as far as a
 //! program can see them.
 
-use crate::quiz::parse::{Form, Question};
+use std::collections::BTreeSet;
+
+use crate::quiz::parse::{Form, Question, Wrong};
+use crate::quiz::render::leading;
 
 /// Words of an explanation above which it is not read.
 const MOST_WORDS: usize = 60;
 /// Words of what is said about one wrong choice.
 const MOST_WORDS_WHY: usize = 40;
-/// How much longer than every other choice the right one may be: the longest is known to be the safe
-/// guess.
-const LONGEST: f64 = 1.5;
-
 /// Says what is wrong with a question.
 pub fn lint(question: &Question, mut flaw: impl FnMut(String)) {
     let Question { prompt, form, context, .. } = question;
@@ -27,12 +26,51 @@ pub fn lint(question: &Question, mut flaw: impl FnMut(String)) {
         }
     }
     words(context, MOST_WORDS, "context", &mut flaw);
-    if let Form::Choice { answer, distractors } = form {
-        choice(answer, distractors, &mut flaw);
+    if let Form::Choice { answer, distractors, sorted } = form {
+        choice(answer, distractors, *sorted, &mut flaw);
     }
 }
 
-fn choice(answer: &str, distractors: &[crate::quiz::parse::Wrong], flaw: &mut impl FnMut(String)) {
+/// How the right one of several choices compares with the longest of the others: the longest is known to be the safe
+/// guess, since a truth takes more words to be exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Longest {
+    /// No longer than another.
+    No,
+    /// Longer than all others.
+    Yes,
+    /// Longer than all others by a fifth.
+    ByFar,
+}
+
+/// Characters up to which a choice is a number or a word, whose length says nothing.
+const A_WORD: usize = 12;
+
+/// Whether the right choice is the longest, in characters.
+pub fn longest<'a>(right: &str, others: impl Iterator<Item = &'a str>) -> Longest {
+    let right = right.chars().count();
+    match others.map(|text| text.chars().count()).max().unwrap_or(0) {
+        _ if right <= A_WORD => Longest::No,
+        other if right * 5 >= other * 6 => Longest::ByFar,
+        other if right > other => Longest::Yes,
+        _ => Longest::No,
+    }
+}
+
+/// Where the right choice is by far the longest.
+pub const BY_FAR: &str = "the right choice is a fifth longer than every other, which gives it away";
+
+/// Says so where the right choice is the longest in more than two of five questions.
+pub fn too_many_longest(choices: impl Iterator<Item = Longest>) -> Option<String> {
+    let choices: Vec<Longest> = choices.collect();
+    let (count, of) = (choices.iter().filter(|it| **it != Longest::No).count(), choices.len());
+    let most = of * 2 / 5;
+    (count > most).then(|| {
+        format!("the right choice is the longest in {count} of {of} questions, of at most {most}: so the longest is the safe guess")
+    })
+}
+
+fn choice(answer: &str, distractors: &[Wrong], sorted: bool, flaw: &mut impl FnMut(String)) {
     if !(2..=4).contains(&distractors.len()) {
         flaw(format!("{} wrong choices: two to four are plausible", distractors.len()));
     }
@@ -47,9 +85,17 @@ fn choice(answer: &str, distractors: &[crate::quiz::parse::Wrong], flaw: &mut im
             flaw(format!("two choices are the same: `{text}`"));
         }
     }
-    let longest = distractors.iter().map(|wrong| wrong.text.chars().count()).max().unwrap_or(0);
-    if answer.chars().count() as f64 > longest as f64 * LONGEST {
-        flaw("the right choice is by far the longest, which gives it away".into());
+    let numbers: BTreeSet<u64> =
+        texts.iter().filter_map(|text| leading(text)).map(f64::to_bits).collect();
+    let are_numbers = numbers.len() == texts.len();
+    if sorted != are_numbers {
+        flaw(match sorted {
+            true => "`sortAnswers` is for choices that begin with different numbers".into(),
+            false => "numbers are shown in their order: `prompt.sortAnswers = true`".into(),
+        });
+    }
+    if longest(answer, distractors.iter().map(|wrong| wrong.text.as_str())) == Longest::ByFar {
+        flaw(BY_FAR.into());
     }
     for wrong in distractors {
         if wrong.why.trim().is_empty() {

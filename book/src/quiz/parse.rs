@@ -47,6 +47,8 @@ enum Kind {
 struct RawPrompt {
     prompt: Spanned<String>,
     distractors: Option<Spanned<Vec<Wrong>>>,
+    #[serde(rename = "sortAnswers")]
+    sort_answers: Option<Spanned<bool>>,
     program: Option<Spanned<String>>,
     items: Option<Spanned<Vec<OrderItem>>>,
     unit: Option<Spanned<String>>,
@@ -134,6 +136,8 @@ pub enum Form {
         answer: String,
         /// What is not.
         distractors: Vec<Wrong>,
+        /// Whether the choices are numbers, which are shown in their order.
+        sorted: bool,
     },
     /// By a few words.
     Words {
@@ -194,6 +198,15 @@ pub fn parse(source: &str, records: &Records) -> (Vec<Question>, Vec<Flaw>) {
             lint::lint(&question, |message| reader.flaws.push((prompt_line, message)));
             questions.push(question);
         }
+    }
+    let choices = questions.iter().filter_map(|question| match &question.form {
+        Form::Choice { answer, distractors, .. } => {
+            Some(lint::longest(answer, distractors.iter().map(|wrong| wrong.text.as_str())))
+        }
+        _ => None,
+    });
+    if let Some(message) = lint::too_many_longest(choices) {
+        reader.flaws.push((1, message));
     }
     (questions, reader.flaws)
 }
@@ -270,6 +283,7 @@ impl Reader<'_> {
         let (p, a) = (&prompt, &answer);
         if kind != Kind::MultipleChoice {
             self.refuse("prompt.distractors", p.distractors.as_ref());
+            self.refuse("prompt.sortAnswers", p.sort_answers.as_ref());
         }
         if kind != Kind::Tracing {
             self.refuse("prompt.program", p.program.as_ref());
@@ -299,6 +313,7 @@ impl Reader<'_> {
             Kind::MultipleChoice => Form::Choice {
                 answer: self.need(line, "answer.answer", answer.answer)?,
                 distractors: self.need(line, "prompt.distractors", prompt.distractors)?,
+                sorted: prompt.sort_answers.is_some_and(Spanned::into_inner),
             },
             Kind::ShortAnswer => {
                 let mut answers = vec![self.need(line, "answer.answer", answer.answer)?];

@@ -5,6 +5,7 @@
 
 use trace::draw;
 use trace::draw::layout::{Bar, Layout};
+use trace::shuffle::shuffled;
 
 use crate::markup::{escape, identifier, inline};
 use crate::quiz::Shown;
@@ -66,10 +67,12 @@ fn one(prefix: &str, quiz: &str, number: &str, question: &Question) -> String {
     let name = format!("{prefix}-{}", identifier(id));
     let origin = format!("{quiz}-{}", identifier(id));
     let (kind, fields, answer) = match form {
-        Form::Choice { answer, distractors } => choice(&name, answer, distractors),
+        Form::Choice { answer, distractors, sorted } => {
+            choice(&name, id, answer, distractors, *sorted)
+        }
         Form::Words { program, answers } => words(&name, program.as_deref(), answers),
         Form::Number { value, tolerance, unit } => number_field(&name, *value, *tolerance, unit),
-        Form::Order { items, before } => order(&name, items, before),
+        Form::Order { items, before } => order(&name, id, items, before),
         Form::Timeline { layout, answer } => timeline(&name, layout, *answer),
     };
     let (prompt, context) = (inline(prompt), inline(context));
@@ -86,19 +89,32 @@ fn one(prefix: &str, quiz: &str, number: &str, question: &Question) -> String {
 
 type Parts = (&'static str, String, String);
 
-fn choice(name: &str, answer: &str, distractors: &[Wrong]) -> Parts {
-    let mut choices: Vec<(&str, Option<&str>)> =
-        distractors.iter().map(|wrong| (wrong.text.as_str(), Some(wrong.why.as_str()))).collect();
-    choices.push((answer, None));
-    // Shuffled, and yet the same on every machine and on paper.
-    choices.sort_by_key(|(text, _)| hash(name, text));
-    let fields: String = choices
+/// The first number of a choice.
+pub(super) fn leading(text: &str) -> Option<f64> {
+    let digits = |c: char| c.is_ascii_digit() || c == '.';
+    let text = text.trim_start();
+    text[..text.find(|c| !digits(c)).unwrap_or(text.len())].trim_end_matches('.').parse().ok()
+}
+
+fn choice(name: &str, id: &str, answer: &str, distractors: &[Wrong], sorted: bool) -> Parts {
+    let mut choices: Vec<(String, &str, Option<&str>)> = distractors
         .iter()
         .enumerate()
-        .map(|(index, (text, why))| {
+        .map(|(at, wrong)| (format!("wrong-{at}"), wrong.text.as_str(), Some(wrong.why.as_str())))
+        .collect();
+    choices.push(("right".to_owned(), answer, None));
+    let mut order = shuffled(id, choices.len());
+    if sorted {
+        let number = |at: &usize| leading(choices[*at].1).unwrap_or(f64::INFINITY);
+        order.sort_by(|a, b| number(a).total_cmp(&number(b)));
+    }
+    let choices: Vec<_> = order.into_iter().map(|at| &choices[at]).collect();
+    let fields: String = choices
+        .iter()
+        .map(|(value, text, why)| {
             let verdict = if why.is_none() { "right" } else { "wrong" };
             format!(
-                "<p class=\"item\"><label><input type=\"radio\" name=\"{name}\" value=\"{index}\" \
+                "<p class=\"item\"><label><input type=\"radio\" name=\"{name}\" value=\"{value}\" \
                  data-verdict=\"{verdict}\" required> {}</label></p>",
                 inline(text)
             )
@@ -106,11 +122,10 @@ fn choice(name: &str, answer: &str, distractors: &[Wrong]) -> Parts {
         .collect();
     let whys: String = choices
         .iter()
-        .enumerate()
-        .filter_map(|(index, (text, why))| {
+        .filter_map(|(value, text, why)| {
             let (text, why) = (inline(text), inline((*why)?));
             Some(format!(
-                "<li data-for=\"{index}\"><em>{text}:</em> <span class=\"why\">{why}</span></li>"
+                "<li data-for=\"{value}\"><em>{text}:</em> <span class=\"why\">{why}</span></li>"
             ))
         })
         .collect();
@@ -141,19 +156,18 @@ fn number_field(name: &str, value: f64, tolerance: f64, unit: &str) -> Parts {
     ("number", fields, format!("<p><b>{rounded} {unit}</b> (within {percent:.0} %)</p>"))
 }
 
-fn order(name: &str, items: &[OrderItem], before: &[[String; 2]]) -> Parts {
-    let mut shuffled: Vec<&OrderItem> = items.iter().collect();
-    shuffled.sort_by_key(|item| hash(name, &item.text));
+fn order(name: &str, id: &str, items: &[OrderItem], before: &[[String; 2]]) -> Parts {
     let pairs: Vec<String> = before.iter().map(|[a, b]| format!("{a}<{b}")).collect();
     let places: String = (1..=items.len())
         .map(|place| format!("<option value=\"{place}\">{place}</option>"))
         .collect();
-    let rows: String = shuffled
-        .iter()
-        .map(|item| {
+    let rows: String = shuffled(id, items.len())
+        .into_iter()
+        .map(|at| {
+            let item = &items[at];
             let id = format!("{name}-{}", identifier(&item.id));
             format!(
-                "<p class=\"item\"><select id=\"{id}\" data-item=\"{}\" required>\
+                "<p class=\"item\"><select id=\"{id}\" data-at=\"{at}\" data-item=\"{}\" required>\
                  <option value=\"\">–</option>{places}</select> <label for=\"{id}\">{}</label></p>",
                 escape(&item.id),
                 inline(&item.text)
@@ -177,11 +191,4 @@ fn timeline(name: &str, layout: &Layout, answer: usize) -> Parts {
     );
     let bar = layout.bars().nth(answer).map(Bar::describe).unwrap_or_default();
     ("timeline", fields, format!("<p><b>{}</b></p>", escape(&bar)))
-}
-
-/// FNV-1a: any mixing will do, as long as it never changes.
-fn hash(name: &str, text: &str) -> u64 {
-    name.bytes().chain(text.bytes()).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }

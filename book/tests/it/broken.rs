@@ -204,6 +204,27 @@ book/chapters/page.md:3: no `<details class="reveal">` follows this prediction
 }
 
 #[test]
+fn a_prediction_whose_right_item_is_the_longest() {
+    let block = |id: &str, right: &str| {
+        format!(
+            "```predict\nid = \"{id}\"\nform = \"choice\"\nask = \"Which?\"\n\
+             [[item]]\ntext = \"{right}\"\nright = true\n[[item]]\ntext = \"the first of them\"\nwhy = \"No.\"\n```\n\n\
+             <details class=\"reveal\">\n<summary>It was</summary>\n\nso\n\n</details>\n\n"
+        )
+    };
+    let page = |rights: &[&str]| {
+        let blocks = rights.iter().enumerate().map(|(at, right)| block(&format!("p{at}"), right));
+        Tiny::new(&format!("# A\n\n{}", blocks.collect::<String>())).proof()
+    };
+    let (short, long, far) =
+        ("the last of them", "the second of them", "neither the first nor the last");
+    assert!(!page(&[short, short]).contains("longest"));
+    assert!(!page(&[short, long, short]).contains("longest"));
+    assert_snapshot!(page(&[short, long]), @"book/chapters/page.md:1: the right choice is the longest in 1 of 2 questions, of at most 0: so the longest is the safe guess");
+    assert_snapshot!(page(&[short, short, far]), @"book/chapters/page.md:41: the right choice is a fifth longer than every other, which gives it away");
+}
+
+#[test]
 fn a_quiz_with_an_unknown_key() {
     let quiz = "[[questions]]\nid = \"q\"\ntype = \"Numeric\"\nprompt.prompt = \"How long?\"\n\
                 prompt.unit = \"ms\"\nanswer.value = \"1\"\nanswer.tolerence = 0.1\ncontext = \"So.\"\n";
@@ -292,7 +313,7 @@ fn gated(above: &str, between: &str) -> String {
          <details class=\"reveal\">\n<summary>So</summary>\n\nOf it {{{{#value tiny.slow hidden}}}} was hidden.\n\n</details>\n\n\
          {between}\n\n```predict\nid = \"why\"\nform = \"choice\"\nask = \"Why?\"\n\
          [[item]]\ntext = \"the copy waits for the kernel\"\nright = true\n\
-         [[item]]\ntext = \"b\"\nwhy = \"Nothing else is in its stream.\"\n```\n\n\
+         [[item]]\ntext = \"the kernel waits for the copy\"\nwhy = \"Nothing else is in its stream.\"\n```\n\n\
          <details class=\"reveal\">\n<summary>So</summary>\n\nAfter {{{{#value tiny.fast first_upload}}}}.\n\n</details>\n\n\
          {{{{#quiz ../quizzes/q.toml}}}}\n"
     );

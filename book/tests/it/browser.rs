@@ -160,17 +160,17 @@ fn predictions_and_quiz_work_from_a_file() {
     let Some(said) = book().says("three_lanes.html", ACT) else { return };
     insta::assert_snapshot!(said, @"
 before: 0 of 4 reveals, 1 prediction
-✗ There are enough kernels to run beside | 1 shown, focus on SUMMARY
+✗ That would be true if copies of pageab | 1 shown, focus on SUMMARY
 4 of 4 places as they turned out. | 2 shown, focus on SUMMARY
 Move the mark first.
 ✗ It is elsewhere: at 24.0 ms. | 3 shown, focus on SUMMARY
-✗ That would be true if the end waited f | 4 shown, focus on SUMMARY
+✗ Both hosts do the same work and return | 4 shown, focus on SUMMARY
 open: 4
-order: ✗ “the first
+order: ✗ “the last
 number: ✓ Right.
-choice: ✗ A priority
-choice: ✗ Recording
-choice: ✗ It needs i
+choice: ✗ These wait
+choice: ✗ No call in
+choice: ✗ That would
 timeline: ✗ That is an
 1 of 6 right at the first try.
 to be tried again: 5

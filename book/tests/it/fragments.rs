@@ -104,6 +104,38 @@ fn numbers_of_the_records_stand_in_what_can_be_chosen_too() {
 }
 
 #[test]
+fn the_items_of_a_prediction_are_shown_in_the_order_of_its_name_or_as_they_stand() {
+    let page = |more: &str| {
+        let items: String = ["c", "a", "b"]
+            .iter()
+            .map(|text| {
+                format!(
+                    "[[item]]\ntext = \"{text}\"\n{}\n",
+                    if *text == "a" { "right = true" } else { "why = \"no\"" }
+                )
+            })
+            .collect();
+        let page = Tiny::new(&format!(
+            "# A\n\n```predict\nid = \"why\"\nform = \"choice\"\nask = \"Why?\"\n{more}{items}```\n\n\
+             <details class=\"reveal\">\n<summary>It was</summary>\n\nso\n\n</details>\n"
+        )).with_records().page();
+        let rows = page.split(" value=\"").skip(1);
+        rows.map(|row| {
+            format!("{}{}", &row[..1], &row[row.find("</label>").expect("an end") - 1..][..1])
+        })
+        .collect::<Vec<_>>()
+    };
+    let items = ["0c", "1a", "2b"];
+    let expected = trace::shuffle::shuffled("why", 3).into_iter().map(|at| items[at].to_owned());
+    assert_eq!(
+        page(""),
+        expected.collect::<Vec<_>>(),
+        "what is kept of an answer counts as the file does"
+    );
+    assert_eq!(page("in_order = true\n"), items);
+}
+
+#[test]
 fn the_puzzle_of_an_exercise_is_asked_as_one_that_stands_in_the_chapter() {
     let page = |block: &str| {
         format!(
@@ -129,7 +161,7 @@ fn the_puzzle_of_an_exercise_is_asked_as_one_that_stands_in_the_chapter() {
     assert!(nothing.contains("page.md:3: the exercise `race` has no `[puzzle]`"), "{nothing}");
     let broken = Tiny::new(&page("from = \"race\"\n"));
     let said = broken.with_records_of("race", &asked("from = \"it\"\n")).proof();
-    let expected = "exercises/01_race/exercise.toml:2: unknown field `from`, expected one of `id`, `form`, `ask`, `item`";
+    let expected = "exercises/01_race/exercise.toml:2: unknown field `from`, expected one of `id`, `form`, `ask`, `in_order`, `item`";
     assert!(said.lines().any(|line| line == expected), "{said}");
 }
 
@@ -144,7 +176,7 @@ prompt.distractors = [
   { text = "because of <this>", why = "It has nothing to do with *this*." },
   { text = "because of that", why = "That comes later." },
 ]
-answer.answer = "because of the other"
+answer.answer = "because of it"
 context = "The other comes first."
 
 [[questions]]

@@ -1,5 +1,7 @@
 //! Quizzes that are wrong in one way: the file and the line are named.
 
+use book::quiz::Shown;
+use book::quiz::render::Place;
 use book::records::Records;
 use insta::assert_snapshot;
 
@@ -14,7 +16,7 @@ prompt.distractors = [
   { text = "because of this", why = "It has nothing to do with this." },
   { text = "because of that", why = "That comes later." },
 ]
-answer.answer = "because of the other"
+answer.answer = "because of it"
 context = "The other comes first."
 "#;
 
@@ -81,12 +83,65 @@ fn flaws_that_give_the_answer_away_or_mislead_are_named() {
 4: two choices are the same: `because of this`
 ");
     assert_snapshot!(
-        changed("because of the other", "because of the other, which comes first whatever happens"),
-        @"4: the right choice is by far the longest, which gives it away"
+        changed("because of it", "because of it whatever"),
+        @"
+4: the right choice is a fifth longer than every other, which gives it away
+1: the right choice is the longest in 1 of 1 questions, of at most 0: so the longest is the safe guess
+"
     );
     assert_snapshot!(changed("That comes later.", ""), @"4: no `why` for the choice `because of that`");
     let long = "word ".repeat(61);
     assert_snapshot!(changed("The other comes first.", &long), @"4: `context` has 61 words, of at most 60");
+}
+
+#[test]
+fn the_right_choice_is_the_longest_in_at_most_two_of_five_questions() {
+    let longest = |id: usize| {
+        let longest = SOUND.replace("because of it", "because of those");
+        longest.replace("id = \"q\"", &format!("id = \"longest-{id}\""))
+    };
+    let all = |long: usize, of: usize| {
+        let short =
+            (long..of).map(|id| SOUND.replace("id = \"q\"", &format!("id = \"short-{id}\"")));
+        flaws(&(0..long).map(longest).chain(short).collect::<Vec<_>>().join("\n"))
+    };
+    assert_eq!(all(2, 5), "");
+    assert_snapshot!(all(3, 5), @"1: the right choice is the longest in 3 of 5 questions, of at most 2: so the longest is the safe guess");
+    assert_snapshot!(all(1, 2), @"1: the right choice is the longest in 1 of 2 questions, of at most 0: so the longest is the safe guess");
+}
+
+#[test]
+fn choices_that_begin_with_numbers_are_in_their_order_and_say_so() {
+    let numbers = SOUND.replace("because of this", "10 ms").replace("because of that", "4 ms");
+    let numbers = numbers.replace("because of it", "6.5 ms");
+    assert_snapshot!(flaws(&numbers), @"4: numbers are shown in their order: `prompt.sortAnswers = true`");
+    let sorted = "prompt.sortAnswers = true\nprompt.distractors";
+    assert_snapshot!(changed("prompt.distractors", sorted), @"4: `sortAnswers` is for choices that begin with different numbers");
+    let sorted = numbers.replace("prompt.distractors", sorted);
+    assert_eq!(flaws(&sorted), "");
+    assert_eq!(values(&sorted, "chapter"), ["wrong-1", "right", "wrong-0"], "4, 6.5 and 10 ms");
+}
+
+/// The values of the choices of a quiz of one question, from above.
+fn values(source: &str, quiz: &str) -> Vec<String> {
+    let (questions, _) = book::quiz::parse::parse(source, &Records::default());
+    let quiz = quiz.to_owned();
+    let shown = Shown { quiz, place: Place::End, first: 1, of: 1, questions };
+    let html = book::quiz::render::quiz(&shown);
+    let parts = html.split(" value=\"").skip(1);
+    parts.filter_map(|part| Some(part.split_once('"')?.0.to_owned())).collect()
+}
+
+#[test]
+fn the_order_of_choices_follows_from_the_name_of_the_question_alone() {
+    let first = values(SOUND, "chapter");
+    let names = ["wrong-0", "wrong-1", "right"];
+    let expected = trace::shuffle::shuffled("q", 3).into_iter().map(|at| names[at]);
+    assert_eq!(first, expected.collect::<Vec<_>>());
+    let reworded = SOUND.replace("because of this", "because of something else");
+    assert_eq!(values(&reworded, "another chapter"), first);
+    let renamed = values(&SOUND.replace("id = \"q\"", "id = \"r\""), "chapter");
+    assert_ne!(renamed, first, "another name, another order");
 }
 
 #[test]

@@ -28,6 +28,7 @@ struct Object<'a> {
     ask: &'a str,
     /// Whether there is an answer. Until there is one, nothing below says what happens.
     answered: bool,
+    /// As they are shown: the first is `a`.
     items: Vec<ItemObject<'a>>,
 }
 
@@ -214,7 +215,7 @@ fn beside(
     match question.form {
         Form::Choice => {
             let chosen = answer.first().map_or(0, |number| *number as usize - 1);
-            for (at, item) in question.items.iter().enumerate() {
+            for (at, item) in question.shown() {
                 let mark = match (at == chosen, item.right) {
                     (true, true) => style.good("you, right  "),
                     (true, false) => style.bad("you         "),
@@ -266,7 +267,7 @@ fn object<'a>(
     let places = question.happened(times).filter(|_| answer.is_some());
     let chosen = answer.and_then(|answer| answer.first()).copied();
     let choice = answer.is_some() && question.form == Form::Choice;
-    let items = question.items.iter().enumerate().map(|(at, item)| ItemObject {
+    let items = question.shown().map(|(at, item)| ItemObject {
         text: &item.text,
         program: item.program.as_deref(),
         predicted_place: answer

@@ -40,6 +40,7 @@ pub mod observed;
 pub mod program;
 pub mod record;
 pub mod run;
+pub mod shuffle;
 pub mod timeline;
 pub mod unsupported;
 pub mod validity;

@@ -1,4 +1,4 @@
-//! The same calls, but device memory is freed after the second launch.
+//! The same calls, but pinned memory is freed after the second launch.
 
 use lab::fork_join::Branch;
 use lab::implicit_sync::SynchronousMemory;
@@ -31,10 +31,10 @@ fn program(lab: &Lab) -> Result<()> {
         // SAFETY: nothing reads it.
         let ordered = unsafe { third.alloc::<u32>(words)? };
         drop(ordered); // cuMemFreeAsync
-        drop(pinned); // cuMemFreeHost
+        drop(device); // cuMemFree
 
         right.launch(&second)?;
-        drop(device); // cuMemFree
+        drop(pinned); // cuMemFreeHost
         context.synchronize()?;
         Ok(())
     })?;

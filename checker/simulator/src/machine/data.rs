@@ -283,10 +283,8 @@ impl Movement {
                 let width = usize::from(width);
                 let pattern = pattern.to_le_bytes();
                 store.provenance.land(Address::Device(target), count * width as u64, &[]);
-                let bytes = store.slice_mut(target, count * width as u64);
-                for element in bytes.chunks_exact_mut(width) {
-                    element.copy_from_slice(&pattern[..width]);
-                }
+                let elements = pattern[..width].repeat(count as usize);
+                store.slice_mut(target, count * width as u64).copy_from_slice(&elements);
             }
             Movement::Kernel { accesses, results, pieces, .. } => {
                 for access in accesses.iter().filter(|a| a.kind == AccessKind::Write) {

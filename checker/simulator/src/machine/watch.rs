@@ -108,7 +108,10 @@ impl Watching {
 /// The contents of memory that was just freed or just allocated: a pattern, since they are
 /// undefined.
 pub(super) fn poison(bytes: u64) -> Vec<u8> {
-    POISON.to_le_bytes().into_iter().cycle().take(bytes as usize).collect()
+    let pattern = POISON.to_le_bytes();
+    let mut whole = pattern.repeat((bytes as usize).div_ceil(pattern.len()));
+    whole.truncate(bytes as usize);
+    whole
 }
 
 /// Whether a call does what it does to memory itself, at once.

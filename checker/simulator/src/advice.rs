@@ -62,6 +62,9 @@ pub struct Advice {
     pub change: Change,
     /// Where: the first of the calls. Lines are those of the program as it is.
     pub at: CallAt,
+    /// Whether that line is not to be changed: the change is made elsewhere.
+    #[serde(skip)]
+    pub is_fixed: bool,
     /// How many calls are changed.
     pub count: u32,
     /// Waits for events, or of the host, that are put in for the sake of the data.
@@ -113,8 +116,18 @@ const MOST: usize = 6;
 const BETTER_PERMILLE: u64 = 10;
 
 /// What to do about `causes` of `program`, which [`causes::find`] found in it, on the device of
-/// `profile`.
-pub fn advise(program: &Program, causes: Vec<Cause>, profile: &Profile) -> Advised {
+/// `profile`. Lines of which `may_change` does not hold are not the reader's to change, and nothing is advised that
+/// changes one of them.
+pub fn advise(
+    program: &Program,
+    mut causes: Vec<Cause>,
+    profile: &Profile,
+    may_change: &dyn Fn(&CallAt) -> bool,
+) -> Advised {
+    let mark = |causes: &mut Vec<Cause>| {
+        causes.iter_mut().for_each(|cause| cause.is_fixed = !may_change(&cause.at));
+    };
+    mark(&mut causes);
     if causes.is_empty() {
         return Advised::default();
     }
@@ -127,7 +140,8 @@ pub fn advise(program: &Program, causes: Vec<Cause>, profile: &Profile) -> Advis
     let mut gains = vec![None; causes.len()];
     let mut advice = advisor.first(&causes, &mut gains);
     while !advice.is_empty() && advice.len() < MOST {
-        let found = causes::find(&advisor.program, &advisor.timeline);
+        let mut found = causes::find(&advisor.program, &advisor.timeline);
+        mark(&mut found);
         let more = advisor.first(&found, &mut vec![None; found.len()]);
         if more.is_empty() {
             break;
@@ -323,6 +337,7 @@ impl<'a> Advisor<'a> {
                 code: cause.code,
                 change: option.change,
                 at: cause.at.clone(),
+                is_fixed: cause.is_fixed,
                 count: cause.count,
                 edges,
                 before_ns,

@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 pub use reference::Reference;
 use simulator::{Profile, advice};
-use trace::hazards::TooMuch;
+use trace::hazards::{CallAt, TooMuch};
 use trace::numbers::Numbers;
 use trace::record::Output;
 use trace::{Hazard, Metrics, causes, draw, hazards};
@@ -348,7 +348,14 @@ impl Run<'_> {
         };
         let advised = softly("why lanes were empty", || {
             let found = causes::find(&record.program, &record.timeline);
-            advice::advise(&record.program, found, &profile)
+            let calls = found.iter().map(|cause| &cause.at);
+            let sources = snippet::sources(calls, &task.own);
+            let is_fixed = |call: &CallAt| {
+                let line =
+                    call.site.as_ref().and_then(|it| Some((sources.get(&it.file)?, it.line)));
+                line.is_some_and(|(text, line)| regions::is_outside(text, line as usize))
+            };
+            advice::advise(&record.program, found, &profile, &|call| !is_fixed(call))
         });
         match advised {
             Ok(advised) => self.report.advised = advised,

@@ -107,6 +107,12 @@ pub struct Cause {
     pub other: Option<CallAt>,
     /// How many calls of the line it was; for chunks, how many there are.
     pub count: u32,
+    /// Whether its line is not to be changed: then something else has to be.
+    #[serde(skip)]
+    pub is_fixed: bool,
+    /// For kernels that are ready: how many others run, where it is their number that leaves no room.
+    #[serde(skip)]
+    pub grids: Option<u32>,
     /// Those calls, as indices into the program's steps.
     #[serde(skip)]
     pub steps: Vec<u32>,
@@ -299,6 +305,7 @@ struct Group {
     call_ns: u64,
     steps: Vec<u32>,
     other: Option<u32>,
+    grids: Option<u32>,
 }
 
 impl Found {
@@ -323,7 +330,7 @@ impl Found {
         let lines = Lines::of(view);
         let mut causes = Vec::new();
         for ((mut code, place), group) in self.groups {
-            let Group { cost_ns, held_ns, call_ns, mut steps, other } = group;
+            let Group { cost_ns, held_ns, call_ns, mut steps, other, grids } = group;
             let cost_ns = cost_ns.min(makespan_ns);
             if is_under(cost_ns, LEAST_PERMILLE, makespan_ns) || steps.is_empty() {
                 continue;
@@ -348,6 +355,8 @@ impl Found {
                 stream: stream(&view.program.steps[steps[0] as usize].call),
                 other: other.map(call_at),
                 count: steps.len() as u32,
+                is_fixed: false,
+                grids,
                 steps,
             });
         }

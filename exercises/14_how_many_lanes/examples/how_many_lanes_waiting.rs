@@ -9,15 +9,15 @@ fn program(lab: &Lab) -> Result<()> {
     let update = context.new_stream()?;
     let other = context.new_stream()?;
     let streams = (0..n).map(|_| context.new_stream()).collect::<Result<Vec<_>, _>>()?;
-    let mut new_weights = Kernel::long(lab, 1)?;
+    let mut weights = Kernel::long(lab, 1)?.remove(0);
     let mut requests = Kernel::long(lab, n)?;
     let mut others = Kernel::long(lab, 2)?;
     lab.region(|| {
-        new_weights[0].launch(&update)?;
+        weights.launch(&update)?;
         let updated = update.record_event(None)?;
         for (request, stream) in requests.iter_mut().zip(&streams) {
             stream.wait(&updated)?;
-            request.launch(stream)?;
+            request.launch_with(&weights, stream)?;
         }
         // Another model: they wait for nothing.
         for request in &mut others {

@@ -83,9 +83,9 @@ pub(crate) fn report_trial(trial: &Trial) {
     };
     let efficiency = trial.bounds.and_then(|bounds| bounds.overlap_efficiency(trial.makespan_ns));
     let efficiency =
-        efficiency.map_or(String::new(), |value| format!(", overlap efficiency {value:.3}"));
+        efficiency.map_or(String::new(), |it| format!(", overlap efficiency {:.1} %", 100.0 * it));
     let freedom = trial.bounds.and_then(|bounds| bounds.host_freedom(trial.makespan_ns));
-    let freedom = freedom.map_or(String::new(), |value| format!(", host freedom {value:.3}"));
+    let freedom = freedom.map_or(String::new(), |it| format!(", host freedom {:.1} %", 100.0 * it));
     say(&format!(
         "{}{efficiency}{freedom}, {output}{device}",
         trace::draw::duration(trial.makespan_ns)

@@ -172,6 +172,12 @@ impl Kernel {
     pub fn launch(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         self.map.launch_blocks(stream, &mut self.data.as_view_mut(), self.blocks)
     }
+
+    /// Launches it to read what the kernel `weights` has written.
+    pub fn launch_with(&mut self, weights: &Self, stream: &Arc<CudaStream>) -> Result<()> {
+        let (from, to) = (&weights.data.as_view(), &mut self.data.as_view_mut());
+        self.map.launch_blocks_between(stream, from, to, self.blocks)
+    }
 }
 
 /// Elements of an upload of the puzzle: 16 MiB.

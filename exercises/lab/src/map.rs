@@ -82,10 +82,22 @@ impl Map {
         source: &CudaView<'_, u32>,
         target: &mut CudaViewMut<'_, u32>,
     ) -> Result<()> {
+        let blocks = self.full_grid(source.len().min(target.len()));
+        self.launch_blocks_between(stream, source, target, blocks)
+    }
+
+    /// Queues the map from `source` to `target`, as a grid of so many blocks.
+    pub(crate) fn launch_blocks_between(
+        &self,
+        stream: &Arc<CudaStream>,
+        source: &CudaView<'_, u32>,
+        target: &mut CudaViewMut<'_, u32>,
+        blocks: u32,
+    ) -> Result<()> {
         let elements = source.len().min(target.len());
         let (source, _read) = source.device_ptr(stream);
         let (target, _written) = target.device_ptr_mut(stream);
-        self.queue(stream, (source, target), elements, self.full_grid(elements))
+        self.queue(stream, (source, target), elements, blocks)
     }
 
     /// As many blocks as can be resident, and the same number on each multiprocessor: no wave is

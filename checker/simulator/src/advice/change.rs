@@ -7,7 +7,9 @@ use trace::Program;
 use trace::causes::chains::{chains, lane, region};
 use trace::causes::engines::Lane;
 use trace::causes::{Cause, Code};
-use trace::program::{BlockId, Call, EventId, GraphId, GraphNode, Place, Range, Step, StreamId};
+use trace::program::{
+    BlockId, Call, EventId, GraphId, GraphNode, Place, Range, Step, StreamId, StreamKind,
+};
 
 use super::chunk;
 use super::edit::{
@@ -22,6 +24,8 @@ pub enum Change {
     Pin,
     /// Operations of the default stream get a stream of their own.
     OwnStream,
+    /// Blocking streams become non-blocking ones.
+    NonBlocking,
     /// A stream is split: uploads, kernels and downloads each get one.
     StreamForEachEngine,
     /// A stream is split: work that does not hand memory on, or one of two branches, gets streams of its own.
@@ -70,7 +74,14 @@ pub(super) fn options(program: &Program, cause: &Cause) -> Vec<Choice> {
     };
     match cause.code {
         Code::PageableCopy => one(Change::Pin, pin(program, &at)),
-        Code::DefaultStreamBarrier => one(Change::OwnStream, own_stream(program, &at)),
+        Code::DefaultStreamBarrier => {
+            let mut choices: Vec<Choice> = some(Change::NonBlocking, non_blocking(program));
+            if !cause.is_fixed {
+                let program = own_stream(program, &at);
+                choices.insert(0, Choice { change: Change::OwnStream, program });
+            }
+            choices
+        }
         Code::SynchronousCall => one(Change::Asynchronous, own_stream(program, &at)),
         Code::SharedStream => {
             let Some(stream) = cause.stream else { return Vec::new() };
@@ -135,6 +146,20 @@ fn own_stream(program: &Program, at: &HashSet<u32>) -> Program {
     create_streams(&mut changed, stream, 1);
     close(&mut changed);
     changed
+}
+
+/// None where no stream takes turns with the default stream.
+fn non_blocking(program: &Program) -> Option<Program> {
+    let mut changed = program.clone();
+    let mut has_changed = false;
+    for step in &mut changed.steps {
+        if let Call::StreamCreate { kind: kind @ StreamKind::Blocking, .. } = &mut step.call {
+            *kind = StreamKind::NonBlocking;
+            has_changed = true;
+        }
+    }
+    close(&mut changed);
+    has_changed.then_some(changed)
 }
 
 /// The program with `to` saying which stream each operation of the region gets. Whoever waits for the

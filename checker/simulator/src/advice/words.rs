@@ -11,6 +11,7 @@ impl Change {
         match self {
             Self::Pin => "pinned memory here".to_owned(),
             Self::OwnStream => "a stream of its own here".to_owned(),
+            Self::NonBlocking => "making the blocking streams non-blocking ones".to_owned(),
             Self::StreamForEachEngine => "a stream for each engine".to_owned(),
             Self::StreamForEachBranch => "a stream for each independent branch".to_owned(),
             Self::WaitAtTheEnd => "waiting at the end instead of here".to_owned(),
@@ -40,11 +41,14 @@ impl Change {
 impl Advice {
     /// What it would give: "line 42: pinned memory here takes 47.0 ms to 6.60 ms".
     pub fn message(&self) -> String {
-        let place = match &self.at.site {
-            Some(site) => format!("line {}", site.line),
-            None => self.at.place(),
-        };
         let subject = self.change.subject(self.count, self.edges);
+        let subject = match &self.at.site {
+            // It is another line that changes.
+            _ if self.change == Change::NonBlocking => subject,
+            _ if self.is_fixed => format!("{}: {subject}", self.at.what),
+            Some(site) => format!("line {}: {subject}", site.line),
+            None => format!("{}: {subject}", self.at.place()),
+        };
         let (before, after) = (duration(self.before_ns), duration(self.after_ns));
         let events = match self.edges {
             0 => String::new(),
@@ -59,9 +63,9 @@ impl Advice {
             _ => "",
         };
         if self.after_ns >= self.before_ns || before == after {
-            return format!("{place}: {subject} gains nothing alone, but opens the way{events}");
+            return format!("{subject} gains nothing alone, but opens the way{events}");
         }
-        format!("{place}: {subject} takes {before} to {after}{events}{proviso}")
+        format!("{subject} takes {before} to {after}{events}{proviso}")
     }
 }
 

@@ -1,6 +1,7 @@
 //! Causes of lost overlap: for each a program that has it and a near miss that has not, and advice that
 //! is safe, in order, and the same every time.
 
+mod puzzles;
 mod table;
 mod told;
 
@@ -16,7 +17,7 @@ use table::{Row, Shape, program};
 fn advised(program: &Program) -> Advised {
     let profile = h200();
     let timeline = replay(program, &profile, Schedule::Exact);
-    advise(program, causes::find(program, &timeline), &profile)
+    advise(program, causes::find(program, &timeline), &profile, &|_| true)
 }
 
 fn codes(advised: &Advised) -> Vec<Code> {
@@ -152,4 +153,27 @@ fn a_long_program_has_fewer_changes_tried() {
     let calls = |call: fn(&Call) -> bool| program.steps.iter().filter(|s| call(&s.call)).count();
     assert_eq!(calls(|call| matches!(call, Call::StreamSynchronize { .. })), 20_000);
     assert!(codes(&advised(&program)).contains(&Code::PageableCopy));
+}
+
+#[test]
+fn what_a_reader_may_not_change_is_not_advised_and_its_line_is_not_named() {
+    // A kernel in the default stream, between two blocking streams.
+    let program = program("| map A x; set 0 z; up B h y |", table::BASE);
+    let timeline = replay(&program, &h200(), Schedule::Exact);
+    let advise = |may_change: bool| {
+        let found = causes::find(&program, &timeline);
+        simulator::advice::advise(&program, found, &h200(), &|_| may_change)
+    };
+    let changes = |advised: &Advised| advised.advice.iter().map(|it| it.change).collect::<Vec<_>>();
+    let said = |advised: &Advised| {
+        let advice = advised.advice.iter().map(simulator::advice::Advice::message);
+        advice.chain(advised.causes.iter().map(causes::Cause::help)).collect::<Vec<_>>()
+    };
+    let (own, fixed) = (advise(true), advise(false));
+    assert_eq!(changes(&own), [Change::OwnStream]);
+    assert_eq!(changes(&fixed), [Change::NonBlocking]);
+    assert_eq!(own.advice[0].after_ns, fixed.advice[0].after_ns, "the streams gain as much");
+    let names = |text: &String| text.contains("line ") || text.contains(".rs:");
+    assert!(said(&own).iter().all(names), "{:?}", said(&own));
+    assert!(!said(&fixed).iter().any(names), "{:?}", said(&fixed));
 }

@@ -402,7 +402,7 @@ fn judged(record: &Record) -> (String, bool) {
         text.push_str(&serde_json::to_string(hazard).expect("a hazard can be written"));
     }
     let found = causes::find(program, timeline);
-    let advised = advice::advise(program, found, &h200());
+    let advised = advice::advise(program, found, &h200(), &|_| true);
     for cause in &advised.causes {
         write!(text, "{} {}", cause.message(), cause.help()).expect("memory takes what is written");
     }
@@ -523,7 +523,7 @@ fn a_change_that_would_create_a_stream_twice_is_not_simulated_and_gives_no_advic
     assert_eq!(validity::check(&program), Ok(()));
     assert_eq!(hazards::find(&program), []);
     let found = causes::find(&program, &timeline);
-    let advised = advice::advise(&program, found, &h200());
+    let advised = advice::advise(&program, found, &h200(), &|_| true);
     let cuts = |it: &advice::Advice| matches!(it.change, advice::Change::Chunks { .. });
     assert!(!advised.advice.iter().any(cuts), "{:?}", advised.advice);
     // The same program with a step of its region made twice, as such a change does.

@@ -18,6 +18,9 @@ const GAP_NS: u64 = 10_000;
 /// run beside it.
 const FEW_BLOCKS: u64 = 32;
 
+/// So many kernels run at the same time on any device: the fewest in NVIDIA's table of compute capabilities.
+const FEWEST_GRIDS: usize = 16;
+
 /// Of the makespan, in thousandths, what kernels of several streams wait for one another before it is
 /// worth a note.
 const CROWDED_PERMILLE: u64 = 200;
@@ -68,7 +71,16 @@ struct Order {
     turns: Turns,
     streams: HashMap<StreamId, Stream>,
     memory: Memory,
-    crowded: Vec<(u32, StreamId, u64)>,
+    crowded: Vec<Crowded>,
+}
+
+/// A kernel that was ready while others were at work.
+struct Crowded {
+    step: u32,
+    stream: StreamId,
+    ns: u64,
+    /// How many kernels ran, where it was their number that left no room.
+    grids: Option<u32>,
 }
 
 impl Order {
@@ -122,7 +134,22 @@ impl Order {
                 CROWDED_SHARE_PERMILLE,
                 window.ns(),
             ) {
-                self.crowded.push((op.step, op.stream, window.ns()));
+                let midst = window.start_ns.midpoint(window.end_ns);
+                let running = view.ops.iter().filter(|other| {
+                    other.lane == Lane::Kernels && other.start_ns <= midst && midst < other.end_ns
+                });
+                let (count, blocks) =
+                    running.fold((0_usize, 0_u64), |(count, blocks_of_all), other| {
+                        (count + 1, blocks_of_all.saturating_add(blocks(view, other)))
+                    });
+                let are_single = blocks == count as u64;
+                // Where few blocks run there is room; what keeps the kernel is the way to the device.
+                if blocks > FEW_BLOCKS {
+                    let grids = are_single && count >= FEWEST_GRIDS;
+                    let (step, stream, ns) = (op.step, op.stream, window.ns());
+                    let grids = grids.then(|| u32::try_from(count).unwrap_or(u32::MAX));
+                    self.crowded.push(Crowded { step, stream, ns, grids });
+                }
             }
         }
     }
@@ -130,19 +157,19 @@ impl Order {
     /// Streams of kernels alone, whose kernels took turns all the same.
     fn crowd(&self, view: &View<'_>, found: &mut Found) {
         let alone = |stream: &StreamId| self.streams[stream].only_kernels;
-        let crowded = || self.crowded.iter().filter(|(_, stream, _)| alone(stream));
+        let crowded = || self.crowded.iter().filter(|it| alone(&it.stream));
         // Each instant counts once, however many wait.
-        let most = crowded().fold(HashMap::new(), |mut sums, &(_, stream, ns)| {
-            let sum: &mut u64 = sums.entry(stream).or_insert(0);
-            *sum = sum.saturating_add(ns);
+        let most = crowded().fold(HashMap::new(), |mut sums, it| {
+            let sum: &mut u64 = sums.entry(it.stream).or_insert(0);
+            *sum = sum.saturating_add(it.ns);
             sums
         });
         let Some(longest_ns) = most.values().copied().max() else { return };
         if is_under(longest_ns, CROWDED_PERMILLE, view.region.ns()) {
             return;
         }
-        for &(step, _, ns) in crowded() {
-            found.charge(view, Code::FullDevice, step, ns);
+        for &Crowded { step, ns, grids, .. } in crowded() {
+            found.charge(view, Code::FullDevice, step, ns).grids = grids;
         }
     }
 }
@@ -155,13 +182,18 @@ impl Default for Stream {
 
 /// Whether the device could run the two at the same time: on different lanes, or as small kernels.
 fn may_run_beside(view: &View<'_>, first: &Op, second: &Op) -> bool {
-    let blocks = |op: &Op| match view.call(op.step) {
+    let is_small = |op| blocks(view, op) <= FEW_BLOCKS;
+    first.lane != second.lane || (is_small(first) && is_small(second))
+}
+
+/// The blocks of a kernel; of what is none, more than there can be.
+fn blocks(view: &View<'_>, op: &Op) -> u64 {
+    match view.call(op.step) {
         Call::Launch(launch) => {
             launch.grid.iter().fold(1, |blocks: u64, &n| blocks.saturating_mul(n.into()))
         }
         _ => u64::MAX,
-    };
-    first.lane != second.lane || (blocks(first) <= FEW_BLOCKS && blocks(second) <= FEW_BLOCKS)
+    }
 }
 
 /// Until when each part of memory is read and written.

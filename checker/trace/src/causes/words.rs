@@ -81,9 +81,14 @@ impl Cause {
             Code::TooManyChunks => {
                 format!("{} chunks are many: what each call costs outweighs its work", self.count)
             }
-            Code::FullDevice => {
-                format!("{what} in {stream} is ready, and kernels of other streams fill the device")
-            }
+            Code::FullDevice => match self.grids {
+                Some(grids) => format!(
+                    "{what} in {stream} is ready, and {grids} kernels run: the device takes no more at once"
+                ),
+                None => format!(
+                    "{what} in {stream} is ready, and kernels of other streams fill the device"
+                ),
+            },
             Code::LaunchBound => format!("{what} is shorter than the call that launches it"),
             Code::NeedlessWait => format!("{stream} waits for an event that nothing in it needs"),
             Code::LateEvent => {
@@ -134,6 +139,9 @@ impl Cause {
             Code::SharedStream => format!("waits for its turn{times}"),
             Code::IssueOrder => format!("asked for {} times first", self.count),
             Code::TooFewChunks | Code::TooManyChunks => format!("a chunk begins here{times}"),
+            Code::FullDevice if self.grids.is_some() => {
+                format!("waits until another kernel ends{times}")
+            }
             Code::FullDevice => format!("waits for room on the device{times}"),
             Code::LaunchBound => format!("launched here{times}"),
             Code::NeedlessWait | Code::LateEvent if self.is_of_a_wrapper() => {
@@ -170,12 +178,16 @@ impl Cause {
 
     /// What to change.
     pub fn help(&self) -> String {
-        let line = self.at.place();
+        let line = if self.is_fixed { self.at.what.clone() } else { self.at.place() };
         match self.code {
             Code::PageableCopy => format!(
                 "use pinned host memory for {line}; the call then returns at once, so wait before \
                  the host touches that memory again"
             ),
+            Code::DefaultStreamBarrier if self.is_fixed => {
+                "make the blocking streams non-blocking ones; then order by events what needs each other's data"
+                    .to_owned()
+            }
             Code::DefaultStreamBarrier => format!(
                 "give {line} a stream of its own, or make the blocking streams non-blocking ones; then order \
                  by events what needs each other's data"
@@ -202,6 +214,9 @@ impl Cause {
                     .to_owned()
             }
             Code::TooManyChunks => "cut the work into fewer, larger chunks".to_owned(),
+            Code::FullDevice if self.grids.is_some() => format!(
+                "the limit counts kernels and not blocks: let one launch at {line} have the blocks of several"
+            ),
             Code::FullDevice => {
                 "no order of launches helps: overlap kernels with copies instead, or make the \
                  kernels smaller"
@@ -211,6 +226,10 @@ impl Cause {
                 "give each launch at {line} more work, or capture the launches once and launch \
                  them as one graph"
             ),
+            Code::NeedlessWait | Code::LateEvent if self.is_of_a_wrapper() && self.is_fixed => {
+                "tracking keeps its events for an allocation: give independent parts of this memory an allocation each"
+                    .to_owned()
+            }
             Code::NeedlessWait | Code::LateEvent if self.is_of_a_wrapper() => format!(
                 "tracking keeps its events for an allocation: give independent parts of the memory at {line} \
                  an allocation each"

@@ -345,6 +345,8 @@ fn wrong() -> (Program, Timeline, Vec<Hazard>, Vec<Cause>) {
         held_ns: 1,
         call_ns: 1,
         count: 1,
+        is_fixed: false,
+        grids: None,
         steps: vec![5],
     };
     (program, timeline, found, vec![cause])

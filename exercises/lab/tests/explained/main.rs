@@ -74,7 +74,7 @@ fn expect(code: &str, which: &str, expected: &[&str]) -> Result<(), Failed> {
     let hazards = trace::hazards::find(&record.program);
     let profile: Profile = toml::from_str(Profile::H200)?;
     let causes = trace::causes::find(&record.program, &record.timeline);
-    let causes = advice::advise(&record.program, causes, &profile).causes;
+    let causes = advice::advise(&record.program, causes, &profile, &|_| true).causes;
     let is_hazard = code.starts_with("SWIM-H");
     let found: BTreeSet<&str> = match is_hazard {
         // A race is looked at before anything that costs time.

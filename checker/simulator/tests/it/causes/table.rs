@@ -31,7 +31,8 @@ impl Default for Shape {
 }
 
 /// Copies and kernels of about 300 µs.
-const BASE: Shape = Shape { turns: 8, kib: 16 << 10, kernel_us: 300, blocks: 1056, streams: 1 };
+pub(crate) const BASE: Shape =
+    Shape { turns: 8, kib: 16 << 10, kernel_us: 300, blocks: 1056, streams: 1 };
 
 /// A program with a cause, and one that nearly has it.
 pub(crate) struct Row {

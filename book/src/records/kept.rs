@@ -43,7 +43,7 @@ pub fn number(kept: &Fidelity, argument: &str) -> Result<Number, String> {
     match metric.trim() {
         "makespan" => Ok(Number::Time(seen.makespan_ns)),
         "spread" => Ok(Number::Time(seen.spread_ns)),
-        "efficiency" => seen.efficiency.map(Number::Ratio).ok_or_else(missing),
+        "efficiency" => seen.efficiency.map(Number::Share).ok_or_else(missing),
         other => Err(format!(
             "there is no metric `{other}` of a GPU; there are: makespan, spread, efficiency"
         )),

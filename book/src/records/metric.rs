@@ -19,8 +19,6 @@ pub enum Number {
     Time(u64),
     /// A part of a whole.
     Share(f64),
-    /// A ratio that is not a part.
-    Ratio(f64),
     /// How many.
     Count(usize),
 }
@@ -31,7 +29,6 @@ impl fmt::Display for Number {
             // A number and its unit stay on one line.
             Self::Time(ns) => f.write_str(&duration(ns).replace(' ', "\u{a0}")),
             Self::Share(share) => write!(f, "{:.0}\u{a0}%", share * 100.0),
-            Self::Ratio(ratio) => write!(f, "{ratio:.2}"),
             Self::Count(count) => write!(f, "{count}"),
         }
     }
@@ -43,7 +40,6 @@ impl Number {
         match self {
             Self::Time(ns) => ns as f64 / 1e6,
             Self::Share(share) => share * 100.0,
-            Self::Ratio(ratio) => ratio,
             Self::Count(count) => count as f64,
         }
     }
@@ -74,7 +70,7 @@ pub fn number(record: &Record, metric: &str) -> Result<Number, String> {
         "efficiency" => {
             let bounds = task(record)?;
             let efficiency = bounds.overlap_efficiency(metrics.makespan_ns);
-            Number::Ratio(efficiency.ok_or_else(|| missing("overlap to gain"))?)
+            Number::Share(efficiency.ok_or_else(|| missing("overlap to gain"))?)
         }
         "freedom" => {
             let freedom = task(record)?.host_freedom(metrics.makespan_ns);

@@ -225,7 +225,7 @@ fn a_measured_record_says_on_what_when_and_how() {
     let page = tiny.page();
     let (_, origin) = page.split_once("<ul class=\"origins\">").expect("it says where it is from");
     assert_snapshot!(origin.split_once("</ul>").expect("and ends").0.trim(), @r#"<li><b>m</b>: measured on NVIDIA H200 with driver 580.159 (CUDA 13.0) on 2026-11-21, by CUPTI activity records: <code>run &lt;it&gt;</code>. <a href="traces/ex.m.h200.json" download="">Trace for Perfetto</a></li>"#);
-    assert!(page.contains("It took 100\u{a0}ns or 0.67, and 61.2\u{a0}ms."), "{page}");
+    assert!(page.contains("It took 100\u{a0}ns or 67\u{a0}%, and 61.2\u{a0}ms."), "{page}");
 }
 
 #[test]

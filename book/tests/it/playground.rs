@@ -135,7 +135,7 @@ fn the_sheet_of_three_lanes_takes_what_the_programs_of_the_chapter_take() {
         let efficiency =
             played.bounds.overlap_efficiency(makespan).expect("there is overlap to gain");
         // The sheet takes the ends of the scale from a host that goes on, the record from its own.
-        let Ok(Number::Ratio(recorded)) = number(record, "efficiency") else { panic!("{name}") };
+        let Ok(Number::Share(recorded)) = number(record, "efficiency") else { panic!("{name}") };
         assert!((recorded - efficiency).abs() < 0.001, "{name}: {recorded}, {efficiency}");
     }
 }

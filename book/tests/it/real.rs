@@ -60,7 +60,7 @@ fn an_nth_of_what_cutting_gains_is_left_in_n_chunks() {
     {
         let record =
             &records.get(&format!("chunked_pipeline.{program}")).expect("it is there").record;
-        let efficiency = metric::number(record, "efficiency").expect("it has one").value();
+        let efficiency = metric::number(record, "efficiency").expect("it has one").value() / 100.0;
         let rule = 1.0 - 1.0 / chunks;
         assert!((rule - price..=rule + 0.01).contains(&efficiency), "{program}: {efficiency}");
     }

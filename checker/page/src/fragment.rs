@@ -81,8 +81,7 @@ pub(crate) fn named<'a>(label: &str, names: &'a [String]) -> Option<&'a str> {
     names.get(number.checked_sub(1)?).map(String::as_str)
 }
 
-/// Overlap efficiency to two decimals, in whole numbers: floating-point numbers in words would
-/// be a tenth of the wasm.
+/// Overlap efficiency in percent, in whole numbers: floating-point numbers in words would be a tenth of the wasm.
 fn efficiency(played: &Played, makespan_ns: u64) -> String {
     let (serial, floor) = (played.bounds.serial_ns as i64, played.bounds.floor_ns as i64);
     let savable = serial - floor;
@@ -93,7 +92,7 @@ fn efficiency(played: &Played, makespan_ns: u64) -> String {
     // Round half away from zero.
     let hundredths = ((2 * saved.abs() + savable) / (2 * savable)) as u64;
     let sign = if saved < 0 && hundredths > 0 { "−" } else { "" };
-    format!("{sign}{}.{:02}", hundredths / 100, hundredths % 100)
+    format!("{sign}{hundredths} %")
 }
 
 pub(crate) fn percent(part: u64, whole: u64) -> String {

@@ -81,7 +81,7 @@ pub(super) fn overview(look: Look) -> Result<Exit> {
 }
 
 const WELCOME: &str = "
-Each exercise is one file, right and slow, or fast and wrong. The checker runs it on a simulated GPU,
+Each exercise is one file that you change. The checker runs it on a simulated GPU,
 draws what the device did, and says how much of the possible overlap you got.
 ";
 

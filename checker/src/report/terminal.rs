@@ -138,7 +138,7 @@ fn numbers(report: &Report) -> Vec<(&'static str, String)> {
         let serial = format!("one engine after the other, {}", duration(bounds.serial_ns));
         let said = match value < 0.0 {
             true => format!("none: slower than {serial}"),
-            false => format!("{value:.3} of 1; 0 is {serial}"),
+            false => format!("{}; 0 % is {serial}", percent(value)),
         };
         lines.push(("overlap efficiency", said));
     }
@@ -146,7 +146,7 @@ fn numbers(report: &Report) -> Vec<(&'static str, String)> {
         let own = duration(bounds.host_ns);
         lines.push((
             "host freedom",
-            format!("{value:.3} of the makespan is the host's own work, {own}"),
+            format!("{} of the makespan is the host's own work, {own}", percent(value)),
         ));
     }
     lines.extend(change::lines(report));
@@ -176,6 +176,11 @@ fn way(score: f64, pass_score: Option<f64>) -> String {
     format!("  [{before}|{after}]  {enough} passes")
 }
 
+/// A part of one, in percent: as the score's points are counted to 100.
+fn percent(part: f64) -> String {
+    format!("{:.1} %", 100.0 * part)
+}
+
 /// How the score comes about, for whoever asks.
 fn formula(report: &Report) -> Vec<String> {
     let (Some(value), Some(standard), Some(bounds)) =
@@ -186,23 +191,21 @@ fn formula(report: &Report) -> Vec<String> {
     let serial = duration(bounds.serial_ns);
     let mut lines = match report.metric {
         Some(Metric::HostFreedom) => {
-            vec![format!("host freedom = host work / makespan = {value:.3}")]
+            vec![format!("host freedom = host work / makespan = {}", percent(value))]
         }
         _ => vec![
             format!("serial = {serial}, each engine's work alone, added up"),
             format!(
-                "overlap efficiency = (serial - makespan) / (serial - lower bound) = {value:.3}"
+                "overlap efficiency = (serial - makespan) / (serial - lower bound) = {}",
+                percent(value)
             ),
         ],
     };
-    let (base, delta) = (standard.baseline(), standard.delta());
-    lines.push(format!(
-        "the baseline comes to {base:.3}, the reference to {:.3}",
-        standard.reference()
-    ));
-    let formula = format!(
-        "score = 100 x ({value:.3} - {base:.3} - {MARGIN} x {delta:.3}) / ({REACH} x {delta:.3})"
-    );
+    let [value, base, delta] = [value, standard.baseline(), standard.delta()].map(percent);
+    let reference = percent(standard.reference());
+    lines.push(format!("the baseline comes to {base}, the reference to {reference}"));
+    let formula =
+        format!("score = 100 x ({value} - {base} - {MARGIN} x {delta}) / ({REACH} x {delta})");
     lines.push(format!("{}, kept within 0 and 100", formula.replace("- -", "+ ")));
     lines.push(format!("This is rule {RULE}: the first {MARGIN} of the way from the baseline count nothing, and the last {MARGIN} too."));
     lines

@@ -2,19 +2,15 @@
 //!
 //! The program works through 32 blocks of an array. It uploads a block in the stream `upload`. Then a library
 //! changes the block. Then the program downloads it in the stream `download`. The blocks are independent, so
-//! the library could work on one block while the next is uploaded and the last is downloaded.
+//! the library could work on one block while the next is uploaded and the last is downloaded. That does not
+//! happen.
 //!
-//! That does not happen. The library issues its kernels to the default stream, and both streams are blocking
-//! ones, as `cudaStreamCreate` makes them. Each kernel of the library waits for all work that was issued to
-//! both streams before, and both streams wait for the kernel.
+//! **Your task:** let the copies of other blocks run while the library works on one. The array has to be right in every
+//! order that CUDA allows, and the host may wait only once, at the end. You cannot change the library, nor the stream
+//! that it uses.
 //!
-//! **Your task:** take both streams out of that order, and put back the waits that the data needs. You cannot
-//! change the library. Run `cargo run -- run default_stream` and look at when the copies run.
-//!
-//! - `context.new_stream()?` makes a non-blocking stream.
-//! - `context.default_stream()` is the stream of the library.
-//! - `stream.record_event(None)?` makes an event and records it, and `stream.wait(&event)?` makes a stream wait
-//!   for an event. Both work on the default stream too.
+//! Run `cargo run -- run default_stream`, and look at what each kernel waits for. Which of these waits does the data of
+//! its block need? `cargo run -- hint default_stream` helps, a step at a time.
 //!
 //! Edit between the `region` marks only. Lines are added, none is changed.
 

@@ -3,7 +3,7 @@
 
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
-use trace::shuffle::shuffled;
+use trace::shuffle;
 
 /// What is asked.
 #[derive(Clone, Debug, Deserialize)]
@@ -85,8 +85,7 @@ impl Question {
 
     /// Items in the order in which they are shown, as in the book: the first is `a`. With each goes its place in the file.
     pub fn shown(&self) -> impl Iterator<Item = (usize, &Item)> {
-        let count = self.items.len();
-        let order = if self.in_order { (0..count).collect() } else { shuffled(&self.id, count) };
+        let order = shuffle::order(&self.id, self.items.len(), self.in_order);
         order.into_iter().filter_map(|at| Some((at, self.items.get(at)?)))
     }
 
@@ -215,7 +214,7 @@ item = [{ text = "so", right = true }, { text = "or so", why = "no" }]
     }
 
     fn shuffled_as(question: &Question) -> impl Iterator<Item = usize> + use<> {
-        shuffled(&question.id, question.items.len()).into_iter()
+        shuffle::shuffled(&question.id, question.items.len()).into_iter()
     }
 
     #[test]

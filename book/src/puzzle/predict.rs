@@ -23,7 +23,7 @@
 use serde::Deserialize;
 use trace::draw::{self, Lanes, Layout, Panel};
 use trace::metrics::ranking::{TIE, places};
-use trace::shuffle::shuffled;
+use trace::shuffle;
 
 use crate::exercises::{self, Form, Puzzle};
 use crate::markup::{identifier, inline};
@@ -189,7 +189,9 @@ pub(super) fn form(page: &mut Page<'_>, fence: &Fence, asked: &mut Asked) -> Opt
     if mark != record.is_some() || mark != metric.is_some() {
         page.complain(fence.line, "a mark, and nothing else, needs a `record` and a `metric`");
     }
-    let order = if in_order { (0..item.len()).collect() } else { shuffled(&id, item.len()) };
+    let order = shuffle::order(&id, item.len(), in_order);
+    // As they are shown, with their places in the file: a browser keeps answers by these.
+    let shown: Vec<(usize, &Item)> = order.into_iter().map(|at| (at, &item[at])).collect();
     let name = key(page, &id);
     let (kind, hint, rows) = match form {
         Form::Ranking => {
@@ -198,7 +200,7 @@ pub(super) fn form(page: &mut Page<'_>, fence: &Fence, asked: &mut Asked) -> Opt
                  After a tie any higher number will do.",
                 TIE * 100.0
             );
-            ("ranking", hint, ranking(page, fence, &name, &item, &order)?)
+            ("ranking", hint, ranking(page, fence, &name, &shown)?)
         }
         Form::Choice => {
             let others = item.iter().filter(|item| !item.right).map(|item| item.text.as_str());
@@ -208,7 +210,7 @@ pub(super) fn form(page: &mut Page<'_>, fence: &Fence, asked: &mut Asked) -> Opt
                 page.complain(fence.line, lint::BY_FAR);
             }
             asked.choices.push(found);
-            ("choice", String::new(), choice(page, fence, &name, &item, &order)?)
+            ("choice", String::new(), choice(page, fence, &name, &shown)?)
         }
         Form::Mark => {
             let field = empty_timeline(page, fence, &name, &record?, &metric?)?;
@@ -231,16 +233,14 @@ pub(super) fn key(page: &Page<'_>, id: &str) -> String {
     format!("{}-{}", identifier(&page.name()), identifier(id))
 }
 
-/// The fields of a ranking, and what the browser keeps of each under its place in the file: `order` is that on the page.
 fn ranking(
     page: &mut Page<'_>,
     fence: &Fence,
     name: &str,
-    items: &[Item],
-    order: &[usize],
+    shown: &[(usize, &Item)],
 ) -> Option<String> {
     let mut times = Vec::new();
-    for item in items {
+    for (_, item) in shown {
         if item.right || item.why.is_some() {
             page.complain(fence.line, "in a ranking the records say what is right");
         }
@@ -249,9 +249,9 @@ fn ranking(
         times.push(number(&page.note(fence.line, record)?.record, "makespan").ok()?);
     }
     let places = places(&times.iter().map(|time| time.value()).collect::<Vec<_>>());
-    let count = items.len();
-    let rows = order.iter().map(|&index| {
-        let (text, time, place) = (inline(&items[index].text), &times[index], places[index]);
+    let count = shown.len();
+    let rows = shown.iter().zip(times).zip(places).map(|(((index, item), time), place)| {
+        let text = inline(&item.text);
         let options: String =
             (1..=count).map(|place| format!("<option value=\"{place}\">{place}</option>")).collect();
         let id = format!("{name}-{index}");
@@ -268,17 +268,15 @@ fn choice(
     page: &mut Page<'_>,
     fence: &Fence,
     name: &str,
-    items: &[Item],
-    order: &[usize],
+    shown: &[(usize, &Item)],
 ) -> Option<String> {
-    if items.iter().filter(|item| item.right).count() != 1 {
+    if shown.iter().filter(|(_, item)| item.right).count() != 1 {
         page.complain(fence.line, "one item of a choice has to be `right`");
     }
-    if items.iter().any(|item| item.right == item.why.is_some() || item.record.is_some()) {
+    if shown.iter().any(|(_, item)| item.right == item.why.is_some() || item.record.is_some()) {
         page.complain(fence.line, "each item that is not `right` says `why`, and no other does");
     }
-    let shown = || order.iter().map(|&index| (index, &items[index]));
-    let rows = shown().map(|(index, item)| {
+    let rows = shown.iter().map(|(index, item)| {
         let (text, verdict) = (inline(&item.text), if item.right { "right" } else { "wrong" });
         format!(
             "<p class=\"item\"><label><input type=\"radio\" name=\"{name}\" value=\"{index}\" \
@@ -286,7 +284,7 @@ fn choice(
         )
     });
     let rows: String = rows.collect();
-    let whys = shown().filter_map(|(index, item)| {
+    let whys = shown.iter().filter_map(|(index, item)| {
         let (text, why) = (inline(&item.text), inline(item.why.as_deref()?));
         let why = format!("<span class=\"why\">{why}</span>");
         Some(format!("<li data-for=\"{index}\"><em>{text}:</em> {why}</li>"))

@@ -13,6 +13,7 @@ use crate::quiz::render::leading;
 const MOST_WORDS: usize = 60;
 /// Words of what is said about one wrong choice.
 const MOST_WORDS_WHY: usize = 40;
+
 /// Says what is wrong with a question.
 pub fn lint(question: &Question, mut flaw: impl FnMut(String)) {
     let Question { prompt, form, context, .. } = question;
@@ -57,6 +58,11 @@ pub fn longest<'a>(right: &str, others: impl Iterator<Item = &'a str>) -> Longes
     }
 }
 
+/// The same of a quiz's question.
+pub fn of_choice(answer: &str, distractors: &[Wrong]) -> Longest {
+    longest(answer, distractors.iter().map(|wrong| wrong.text.as_str()))
+}
+
 /// Where the right choice is by far the longest.
 pub const BY_FAR: &str = "the right choice is a fifth longer than every other, which gives it away";
 
@@ -94,7 +100,7 @@ fn choice(answer: &str, distractors: &[Wrong], sorted: bool, flaw: &mut impl FnM
             false => "numbers are shown in their order: `prompt.sortAnswers = true`".into(),
         });
     }
-    if longest(answer, distractors.iter().map(|wrong| wrong.text.as_str())) == Longest::ByFar {
+    if of_choice(answer, distractors) == Longest::ByFar {
         flaw(BY_FAR.into());
     }
     for wrong in distractors {

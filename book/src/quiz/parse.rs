@@ -200,9 +200,7 @@ pub fn parse(source: &str, records: &Records) -> (Vec<Question>, Vec<Flaw>) {
         }
     }
     let choices = questions.iter().filter_map(|question| match &question.form {
-        Form::Choice { answer, distractors, .. } => {
-            Some(lint::longest(answer, distractors.iter().map(|wrong| wrong.text.as_str())))
-        }
+        Form::Choice { answer, distractors, .. } => Some(lint::of_choice(answer, distractors)),
         _ => None,
     });
     if let Some(message) = lint::too_many_longest(choices) {

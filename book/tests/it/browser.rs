@@ -283,6 +283,49 @@ fn a_reader_writes_a_program_is_told_of_mistakes_and_races_and_goes_back() {
     insta::assert_snapshot!(said);
 }
 
+/// What is kept of an answer counts the items as the file has them, so that it outlives a change of their order.
+#[test]
+fn a_kept_answer_comes_back_to_the_items_that_it_was_given_for() {
+    let kept = r#"
+      localStorage.setItem("swim/three-lanes-why", JSON.stringify({ entered: ["1", "2", "3", "4"] }));
+      localStorage.setItem("swim/three-lanes-flag", JSON.stringify({ entered: ["3"] }));
+    "#;
+    let act = r#"
+      const form = (key) => document.querySelector(`form.predict[data-key="three-lanes-${key}"]`);
+      const places = [...form("why").querySelectorAll("select")].map((select) => [select.dataset.at, select.value]);
+      said.push(`shown as ${places.map(([at]) => at).join("")}`);
+      said.push(`wrong places: ${places.filter(([at, value]) => Number(at) + 1 !== Number(value)).length}`);
+      said.push(`chosen: ${form("flag").querySelector("input:checked").value}`);
+      finish();
+    "#;
+    let Some(said) = book().says_after("three_lanes.html", kept, act) else { return };
+    insta::assert_snapshot!(said, @"
+shown as 0321
+wrong places: 0
+chosen: 3
+errors: none
+asked of others: nothing
+");
+}
+
+/// An answer that is given now is kept as the file counts, whatever the page shows first.
+#[test]
+fn an_answer_is_kept_by_the_places_of_the_file() {
+    let act = r#"
+      const form = document.querySelector('form.predict[data-key="three-lanes-why"]');
+      for (const select of form.querySelectorAll("select")) select.value = 4 - Number(select.dataset.at);
+      form.requestSubmit();
+      said.push(`kept: ${JSON.parse(localStorage.getItem("swim/three-lanes-why")).entered.join("")}`);
+      finish();
+    "#;
+    let Some(said) = book().says("three_lanes.html", act) else { return };
+    insta::assert_snapshot!(said, @"
+kept: 4321
+errors: none
+asked of others: nothing
+");
+}
+
 /// Answers kept by a chapter, as the page on progress finds them.
 const PROGRESS: &str = r#"
   const text = (node) => node.textContent.replace(/\s+/g, " ").trim();

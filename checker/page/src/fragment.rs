@@ -90,9 +90,9 @@ fn efficiency(played: &Played, makespan_ns: u64) -> String {
     }
     let saved = (serial - makespan_ns as i64) * 100;
     // Round half away from zero.
-    let hundredths = ((2 * saved.abs() + savable) / (2 * savable)) as u64;
-    let sign = if saved < 0 && hundredths > 0 { "−" } else { "" };
-    format!("{sign}{hundredths} %")
+    let percent_points = ((2 * saved.abs() + savable) / (2 * savable)) as u64;
+    let sign = if saved < 0 && percent_points > 0 { "−" } else { "" };
+    format!("{sign}{percent_points} %")
 }
 
 pub(crate) fn percent(part: u64, whole: u64) -> String {

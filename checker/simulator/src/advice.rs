@@ -116,8 +116,8 @@ const MOST: usize = 6;
 const BETTER_PERMILLE: u64 = 10;
 
 /// What to do about `causes` of `program`, which [`causes::find`] found in it, on the device of
-/// `profile`. Lines of which `may_change` does not hold are not the reader's to change, and nothing is advised that
-/// changes one of them.
+/// `profile`. A call of which `may_change` does not hold is at a line that is not the reader's: what is said names the call
+/// and not the line, and the call is not moved to another stream where the streams of the others can change instead.
 pub fn advise(
     program: &Program,
     mut causes: Vec<Cause>,

@@ -113,20 +113,20 @@ fn a_workspace_without_the_book_says_so_and_names_no_page() {
 fn the_page_is_named_wherever_it_helps() {
     let tree = with_book("named");
     assert_snapshot!(tree.run(&[]), @"
-exit code: 0
------ stdout -----
-0 of 1 exercise passed
+    exit code: 0
+    ----- stdout -----
+    0 of 1 exercise passed
 
-Each exercise is one file that you change. The checker runs it on a simulated GPU,
-draws what the device did, and says how much of the possible overlap you got.
+    Each exercise is one file that you change. The checker runs it on a simulated GPU,
+    draws what the device did, and says how much of the possible overlap you got.
 
-next: The swift one: shows what swift comes to
-      read its chapter: `cargo run -- book swift`
-      edit `exercises/01_swift/src/lib.rs`, then `cargo run -- run swift`
-      or let `cargo run -- watch` run it whenever you save
+    next: The swift one: shows what swift comes to
+          read its chapter: `cargo run -- book swift`
+          edit `exercises/01_swift/src/lib.rs`, then `cargo run -- run swift`
+          or let `cargo run -- watch` run it whenever you save
 
-`cargo run -- list` names all exercises, `cargo run -- --help` all commands
-");
+    `cargo run -- list` names all exercises, `cargo run -- --help` all commands
+    ");
     assert_snapshot!(tree.run(&["list"]), @"
     exit code: 0
     ----- stdout -----

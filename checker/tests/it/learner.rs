@@ -29,19 +29,19 @@ fn edit(tree: &Tree, text: &str) {
 #[test]
 fn the_first_call_welcomes_and_names_one_thing_to_do() {
     assert_snapshot!(fresh("welcome").run(&[]), @"
-exit code: 0
------ stdout -----
-0 of 1 exercise passed
+    exit code: 0
+    ----- stdout -----
+    0 of 1 exercise passed
 
-Each exercise is one file that you change. The checker runs it on a simulated GPU,
-draws what the device did, and says how much of the possible overlap you got.
+    Each exercise is one file that you change. The checker runs it on a simulated GPU,
+    draws what the device did, and says how much of the possible overlap you got.
 
-next: The swift one: shows what swift comes to
-      edit `exercises/01_swift/src/lib.rs`, then `cargo run -- run swift`
-      or let `cargo run -- watch` run it whenever you save
+    next: The swift one: shows what swift comes to
+          edit `exercises/01_swift/src/lib.rs`, then `cargo run -- run swift`
+          or let `cargo run -- watch` run it whenever you save
 
-`cargo run -- list` names all exercises, `cargo run -- --help` all commands
-");
+    `cargo run -- list` names all exercises, `cargo run -- --help` all commands
+    ");
 }
 
 #[test]
@@ -109,13 +109,13 @@ fn how_the_score_comes_about_is_said_to_whoever_asks() {
     let from = text.find("how the score comes about").unwrap_or_else(|| panic!("{text}"));
     let to = text.find("\npassed").unwrap_or_else(|| panic!("{text}"));
     assert_snapshot!(&text[from..to], @"
-how the score comes about:
-  serial = 3.00 ms, each engine's work alone, added up
-  overlap efficiency = (serial - makespan) / (serial - lower bound) = 97.5 %
-  the baseline comes to 0.0 %, the reference to 100.0 %
-  score = 100 x (97.5 % - 0.0 % - 0.05 x 100.0 %) / (0.9 x 100.0 %), kept within 0 and 100
-  This is rule 1: the first 0.05 of the way from the baseline count nothing, and the last 0.05 too.
-");
+    how the score comes about:
+      serial = 3.00 ms, each engine's work alone, added up
+      overlap efficiency = (serial - makespan) / (serial - lower bound) = 97.5 %
+      the baseline comes to 0.0 %, the reference to 100.0 %
+      score = 100 x (97.5 % - 0.0 % - 0.05 x 100.0 %) / (0.9 x 100.0 %), kept within 0 and 100
+      This is rule 1: the first 0.05 of the way from the baseline count nothing, and the last 0.05 too.
+    ");
 }
 
 #[test]

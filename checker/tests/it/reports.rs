@@ -8,30 +8,30 @@ use crate::tree::{json, tree};
 #[test]
 fn a_pass_is_drawn_counted_and_followed_by_the_next_step() {
     assert_snapshot!(tree().run(&["run", "swift", "--device", "sim"]), @"
-exit code: 0
------ stdout -----
-swift · your file · simulated h200
+    exit code: 0
+    ----- stdout -----
+    swift · your file · simulated h200
 
-your file                                                                1.05 ms
-host     wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww////////////////////////////////
-stream 1 >>>>>>>>>>>>>>>>>>>>>>>>>>>>>>>>>································  50 %
-stream 2 ················█████████████████████████████████████████████████  75 %
-the reference                                                            1.00 ms
-host     wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww
-         0           0.2 ms      0.4 ms       0.6 ms      0.8 ms      1 ms
-         █ kernel  > copy to device  w host work  / host blocked  · idle  % busy
+    your file                                                                1.05 ms
+    host     wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww////////////////////////////////
+    stream 1 >>>>>>>>>>>>>>>>>>>>>>>>>>>>>>>>>································  50 %
+    stream 2 ················█████████████████████████████████████████████████  75 %
+    the reference                                                            1.00 ms
+    host     wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww
+             0           0.2 ms      0.4 ms       0.6 ms      0.8 ms      1 ms
+             █ kernel  > copy to device  w host work  / host blocked  · idle  % busy
 
-makespan             1.05 ms
-lower bound          1.00 ms: no schedule is shorter
-hidden copies        50 % of the copying, beside a kernel
-overlap efficiency   97.5 %; 0 % is one engine after the other, 3.00 ms
-score                100.0 of 100  [####################|#####]  80 passes
+    makespan             1.05 ms
+    lower bound          1.00 ms: no schedule is shorter
+    hidden copies        50 % of the copying, beside a kernel
+    overlap efficiency   97.5 %; 0 % is one engine after the other, 3.00 ms
+    score                100.0 of 100  [####################|#####]  80 passes
 
-passed: score 100.0, and 80 is enough
+    passed: score 100.0, and 80 is enough
 
-next: go on
-      then go on with `sluggish`: edit `exercises/02_sluggish/src/lib.rs`
-");
+    next: go on
+          then go on with `sluggish`: edit `exercises/02_sluggish/src/lib.rs`
+    ");
 }
 
 #[test]

@@ -15,6 +15,7 @@
 //! | [`version`] | refusing a JSON form of another version |
 //! | [`lab`] | what the lab asks of the driver beside the driver API |
 //! | [`numbers`] | numbers by which programs of one file differ |
+//! | [`shuffle`] | the order in which the items of a question are shown |
 //! | [`fidelity`] | predicted against measured, as it is kept of one GPU |
 //! | [`import`](mod@import) | traces of other tools |
 //! | [`export`] | timelines for other tools |

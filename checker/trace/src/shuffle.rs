@@ -4,7 +4,14 @@
 //! terminal, on every machine, and after a change of wording. What is kept of an answer counts the items as the file has
 //! them, so an answer outlives a change of the order.
 
-/// Places in the file, in the order in which `count` items of the question `id` are shown.
+/// Places in the file, in the order in which `count` items of the question `id` are shown: as they stand where their
+/// order means something, else shuffled.
+#[must_use]
+pub fn order(id: &str, count: usize, in_order: bool) -> Vec<usize> {
+    if in_order { (0..count).collect() } else { shuffled(id, count) }
+}
+
+/// Places in the file, shuffled.
 #[must_use]
 pub fn shuffled(id: &str, count: usize) -> Vec<usize> {
     // FNV-1a; what follows is splitmix64. Any mixing will do, as long as it never changes.

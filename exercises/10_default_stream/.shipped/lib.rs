@@ -6,8 +6,7 @@
 //! happen.
 //!
 //! **Your task:** let the copies of other blocks run while the library works on one. The array has to be right in every
-//! order that CUDA allows, and the host may wait only once, at the end. You cannot change the library, nor the stream
-//! that it uses.
+//! order that CUDA allows. You cannot change the library, nor the stream that it uses.
 //!
 //! Run `cargo run -- run default_stream`, and look at what each kernel waits for. Which of these waits does the data of
 //! its block need? `cargo run -- hint default_stream` helps, a step at a time.

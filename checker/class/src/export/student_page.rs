@@ -175,28 +175,28 @@ fn formula(page: &mut Html, row: &Row) {
         (Metric::OverlapEfficiency, (Some(makespan), Some(serial), Some(floor), _)) => {
             let [makespan, serial, floor] = [makespan, serial, floor].map(duration);
             let numbers = format!("({serial} − {makespan}) / ({serial} − {floor})");
-            line(called, "(serial − makespan) / (serial − floor)", &numbers, &decimals(metric));
+            line(called, "(serial − makespan) / (serial − floor)", &numbers, &percent(metric));
         }
         (Metric::HostFreedom, (Some(makespan), _, _, Some(host))) => {
             let numbers = format!("{} / {}", duration(host), duration(makespan));
-            line(called, "the host's own work / makespan", &numbers, &decimals(metric));
+            line(called, "the host's own work / makespan", &numbers, &percent(metric));
         }
-        _ => line(called, "", "", &decimals(metric)),
+        _ => line(called, "", "", &percent(metric)),
     }
     if row.score_rule == score::RULE {
         let delta = reference - baseline;
         line(
             "Δ",
             "reference − baseline",
-            &format!("{} − {}", decimals(reference), decimals(baseline)),
-            &decimals(delta),
+            &format!("{} − {}", percent(reference), percent(baseline)),
+            &percent(delta),
         );
         let numbers = format!(
             "100 × ({} − {} − {}) / {}",
-            decimals(metric),
-            decimals(baseline),
-            decimals(MARGIN * delta),
-            decimals(REACH * delta)
+            percent(metric),
+            percent(baseline),
+            percent(MARGIN * delta),
+            percent(REACH * delta)
         );
         let formula = format!(
             "100 × ({called} − baseline − {MARGIN} Δ) / ({REACH} Δ), at least 0 and at most 100"
@@ -223,9 +223,9 @@ fn formula(page: &mut Html, row: &Row) {
     page.text(&format!("Rule {}.", row.score_rule)).put("</p>\n");
 }
 
-/// Four decimals, which is more than a tenth of a point needs.
-fn decimals(value: f64) -> String {
-    format!("{value:.4}").replace('-', "−")
+/// A part of one in percent, with two decimals, which is more than a tenth of a point needs.
+fn percent(part: f64) -> String {
+    format!("{:.2} %", 100.0 * part).replace('-', "−")
 }
 
 fn findings(page: &mut Html, title: &'static str, findings: &[&Finding]) {

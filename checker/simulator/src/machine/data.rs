@@ -283,8 +283,13 @@ impl Movement {
                 let width = usize::from(width);
                 let pattern = pattern.to_le_bytes();
                 store.provenance.land(Address::Device(target), count * width as u64, &[]);
-                let elements = pattern[..width].repeat(count as usize);
-                store.slice_mut(target, count * width as u64).copy_from_slice(&elements);
+                let bytes = store.slice_mut(target, count * width as u64);
+                // Arrays and no slices: for each slice a build with assertions looks whether it may be one.
+                match width {
+                    1 => bytes.fill(pattern[0]),
+                    2 => bytes.as_chunks_mut().0.fill([pattern[0], pattern[1]]),
+                    _ => bytes.as_chunks_mut().0.fill(pattern),
+                }
             }
             Movement::Kernel { accesses, results, pieces, .. } => {
                 for access in accesses.iter().filter(|a| a.kind == AccessKind::Write) {

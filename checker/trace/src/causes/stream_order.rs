@@ -18,8 +18,11 @@ const GAP_NS: u64 = 10_000;
 /// run beside it.
 const FEW_BLOCKS: u64 = 32;
 
+/// As many blocks are counted of one operation, at most: a sum over all of them stays a number.
+const MOST_BLOCKS: u64 = 1 << 40;
+
 /// So many kernels run at the same time on any device: the fewest in NVIDIA's table of compute capabilities.
-const FEWEST_GRIDS: usize = 16;
+const FEWEST_GRIDS: u64 = 16;
 
 /// Of the makespan, in thousandths, what kernels of several streams wait for one another before it is
 /// worth a note.
@@ -71,7 +74,44 @@ struct Order {
     turns: Turns,
     streams: HashMap<StreamId, Stream>,
     memory: Memory,
+    kernels: Kernels,
     crowded: Vec<Crowded>,
+}
+
+/// How many kernels run at an instant, and how many blocks they have.
+struct Kernels {
+    /// When kernels start, in order, with the number of blocks of all up to there.
+    starts: Vec<(u64, u64)>,
+    /// When they end.
+    ends: Vec<(u64, u64)>,
+}
+
+impl Kernels {
+    fn of(view: &View<'_>) -> Self {
+        let kernels = || view.ops.iter().filter(|op| op.lane == Lane::Kernels);
+        let summed = |ns: fn(&Op) -> u64| {
+            let mut all: Vec<(u64, u64)> =
+                kernels().map(|op| (ns(op), blocks(view, op).min(MOST_BLOCKS))).collect();
+            all.sort_unstable();
+            let mut sum = 0_u64;
+            for (_, blocks) in &mut all {
+                sum = sum.saturating_add(*blocks);
+                *blocks = sum;
+            }
+            all
+        };
+        Self { starts: summed(|op| op.start_ns), ends: summed(|op| op.end_ns) }
+    }
+
+    fn at(&self, ns: u64) -> (u64, u64) {
+        let until = |all: &[(u64, u64)]| {
+            let count = all.partition_point(|(at, _)| *at <= ns);
+            let blocks = count.checked_sub(1).map_or(0, |last| all[last].1);
+            (count as u64, blocks)
+        };
+        let (started, ended) = (until(&self.starts), until(&self.ends));
+        (started.0.saturating_sub(ended.0), started.1.saturating_sub(ended.1))
+    }
 }
 
 /// A kernel that was ready while others were at work.
@@ -89,6 +129,7 @@ impl Order {
             turns: Turns::new(view.program),
             streams: HashMap::new(),
             memory: Memory::default(),
+            kernels: Kernels::of(view),
             crowded: Vec::new(),
         }
     }
@@ -135,14 +176,8 @@ impl Order {
                 window.ns(),
             ) {
                 let midst = window.start_ns.midpoint(window.end_ns);
-                let running = view.ops.iter().filter(|other| {
-                    other.lane == Lane::Kernels && other.start_ns <= midst && midst < other.end_ns
-                });
-                let (count, blocks) =
-                    running.fold((0_usize, 0_u64), |(count, blocks_of_all), other| {
-                        (count + 1, blocks_of_all.saturating_add(blocks(view, other)))
-                    });
-                let are_single = blocks == count as u64;
+                let (count, blocks) = self.kernels.at(midst);
+                let are_single = blocks == count;
                 // Where few blocks run there is room; what keeps the kernel is the way to the device.
                 if blocks > FEW_BLOCKS {
                     let grids = are_single && count >= FEWEST_GRIDS;

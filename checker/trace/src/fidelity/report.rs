@@ -73,7 +73,8 @@ fn driver(visit: &Visit) -> String {
 
 fn line(row: &Row<'_>) -> String {
     let predicted = row.predicted;
-    let efficiency = |value: Option<f64>| value.map_or("–".to_owned(), |it| format!("{it:.3}"));
+    let efficiency =
+        |value: Option<f64>| value.map_or("–".to_owned(), |it| format!("{:.1} %", it * 100.0));
     let simulated = duration(predicted.makespan_ns);
     let (measured, off, efficiencies, order) = match &row.measured {
         None => ("–".to_owned(), "–".to_owned(), efficiency(row.efficiency), "–".to_owned()),
@@ -130,7 +131,7 @@ fn legend(rows: &[Row<'_>]) -> String {
     format!(
         "\n| goal | programs |\n| --- | --- |\n\
          | makespan off by at most {}, or the GPU's own spread | {} of {of} |\n\
-         | overlap efficiency off by at most {EFFICIENCY_GOAL}, or the GPU's own spread | {} of {of} |\n\
+         | overlap efficiency off by at most {} of the scale, or the GPU's own spread | {} of {of} |\n\
          | both | {} of {of} |\n\
          | makespan off by at most {}, for two thirds of the programs | {} of {of}: {thirds} |\n\n\
          *Measured* is the median of untraced runs. *The GPU's own spread* is the largest distance of a run \
@@ -140,6 +141,7 @@ fn legend(rows: &[Row<'_>]) -> String {
          simulated and measured.\n",
         percent(MAKESPAN_GOAL),
         sum.makespan,
+        percent(EFFICIENCY_GOAL),
         sum.efficiency,
         sum.met,
         percent(CLOSE_GOAL),

@@ -115,6 +115,17 @@ const MOST: usize = 6;
 /// to be preferred: causes come in the order of their cost, and changes in that of their size.
 const BETTER_PERMILLE: u64 = 10;
 
+/// Of which calls the lines may be changed.
+type MayChange<'a> = &'a dyn Fn(&CallAt) -> bool;
+
+/// Says of causes whether their lines may be changed.
+fn mark(causes: &mut [Cause], may_change: MayChange<'_>) {
+    for cause in causes {
+        cause.is_fixed = !may_change(&cause.at);
+        cause.is_other_fixed = cause.other.as_ref().is_some_and(|other| !may_change(other));
+    }
+}
+
 /// What to do about `causes` of `program`, which [`causes::find`] found in it, on the device of
 /// `profile`. A call of which `may_change` does not hold is at a line that is not the reader's: what is said names the call
 /// and not the line, and the call is not moved to another stream where the streams of the others can change instead.
@@ -122,26 +133,22 @@ pub fn advise(
     program: &Program,
     mut causes: Vec<Cause>,
     profile: &Profile,
-    may_change: &dyn Fn(&CallAt) -> bool,
+    may_change: MayChange<'_>,
 ) -> Advised {
-    let mark = |causes: &mut Vec<Cause>| {
-        causes.iter_mut().for_each(|cause| cause.is_fixed = !may_change(&cause.at));
-    };
-    mark(&mut causes);
+    mark(&mut causes, may_change);
     if causes.is_empty() {
         return Advised::default();
     }
     if let Some(refused) = refusal(program) {
         return Advised { causes, advice: Vec::new(), refused: Some(refused) };
     }
-    let Some(mut advisor) = Advisor::new(program, profile) else {
+    let Some(mut advisor) = Advisor::new(program, profile, may_change) else {
         return Advised { causes, advice: Vec::new(), refused: Some(Refused::Invalid) };
     };
     let mut gains = vec![None; causes.len()];
     let mut advice = advisor.first(&causes, &mut gains);
     while !advice.is_empty() && advice.len() < MOST {
-        let mut found = causes::find(&advisor.program, &advisor.timeline);
-        mark(&mut found);
+        let found = advisor.find();
         let more = advisor.first(&found, &mut vec![None; found.len()]);
         if more.is_empty() {
             break;
@@ -231,6 +238,7 @@ fn weight(program: &Program) -> usize {
 /// A program, its replay, and how many more there may be.
 struct Advisor<'a> {
     profile: &'a Profile,
+    may_change: MayChange<'a>,
     program: Program,
     timeline: Timeline,
     /// The makespan of the program as it was given, in ns.
@@ -247,17 +255,25 @@ struct Trial {
 
 impl<'a> Advisor<'a> {
     /// None for a program that cannot be played.
-    fn new(program: &Program, profile: &'a Profile) -> Option<Self> {
+    fn new(program: &Program, profile: &'a Profile, may_change: MayChange<'a>) -> Option<Self> {
         let timeline = replay_changed(program, profile, Schedule::Exact).ok()?;
         let searched = MOST_EFFORT / hazards::effort(program).max(1);
         let affordable = (REPLAYED_STEPS / weight(program).max(1)).min(searched as usize);
         Some(Self {
             profile,
+            may_change,
             program: program.clone(),
             original_ns: timeline.extent().ns(),
             timeline,
             replays: affordable.clamp(*REPLAYS.start(), *REPLAYS.end()),
         })
+    }
+
+    /// The causes that the program has as it has been changed so far.
+    fn find(&self) -> Vec<Cause> {
+        let mut found = causes::find(&self.program, &self.timeline);
+        mark(&mut found, self.may_change);
+        found
     }
 
     fn makespan_ns(&self) -> u64 {
@@ -296,10 +312,10 @@ impl<'a> Advisor<'a> {
             return vec![advice];
         }
         for Trial { advice, program, timeline } in idle {
-            let found = causes::find(&program, &timeline);
             let before = (self.program.clone(), self.timeline.clone());
             let before_ns = self.makespan_ns();
             (self.program, self.timeline) = (program, timeline);
+            let found = self.find();
             let others = found.iter().filter(|it| it.severity == Severity::Warning);
             let mut pairs: Vec<Trial> = Vec::new();
             for cause in others.take(CANDIDATES / 2) {

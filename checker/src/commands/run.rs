@@ -348,7 +348,7 @@ impl Run<'_> {
         };
         let advised = softly("why lanes were empty", || {
             let found = causes::find(&record.program, &record.timeline);
-            let calls = found.iter().map(|cause| &cause.at);
+            let calls = found.iter().flat_map(|it| [Some(&it.at), it.other.as_ref()]).flatten();
             let sources = snippet::sources(calls, &task.own);
             let is_fixed = |call: &CallAt| {
                 let line =

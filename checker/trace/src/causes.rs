@@ -110,6 +110,9 @@ pub struct Cause {
     /// Whether its line is not to be changed: then something else has to be.
     #[serde(skip)]
     pub is_fixed: bool,
+    /// Whether the line of the other call is not to be changed.
+    #[serde(skip)]
+    pub is_other_fixed: bool,
     /// For kernels that are ready: how many others run, where it is their number that leaves no room.
     #[serde(skip)]
     pub grids: Option<u32>,
@@ -356,6 +359,7 @@ impl Found {
                 other: other.map(call_at),
                 count: steps.len() as u32,
                 is_fixed: false,
+                is_other_fixed: false,
                 grids,
                 steps,
             });

@@ -251,7 +251,7 @@ impl Cause {
             }
             Code::IdleHostWork if let Some(wait) = &self.other => format!(
                 "give the device its next work before {}, or do the work of {line} before that wait",
-                wait.place()
+                if self.is_other_fixed { wait.what.clone() } else { wait.place() }
             ),
             Code::IdleHostWork => format!(
                 "do the work of {line} while the device is busy: ask for the next operations first, \

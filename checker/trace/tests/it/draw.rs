@@ -346,6 +346,7 @@ fn wrong() -> (Program, Timeline, Vec<Hazard>, Vec<Cause>) {
         call_ns: 1,
         count: 1,
         is_fixed: false,
+        is_other_fixed: false,
         grids: None,
         steps: vec![5],
     };

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use trace::causes::{self, Code};
 
 use super::advised;
+use crate::program::h200;
 
 #[test]
 fn the_causes_of_each_puzzle_say_what_its_page_says() {
@@ -20,6 +21,25 @@ fn the_causes_of_each_puzzle_say_what_its_page_says() {
         }
     }
     insta::assert_snapshot!(said);
+}
+
+#[test]
+fn no_line_is_named_of_a_program_in_which_none_may_be_changed() {
+    let names = |text: &String| text.contains("line ") || text.contains(".rs:");
+    let mut named = 0;
+    for (name, record) in crate::figures::simulated() {
+        let said = |may_change: bool| {
+            let found = causes::find(&record.program, &record.timeline);
+            let advised =
+                simulator::advice::advise(&record.program, found, &h200(), &|_| may_change);
+            let advice = advised.advice.iter().map(simulator::advice::Advice::message);
+            advice.chain(advised.causes.iter().map(causes::Cause::help)).collect::<Vec<_>>()
+        };
+        named += said(true).iter().filter(|text| names(text)).count();
+        let fixed = said(false);
+        assert!(!fixed.iter().any(names), "{name}: {fixed:#?}");
+    }
+    assert!(named > 0, "where lines may be changed they are named");
 }
 
 #[test]

@@ -100,6 +100,8 @@ struct Places {
 pub(crate) struct Gpu {
     real: Real,
     clock: Clock,
+    /// When declared work of the host that is under way ends.
+    core_free: Mutex<u64>,
     trace: Trace,
     /// CUPTI, where it was asked for and could be had, and why it could not.
     cupti: Option<Cupti>,
@@ -153,6 +155,7 @@ impl Gpu {
         Self {
             real,
             clock: Clock::start(),
+            core_free: Mutex::default(),
             trace,
             cupti,
             without_cupti,
@@ -367,13 +370,18 @@ impl Gpu {
         }
     }
 
-    /// The host works until `ns` have gone by since it `began`. What it takes to find out who asks, and to
-    /// note it, is part of the time.
+    /// The host works until `ns` have gone by since it `began`, or since its core had nothing else to do: all
+    /// threads have one for the work that they declare, as on the simulated device. What it takes to find out
+    /// who asks, and to note it, is part of the time.
     fn host_work(&self, ns: u64, began: u64) -> lab::Reply {
         let site = self.site();
+        let mut core_free = lock(&self.core_free);
+        let began = began.max(*core_free);
         let mut times = Times { entered: began, start: began, end: began };
         let (number, _) = self.note_lab(Call::HostWork { ns }, site, times);
-        self.clock.spin_until(began.saturating_add(ns));
+        *core_free = began.saturating_add(ns);
+        self.clock.spin_until(*core_free);
+        drop(core_free);
         if self.trace != Trace::Off {
             times.end = self.clock.now();
             lock(&self.log).came_back(number, times, code::SUCCESS);

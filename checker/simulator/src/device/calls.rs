@@ -116,6 +116,11 @@ impl Device {
         effects: &mut impl Effects,
         how: Return,
     ) -> Option<Answer> {
+        // Its thread has no core before, and is held by no call.
+        let (asked, start) = match call {
+            Call::HostWork { ns } => [self.take_core(start, *ns); 2].into(),
+            _ => (asked, start),
+        };
         let mut answer = Answer::YES;
         let host = &self.profile.host;
         let (cost, wait) = match call {

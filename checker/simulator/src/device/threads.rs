@@ -3,7 +3,9 @@
 //! Each thread has a clock of its own. One of them runs at a time: the one whose clock is the earliest,
 //! and of several the one that has been ready longest. Work between calls takes no virtual time, so it
 //! keeps its turn until it makes a call, and loses it then if another is earlier. The device goes no
-//! further than the earliest thread, so that what a thread asks for always comes in time. While a
+//! further than the earliest thread, so that what a thread asks for always comes in time. All threads
+//! have one core for the work that they declare: who finds it taken waits for it, first come, first
+//! served. While a
 //! single thread is left nobody can come in between, and calls that wait are worked off at once.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +32,8 @@ const WAKE_NS: u64 = 2_600;
 
 /// All host threads.
 pub(super) struct Hosts {
+    /// From when on the host's core has nothing to do: declared work of all threads takes turns at it.
+    core_free_ns: u64,
     /// When each thread ended, by its number; none while it runs.
     ended: BTreeMap<u32, Option<u64>>,
     /// How many go on.
@@ -52,9 +56,10 @@ pub(super) struct Hosts {
 impl Default for Hosts {
     fn default() -> Self {
         Self {
+            core_free_ns: 0,
             ended: (0..u32::from(cfg!(feature = "threads"))).map(|first| (first, None)).collect(),
             alive: 1,
-            begun: BTreeSet::new(),
+            begun: BTreeSet::from([0]),
             running: Some(0),
             turns: 0,
             ready: BTreeSet::new(),
@@ -147,7 +152,7 @@ impl Device {
         match ready.filter(|_| !self.hosts.begun.contains(&thread)) {
             Some(ready) => {
                 self.hosts.ready.remove(&ready);
-                self.hosts.ended.insert(thread, Some(ready.0));
+                self.hosts.ended.insert(thread, Some(self.host_ns));
                 self.hosts.alive -= 1;
                 true
             }
@@ -187,6 +192,18 @@ impl Device {
                 (_, None) => return None,
             }
         }
+    }
+
+    /// When declared work of the host can start that is asked for at `asked`, in ns.
+    pub fn core_free_from(&self, asked: u64) -> u64 {
+        asked.max(self.hosts.core_free_ns)
+    }
+
+    /// Gives the host's core to work that takes so long; when it starts.
+    pub(super) fn take_core(&mut self, asked: u64, ns: u64) -> u64 {
+        let start = self.core_free_from(asked);
+        self.hosts.core_free_ns = start + ns;
+        start
     }
 
     /// Takes the answer of the call in which this thread waited.

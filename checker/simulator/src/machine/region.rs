@@ -32,6 +32,8 @@ pub(super) struct Open {
     task: Option<Arc<dyn Task>>,
     first_step: usize,
     start_ns: u64,
+    /// The host thread that began it, and is to end it.
+    thread: u32,
 }
 
 impl Machine {
@@ -70,9 +72,7 @@ impl Machine {
             }
             LabRequest::Speeds => LabReply::Speeds(self.speeds()),
             LabRequest::Clock => LabReply::Clock { ns: self.device.host_ns() },
-            LabRequest::HostWork { ns, .. }
-                if self.device.host_ns().saturating_add(*ns) > LAST_NS =>
-            {
+            LabRequest::HostWork { ns, .. } if self.is_too_long(*ns) => {
                 LabReply::Refused { why: TOO_LONG.to_owned() }
             }
             LabRequest::HostWork { ns, .. } => {
@@ -94,10 +94,24 @@ impl Machine {
                 let seed = self.demand.as_ref().map_or(region.seed, |demand| demand.seed);
                 self.begin_region(&Region { seed, ..region.clone() }, site, host)
             }
+            LabRequest::RegionEnd
+                if self
+                    .open_region
+                    .as_ref()
+                    .is_some_and(|it| it.thread != self.threads.running()) =>
+            {
+                let why = "a measured region is ended by the host thread that began it".to_owned();
+                LabReply::Refused { why }
+            }
             LabRequest::RegionEnd => self.end_region(site, host),
             // Answered before they come here.
             LabRequest::Thread(_) | LabRequest::HostAccess { .. } => LabReply::Done,
         }
+    }
+
+    /// Whether the host's clock would go too far by work that takes so long.
+    fn is_too_long(&self, ns: u64) -> bool {
+        self.device.core_free_from(self.device.host_ns()).saturating_add(ns) > LAST_NS
     }
 
     /// Ordinary host memory is reached through the student's process, page-locked memory is not: what
@@ -127,7 +141,7 @@ impl Machine {
             Some((task.loading_ns(array, bytes / 4)?, task, open.region.seed))
         });
         let ns = task.as_ref().map_or(ns, |(ns, ..)| *ns);
-        if self.device.host_ns().saturating_add(ns) > LAST_NS {
+        if self.is_too_long(ns) {
             return LabReply::Refused { why: TOO_LONG.to_owned() };
         }
         if let Some((_, task, seed)) = task {
@@ -163,7 +177,7 @@ impl Machine {
         let pace = self.device.profile().copies.staging_bytes_per_us.value.max(1);
         let nominal = u128::from(bytes) * u128::from(self.names.scale);
         let ns = u64::try_from(nominal * 1000 / u128::from(pace)).unwrap_or(u64::MAX);
-        if self.device.host_ns().saturating_add(ns) > LAST_NS {
+        if self.is_too_long(ns) {
             return LabReply::Refused { why: TOO_LONG.to_owned() };
         }
         let (from, to) = (self.address(source), self.address(target));
@@ -258,6 +272,7 @@ impl Machine {
             task,
             first_step: self.program.steps.len(),
             start_ns: self.device.host_ns(),
+            thread: self.threads.running(),
         });
         LabReply::Done
     }

@@ -133,6 +133,14 @@ fn a_thread_that_has_had_its_turn_is_not_abandoned_and_its_time_counts() {
     run.ask(Command::Resume);
     assert!(run.now_ns() > 6_000_000);
 
+    // Nor is the first thread, whoever says so, nor its time.
+    let thread = run.number(thread_request(ThreadRequest::Spawn)) as u32;
+    run.ask(thread_request(ThreadRequest::Started { thread: Ok(thread) }));
+    run.ask(work(6_000_000));
+    let abandoned = run.ask_as(thread, thread_request(ThreadRequest::Started { thread: Err(0) }));
+    assert!(matches!(abandoned, Reply::Lab(lab::Reply::Refused { .. })), "{abandoned:?}");
+    run.ask_as(thread, thread_request(ThreadRequest::End));
+
     // One that the system could not start is another matter.
     let thread = run.number(thread_request(ThreadRequest::Spawn)) as u32;
     assert_eq!(
@@ -160,6 +168,22 @@ fn operations_hold_no_more_data_together_than_there_is_room_for() {
             assert_eq!(failure.code, code::OUT_OF_MEMORY);
             let why = failure.why.unwrap_or_default();
             assert!(why.contains("more than 1024 MiB of data together"), "{why}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_region_is_ended_by_the_thread_that_began_it() {
+    let thread_request = |asked| Command::Lab(lab::Request::Thread(asked));
+    let mut run = Run::new();
+    run.ask(Command::Lab(lab::Request::RegionBegin(lab::Region::default())));
+    let thread = run.number(thread_request(ThreadRequest::Spawn)) as u32;
+    run.ask(thread_request(ThreadRequest::Started { thread: Ok(thread) }));
+    run.ask(thread_request(ThreadRequest::End));
+    match run.ask_as(thread, Command::Lab(lab::Request::RegionEnd)) {
+        Reply::Lab(lab::Reply::Refused { why }) => {
+            assert_eq!(why, "a measured region is ended by the host thread that began it");
         }
         other => panic!("{other:?}"),
     }

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use simulator::machine::{Address, Command, GraphCommand, Machine, Reply, Request};
 use simulator::{Schedule, advice};
 use trace::lab::{self, Pass, Region};
-use trace::program::{Call, Mode, Program, Site, Step, StreamId, StreamKind, Timing};
+use trace::program::{BlockId, Call, Mode, Program, Site, Step, StreamId, StreamKind, Timing};
 use trace::record::Record;
 use trace::{Metrics, causes, draw, hazards, validity};
 
@@ -549,7 +549,8 @@ fn a_change_after_which_a_thread_uses_what_another_has_not_created_yet_is_not_si
             (1, Call::HostWork { ns: work_ns }),
             (1, created),
             (1, Call::ThreadEnd),
-            (0, Call::HostWork { ns: 1_000_000 }),
+            // Which takes a while, and not the core that the other works on.
+            (0, Call::AllocHost { block: BlockId(0), bytes: 1 << 22 }),
             (0, Call::StreamSynchronize { stream }),
             (0, Call::ThreadJoin { thread: 1 }),
         ];

@@ -2,8 +2,8 @@
 
 use simulator::{Schedule, replay};
 use trace::program::StreamKind::NonBlocking;
-use trace::program::{Call, ChannelEnd, ChannelId, StreamId};
-use trace::timeline::Timeline;
+use trace::program::{Call, ChannelEnd, ChannelId, EventId, StreamId};
+use trace::timeline::{HostSpan, Timeline};
 
 use crate::program::*;
 
@@ -12,7 +12,11 @@ const CHANNEL: ChannelId = ChannelId(0);
 const WORK: u64 = 100_000_000;
 
 fn end_of(timeline: &Timeline, step: u32) -> u64 {
-    timeline.host.iter().find(|call| call.step == step).expect("the call was made").end_ns
+    span_of(timeline, step).end_ns
+}
+
+fn span_of(timeline: &Timeline, step: u32) -> &HostSpan {
+    timeline.host.iter().find(|call| call.step == step).expect("the call was made")
 }
 
 #[test]
@@ -40,6 +44,39 @@ fn a_loader_of_100_ms_beside_kernels_of_100_ms_takes_100_ms() {
     };
     assert_eq!(load_and_compute(true), 100);
     assert_eq!(load_and_compute(false), 200);
+}
+
+#[test]
+fn work_that_several_threads_declare_takes_turns_at_the_hosts_one_core() {
+    let mut script = Script::new();
+    script.call(Call::RegionBegin);
+    for thread in [1, 2, 3] {
+        script.call(Call::ThreadSpawn { thread });
+    }
+    let work = [1, 2, 3].map(|thread| {
+        script.on(thread, |script| {
+            let work = [(); 2].map(|()| script.call(Call::HostWork { ns: WORK }));
+            script.call(Call::ThreadEnd);
+            work
+        })
+    });
+    // The first thread does something else meanwhile.
+    let record = script.call(Call::EventRecord { event: EventId(0), stream: StreamId::LEGACY });
+    for thread in [1, 2, 3] {
+        script.call(Call::ThreadJoin { thread });
+    }
+    script.call(Call::RegionEnd);
+    let timeline = script.run();
+    let region = timeline.region.expect("a region");
+    assert_eq!(region.ns() / WORK, 6);
+    assert!(end_of(&timeline, record) < region.start_ns + WORK);
+    // One after the other, in the order in which they asked, and held by no call.
+    let mut spans: Vec<_> = work.iter().flatten().map(|&step| span_of(&timeline, step)).collect();
+    spans.sort_by_key(|span| span.start_ns);
+    assert!(spans.is_sorted_by(|first, second| first.end_ns <= second.start_ns), "{spans:#?}");
+    assert!(spans.iter().all(|span| span.blocked_ns == 0 && span.end_ns - span.start_ns == WORK));
+    let order = [0, 1].map(|round| work.map(|steps| steps[round]));
+    assert_eq!(spans.iter().map(|span| span.step).collect::<Vec<_>>(), order.concat());
 }
 
 #[test]

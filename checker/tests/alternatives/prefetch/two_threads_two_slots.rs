@@ -1,4 +1,4 @@
-//! A thread for each slot: each loads, trains, waits and keeps by itself, and both load at once.
+//! A thread for each slot: each loads, trains, waits and keeps by itself, and the next loads meanwhile.
 
 use lab::Result;
 use lab::prefetch::Feed;

@@ -426,13 +426,11 @@ fn the_lab_is_answered() {
 
 #[test]
 fn what_it_takes_to_ask_for_declared_work_is_part_of_its_time() {
-    /// The first work puts the clock far enough from its start for the second's asking.
     const ASKING: u64 = 20_000_000;
     let program = Program::new(Trace::Events);
-    for (ns, asking_ns) in [(ASKING, 0), (ASKING / 2, ASKING)] {
-        let work = lab::Request::HostWork { ns, asking_ns };
-        assert_eq!(program.gpu.ask(work), lab::Reply::Done);
-    }
+    program.gpu.clock.spin_until(program.gpu.clock.now() + ASKING);
+    let work = lab::Request::HostWork { ns: ASKING / 2, asking_ns: ASKING };
+    assert_eq!(program.gpu.ask(work), lab::Reply::Done);
     let back = program.gpu.clock.now();
     assert_eq!(program.gpu.ask(lab::Request::Ready), lab::Reply::Done);
     let record = program.record();
@@ -442,6 +440,26 @@ fn what_it_takes_to_ask_for_declared_work_is_part_of_its_time() {
     // Had it begun when it was noted, it would have been asked for since it came back.
     assert!(span.start_ns + ASKING <= back, "{span:?}, back at {back}");
     assert!(span.end_ns >= span.start_ns + ASKING / 2, "{span:?}");
+}
+
+#[test]
+fn work_that_two_threads_declare_at_once_is_done_one_after_the_other() {
+    const NS: u64 = 20_000_000;
+    let program = Program::new(Trace::Events);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let work = lab::Request::HostWork { ns: NS, asking_ns: 0 };
+                assert_eq!(program.gpu.ask(work), lab::Reply::Done);
+            });
+        }
+    });
+    assert_eq!(program.gpu.ask(lab::Request::Ready), lab::Reply::Done);
+    let mut spans = program.record().timeline.host;
+    spans.retain(|span| span.end_ns - span.start_ns >= NS);
+    spans.sort_by_key(|span| span.start_ns);
+    let [first, second] = &spans[..] else { panic!("not two: {spans:?}") };
+    assert!(first.start_ns + NS <= second.start_ns, "{spans:?}");
 }
 
 #[test]

@@ -332,6 +332,9 @@ pub struct Grade {
     /// Points in place of scores: a table `student,exercise,points,by,reason`
     #[arg(long, value_name = "FILE", conflicts_with = "shard")]
     pub replace: Option<PathBuf>,
+    /// What those on the roster get who handed in nothing at all
+    #[arg(long, value_enum, default_value_t)]
+    pub absent: Absent,
 
     #[command(flatten)]
     pub report: ClassReport,
@@ -541,6 +544,16 @@ pub enum DeviceChoice {
     Sim,
     /// A GPU
     Gpu,
+}
+
+/// What a student gets of whom nothing is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Absent {
+    /// No points, so that an import of grades leaves them as they are
+    #[default]
+    Blank,
+    /// No points of 100
+    Zero,
 }
 
 /// Which devices a class's files run on.

@@ -93,6 +93,8 @@ pub(crate) struct Person {
     /// The number that the institution knows them by.
     pub(crate) id: Option<String>,
     pub(crate) email: Option<String>,
+    /// What Moodle's grading worksheet calls them: `Participant 123`.
+    pub(crate) participant: Option<String>,
 }
 
 /// Students whose files of an exercise say the same.

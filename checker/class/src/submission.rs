@@ -36,6 +36,7 @@ use checker::exercise::{Place, State};
 use checker::exit::Usage;
 use layout::{Owner, Scope};
 use tree::{DEPTH, Item, Kind, Tree, join};
+use unicode_normalization::UnicodeNormalization as _;
 
 /// An exercise whose file is looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,13 +125,15 @@ enum Part {
 /// All students of `dir`, a folder or a platform's `.zip`, with their files, by id.
 #[cfg(test)]
 fn find(dir: &Path, wanted: &[Wanted]) -> Result<Vec<Student>> {
-    let class = Class::open(dir)?;
+    let exercises: Vec<String> = wanted.iter().map(|it| it.name.clone()).collect();
+    let class = Class::open(dir, &exercises)?;
     Ok((0..class.len()).map(|index| class.read(index, wanted)).collect())
 }
 
 impl Class {
-    /// Says whose what lies in `dir` is, a folder or a platform's `.zip`, and reads none of it.
-    pub(crate) fn open(dir: &Path) -> Result<Self> {
+    /// Says whose what lies in `dir` is, a folder or a platform's `.zip`, and reads none of it. `exercises` are the
+    /// ids of all that there are: a folder that is called so is no student's.
+    pub(crate) fn open(dir: &Path, exercises: &[String]) -> Result<Self> {
         let mut notes = Vec::new();
         if !dir.exists() {
             let message = format!("there is no `{}`\n\nhint: {DIR}", dir.display());
@@ -148,9 +151,18 @@ impl Class {
             notes.extend(odd);
             Box::new(zip)
         };
-        let listing = list(tree.as_ref(), &mut notes);
+        let listing = list(tree.as_ref(), exercises, &mut notes);
         let entries =
             listing.with_context(|| format!("cannot tell whose what is in `{}`", dir.display()))?;
+        if entries.is_empty() {
+            let found = match &notes[..] {
+                [] => "it is empty".to_owned(),
+                _ => notes.iter().take(NAMED).cloned().collect::<Vec<_>>().join("\n"),
+            };
+            let message =
+                format!("nobody is found in `{}`\n\n{found}\n\nhint: {DIR}", dir.display());
+            return Err(Usage(message).into());
+        }
         Ok(Self { tree, entries, notes })
     }
 
@@ -159,16 +171,30 @@ impl Class {
         self.entries.len()
     }
 
+    /// The ids of those who are in the class and of whom nothing is there.
+    pub(crate) fn absent(&self) -> impl Iterator<Item = &str> {
+        let absent = self.entries.iter().filter(|entry| entry.parts.is_empty());
+        absent.map(|entry| entry.id.as_str())
+    }
+
     /// The students' ids, in the order of their bytes.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|entry| entry.id.as_str())
     }
 
-    /// Gives everybody of a roster a place, whether they handed in or not, and the roster's names.
+    /// Gives everybody of a roster a place, whether they handed in or not, and the roster's names. `same` says whom the
+    /// roster calls otherwise.
     pub(crate) fn enrol<'a>(
         &mut self,
+        same: &BTreeMap<String, String>,
         roster: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
     ) {
+        for entry in &mut self.entries {
+            if let Some(id) = same.get(&entry.id) {
+                entry.id.clone_from(id);
+            }
+        }
+        self.entries.sort_by(|a, b| a.id.cmp(&b.id));
         for (id, name) in roster {
             match self.entries.binary_search_by(|entry| entry.id.as_str().cmp(id)) {
                 Ok(at) => {
@@ -265,17 +291,28 @@ impl Class {
 const DIR: &str =
     "a class is a folder with one folder for each student, or the `.zip` that a platform exports";
 
+/// What is named of a folder in which nobody is found.
+const NAMED: usize = 3;
+
 /// Students of the class in `tree`, by id.
-fn list(tree: &dyn Tree, notes: &mut Vec<String>) -> Result<Vec<Entry>> {
+fn list(tree: &dyn Tree, exercises: &[String], notes: &mut Vec<String>) -> Result<Vec<Entry>> {
     let mut below = Vec::new();
     let mut items = listed(tree, &below)?;
-    // Gradescope's archive has one folder round everything.
+    // Gradescope's archive has one folder round everything, and so have those that people make of a class's folder.
     let folders: Vec<_> =
         items.iter().filter(|item| item.kind == Kind::Folder && !hidden(&item.path)).collect();
     if let [only] = folders[..] {
         let path = only.path.clone();
         let inner = listed(tree, &path)?;
-        if inner.iter().any(|item| item.path == gradescope::NAME) {
+        let is_gradescope = inner.iter().any(|item| item.path == gradescope::NAME);
+        let is_alone = items.iter().all(|item| hidden(&item.path) || item.path == path);
+        if is_gradescope || (is_alone && is_class(&path, &inner, exercises)) {
+            if !is_gradescope {
+                notes.push(format!(
+                    "`{}/` is taken for the class: it is alone, and what is in it looks like several students' work",
+                    shown(&path)
+                ));
+            }
             (below, items) = (path, inner);
         }
     }
@@ -317,6 +354,7 @@ fn list(tree: &dyn Tree, notes: &mut Vec<String>) -> Result<Vec<Entry>> {
         }
     }
     entries.extend(owners.into_values());
+    compose(&mut entries);
     tell_apart(&mut entries);
     entries.sort_by(|a, b| a.id.cmp(&b.id));
     for pair in by_folded_id(&entries).into_values().filter(|alike| alike.len() > 1) {
@@ -327,6 +365,24 @@ fn list(tree: &dyn Tree, notes: &mut Vec<String>) -> Result<Vec<Entry>> {
         ));
     }
     Ok(entries)
+}
+
+/// Whether a folder that is alone holds a class, and is not a student's: a platform has named what is in it, or there are
+/// several folders or archives, and nothing that one student's work has.
+fn is_class(path: &[u8], inner: &[Item], exercises: &[String]) -> bool {
+    let visible = || inner.iter().filter(|item| !hidden(&item.path));
+    let named = |item: &Item| layout::by_platform(&item.path).is_some();
+    if layout::by_platform(path).is_some() {
+        return false;
+    }
+    if visible().any(named) {
+        return true;
+    }
+    let is_work = |item: &Item| match item.kind {
+        Kind::Folder => layout::is_work(&item.path, exercises),
+        _ => archive::Format::of(&item.path).is_none(),
+    };
+    visible().count() > 1 && !visible().any(is_work)
 }
 
 fn by_folded_id(entries: &[Entry]) -> BTreeMap<String, Vec<&str>> {
@@ -344,9 +400,18 @@ fn listed(tree: &dyn Tree, below: &[u8]) -> Result<Vec<Item>> {
     Ok(items)
 }
 
-/// Files that operating systems add to a folder on their own.
+/// Files that operating systems and office programs add to a folder on their own.
 fn hidden(name: &[u8]) -> bool {
-    name.starts_with(b".") || matches!(name, b"__MACOSX" | b"Thumbs.db" | b"desktop.ini")
+    const LEFT: [&[u8]; 6] = [
+        b"__MACOSX",
+        b"Thumbs.db",
+        b"ehthumbs.db",
+        b"desktop.ini",
+        b"$RECYCLE.BIN",
+        b"System Volume Information",
+    ];
+    let is_left = |left: &&[u8]| name.eq_ignore_ascii_case(left);
+    name.starts_with(b".") || name.starts_with(b"~$") || LEFT.iter().any(is_left)
 }
 
 fn metadata(tree: &dyn Tree, path: &[u8]) -> Result<Vec<gradescope::Submission>> {
@@ -388,6 +453,30 @@ fn of_gradescope(
         }
     }
     taken
+}
+
+/// Writes ids and names as keyboards do, with one character for a letter and its accent: some systems keep them as two,
+/// which looks the same. Where both are there, the two are spelt out.
+fn compose(entries: &mut [Entry]) {
+    let taken: std::collections::BTreeSet<String> =
+        entries.iter().map(|entry| entry.id.clone()).collect();
+    for entry in entries {
+        let composed: String = entry.id.nfc().collect();
+        if composed != entry.id && taken.contains(&composed) {
+            entry.id = entry.id.chars().map(spelt_out).collect();
+        } else {
+            entry.id = composed;
+        }
+        entry.name = entry.name.nfc().collect();
+    }
+}
+
+/// Plain letters, and everything else by its number.
+fn spelt_out(char: char) -> String {
+    match char.is_ascii() {
+        true => char.to_string(),
+        false => char.escape_unicode().to_string(),
+    }
 }
 
 /// Gives those who share an id one each, by what their folder or file is called.

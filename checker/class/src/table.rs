@@ -1,5 +1,7 @@
 //! Tables that an instructor writes: CSV as spreadsheets and platforms save it, read strictly.
 
+use std::borrow::Cow;
+
 use anyhow::{Context, Result, bail};
 
 /// A table with its header.
@@ -18,13 +20,21 @@ pub(super) struct Line {
 }
 
 impl Table {
-    /// The table in `bytes`: UTF-8, with commas, or with the semicolons of spreadsheets where the
-    /// comma is in numbers.
+    /// The table in `bytes`: UTF-8 or, as spreadsheets save it too, UTF-16; with commas, with the semicolons of
+    /// spreadsheets where the comma is in numbers, with tabs, or with what a first line `sep=` says.
     pub(super) fn read(bytes: &[u8]) -> Result<Self> {
-        let text = std::str::from_utf8(bytes).context("it is not UTF-8")?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let text = text(bytes)?;
         let first = text.lines().next().unwrap_or_default();
-        let delimiter = if !first.contains(',') && first.contains(';') { b';' } else { b',' };
+        let said = first.strip_prefix("sep=").map(str::as_bytes);
+        let (delimiter, text) = match said {
+            Some(&[delimiter]) => (delimiter, text.split_once('\n').map_or("", |(_, rest)| rest)),
+            _ => {
+                let has = |delimiter: &&u8| first.as_bytes().contains(delimiter);
+                (*b",;\t".iter().find(has).unwrap_or(&b','), &*text)
+            }
+        };
+        // Lines are those of the file.
+        let before = u64::from(said.is_some());
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(delimiter)
             .trim(csv::Trim::All)
@@ -33,7 +43,7 @@ impl Table {
         let mut lines = Vec::new();
         for record in reader.records() {
             let record = record?;
-            let number = record.position().map_or(0, csv::Position::line);
+            let number = record.position().map_or(0, csv::Position::line) + before;
             let fields: Vec<_> = record.iter().map(str::to_owned).collect();
             // What a spreadsheet leaves below a table.
             if fields.iter().all(String::is_empty) {
@@ -76,6 +86,23 @@ impl Table {
         &self.header
     }
 }
+
+/// What a file of an instructor's says.
+fn text(bytes: &[u8]) -> Result<Cow<'_, str>> {
+    let utf16 = |bytes: &[u8], word: fn([u8; 2]) -> u16| {
+        let words: Vec<u16> = bytes.as_chunks().0.iter().map(|pair| word(*pair)).collect();
+        String::from_utf16(&words).context("it is not UTF-16, though it begins as such")
+    };
+    Ok(match bytes {
+        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes)?.into(),
+        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes)?.into(),
+        [0xef, 0xbb, 0xbf, rest @ ..] => std::str::from_utf8(rest).context(NOT_UTF8)?.into(),
+        _ => std::str::from_utf8(bytes).context(NOT_UTF8)?.into(),
+    })
+}
+
+pub(super) const NOT_UTF8: &str =
+    "it is not UTF-8\n\nhint: a spreadsheet saves it so as `CSV UTF-8`";
 
 fn of(names: &[&str]) -> String {
     format!("\n\nhint: its first line has to be `{}`", names.join(","))

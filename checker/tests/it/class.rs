@@ -87,6 +87,41 @@ fn small_class(real: &Real, name: &str) -> PathBuf {
 const TWO: [&str; 4] = ["--exercise", "first_launch", "--exercise", "two_streams"];
 
 #[test]
+fn whoever_handed_in_nothing_has_no_points_that_an_import_would_take_unless_a_person_asks_for_it() {
+    let real = real::real();
+    let class = empty("absent");
+    hand_in(&class, "ada", "two_streams", &solution(&real, "two_streams"));
+    let roster = class.with_file_name("absent.csv");
+    write(&roster, "student,name\nADA,Ada Lovelace\nbo,Bo Diddley\n");
+    let roster = roster.to_str().expect("UTF-8");
+    let points = |name: &str, more: &[&str]| {
+        let out = empty(name);
+        let first = ["--exercise", "two_streams", "--roster", roster];
+        succeeds(&mut grade(&real, &class, &out, &[&first, more].concat()));
+        let rows = rows(&out);
+        let said = rows.iter().map(|row| (row["student"].to_string(), row["points"].to_string()));
+        (said.collect::<Vec<_>>(), read(&out.join("notes.txt")))
+    };
+    let expected = |bo: &str| {
+        [("\"ADA\"", "100.0"), ("\"bo\"", bo)].map(|(id, it)| (id.to_owned(), it.to_owned()))
+    };
+    let (rows, notes) = points("absent-out", &[]);
+    assert_eq!(rows, expected("null"));
+    assert_eq!(notes, "ada: `ADA` on the roster\nbo: handed in nothing\n");
+    let (rows, _) = points("absent-zero", &["--absent", "zero"]);
+    assert_eq!(rows, expected("0.0"));
+
+    // Another class's roster, or another column of this one.
+    write(Path::new(roster), "student,login\n1,ada\n2,bo\n");
+    let out = empty("absent-strangers");
+    let output = grade(&real, &class, &out, &["--roster", roster]).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("hint: `--key 'login'` knows 1 of them"), "{said}");
+    assert!(!out.join("grades.jsonl").exists(), "there is nothing to import");
+}
+
+#[test]
 fn each_row_says_what_a_run_alone_says() {
     let real = real::real();
     let class = empty("alone");

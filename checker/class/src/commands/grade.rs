@@ -18,7 +18,7 @@ use crate::lateness::{self, Policy};
 use crate::on_gpu::{self, Bed};
 use crate::record::Row;
 use crate::replacements;
-use crate::roster::Roster;
+use crate::roster::{Comparison, Roster};
 use crate::store::{Earlier, Store, holds};
 use crate::submission::{Class, Handed, Student, Wanted};
 use crate::timings::{self, Took};
@@ -26,7 +26,7 @@ use crate::worker::{self, Setting};
 use checker::cli::{self, GradeDevice};
 use checker::compile::Optimisation;
 use checker::device::{self, Simulated};
-use checker::exercise::{Exercise, Place};
+use checker::exercise::{self, Exercise, Place};
 use checker::exit::{Exit, Usage};
 use checker::grade::Verdict;
 use checker::print;
@@ -40,13 +40,19 @@ use sandbox::{Required, Sandbox};
 pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     let workspace = Workspace::find()?;
     let exercises = reports::exercises(&workspace, &arguments.exercises)?;
-    let mut class = Class::open(&arguments.folder)?;
+    let ids = |places: Vec<Place>| places.into_iter().map(|place| place.id).collect::<Vec<_>>();
+    let mut class = Class::open(&arguments.folder, &ids(exercise::all(&workspace)?))?;
     let mut notes = class.notes.clone();
     let roster = reports::roster(&arguments.report)?;
     if let Some(roster) = &roster {
-        notes.extend(differences(roster, &class));
+        let compared = roster.compare(class.ids());
+        if let Some(why) = &compared.strangers {
+            return Err(Usage(why.clone()).into());
+        }
+        notes.extend(differences(roster, &compared));
         let members = roster.members.iter();
-        class.enrol(members.map(|(id, member)| (id.as_str(), member.name.as_deref())));
+        let members = members.map(|(id, member)| (id.as_str(), member.name.as_deref()));
+        class.enrol(&compared.same, members);
     }
     let lateness = Lateness::read(arguments)?;
     let earlier = if arguments.resume { Earlier::Resumed } else { Earlier::Refused };
@@ -143,6 +149,12 @@ pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     for row in &mut rows {
         lateness.charge(row, times.get(&row.student).copied(), roster.as_ref());
     }
+    if arguments.absent == cli::Absent::Blank {
+        let absent: BTreeSet<&str> = class.absent().collect();
+        for row in rows.iter_mut().filter(|row| absent.contains(&*row.student)) {
+            row.points = None;
+        }
+    }
     if let Some(path) = &arguments.replace {
         replace(path, &mut rows)?;
     }
@@ -236,16 +248,17 @@ fn cores() -> u16 {
 }
 
 /// Where roster and submissions differ, in words.
-fn differences(roster: &Roster, class: &Class) -> Vec<String> {
+fn differences(roster: &Roster, compared: &Comparison) -> Vec<String> {
     let unused = roster.unused.iter();
     let unused = unused.map(|column| format!("the roster's column `{column}` says nothing here"));
-    let compared = roster.compare(class.ids());
-    let unknown = compared.unknown.into_iter().map(|unknown| match unknown.resembles {
+    let same = compared.same.iter();
+    let same = same.map(|(id, member)| format!("{id}: `{member}` on the roster"));
+    let unknown = compared.unknown.iter().map(|unknown| match &unknown.resembles {
         Some(other) => format!("{}: not on the roster, on which `{other}` is", unknown.id),
         None => format!("{}: not on the roster", unknown.id),
     });
-    let missing = compared.missing.into_iter().map(|id| format!("{id}: handed in nothing"));
-    unused.chain(unknown).chain(missing).collect()
+    let missing = compared.missing.iter().map(|id| format!("{id}: handed in nothing"));
+    unused.chain(same).chain(unknown).chain(missing).collect()
 }
 
 /// When things came in, and what that costs.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::export::{self, Gradebook, Identical, Person, Timelines};
 use crate::grading::drawing_of;
 use crate::record::{Reason, Row};
-use crate::roster::Roster;
+use crate::roster::{Member, Roster};
 use crate::similar;
 use crate::store::Store;
 use checker::cli;
@@ -78,12 +78,21 @@ impl Reports<'_> {
             .iter()
             .map(|exercise| (exercise.place.id.clone(), exercise.manifest.title.clone()))
             .collect();
+        let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
+        let names = roster.iter().flat_map(|roster| roster.members.values());
+        for name in names.filter_map(|member| member.name.as_ref()) {
+            *counts.entry(name).or_default() += 1;
+        }
         let people: BTreeMap<String, Person> = roster
             .iter()
             .flat_map(|roster| &roster.members)
             .map(|(id, member)| {
-                let (name, email) = (member.name.clone(), member.email.clone());
-                (id.clone(), Person { name, email, ..Person::default() })
+                let Member { name, email, participant, .. } = member.clone();
+                // Of two with one name, each has the id too.
+                let alone = |name: &String| counts[name] == 1;
+                let name =
+                    name.map(|name| if alone(&name) { name } else { format!("{name} ({id})") });
+                (id.clone(), Person { name, email, participant, ..Person::default() })
             })
             .collect();
         let drawings = store.drawings();

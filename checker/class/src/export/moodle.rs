@@ -23,7 +23,10 @@ pub(super) struct Tables {
 /// The tables of a class.
 pub(super) fn tables(rows: &[Row], context: &Context<'_>) -> Result<Tables> {
     let roll = roll(rows, context);
-    let mut columns: Vec<String> = ["username", "idnumber", "email"].map(str::to_owned).to_vec();
+    // The worksheet's own name for a student is what Moodle knows; there is no other then.
+    let by_worksheet = context.people.values().any(|person| person.participant.is_some());
+    let known_by = if by_worksheet { "Identifier" } else { "username" };
+    let mut columns: Vec<String> = [known_by, "idnumber", "email"].map(str::to_owned).to_vec();
     columns.extend(roll.exercises.iter().map(|exercise| cell(exercise)));
     columns.push("total".to_owned());
     let record = |student: &Student<'_>| {
@@ -31,8 +34,11 @@ pub(super) fn tables(rows: &[Row], context: &Context<'_>) -> Result<Tables> {
         let of = |what: Option<&String>| what.map(|text| cell(text)).unwrap_or_default();
         let login = person.and_then(|person| person.login.as_deref());
         let mut record = vec![
-            // What the rows call a student is often that.
-            cell(login.unwrap_or(student.name)),
+            match by_worksheet {
+                true => of(person.and_then(|person| person.participant.as_ref())),
+                // What the rows call a student is often that.
+                false => cell(login.unwrap_or(student.name)),
+            },
             of(person.and_then(|person| person.id.as_ref())),
             of(person.and_then(|person| person.email.as_ref())),
         ];

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::points::Points;
-use crate::record::Row;
+use crate::record::{Reason, Row};
 use checker::grade::Verdict;
 
 /// A class.
@@ -63,6 +63,8 @@ pub(super) fn concerns(row: &Row) -> Vec<String> {
     let mut concerns = Vec::new();
     match row.verdict {
         _ if row.replaced.is_some() => {}
+        // Whoever was not there, and is on the roster: that is no trouble.
+        _ if row.reason == Some(Reason::Missing) => {}
         Verdict::Error => concerns.push(format!("could not be graded: {}", row.message)),
         Verdict::Inconclusive => concerns.push(format!("not conclusive: {}", row.message)),
         _ if Points::of(row).is_none() => {

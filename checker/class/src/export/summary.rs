@@ -8,7 +8,7 @@ use super::plain::{line, name};
 use super::points::{Points, RULE};
 use super::roll::{Roll, concerns};
 use super::{Context, roll};
-use crate::record::Row;
+use crate::record::{Reason, Row};
 use checker::grade::Verdict;
 use checker::print::Style;
 
@@ -72,7 +72,12 @@ fn students(text: &mut String, roll: &Roll<'_>, context: &Context<'_>, style: St
         };
         let points = total.map_or("–".to_owned(), |total| total.to_string());
         let mut notes = Vec::new();
-        let ungraded = student.rows.iter().filter(|row| row.and_then(Points::of).is_none()).count();
+        let without = || student.rows.iter().filter(|row| row.and_then(Points::of).is_none());
+        let is_absent = |row: &Row| row.reason == Some(Reason::Missing);
+        let ungraded = without().filter(|row| !row.is_some_and(is_absent)).count();
+        if without().count() > ungraded {
+            notes.push("handed in nothing".to_owned());
+        }
         if ungraded > 0 {
             notes.push(format!("{ungraded} not graded"));
         }

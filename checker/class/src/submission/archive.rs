@@ -5,6 +5,7 @@
 //! An archive in an archive is not opened. What an archive claims of its size is not believed: at
 //! most [`INFLATED`] is made of one, and of a file no more than was asked for.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
@@ -153,6 +154,24 @@ impl<T> Names<T> {
     }
 }
 
+/// The upper half of code page 437, in which names of a `.zip` are that are not said to be UTF-8, and which shares most
+/// letters with what Windows takes in western Europe.
+const CODE_PAGE_437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀\
+                             αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
+
+/// The name of an entry. Most tools write UTF-8, whether they say so or not.
+fn in_utf8(raw: &[u8]) -> Cow<'_, [u8]> {
+    if std::str::from_utf8(raw).is_ok() {
+        return raw.into();
+    }
+    let upper: Vec<char> = CODE_PAGE_437.chars().collect();
+    let char = |&byte: &u8| match byte.checked_sub(128) {
+        Some(at) => upper[usize::from(at)],
+        None => char::from(byte),
+    };
+    raw.iter().map(char).collect::<String>().into_bytes().into()
+}
+
 /// A path of an archive with nothing in it that leads anywhere, or what is wrong with it.
 fn clean(raw: &[u8]) -> Result<Vec<u8>, &'static str> {
     if raw.contains(&0) {
@@ -226,7 +245,7 @@ impl<R: ReaderAt> Zip<R> {
             count += 1;
             inflated = inflated.saturating_add(entry.uncompressed_size_hint());
             let stored = Stored { way: entry.wayfinder(), method: entry.compression_method() };
-            names.insert(entry.file_path().as_bytes(), kind(&entry), stored)?;
+            names.insert(&in_utf8(entry.file_path().as_bytes()), kind(&entry), stored)?;
         }
         // Another reader would see other files in it.
         if count != archive.entries_hint() {

@@ -38,6 +38,15 @@ fn is_of_an_exercise(folder: &[u8]) -> bool {
     matches!(folder, [a, b, b'_', ..] if a.is_ascii_digit() && b.is_ascii_digit())
 }
 
+/// Whether a folder is a part of one student's work.
+pub(super) fn is_work(folder: &[u8], exercises: &[String]) -> bool {
+    let is_named = exercises.iter().any(|id| id.as_bytes() == folder);
+    is_named
+        || is_of_an_exercise(folder)
+        || matches!(folder, b"src" | b"exercises")
+        || !wraps(folder)
+}
+
 fn names(path: &[u8]) -> Vec<&[u8]> {
     path.split(|&byte| byte == b'/').collect()
 }
@@ -189,13 +198,11 @@ pub(super) struct Owner {
 /// Whose `name` in the folder of a class is, by the platform that named it.
 pub(super) fn owner(name: &[u8], kind: &Kind) -> Option<Owner> {
     match kind {
-        Kind::Folder => Some(moodle(name).unwrap_or_else(|| Owner {
-            id: shown(name),
-            name: shown(name),
-            file: None,
-            note: None,
-        })),
-        Kind::File => moodle(name).or_else(|| canvas(name)).or_else(|| {
+        Kind::Folder => Some(match moodle(name) {
+            Some(owner) => Owner { file: None, ..owner },
+            None => Owner { id: shown(name), name: shown(name), file: None, note: None },
+        }),
+        Kind::File => by_platform(name).or_else(|| {
             let (stem, _) = archive::Format::of(name)?;
             let id = shown(stem);
             Some(Owner { name: id.clone(), id, file: Some(name.to_vec()), note: None })
@@ -204,32 +211,68 @@ pub(super) fn owner(name: &[u8], kind: &Kind) -> Option<Owner> {
     }
 }
 
-/// `Ada Lovelace_123_assignsubmission_file_`, a folder or the beginning of a file's name. The number
-/// is the one of the grading worksheet's `Participant 123`.
+/// Whose it is by the name that a platform gave it; none for other names.
+pub(super) fn by_platform(name: &[u8]) -> Option<Owner> {
+    let owner = moodle(name).or_else(|| canvas(name))?;
+    Some(Owner { file: Some(owner.file.unwrap_or_else(|| name.to_vec())), ..owner })
+}
+
+/// `Ada Lovelace_123_assignsubmission_file`, a folder, with a `_` at the end before Moodle 4.1, or the beginning of a
+/// file's name. What was written on the page has `onlinetext` there. The number is the one of the grading worksheet's
+/// `Participant 123`.
 fn moodle(name: &[u8]) -> Option<Owner> {
-    const MARK: &[u8] = b"_assignsubmission_file_";
+    const MARK: &[u8] = b"_assignsubmission_";
     let at = name.windows(MARK.len()).position(|window| window == MARK)?;
-    let (who, file) = (&name[..at], &name[at + MARK.len()..]);
+    let (who, rest) = (&name[..at], &name[at + MARK.len()..]);
+    let kind = rest.iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+    let file = match &rest[kind..] {
+        _ if kind == 0 => return None,
+        [] => None,
+        [b'_', file @ ..] => (!file.is_empty()).then(|| file.to_vec()),
+        _ => return None,
+    };
     let under = who.iter().rposition(|&byte| byte == b'_')?;
     let (who, number) = (&who[..under], &who[under + 1..]);
-    let file = (!file.is_empty()).then(|| file.to_vec());
     digits(number).map(|id| Owner { id, name: shown(who), file, note: None })
 }
 
+/// What a file of Canvas has in front of its numbers where it was late.
+const LATE: &[u8] = b"LATE_";
+
 /// `lovelaceada_123_456_name.rs`, or with `LATE` before the numbers: of the student, then of the
-/// attempt. A file that was handed in again has a number behind its own name.
+/// attempt. A file that was handed in again has a number behind its own name. The first two numbers count: what comes
+/// before may have more words, as names of groups do, but Canvas leaves no number between two `_` there.
 fn canvas(name: &[u8]) -> Option<Owner> {
-    let mut parts = name.splitn(2, |&byte| byte == b'_');
-    let (who, rest) = (parts.next()?, parts.next()?);
-    let late = rest.strip_prefix(b"LATE_");
-    let mut parts = late.unwrap_or(rest).splitn(3, |&byte| byte == b'_');
-    let (id, attempt, file) = (parts.next()?, parts.next()?, parts.next()?);
-    digits(attempt)?;
-    if who.is_empty() || file.is_empty() {
-        return None;
-    }
-    let note = late.map(|_| "Canvas marks it as late");
-    digits(id).map(|id| Owner { id, name: shown(who), file: Some(first_name(file)), note })
+    anonymous(name).or_else(|| {
+        let unders = (1..name.len()).filter(|&at| name[at] == b'_');
+        unders.map(|at| (&name[..at], &name[at + 1..])).find_map(|(who, rest)| {
+            let late = rest.strip_prefix(LATE);
+            let mut parts = late.unwrap_or(rest).splitn(3, |&byte| byte == b'_');
+            let id = digits(parts.next()?)?;
+            let file = attempt(&mut parts)?;
+            Some(Owner { id, name: shown(who), file: Some(file), note: late.map(|_| AT_CANVAS) })
+        })
+    })
+}
+
+/// `anon_XyZ12_900_name.rs`, or with `LATE` in front, where Canvas does not tell who it is.
+fn anonymous(name: &[u8]) -> Option<Owner> {
+    let late = name.strip_prefix(LATE);
+    let rest = late.unwrap_or(name).strip_prefix(b"anon_")?;
+    let mut parts = rest.splitn(3, |&byte| byte == b'_');
+    let id =
+        parts.next().filter(|id| !id.is_empty() && id.iter().all(u8::is_ascii_alphanumeric))?;
+    let file = attempt(&mut parts)?;
+    let id = shown(id);
+    Some(Owner { name: id.clone(), id, file: Some(file), note: late.map(|_| AT_CANVAS) })
+}
+
+const AT_CANVAS: &str = "Canvas marks it as late";
+
+/// What follows the number of an attempt, as it was called.
+fn attempt<'a>(parts: &mut impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>> {
+    digits(parts.next()?)?;
+    parts.next().filter(|file| !file.is_empty()).map(first_name)
 }
 
 /// `name-2.rs` as it was called when it was handed in first.

@@ -211,6 +211,7 @@ impl Around {
             login: Some("ada@example.edu".to_owned()),
             id: Some("1815".to_owned()),
             email: Some("ada@example.edu".to_owned()),
+            participant: None,
         };
         Self {
             exercises: EXERCISES.map(|(name, title)| (name.to_owned(), title.to_owned())).to_vec(),

@@ -95,3 +95,21 @@ fn formats_agree_about_points() {
     assert!(summary::text(&rows, &context, Style::Plain).contains("113.2"));
     assert!(student_page::text(&rows, &context).contains("<strong>113.2</strong> of 200.0"));
 }
+
+#[test]
+fn moodle_gets_back_what_its_worksheet_calls_a_student() {
+    let rows = ["ada", "grace"].map(|student| row(student, "two_streams", 90.0));
+    let mut around = Around::new();
+    let ada = around.people.get_mut("ada").expect("she is there");
+    ada.participant = Some("Participant 123".to_owned());
+    let moodle = moodle::tables(&rows, &around.context()).expect("it is written");
+    let lines: Vec<&str> = moodle.complete.lines().collect();
+    assert!(lines[0].starts_with("Identifier,idnumber,email,"), "{}", moodle.complete);
+    assert!(
+        lines.iter().any(|line| line.starts_with("Participant 123,1815,ada@example.edu,")),
+        "{}",
+        moodle.complete
+    );
+    // Nobody knows what the worksheet calls her, and a login is no identifier.
+    assert_eq!(lines[2], ",,,90.0,90.0");
+}

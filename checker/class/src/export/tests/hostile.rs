@@ -105,6 +105,7 @@ fn around(text: &str) -> Around {
         login: Some(text.to_owned()),
         id: Some(text.to_owned()),
         email: Some(text.to_owned()),
+        participant: Some(text.to_owned()),
     };
     around.people = BTreeMap::from([(text.to_owned(), person)]);
     around

@@ -1,5 +1,7 @@
 //! Whose a submission is: as platforms export it, in the zip of a class, and on the roster.
 
+use std::collections::BTreeMap;
+
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
@@ -29,7 +31,7 @@ fn canvas_s_flat_files_belong_to_the_user() {
     class.file("hoppergrace_LATE_77_458_all.zip", zip(&[entry("three_lanes.rs", OWN)]));
     class.file("notes.txt", "");
     class.file(".DS_Store", "");
-    let opened = submission::Class::open(class.folder.path()).unwrap();
+    let opened = submission::Class::open(class.folder.path(), &[]).unwrap();
     assert_eq!(opened.notes, ["`notes.txt` belongs to nobody"]);
     let students = class.students();
     assert_eq!(students.iter().map(|s| s.id.as_str()).collect::<Vec<_>>(), ["123", "77"]);
@@ -133,7 +135,7 @@ fn one_hostile_name_in_the_zip_of_a_class_stops_nobody_else() {
         entry("eve/three_lanes.rs", OWN),
     ]);
     packed.file("class.zip", export);
-    let class = submission::Class::open(&packed.at("class.zip")).unwrap();
+    let class = submission::Class::open(&packed.at("class.zip"), &[]).unwrap();
     let students = (0..class.len()).map(|index| class.read(index, &wanted()));
     let students =
         students.map(|student| format!("{}: {}\n", student.id, outcome(&student.handed[1])));
@@ -159,7 +161,7 @@ fn a_student_who_is_a_link_is_reported_and_not_followed() {
     symlink("ada", class.at("bob")).unwrap();
     symlink("..", class.at("loop")).unwrap();
     symlink("..", class.at("ada/up")).unwrap();
-    let opened = submission::Class::open(class.folder.path()).unwrap();
+    let opened = submission::Class::open(class.folder.path(), &[]).unwrap();
     assert_eq!(opened.ids().collect::<Vec<_>>(), ["ada"]);
     let link = "is a symbolic link, and none is followed";
     assert_eq!(opened.notes, [format!("`bob` {link}"), format!("`loop` {link}")]);
@@ -193,7 +195,7 @@ fn hostile_names_are_graded_and_shown_harmlessly() {
     ids.dedup();
     assert_eq!(ids.len(), names.len());
     assert!(ids.iter().all(|id| !id.contains(char::is_control)), "{ids:?}");
-    let opened = submission::Class::open(class.folder.path()).unwrap();
+    let opened = submission::Class::open(class.folder.path(), &[]).unwrap();
     assert_eq!(
         opened.notes,
         ["`Ada` and `ada` are different students whose ids differ in case only"]
@@ -220,8 +222,9 @@ fn two_of_a_name_are_told_apart() {
 fn everybody_on_the_roster_is_there() {
     let class = Class::new();
     class.file("bob/three_lanes.rs", OWN);
-    let mut opened = submission::Class::open(class.folder.path()).unwrap();
-    opened.enrol([("cyd", Some("Cyd C.")), ("ada", None), ("bob", Some("Bob B."))]);
+    let mut opened = submission::Class::open(class.folder.path(), &[]).unwrap();
+    opened
+        .enrol(&BTreeMap::new(), [("cyd", Some("Cyd C.")), ("ada", None), ("bob", Some("Bob B."))]);
     let students: Vec<_> = (0..opened.len()).map(|index| opened.read(index, &wanted())).collect();
     let said: Vec<_> = students
         .iter()
@@ -232,4 +235,127 @@ fn everybody_on_the_roster_is_there() {
     bob | Bob B. | three_lanes.rs Changed "// own"
     cyd | Cyd C. | missing, hint: none
     "#);
+}
+
+/// Ids, names and what became of `three_lanes`, a student on a line, and notes.
+fn told(class: &Class) -> String {
+    let opened = submission::Class::open(class.folder.path(), &["three_lanes".to_owned()]).unwrap();
+    let students = (0..opened.len()).map(|index| opened.read(index, &wanted()));
+    let line =
+        |s: Student| format!("{} | {} | {} {:?}\n", s.id, s.name, outcome(&s.handed[1]), s.notes);
+    let notes = opened.notes.iter().map(|note| format!("note: {note}\n"));
+    students.map(line).chain(notes).collect()
+}
+
+#[test]
+fn moodle_names_folders_since_4_1_without_a_line_at_the_end_and_text_of_the_page_beside_them() {
+    let class = Class::new();
+    class.file("Ada Lovelace_123_assignsubmission_file/three_lanes.rs", OWN);
+    class.file("Ada Lovelace_123_assignsubmission_onlinetext/onlinetext.html", "");
+    class.file("Bo_Diddley_124_assignsubmission_onlinetext/onlinetext.html", "");
+    class.file("Cy_125_assignsubmission_onlinetext_onlinetext.html", "");
+    class.file("Cy_125_assignsubmission_file_three_lanes.rs", OWN);
+    class.file("Participant_126_assignsubmission_file_/three_lanes.rs", OWN);
+    insta::assert_snapshot!(told(&class), @r#"
+    123 | Ada Lovelace | three_lanes.rs Changed "// own" []
+    124 | Bo_Diddley | missing, hint: there is no file that ends in `.rs` []
+    125 | Cy | three_lanes.rs Changed "// own" []
+    126 | Participant | three_lanes.rs Changed "// own" []
+    "#);
+}
+
+#[test]
+fn canvas_names_groups_with_lines_and_nobody_where_grading_is_anonymous() {
+    let class = Class::new();
+    class.file("anon_XyZ12_900_three_lanes.rs", OWN);
+    class.file("LATE_anon_aB3dE_901_three_lanes-1.rs", OWN);
+    class.file("the_fast_lane_45_902_three_lanes.rs", OWN);
+    class.file("the_slow_lane_LATE_46_903_three_lanes.rs", OWN);
+    class.file("ada_47_904_three_lanes_1_2_x.rs", OWN);
+    insta::assert_snapshot!(told(&class), @r#"
+    45 | the_fast_lane | three_lanes.rs Changed "// own" []
+    46 | the_slow_lane | three_lanes.rs Changed "// own" ["Canvas marks it as late"]
+    47 | ada | missing, hint: there is `three_lanes_1_2_x.rs`; it is looked for as `04_three_lanes/src/lib.rs` []
+    XyZ12 | XyZ12 | three_lanes.rs Changed "// own" []
+    aB3dE | aB3dE | three_lanes.rs Changed "// own" ["Canvas marks it as late"]
+    "#);
+}
+
+#[test]
+fn a_class_in_a_folder_of_its_own_is_that_class_and_one_student_is_not() {
+    let wrapped = Class::new();
+    wrapped.file("lab 3/ada/three_lanes.rs", OWN);
+    wrapped.file("lab 3/bo.zip", zip(&[entry("three_lanes.rs", OWN)]));
+    wrapped.file("lab 3/Desktop.ini", "");
+    wrapped.file("~$roster.xlsx", "");
+    insta::assert_snapshot!(told(&wrapped), @r#"
+    ada | ada | three_lanes.rs Changed "// own" []
+    bo | bo | bo.zip/three_lanes.rs Changed "// own" []
+    note: `lab 3/` is taken for the class: it is alone, and what is in it looks like several students' work
+    "#);
+    let of_a_platform = Class::new();
+    of_a_platform.file("submissions/ada_47_904_three_lanes.rs", OWN);
+    assert!(told(&of_a_platform).starts_with("47 | ada | three_lanes.rs"));
+    for paths in [
+        ["ada/three_lanes/src/lib.rs", "ada/notes/x"],
+        ["ada/04_three_lanes/src/lib.rs", "ada/README.md"],
+        ["ada/src/lib.rs", "ada/tests/x.rs"],
+        ["ada/exercises/04_three_lanes/src/lib.rs", "ada/target/x"],
+        ["ada/repo/exercises/04_three_lanes/src/lib.rs", "ada/.git/x"],
+        ["Ada_1_assignsubmission_file/a/lib.rs", "Ada_1_assignsubmission_file/b/lib.rs"],
+    ] {
+        let alone = Class::new();
+        for path in paths {
+            alone.file(path, OWN);
+        }
+        assert_eq!(alone.students().len(), 1, "{paths:?}");
+        assert!(!told(&alone).contains("note"), "{paths:?}");
+    }
+}
+
+#[test]
+fn names_of_an_old_zip_are_read_as_its_code_page_has_them() {
+    let packed = Class::new();
+    let name = b"Bj\x94rn M\x81ller_9_assignsubmission_file/three_lanes.rs";
+    packed.file("class.zip", zip(&[Entry { name, ..entry("", OWN) }]));
+    let students = find(&packed.at("class.zip"), &wanted()).unwrap();
+    assert_eq!((&*students[0].id, &*students[0].name), ("9", "Bj\u{f6}rn M\u{fc}ller"));
+    assert_eq!(outcome(&students[0].handed[1]), "three_lanes.rs Changed \"// own\"");
+}
+
+#[test]
+fn a_name_that_looks_like_another_is_spelt_out_and_alone_it_is_written_as_usual() {
+    let class = Class::new();
+    class.file("Jose\u{301}/three_lanes.rs", OWN);
+    assert!(told(&class).starts_with("Jos\u{e9} | Jos\u{e9} | three_lanes.rs"));
+    class.file("Jos\u{e9}/three_lanes.rs", OWN);
+    assert!(
+        told(&class).contains("\nJose\\u{301} | ") || told(&class).starts_with("Jose\\u{301} | ")
+    );
+}
+
+#[test]
+fn a_folder_in_which_nobody_is_found_is_no_class() {
+    let class = Class::new();
+    let error = |class: &Class| {
+        let error = submission::Class::open(class.folder.path(), &[]).err().expect("nobody");
+        error.to_string().replace(class.folder.path().to_str().unwrap(), "DIR")
+    };
+    insta::assert_snapshot!(error(&class), @"
+    nobody is found in `DIR`
+
+    it is empty
+
+    hint: a class is a folder with one folder for each student, or the `.zip` that a platform exports
+    ");
+    class.file("two_streams.rs", OWN);
+    class.file("notes.txt", "");
+    insta::assert_snapshot!(error(&class), @"
+    nobody is found in `DIR`
+
+    `notes.txt` belongs to nobody
+    `two_streams.rs` belongs to nobody
+
+    hint: a class is a folder with one folder for each student, or the `.zip` that a platform exports
+    ");
 }

@@ -170,7 +170,7 @@ fn table(records: &[&Recorded], titles: &[String], lanes: Lanes) -> String {
     }
     for (label, metric) in [
         ("from start to end", "makespan"),
-        ("copying hidden behind kernels", "hidden"),
+        ("copying beside kernels", "hidden"),
         ("kernels and both directions at once", "all_lanes"),
     ] {
         _ = write!(html, "<tr><th scope=\"row\">{label}</th>");

@@ -351,7 +351,7 @@ impl<'a> Chart<'a> {
         let title = escape(&self.recorded.title);
         let streams = self.streams().into_iter().map(|stream| {
             format!(
-                "<span class=\"queue\">{stream}: <span class=\"count\">0 waiting, 0 running</span> \
+                "<span class=\"queue\">{stream}: <span class=\"count\">empty</span> \
                  <span class=\"bar\" aria-hidden=\"true\"></span></span>"
             )
         });

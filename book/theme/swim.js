@@ -20,6 +20,8 @@
     },
   };
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  // So many streams a listener is told of one by one.
+  const SPOKEN = 4;
   const printing = /\/print\.html$/.test(location.pathname);
 
   function element(name, text, attributes = {}) {
@@ -724,13 +726,18 @@
         const number = option?.dataset.source.split(" ")[1];
         const host = option ? `the host is ${blocked ? "blocked" : "busy"} at line ${number}` : ns < end ? "the host is between these lines" : "all is done";
         item.querySelector(".host").textContent = host;
-        const counts = queues.map(([waiting, running], place) => {
+        const count = (waiting, running) => (waiting + running ? `${waiting} waiting, ${running} running` : "empty");
+        const busy = queues.flatMap(([waiting, running], place) => {
           const queue = item.querySelectorAll(".queue")[place];
-          const text = `${waiting} waiting, ${running} running`;
-          queue.querySelector(".count").textContent = text;
+          queue.querySelector(".count").textContent = count(waiting, running);
           queue.querySelector(".bar").style.setProperty("--full", (waiting + running) / most[chart]);
-          return `${queue.firstChild.textContent}${text}`;
+          return waiting + running ? [[queue.firstChild.textContent, waiting, running]] : [];
         });
+        // Who listens is told of every stream only where these are few.
+        const sum = (of) => busy.reduce((all, queue) => all + queue[of], 0);
+        const together = `${busy.length} streams together: ${count(sum(1), sum(2))}`;
+        const each = busy.map(([name, waiting, running]) => `${name}${count(waiting, running)}`);
+        const counts = busy.length > SPOKEN ? [together] : busy.length ? each : ["all streams are empty"];
         return `${title}: ${[host, ...counts].join("; ")}`;
       });
       slider.setAttribute("aria-valuetext", `${duration(ns)}. ${said.join(". ")}`);

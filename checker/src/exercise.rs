@@ -69,6 +69,9 @@ pub struct Manifest {
     /// The code of the cause that the exercise is about: the first one of its file as shipped.
     #[serde(default)]
     pub cause: Option<String>,
+    /// Whether it asks how many streams there should be: then the reference's are not drawn.
+    #[serde(default)]
+    pub hides_streams: bool,
     /// What stands above the timeline of the baseline; none where no page shows it.
     #[serde(default)]
     pub baseline: Option<String>,

@@ -24,6 +24,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use simulator::advice::Advised;
+use trace::draw::Lanes;
 use trace::hazards::Names;
 use trace::metrics::Bounds;
 use trace::{Cause, Hazard, Program, Timeline};
@@ -174,6 +175,8 @@ pub struct Exhibit {
 pub struct Chart {
     /// Whose it is.
     pub title: String,
+    /// How it is drawn, where there is room for either.
+    pub lanes: Lanes,
     /// What happened.
     pub timeline: Timeline,
     /// What was asked for.

@@ -6,7 +6,7 @@ use lab::implicit_sync::Service;
 
 fn serve(service: &Service) -> Result<()> {
     let context = service.context();
-    let mut workers = service.workers();
+    let workers = service.workers();
     let memory = service.synchronous_memory();
     let clears = context.default_stream();
     let requests = service.receive()?;
@@ -15,7 +15,7 @@ fn serve(service: &Service) -> Result<()> {
     requests.region(|requests, headers| {
         for (request, header) in requests.iter_mut().zip(headers) {
             let worker = request.number % workers.len();
-            let worker = &mut workers[worker];
+            let worker = &workers[worker];
             let stream = &worker.stream;
             // Nothing uses it any more when the stream has finished that request.
             stream.synchronize()?;

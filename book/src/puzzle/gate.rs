@@ -22,13 +22,14 @@ pub(super) const CLOSE: &str = "\n\n</div></div>\n";
 
 /// The beginning of a gate with so many steps below it.
 pub(super) fn open(key: &str, steps: usize) -> String {
-    let steps = match steps {
-        1 => "1 step follows".to_owned(),
-        steps => format!("{steps} steps follow"),
+    let rest = match steps.saturating_sub(1) {
+        0 => String::new(),
+        1 => ", and one more part of this chapter".to_owned(),
+        more => format!(", and {more} more parts of this chapter"),
     };
     format!(
         "<div class=\"gated\" data-key=\"{key}\">{KEPT}<div class=\"gate\"><p class=\"asked\" role=\"status\"></p>\
-         <p>{steps}. Commit your prediction above, or go on without one.</p>\
+         <p>The answer follows{rest}. Commit your prediction above, or go on without one.</p>\
          <p><button type=\"button\" class=\"quiet\">Go on without one</button></p></div><div class=\"beyond\">"
     )
 }

@@ -239,7 +239,10 @@ fn the_host_moves_through_the_program_and_queues_fill_and_drain_as_recorded() {
                     running += usize::from(span.start_ns <= at);
                 }
                 *most = waiting.max(*most);
-                format!("{waiting} waiting, {running} running")
+                match waiting + running {
+                    0 => "empty".to_owned(),
+                    _ => format!("{waiting} waiting, {running} running"),
+                }
             };
             let mut own = 0;
             let queues = [2, 3, 4].map(|stream| count(stream, &mut own)).join("; ");
@@ -254,6 +257,32 @@ fn the_host_moves_through_the_program_and_queues_fill_and_drain_as_recorded() {
     let rest: Vec<&str> = lines.collect();
     assert!(rest[0].contains("all is done"), "{rest:?}");
     assert_eq!(rest[1..], ["errors: none", "asked of others: nothing"]);
+}
+
+#[test]
+fn of_many_streams_a_listener_is_told_the_sum() {
+    let act = r#"
+  document.querySelectorAll(".gated").forEach((gate) => gate.querySelector("button").click());
+  const scrubber = document.querySelector("figure.timeline .scrubber");
+  scrubber.querySelector("summary").click();
+  await new Promise((done) => setTimeout(done, 50));
+  const slider = scrubber.querySelector("input");
+  for (const share of [0, 0.3, 0.7, 1]) {
+    slider.value = Math.floor(share * Number(slider.max));
+    slider.dispatchEvent(new Event("input"));
+    said.push(slider.getAttribute("aria-valuetext"));
+  }
+  finish();
+"#;
+    let Some(said) = book().says("how_many_lanes.html", act) else { return };
+    insta::assert_snapshot!(said, @"
+0 ns. 128 kernels, 128 streams: the host is busy at line 13; all streams are empty. 129 kernels, 129 streams: the host is busy at line 13; all streams are empty
+6.08 ms. 128 kernels, 128 streams: the host is blocked at line 15; 128 streams together: 0 waiting, 128 running. 129 kernels, 129 streams: the host is blocked at line 15; 129 streams together: 1 waiting, 128 running
+14.2 ms. 128 kernels, 128 streams: all is done; all streams are empty. 129 kernels, 129 streams: the host is blocked at line 15; stream 129: 0 waiting, 1 running
+20.3 ms. 128 kernels, 128 streams: all is done; all streams are empty. 129 kernels, 129 streams: all is done; all streams are empty
+errors: none
+asked of others: nothing
+");
 }
 
 /// Every page with everything open: how many stops a drawing has, and how many a figure.

@@ -198,6 +198,13 @@ fn by_line(advice: Vec<Advice>) -> Vec<Advice> {
                 last.edges += next.edges;
                 last.after_ns = next.after_ns;
             }
+            Some(Advice { change: Change::Streams { now, .. }, at, after_ns, .. })
+                if at.site == next.at.site
+                    && matches!(next.change, Change::Streams { before, .. } if before == *now) =>
+            {
+                let Change::Streams { now: more, .. } = next.change else { continue };
+                (*now, *after_ns) = (more, next.after_ns);
+            }
             _ => lines.push(next),
         }
     }

@@ -13,10 +13,11 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 pub use reference::Reference;
 use simulator::{Profile, advice};
+use trace::draw::Lanes;
 use trace::hazards::{CallAt, TooMuch};
 use trace::numbers::Numbers;
 use trace::record::Output;
-use trace::{Hazard, Metrics, causes, draw, hazards};
+use trace::{Hazard, Metrics, Program, Timeline, causes, draw, hazards};
 
 use crate::attempt::{Attempt, NO_NUMBERS};
 use crate::cli;
@@ -370,6 +371,7 @@ impl Run<'_> {
         if record.timeline.extent().ns() > 0 {
             self.exhibit.charts = vec![Chart {
                 title: task.role.to_string(),
+                lanes: Lanes::Streams,
                 program: record.program.clone(),
                 timeline: record.timeline.clone(),
                 hazards: self.report.hazards.clone(),
@@ -504,6 +506,21 @@ pub fn numbers<'a>(exercise: &'a Exercise, role: &Role) -> &'a Numbers {
 
 /// The recorded program of the baseline, in an exercise's folder.
 pub const BASELINE: &str = "recorded/baseline.json";
+/// The reference's timeline, below the student's.
+fn reference_chart(task: &Task, program: Program, timeline: Timeline) -> Chart {
+    Chart {
+        title: "the reference".to_owned(),
+        lanes: match task.exercise.manifest.hides_streams {
+            true => Lanes::Engines,
+            false => Lanes::Streams,
+        },
+        program,
+        timeline,
+        hazards: Vec::new(),
+        causes: Vec::new(),
+    }
+}
+
 /// That of the reference.
 pub const REFERENCE: &str = "recorded/reference.json";
 

@@ -84,10 +84,17 @@ pub fn layout(charts: &[Chart]) -> Layout {
         .collect();
     let by_stream = Layout::with_findings(&panels, Lanes::Streams, &findings);
     let host = 1;
-    if by_stream.charts.iter().all(|chart| chart.lanes.len() <= MOST_STREAMS + host) {
-        return by_stream;
+    let mut layout = Layout::with_findings(&panels, Lanes::Engines, &findings);
+    let is_by_stream = |index: &usize| charts[*index].lanes == Lanes::Streams;
+    let mut wanted = (0..charts.len()).filter(is_by_stream).map(|index| &by_stream.charts[index]);
+    if wanted.all(|drawn| drawn.lanes.len() <= MOST_STREAMS + host) {
+        for (index, chart) in by_stream.charts.into_iter().enumerate() {
+            if is_by_stream(&index) {
+                layout.charts[index] = chart;
+            }
+        }
     }
-    Layout::with_findings(&panels, Lanes::Engines, &findings)
+    layout
 }
 
 fn headline(report: &Report) -> String {

@@ -37,16 +37,16 @@ pub fn train(feed: &Feed) -> Result<()> {
             // region: before the copies
             // endregion
             stream.memcpy_htod(&slot.images, &mut slot.device.images())?;
-            // region: behind the copy up
+            // region: after the copy up
             // endregion
             slot.train(stream)?;
             stream.memcpy_dtoh(&slot.device.losses(), &mut slot.losses)?;
-            // region: behind the copy down
+            // region: after the copy down
             stream.synchronize()?;
             losses.keep(slot)?;
             // endregion
         }
-        // region: behind the last batch
+        // region: after the last batch
         // endregion
         Ok(())
     })

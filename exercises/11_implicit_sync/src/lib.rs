@@ -13,8 +13,7 @@
 //!   `cuMemAllocAsync`, and a block from there is freed by `cuMemFreeAsync` when it is dropped.
 //!
 //! `memory` and `clears` are only names. `let memory = stream;` in a region gives the name another meaning from there to
-//! the end of the iteration. Edit between the `region` marks only; lines are added and moved, none is changed. A line that
-//! only waits may be taken out, if nothing needs the wait.
+//! the end of the iteration. Edit between the `region` marks only; lines are added and moved, none is changed.
 
 use lab::Result;
 use lab::implicit_sync::Service;
@@ -22,7 +21,7 @@ use lab::implicit_sync::Service;
 /// Answers all requests.
 pub fn serve(service: &Service) -> Result<()> {
     let context = service.context();
-    let mut workers = service.workers();
+    let workers = service.workers();
     // In the loop, each of these names may be given another meaning.
     #[allow(unused_variables)]
     let (memory, clears) = (service.synchronous_memory(), context.default_stream());
@@ -34,7 +33,7 @@ pub fn serve(service: &Service) -> Result<()> {
     requests.region(|requests, headers| {
         for (request, header) in requests.iter_mut().zip(headers) {
             let worker = request.number % workers.len();
-            let worker = &mut workers[worker];
+            let worker = &workers[worker];
             let stream = &worker.stream;
             // region: memory of the worker's last request
             // Nothing uses it any more when the stream has finished that request.

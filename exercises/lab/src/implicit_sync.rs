@@ -2,6 +2,7 @@
 //! their answers come back. And device memory as `cuMemAlloc` gives it, which cudarc's streams do not.
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -51,8 +52,8 @@ impl Service {
     pub fn workers(&self) -> Vec<Worker> {
         let worker = |stream: &Arc<CudaStream>| Worker {
             stream: stream.clone(),
-            device: Vec::new(),
-            pinned: Vec::new(),
+            device: InUse::default(),
+            pinned: InUse::default(),
         };
         self.streams.iter().map(worker).collect()
     }
@@ -99,10 +100,31 @@ impl Service {
 pub struct Worker {
     /// The stream.
     pub stream: Arc<CudaStream>,
-    /// Device memory in use, of whatever kind. Each block is freed when it leaves the list.
-    pub device: Vec<Box<dyn Any>>,
-    /// Pinned memory in use. Each block is freed when it leaves the list.
-    pub pinned: Vec<HostBlock>,
+    /// Device memory in use, of whatever kind.
+    pub device: InUse<Box<dyn Any>>,
+    /// Pinned memory in use.
+    pub pinned: InUse<HostBlock>,
+}
+
+/// Blocks of memory that are kept for as long as the device may use them.
+pub struct InUse<T>(RefCell<Vec<T>>);
+
+impl<T> InUse<T> {
+    /// Keeps one more.
+    pub fn push(&self, block: T) {
+        self.0.borrow_mut().push(block);
+    }
+
+    /// Frees all of them.
+    pub fn clear(&self) {
+        self.0.borrow_mut().clear();
+    }
+}
+
+impl<T> Default for InUse<T> {
+    fn default() -> Self {
+        Self(RefCell::default())
+    }
 }
 
 /// The kernel that answers requests.

@@ -32,15 +32,15 @@ pub fn train(feed: &Feed) -> Result<()> {
             losses.keep(slot)?;
             // endregion
             stream.memcpy_htod(&slot.images, &mut slot.device.images())?;
-            // region: behind the copy up
+            // region: after the copy up
             uploaded[index].record(stream)?;
             // endregion
             slot.train(stream)?;
             stream.memcpy_dtoh(&slot.device.losses(), &mut slot.losses)?;
-            // region: behind the copy down
+            // region: after the copy down
             // endregion
         }
-        // region: behind the last batch
+        // region: after the last batch
         // The last two are still on their way.
         context.synchronize()?;
         for slot in slots {

@@ -6,7 +6,7 @@ use lab::implicit_sync::Service;
 /// Answers all requests.
 pub fn serve(service: &Service) -> Result<()> {
     let context = service.context();
-    let mut workers = service.workers();
+    let workers = service.workers();
     // In the loop, each of these names may be given another meaning.
     #[allow(unused_variables)]
     let (memory, clears) = (service.synchronous_memory(), context.default_stream());
@@ -20,7 +20,7 @@ pub fn serve(service: &Service) -> Result<()> {
     requests.region(|requests, headers| {
         for (request, header) in requests.iter_mut().zip(headers) {
             let worker = request.number % workers.len();
-            let worker = &mut workers[worker];
+            let worker = &workers[worker];
             let stream = &worker.stream;
             // region: memory of the worker's last request
             // A stream-ordered free comes after the work of its stream, so the host does not have to wait.
@@ -51,7 +51,7 @@ pub fn serve(service: &Service) -> Result<()> {
         Ok(())
     })?;
     // region: after the clock
-    for worker in &mut workers {
+    for worker in &workers {
         worker.pinned.clear();
     }
     // endregion

@@ -1,6 +1,6 @@
 //! The changes that a cause suggests.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
 use trace::Program;
@@ -30,6 +30,13 @@ pub enum Change {
     StreamForEachEngine,
     /// A stream is split: work that does not hand memory on, or one of two branches, gets streams of its own.
     StreamForEachBranch,
+    /// Independent chunks take turns in more streams.
+    Streams {
+        /// In so many streams.
+        now: u32,
+        /// So many before.
+        before: u32,
+    },
     /// The host does not wait here but at the end.
     WaitAtTheEnd,
     /// Memory is freed after the region.
@@ -88,9 +95,10 @@ pub(super) fn options(program: &Program, cause: &Cause) -> Vec<Choice> {
             let mut choices = one(Change::StreamForEachEngine, split_by_engine(program, stream));
             // Branches that come from one array and come together again are one chain: then those calls
             // that waited for their stream alone are one of them.
-            let program =
+            let branches =
                 split_by_branch(program, stream).unwrap_or_else(|| own_stream(program, &at));
-            choices.push(Choice { change: Change::StreamForEachBranch, program });
+            choices.push(Choice { change: Change::StreamForEachBranch, program: branches });
+            choices.extend(more_streams(program, &at));
             choices
         }
         Code::HostSynchronisation => one(Change::WaitAtTheEnd, without(program, &at)),
@@ -162,22 +170,24 @@ fn non_blocking(program: &Program) -> Option<Program> {
     has_changed.then_some(changed)
 }
 
-/// The program with `to` saying which stream each operation of the region gets. Whoever waits for the
-/// old stream waits for the new ones too.
+/// The program with `to` saying which stream each operation of `streams` gets. Whoever waits for one of these
+/// streams waits for the new ones too.
 fn split(
     program: &Program,
-    stream: StreamId,
+    streams: &[StreamId],
     first: StreamId,
     count: u32,
     to: impl Fn(u32, &Call) -> StreamId,
 ) -> Program {
     let mut changed = rewrite(program, |index, own, out| {
         let call = match stream_of(&own.call) {
-            Some(old) if old == stream => moved(&own.call, to(index, &own.call)),
+            Some(old) if streams.contains(&old) => moved(&own.call, to(index, &own.call)),
             _ => own.call.clone(),
         };
         out.push(Step { call, ..own.clone() });
-        if own.call == (Call::StreamSynchronize { stream }) {
+        if let Call::StreamSynchronize { stream } = own.call
+            && streams.contains(&stream)
+        {
             let sync = |n| step(Call::StreamSynchronize { stream: StreamId(first.0 + n) });
             out.extend((0..count).map(sync));
         }
@@ -189,7 +199,7 @@ fn split(
 
 pub(super) fn split_by_engine(program: &Program, stream: StreamId) -> Program {
     let first = free_stream(program);
-    split(program, stream, first, 2, |_, call| match lane(call) {
+    split(program, &[stream], first, 2, |_, call| match lane(call) {
         Some(Lane::Up) => first,
         Some(Lane::Down) => StreamId(first.0 + 1),
         _ => stream,
@@ -215,9 +225,35 @@ fn split_by_branch(program: &Program, stream: StreamId) -> Option<Program> {
         branch.extend(steps.iter().map(|&step| (step, StreamId(first.0 + number % BRANCHES))));
     }
     let count = BRANCHES.min(branches.len() as u32);
-    Some(split(program, stream, first, count, |index, _| {
+    Some(split(program, &[stream], first, count, |index, _| {
         branch.get(&index).copied().unwrap_or(stream)
     }))
+}
+
+/// Twice as many streams for the chunks of those calls, which take turns in several already. None where a chunk is in
+/// more streams than one, or no two chunks share one.
+fn more_streams(program: &Program, at: &HashSet<u32>) -> Option<Choice> {
+    let stream = |step: &u32| stream_of(&program.steps[*step as usize].call);
+    let streams: BTreeSet<StreamId> = at.iter().filter_map(stream).collect();
+    let streams: Vec<StreamId> = streams.into_iter().collect();
+    let before = streams.len() as u32;
+    let is_theirs = |step: &u32| stream(step).is_some_and(|it| streams.contains(&it));
+    let chunks: Vec<_> =
+        chains(program).into_iter().filter(|it| it.iter().any(is_theirs)).collect();
+    let in_one = |chunk: &Vec<u32>| chunk.iter().all(|step| stream(step) == stream(&chunk[0]));
+    let now = (2 * before).min(chunks.len() as u32);
+    if before < 2 || now <= before || !chunks.iter().all(in_one) {
+        return None;
+    }
+    let first = free_stream(program);
+    let mut turn = HashMap::new();
+    for (number, steps) in (0u32..).zip(&chunks) {
+        turn.extend(steps.iter().map(|&step| (step, StreamId(first.0 + number % now))));
+    }
+    let program = split(program, &streams, first, now, |index, call| {
+        turn.get(&index).copied().or(stream_of(call)).unwrap_or(first)
+    });
+    Some(Choice { change: Change::Streams { now, before }, program })
 }
 
 fn without(program: &Program, at: &HashSet<u32>) -> Program {

@@ -14,6 +14,7 @@ impl Change {
             Self::NonBlocking => "making the blocking streams non-blocking ones".to_owned(),
             Self::StreamForEachEngine => "a stream for each engine".to_owned(),
             Self::StreamForEachBranch => "a stream for each independent branch".to_owned(),
+            Self::Streams { now, before } => format!("{now} streams instead of {before}"),
             Self::WaitAtTheEnd => "waiting at the end instead of here".to_owned(),
             Self::FreeAfterwards => "freeing after the work instead of here".to_owned(),
             Self::PrepareEarlier => "doing this before the work begins".to_owned(),

@@ -106,6 +106,28 @@ fn one_cause_hides_the_next_and_the_advice_goes_through_both() {
 }
 
 #[test]
+fn chunks_that_take_turns_in_too_few_streams_are_given_more() {
+    let told = |streams: u32| {
+        let shape = Shape {
+            turns: 32,
+            kib: 1 << 10,
+            kernel_us: 190,
+            blocks: 32,
+            streams,
+            ..Shape::default()
+        };
+        let found = advised(&program("| up a h x; map a x; down a x i |", shape));
+        let changes = found.advice.iter().map(|step| step.change);
+        let streams = changes.filter(|it| matches!(it, Change::Streams { .. })).collect::<Vec<_>>();
+        (codes(&found), streams)
+    };
+    let shared = vec![Code::SharedStream];
+    assert_eq!(told(2), (shared.clone(), vec![Change::Streams { now: 8, before: 2 }]));
+    assert_eq!(told(4), (shared, vec![Change::Streams { now: 8, before: 4 }]));
+    assert_eq!(told(8), (vec![], vec![]));
+}
+
+#[test]
 fn recorded_references_have_no_causes_and_baselines_their_own() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../exercises");
     let recorded = |file: &str| -> Program {

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{NO_STANDARD, Reference, Run, Task, numbers, target};
+use super::{NO_STANDARD, Reference, Run, Task, numbers, reference_chart, target};
 use crate::attempt::Runnable;
 use crate::compile::{Build, Optimisation};
 use crate::grade::gate::Demand;
 use crate::grade::{Finding, Verdict, judge, score};
 use crate::measure::{self, Budget, Measurement, Outcome, Programs};
-use crate::report::{Chart, Role};
+use crate::report::Role;
 
 impl Run<'_> {
     /// Many runs on a GPU, and one more for the timeline.
@@ -93,13 +93,7 @@ impl Run<'_> {
         {
             let attempt = measure::trace(reference.runnable(&build)?, 1, &tracing)?;
             if let Ok(Some(record)) = attempt.record {
-                self.exhibit.charts.push(Chart {
-                    title: "the reference".to_owned(),
-                    program: record.program,
-                    timeline: record.timeline,
-                    hazards: Vec::new(),
-                    causes: Vec::new(),
-                });
+                self.exhibit.charts.push(reference_chart(task, record.program, record.timeline));
             }
         }
         Ok(())

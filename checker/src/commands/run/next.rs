@@ -152,9 +152,15 @@ impl Run<'_> {
         ))
     }
 
-    /// The score is too low: the question of the lesson, and where to go to work.
+    /// The score is too low: a question about the first cause that is left, and where to go to work. The lesson's own
+    /// question is about the cause that the exercise is about.
     fn after_a_score(&self, task: &Task) -> String {
-        let question = &task.exercise.manifest.next.failed;
+        let manifest = &task.exercise.manifest;
+        let first = self.report.advised.causes.first().map(|cause| cause.code);
+        let question = match first {
+            Some(code) if manifest.cause.as_deref() != Some(code.as_str()) => code.question(),
+            _ => &manifest.next.failed,
+        };
         let (id, file) = (&task.exercise.place.id, file(task));
         let mut text = format!("{question}{MARGIN}edit `{file}`");
         if !task.exercise.manifest.hints.is_empty() {

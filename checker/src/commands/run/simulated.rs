@@ -6,14 +6,14 @@ use simulator::machine::{Connections, Demand as Demanded};
 use trace::program::WorkQueues;
 use trace::{Program, Timeline};
 
-use super::{BASELINE, NO_STANDARD, REFERENCE, Run, Task, numbers, target};
+use super::{BASELINE, NO_STANDARD, REFERENCE, Run, Task, numbers, reference_chart, target};
 use crate::attempt::{self, Order, Runnable, Watched};
 use crate::compile::{Optimisation, Source};
 use crate::device::Simulated;
 use crate::exercise::Place;
 use crate::grade::gate::Demand;
 use crate::grade::{Finding, Gate, Standard, judge};
-use crate::report::{Chart, Role};
+use crate::report::Role;
 use crate::status::Status;
 use crate::witness::{self, Wanted};
 use sandbox::{Required, Sandbox};
@@ -97,13 +97,7 @@ impl Run<'_> {
             && !self.exhibit.charts.is_empty()
             && task.role != Role::Solution
         {
-            self.exhibit.charts.push(Chart {
-                title: "the reference".to_owned(),
-                program: program.clone(),
-                timeline: timeline.clone(),
-                hazards: Vec::new(),
-                causes: Vec::new(),
-            });
+            self.exhibit.charts.push(reference_chart(task, program.clone(), timeline.clone()));
         }
         let metric = task.exercise.manifest.metric;
         let (bounds, makespan_ns) = (self.report.bounds, self.report.makespan_ns);

@@ -103,7 +103,7 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
         add("copies", duration(metrics.copies_ns));
         add(
             "  hidden",
-            format!("{} behind kernels", share(metrics.hidden_copy_ns, metrics.copies_ns)),
+            format!("{} beside kernels", share(metrics.hidden_copy_ns, metrics.copies_ns)),
         );
         add("  exposed", share(metrics.exposed_copy_ns, metrics.copies_ns));
     }

@@ -230,6 +230,7 @@ fn wrap(text: &str, columns: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use trace::draw::Lanes;
     use trace::program::StreamId;
     use trace::timeline::{Interval, Origin, Span, SpanKind};
     use trace::{Program, Timeline};
@@ -253,7 +254,8 @@ mod tests {
             host_memory: None,
         }];
         let (title, program) = ("your file".to_owned(), Program::new(1));
-        let chart = Chart { title, program, timeline, hazards: Vec::new(), causes: Vec::new() };
+        let (hazards, causes) = (Vec::new(), Vec::new());
+        let chart = Chart { title, lanes: Lanes::Streams, program, timeline, hazards, causes };
         let message = "a long word of the verdict ".repeat(9);
         let report = Report { message, verdict: Some(Verdict::Failed), ..Report::default() };
         let exhibit = Exhibit { charts: vec![chart], ..Exhibit::default() };

@@ -6,7 +6,7 @@ use lab::implicit_sync::Service;
 /// Answers all requests.
 pub fn serve(service: &Service) -> Result<()> {
     let context = service.context();
-    let mut workers = service.workers();
+    let workers = service.workers();
     let memory = service.synchronous_memory();
     let requests = service.receive()?;
     let kernel = service.load_kernel()?;
@@ -14,7 +14,7 @@ pub fn serve(service: &Service) -> Result<()> {
     requests.region(|requests, headers| {
         for (request, header) in requests.iter_mut().zip(headers) {
             let worker = request.number % workers.len();
-            let worker = &mut workers[worker];
+            let worker = &workers[worker];
             let stream = &worker.stream;
             stream.synchronize()?;
             worker.device.clear();
@@ -32,7 +32,7 @@ pub fn serve(service: &Service) -> Result<()> {
         context.synchronize()?;
         Ok(())
     })?;
-    for worker in &mut workers {
+    for worker in &workers {
         worker.pinned.clear();
     }
     Ok(())

@@ -6,14 +6,14 @@ use lab::implicit_sync::Service;
 /// Answers all requests.
 pub fn serve(service: &Service) -> Result<()> {
     let context = service.context();
-    let mut workers = service.workers();
+    let workers = service.workers();
     let requests = service.receive()?;
     let kernel = service.load_kernel()?;
 
     requests.region(|requests, headers| {
         for (request, header) in requests.iter_mut().zip(headers) {
             let worker = request.number % workers.len();
-            let worker = &mut workers[worker];
+            let worker = &workers[worker];
             let stream = &worker.stream;
             let mut data = stream.alloc_zeros(request.words())?;
             stream.memcpy_htod(&header, &mut request.header_in(&mut data))?;
@@ -26,7 +26,7 @@ pub fn serve(service: &Service) -> Result<()> {
         context.synchronize()?;
         Ok(())
     })?;
-    for worker in &mut workers {
+    for worker in &workers {
         worker.pinned.clear();
     }
     Ok(())

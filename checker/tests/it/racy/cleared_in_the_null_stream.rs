@@ -6,9 +6,9 @@ use lab::implicit_sync::Service;
 /// Answers all requests.
 pub fn serve(service: &Service) -> Result<()> {
     let context = service.context();
-    let mut workers = service.workers();
+    let workers = service.workers();
     let clears = context.default_stream();
-    for worker in &mut workers {
+    for worker in &workers {
         worker.stream = context.new_stream()?;
     }
     let requests = service.receive()?;
@@ -17,7 +17,7 @@ pub fn serve(service: &Service) -> Result<()> {
     requests.region(|requests, headers| {
         for (request, header) in requests.iter_mut().zip(headers) {
             let worker = request.number % workers.len();
-            let worker = &mut workers[worker];
+            let worker = &workers[worker];
             let stream = &worker.stream;
             worker.device.clear();
             let memory = stream;
@@ -34,7 +34,7 @@ pub fn serve(service: &Service) -> Result<()> {
         context.synchronize()?;
         Ok(())
     })?;
-    for worker in &mut workers {
+    for worker in &workers {
         worker.pinned.clear();
     }
     Ok(())

@@ -38,6 +38,57 @@ impl Code {
             Self::IdleHostWork => "the host works while lanes with work to come are empty",
         }
     }
+
+    /// What to ask about the program: no line, no remedy.
+    pub fn question(self) -> &'static str {
+        match self {
+            Self::PageableCopy => {
+                "for each copy: is its host memory pinned, and how long is the host in the call?"
+            }
+            Self::DefaultStreamBarrier => {
+                "which operation is in the default stream, and which streams does it keep apart?"
+            }
+            Self::SharedStream => {
+                "which operations share a stream, and does each of them need the one before it?"
+            }
+            Self::HostSynchronisation => {
+                "where does the host wait, and which work could it have issued before that?"
+            }
+            Self::DeviceWideWait => {
+                "which call waits for the whole device, and is it needed while work is queued?"
+            }
+            Self::IssueOrder => {
+                "which operation could start first on the engine that is idle, and what was issued before it?"
+            }
+            Self::TooFewChunks => {
+                "how long is each row empty at the beginning and at the end, and what decides that?"
+            }
+            Self::TooManyChunks => {
+                "how many calls does the host make, what do they take together, and what is the lower bound?"
+            }
+            Self::FullDevice => {
+                "which kernels run while another one waits, and what have they taken: blocks, or places for kernels?"
+            }
+            Self::LaunchBound => "which takes longer, a kernel or its launch?",
+            Self::NeedlessWait => {
+                "for each wait: what was written before the event that is read after the wait?"
+            }
+            Self::LateEvent => {
+                "what runs between the operation that is needed and its event, or between the wait and the operation that \
+                 needs it?"
+            }
+            Self::SynchronousCall => {
+                "which call returns only when the device has done its part, and who needs that?"
+            }
+            Self::FullQueue => {
+                "how many operations does one stream hold while the host waits for room in it, and which stream is empty?"
+            }
+            Self::AllocationInRegion => {
+                "which memory is allocated while the clock runs, and what does the device do meanwhile?"
+            }
+            Self::IdleHostWork => "what has the device been asked to do while the host works?",
+        }
+    }
 }
 
 impl Cause {
@@ -247,7 +298,11 @@ impl Cause {
                 "ask for the work of the other streams before {line}, so that they run meanwhile"
             ),
             Code::AllocationInRegion => {
-                format!("allocate before the work begins, and use the memory again, at {line}")
+                let ordered = match self.at.what.as_str() {
+                    "`cuMemAlloc`" => ", or allocate in stream order",
+                    _ => "",
+                };
+                format!("allocate before the work begins, and use the memory again{ordered}, at {line}")
             }
             Code::IdleHostWork if let Some(wait) = &self.other => format!(
                 "give the device its next work before {}, or do the work of {line} before that wait",

@@ -93,7 +93,7 @@ impl fmt::Display for Fact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let phrase = match self {
             Fact::Host(Host::Free) => "host free",
-            Fact::Host(Host::Held) => "host held by the call",
+            Fact::Host(Host::Held) => "host busy in the call",
             Fact::Host(Host::Blocked) => "host blocked",
             Fact::Streams(Streams::Overlap) => "streams overlap",
             Fact::Streams(Streams::Serial) => "streams serial",

@@ -151,7 +151,7 @@ impl Table {
             let stream = scene.third.handle();
             cu!(cuLaunchHostFunc(stream, Some(nothing), ptr::null_mut())).result()
         });
-        self.call("a host function behind the kernel", BOTH, |scene| {
+        self.call("a host function after the kernel", BOTH, |scene| {
             let stream = scene.first.handle();
             cu!(cuLaunchHostFunc(stream, Some(nothing), ptr::null_mut())).result()
         });
@@ -190,7 +190,7 @@ impl Table {
         });
         self.row(
             Asks::Waits,
-            "cuMemFreeAsync behind the kernel",
+            "cuMemFreeAsync after the kernel",
             BOTH,
             |bench| {
                 let stream = Stream::new(Kind::NonBlocking)?;
@@ -342,23 +342,15 @@ impl Table {
             ("on a third stream", third, "pinned", Host::pinned, "64 MiB", 64 * MIB, OVERLAPS),
             ("on a third stream", third, "pageable", Host::pageable, "64 KiB", 64 * KIB, OVERLAPS),
             ("on a third stream", third, "pageable", Host::pageable, "64 MiB", 64 * MIB, HOLDS),
-            ("behind the kernel", first, "pinned", Host::pinned, "64 MiB", 64 * MIB, OVERLAPS),
-            ("behind the kernel", first, "pageable", Host::pageable, "4 KiB", 4 * KIB, OVERLAPS),
-            ("behind the kernel", first, "pageable", Host::pageable, "64 KiB", 64 * KIB, OVERLAPS),
-            (
-                "behind the kernel",
-                first,
-                "pageable",
-                Host::pageable,
-                "128 KiB",
-                128 * KIB,
-                OVERLAPS,
-            ),
-            ("behind the kernel", first, "pageable", Host::pageable, "1 MiB", MIB, OVERLAPS),
-            ("behind the kernel", first, "pageable", Host::pageable, "2 MiB", 2 * MIB, OVERLAPS),
-            ("behind the kernel", first, "pageable", Host::pageable, "4 MiB", 4 * MIB, WAITS),
-            ("behind the kernel", first, "pageable", Host::pageable, "16 MiB", 16 * MIB, WAITS),
-            ("behind the kernel", first, "pageable", Host::pageable, "64 MiB", 64 * MIB, WAITS),
+            ("after the kernel", first, "pinned", Host::pinned, "64 MiB", 64 * MIB, OVERLAPS),
+            ("after the kernel", first, "pageable", Host::pageable, "4 KiB", 4 * KIB, OVERLAPS),
+            ("after the kernel", first, "pageable", Host::pageable, "64 KiB", 64 * KIB, OVERLAPS),
+            ("after the kernel", first, "pageable", Host::pageable, "128 KiB", 128 * KIB, OVERLAPS),
+            ("after the kernel", first, "pageable", Host::pageable, "1 MiB", MIB, OVERLAPS),
+            ("after the kernel", first, "pageable", Host::pageable, "2 MiB", 2 * MIB, OVERLAPS),
+            ("after the kernel", first, "pageable", Host::pageable, "4 MiB", 4 * MIB, WAITS),
+            ("after the kernel", first, "pageable", Host::pageable, "16 MiB", 16 * MIB, WAITS),
+            ("after the kernel", first, "pageable", Host::pageable, "64 MiB", 64 * MIB, WAITS),
         ];
         for (place, stream, memory, make, size, bytes, expect) in queued {
             // Smaller pageable copies are staged by the host, which may take longer than a call or not.
@@ -378,9 +370,9 @@ impl Table {
             ("on a third stream", third, "pinned", Host::pinned, "64 MiB", 64 * MIB, OVERLAPS),
             ("on a third stream", third, "pageable", Host::pageable, "4 KiB", 4 * KIB, OVERLAPS),
             ("on a third stream", third, "pageable", Host::pageable, "64 MiB", 64 * MIB, HOLDS),
-            ("behind the kernel", first, "pinned", Host::pinned, "64 MiB", 64 * MIB, OVERLAPS),
-            ("behind the kernel", first, "pageable", Host::pageable, "4 KiB", 4 * KIB, WAITS),
-            ("behind the kernel", first, "pageable", Host::pageable, "64 MiB", 64 * MIB, WAITS),
+            ("after the kernel", first, "pinned", Host::pinned, "64 MiB", 64 * MIB, OVERLAPS),
+            ("after the kernel", first, "pageable", Host::pageable, "4 KiB", 4 * KIB, WAITS),
+            ("after the kernel", first, "pageable", Host::pageable, "64 MiB", 64 * MIB, WAITS),
         ];
         for (place, stream, memory, make, size, bytes, expect) in queued {
             self.row(
@@ -396,7 +388,7 @@ impl Table {
         }
         self.row(
             Asks::Waits,
-            "a copy inside the host, queued behind the kernel",
+            "a copy inside the host, queued after the kernel",
             [WAITS, WAITS],
             |_| Ok((vec![1u8; 4 * KIB], vec![2u8; 4 * KIB])),
             |scene, (to, from)| {

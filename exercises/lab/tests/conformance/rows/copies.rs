@@ -224,7 +224,7 @@ pub(super) fn rows() -> Vec<Row> {
             let rest = format!("of {what} on {streams} streams, {COPIES} each");
             for (how, issue) in [
                 ("breadth-first issue", Issue::BreadthFirst),
-                ("breadth-first issue behind one event", Issue::BreadthFirstBehindAnEvent),
+                ("breadth-first issue after one event", Issue::BreadthFirstBehindAnEvent),
                 ("depth-first issue", Issue::DepthFirst),
             ] {
                 rows.push(Row::new(
@@ -259,7 +259,7 @@ pub(super) fn rows() -> Vec<Row> {
         Row::new(name("a read without a wait sees what was there before"), &[OLD], |bench| {
             read_beside(bench, |_, _| Ok(()))
         }),
-        Row::new(name("a read behind a wait sees what the kernel wrote"), &[NEW], |bench| {
+        Row::new(name("a read after a wait sees what the kernel wrote"), &[NEW], |bench| {
             read_beside(bench, |first, second| second.wait(&Event::recorded(first.handle())?))
         }),
         Row::new(

@@ -180,7 +180,7 @@ pub(super) fn rows() -> Vec<Row> {
                 )
             },
         ),
-        Row::new(name("synchronizing waits for nothing behind its record"), &[FREE], |bench| {
+        Row::new(name("synchronizing waits for nothing after its record"), &[FREE], |bench| {
             let event = Event::new()?;
             waits(bench, |stream| event.record(stream.handle()), |_| event.synchronize())
         }),
@@ -204,7 +204,7 @@ pub(super) fn rows() -> Vec<Row> {
             waits(bench, |_| Ok(()), |stream| Event::recorded(stream.handle())?.destroy())
         }),
         Row::new(
-            name("queried: never recorded, behind a kernel, after it"),
+            name("queried: never recorded, during a kernel, after it"),
             &[SUCCESS, NOT_READY, SUCCESS],
             |bench| {
                 let (stream, event) = (Stream::new(KIND)?, Event::new()?);
@@ -218,7 +218,7 @@ pub(super) fn rows() -> Vec<Row> {
             },
         ),
         Row::new(
-            name("queried after it was recorded again behind a kernel"),
+            name("queried after it was recorded again after a kernel"),
             &[NOT_READY],
             |bench| {
                 let (stream, event) = (Stream::new(KIND)?, Event::recorded(crate::bench::NULL)?);
@@ -231,7 +231,7 @@ pub(super) fn rows() -> Vec<Row> {
             },
         ),
         Row::new(
-            name("a stream queried: behind a kernel, after it"),
+            name("a stream queried: during a kernel, after it"),
             &[NOT_READY, SUCCESS],
             |bench| {
                 let stream = Stream::new(KIND)?;

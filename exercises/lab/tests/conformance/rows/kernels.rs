@@ -159,17 +159,17 @@ pub(super) fn rows() -> Vec<Row> {
             Ok(vec![if end.since(&start)? > 1.6 * SHORT_MS { SERIAL } else { OVERLAP }])
         }),
         Row::new(
-            name("a short one behind a long one of equal priority"),
+            name("a short one after a long one of equal priority"),
             &[Fact::Turn(Turn::Late)],
             |bench| turn(bench, 0, 0),
         ),
         Row::new(
-            name("a short one of higher priority behind a long one"),
+            name("a short one of higher priority after a long one"),
             &[Fact::Turn(Turn::Early)],
             |bench| turn(bench, -5, 0),
         ),
         Row::new(
-            name("a short one of lower priority behind a long one"),
+            name("a short one of lower priority after a long one"),
             &[Fact::Turn(Turn::Late)],
             |bench| turn(bench, 0, -5),
         ),
@@ -218,22 +218,22 @@ pub(super) fn rows() -> Vec<Row> {
             cu!(cuDeviceGetAttribute(&mut found, engines, bench.device)).result()?;
             Ok(vec![Fact::Number(found)])
         }),
-        Row::new(name("1000 launches behind a busy one"), &[FREE], |bench| queued(bench, 1000, 0)),
-        Row::new(name("1100 launches behind a busy one"), &[BLOCKED], |bench| {
+        Row::new(name("1000 launches after a busy one"), &[FREE], |bench| queued(bench, 1000, 0)),
+        Row::new(name("1100 launches after a busy one"), &[BLOCKED], |bench| {
             queued(bench, 1100, 0)
         }),
         Row::new(
-            name("1000 launches behind a busy one, and 1000 on another stream"),
+            name("1000 launches after a busy one, and 1000 on another stream"),
             &[FREE],
             |bench| queued(bench, 1000, 1000),
         ),
         Row::new(
-            name("behind one that waits in its own stream, on another stream"),
+            name("after one that waits in its own stream, on another stream"),
             &[OVERLAP],
             behind_a_dependent,
         ),
         Row::new(
-            name("behind one that waits in its own stream, on another stream, one work queue"),
+            name("after one that waits in its own stream, on another stream, one work queue"),
             &[SERIAL],
             behind_a_dependent,
         )

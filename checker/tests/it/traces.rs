@@ -70,7 +70,7 @@ fn a_trace_is_drawn_and_told_in_words() {
         "told.json · a trace of PyTorch's profiler · driver for CUDA 13.0",
         "device 0: Some GPU",
         "stream 20",
-        "0.369 of busy time, as Holistic Trace Analysis counts it",
+        "0.369 of busy time, a kernel beside a copy or a memset",
         "copies pageable memory",
         "a trace shows what ran and when, not which memory was used",
     ] {
@@ -173,4 +173,252 @@ fn the_page_on_traces_shows_what_is_printed() {
     let output = command.current_dir(&root).output().expect("it starts");
     let shown = std::fs::read_to_string(root.join("book/figures/three_lanes.trace.txt"));
     assert_eq!(String::from_utf8_lossy(&output.stdout), shown.expect("the page's text"));
+}
+
+/// A row of a trace, of a microsecond each: category, name, process, thread, start, length, and what else there is.
+fn row(category: &str, name: &str, ids: [&str; 2], time: [u64; 2], arguments: &str) -> String {
+    let ([process, thread], [start, length]) = (ids, time);
+    format!(
+        r#"{{"ph":"X","cat":"{category}","name":"{name}","pid":{process},"tid":{thread},"ts":{start},"dur":{length},"args":{{{arguments}}}}}"#
+    )
+}
+
+/// A call and the kernel that it launches.
+fn launched(number: u64, kernel: &str, start: u64) -> [String; 2] {
+    let call = row(
+        "cuda_runtime",
+        "cudaLaunchKernel",
+        ["10", "10"],
+        [start, 5],
+        &format!(r#""correlation":{number}"#),
+    );
+    let device = format!(r#""device":0,"stream":7,"correlation":{number}"#);
+    [call, row("kernel", kernel, ["0", "7"], [start + 10, 50], &device)]
+}
+
+/// What is printed of rows, without the drawing.
+fn told(name: &str, rows: &[String]) -> String {
+    told_of(name, format!("{{\"traceEvents\":[{}]}}", rows.join(",")).as_bytes())
+}
+
+fn told_of(name: &str, text: &[u8]) -> String {
+    file(name, text);
+    let text = run(&[name, "--plain"]);
+    match text.find("\nspan ") {
+        Some(at) => {
+            text[at..].split("\n\nnote: a trace shows").next().unwrap_or_default().to_owned()
+        }
+        None => text,
+    }
+}
+
+#[test]
+fn calls_of_amd_s_runtime_wait_and_hold_as_cuda_s_do() {
+    let told = |prefix: &str| {
+        let call = |name: &str, time, number| {
+            row(
+                "cuda_runtime",
+                &format!("{prefix}{name}"),
+                ["10", "10"],
+                time,
+                &format!(r#""correlation":{number}"#),
+            )
+        };
+        let device =
+            |number| format!(r#""device":0,"stream":0,"correlation":{number},"bytes":4096"#);
+        let rows = [
+            call("Memcpy", [0, 100], 1),
+            row("gpu_memcpy", "Memcpy HtoD (Host -> Device)", ["0", "0"], [10, 85], &device(1)),
+            call("LaunchKernel", [105, 5], 2),
+            row("kernel", "k", ["0", "0"], [115, 500], &device(2)),
+            call("DeviceSynchronize", [112, 505], 3),
+            call("Free", [560, 40], 4),
+        ];
+        told(&format!("{prefix}.json"), &rows).replace(prefix, "")
+    };
+    let amd = told("hip");
+    assert_eq!(amd, told("cuda"));
+    assert!(amd.contains("DeviceSynchronize: waits for the device, once"), "{amd}");
+    assert!(amd.contains("in Free: frees memory, once"), "{amd}");
+}
+
+#[test]
+fn a_kernel_that_starts_before_its_own_call_belongs_to_the_only_call_of_its_number() {
+    let early =
+        row("kernel", "b", ["0", "7"], [299, 50], r#""device":0,"stream":7,"correlation":2"#);
+    let [call, _] = launched(2, "b", 300);
+    let told = told("early.json", &[&launched(1, "a", 100)[..], &[call, early]].concat());
+    assert!(told.contains("the next operation was not asked for yet"), "{told}");
+    assert!(!told.contains("its call is not in the trace"), "{told}");
+}
+
+#[test]
+fn rows_without_a_time_are_left_out_and_counted() {
+    let day = 1_615_207_264_000_000;
+    let kernel = |time| row("kernel", "b", ["0", "7"], time, r#""device":0,"stream":7"#);
+    for (name, blank) in [("ts0.json", [0, 0]), ("ts0_long.json", [0, 40])] {
+        let rows =
+            [&launched(1, "a", day)[..], &launched(3, "c", day + 70), &[kernel(blank)]].concat();
+        let told = told(name, &rows);
+        assert!(told.contains("span                  120 µs"), "{told}");
+        assert!(told.contains("rows without a time, left out: 1"), "{told}");
+    }
+    // A clock that begins at 0 has rows there.
+    let told = told("from0.json", &[kernel([0, 40]), kernel([50, 40])]);
+    assert!(told.contains("span                  90.0 µs") && !told.contains("left out"), "{told}");
+}
+
+#[test]
+fn ranks_of_one_file_have_their_own_calls_and_names() {
+    let rank = |rank: u64, start: u64| {
+        let host = format!("\"[rank{rank}] 4{rank}\"");
+        let device = format!("\"[rank{rank}] 0\"");
+        let wait = [start + 7, 90 + 10 * rank];
+        [
+            row(
+                "cuda_runtime",
+                "cudaLaunchKernel",
+                [&host, "10"],
+                [start, 5],
+                r#""correlation":1"#,
+            ),
+            row(
+                "kernel",
+                "a",
+                [&device, "7"],
+                [start + 10, 50],
+                r#""device":0,"stream":7,"correlation":1"#,
+            ),
+            row("cuda_runtime", "cudaDeviceSynchronize", [&host, "10"], wait, r#""correlation":2"#),
+        ]
+    };
+    file("ranks.json", format!("[{}]", [rank(0, 100), rank(1, 101)].concat().join(",")).as_bytes());
+    let (code, object) = json(&mut checker(&["ranks.json", "--json"]));
+    assert_eq!(code, 0, "{object:#}");
+    for (place, device) in object["devices"].as_array().expect("devices").iter().enumerate() {
+        assert_eq!(device["process"], format!("[rank{place}] 0"));
+        // Its own wait, and not the other's.
+        assert_eq!(device["held"].as_array().map(Vec::len), Some(1), "{device:#}");
+        assert_eq!(device["held"][0]["ns"], 90_000 + 10_000 * place as u64);
+    }
+    assert_eq!(object["notes"], serde_json::json!([]));
+}
+
+#[test]
+fn what_only_a_byte_keeps_from_being_json_is_read_with_a_note() {
+    let [call, kernel] = launched(1, "NAME", 100);
+    let whole = format!("{{\"traceEvents\":[{call},{kernel}]}}").into_bytes();
+    let with = |name: &[u8]| {
+        let at = whole.windows(4).position(|window| window == b"NAME").expect("it is there");
+        [&whole[..at], name, &whole[at + 4..]].concat()
+    };
+    let note = |count: u64| {
+        format!("characters in names that JSON does not allow, read as they are meant: {count}")
+    };
+    for (name, bytes, count) in [
+        ("windows.json", &b"C:\\Users\\x\\kernels.cu"[..], 3),
+        ("control.json", b"a\x01b\nc", 2),
+        ("latin.json", b"caf\xe9 \xc3", 2),
+        ("escape.json", b"\\u12zz", 1),
+    ] {
+        let told = told_of(name, &with(bytes));
+        assert!(
+            told.contains("kernels             50.0 µs") && told.contains(&note(count)),
+            "{name}: {told}"
+        );
+    }
+    let whole = whole.as_slice();
+    let list = &whole[b"{\"traceEvents\":".len()..];
+    let unclosed = "the list of rows has no end; the rows that are there count";
+    for (name, text) in [
+        ("list.json", &list[..list.len() - 2]),
+        ("comma.json", &[&list[..list.len() - 2], b",\n"].concat()),
+        ("object.json", &whole[..whole.len() - 2]),
+        ("closed_list.json", &whole[..whole.len() - 1]),
+    ] {
+        let told = told_of(name, text);
+        match name {
+            "object.json" | "closed_list.json" => assert!(told.contains("truncated"), "{told}"),
+            _ => assert!(
+                told.contains("kernels             50.0 µs") && told.contains(unclosed),
+                "{name}: {told}"
+            ),
+        }
+    }
+    let marked = told_of("marked.json", &[b"\xef\xbb\xbf", whole].concat());
+    assert!(marked.contains("kernels             50.0 µs") && !marked.contains("note"), "{marked}");
+    for rest in [&b"\0\0\0\0"[..], b"# padding"] {
+        let told = told_of("padded.json.gz", &[&gzip(whole)[..], rest].concat());
+        assert!(told.contains("kernels             50.0 µs"), "{told}");
+    }
+    let twice = [gzip(&whole[..20]), gzip(&whole[20..])].concat();
+    assert!(told_of("members.json.gz", &twice).contains("kernels             50.0 µs"));
+    // A name that ends too early, nobody can tell from its end.
+    assert!(told_of("quotes.json", &with(b"f(\"x\")")).contains("with quotes in it"));
+}
+
+#[test]
+fn communication_is_a_class_of_its_own_and_what_rests_on_nothing_is_not_told() {
+    let kernel = |name: &str, stream: u64, time| {
+        row("kernel", name, ["0", "7"], time, &format!(r#""device":0,"stream":{stream}"#))
+    };
+    let all = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
+    let told = told("nccl.json", &[kernel("gemm", 7, [100, 400]), kernel(all, 20, [200, 400])]);
+    assert_snapshot!(told, @"
+
+    span                  500 µs
+    busy                  500 µs, 100 %
+      kernels             400 µs, 80 %, 1 operation
+      communication       400 µs, 80 %, 1 operation
+      stream 7            400 µs, 80 %
+      stream 20           400 µs, 80 %
+    communication         400 µs
+      hidden              300 µs, 75 % beside kernels, as Holistic Trace Analysis counts it
+    idle                  0 ns, 0 %
+    critical path         2 parts, one after the other
+      kernels             400 µs, 80 %, once
+      unknown             100 µs, 20 %, once
+
+    note: the trace has no calls of the host, so nothing can be said of what held it; record them with `ProfilerActivity.CPU`
+    ");
+}
+
+#[test]
+fn a_trace_of_jax_shows_its_streams_copies_and_device() {
+    let text = r#"{"traceEvents":[
+{"ph":"M","pid":3,"name":"process_name","args":{"name":"/device:GPU:1 NVIDIA H100"}},
+{"ph":"M","pid":3,"tid":13,"name":"thread_name","args":{"name":"Stream #13(Compute)"}},
+{"ph":"M","pid":3,"tid":14,"name":"thread_name","args":{"name":"Stream #14(MemcpyD2H)"}},
+{"ph":"M","pid":3,"tid":1,"name":"thread_name","args":{"name":"XLA Modules"}},
+{"ph":"M","pid":701,"name":"process_name","args":{"name":"/host:CPU"}},
+{"ph":"X","pid":3,"tid":14,"ts":10.0,"dur":40.0,"name":"MemcpyD2H","args":{"correlation_id":"1","memcpy_details":"kind_src:device kind_dst:pinned size:4096 dest:0 async:1"}},
+{"ph":"X","pid":3,"tid":13,"ts":30.0,"dur":90.0,"name":"fusion","args":{"correlation_id":"2"}},
+{"ph":"X","pid":3,"tid":1,"ts":0.0,"dur":900.0,"name":"jit_step","args":{}},
+{"ph":"X","pid":701,"tid":1,"ts":0.0,"dur":5.0,"name":"fusion"},{}]}"#;
+    assert_snapshot!(told_of("jax.json", text.as_bytes()), @"
+
+    span                  110 µs
+    busy                  110 µs, 100 %
+      kernels             90.0 µs, 82 %, 1 operation
+      to host             40.0 µs, 36 %, 1 operation
+      stream 13           90.0 µs, 82 %
+      stream 14           40.0 µs, 36 %
+    copies                40.0 µs
+      hidden              20.0 µs, 50 % beside kernels
+      exposed             20.0 µs, 50 %
+    overlap               0.182 of busy time, a kernel beside a copy or a memset
+      kernels, to device  0 ns, 0 %
+      kernels, to host    20.0 µs, 18 %
+      both directions     0 ns, 0 %
+      all three           0 ns, 0 %
+    idle                  0 ns, 0 %
+    critical path         2 parts, one after the other
+      kernels             90.0 µs, 82 %, once
+      unknown             20.0 µs, 18 %, once
+
+    note: the host's part of a trace of JAX is not read, so nothing can be said of what held it
+    ");
+    let calls = row("cuda_runtime", "cudaLaunchKernel", ["10", "10"], [1, 5], r#""correlation":1"#);
+    let told = told("calls.json", &[calls]);
+    assert!(told.contains("shows 1 calls of the host, and nothing that ran on a GPU"), "{told}");
 }

@@ -27,11 +27,15 @@ mod number;
 mod stacks;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::io::Read;
+
+use serde::Serialize;
 
 pub use error::{Error, Position, Problem};
 
 use crate::Timeline;
+use crate::metrics::is_communication;
 use crate::observed::{Called, Holding, NO_STEP, Observed, Wait};
 use crate::program::StreamId;
 use crate::timeline::{HostSpan, Interval, Method, Origin, Span, SpanKind};
@@ -105,13 +109,32 @@ pub struct Trace {
 pub struct Device {
     /// Its number.
     pub index: u32,
-    /// The process it is filed under, where two devices have the same number.
-    pub process: Option<i64>,
+    /// The process it is filed under, by number or name, where two devices have the same number.
+    pub process: Option<Process>,
     /// Its own name, where the file says.
     pub name: Option<String>,
     /// How many operations ran on it.
     pub operations: usize,
     place: events::Device,
+}
+
+/// A process, as a trace calls it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Process {
+    /// By a number.
+    Number(i64),
+    /// By a name.
+    Name(String),
+}
+
+impl fmt::Display for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Name(name) => write!(f, "`{name}`"),
+        }
+    }
 }
 
 /// Whether names of kernels are copied into a timeline. Drawings of many bars show none.
@@ -130,6 +153,7 @@ impl Trace {
         // Stable, since that is quick where much is in order already.
         rows.work.sort();
         rows.calls.sort();
+        rows.forget_blank();
         let before = rows.work.len() + rows.calls.len();
         rows.work.dedup();
         rows.calls.dedup();
@@ -166,6 +190,16 @@ impl Trace {
         !self.rows.calls.is_empty()
     }
 
+    /// Whether its rows are JAX's, of which the host's are not read.
+    pub fn is_of_jax(&self) -> bool {
+        !self.rows.header.gpus.is_empty()
+    }
+
+    /// How many calls of the host it has.
+    pub fn calls(&self) -> usize {
+        self.rows.calls.len()
+    }
+
     /// What happened on `device`, from its first operation to the end of its last.
     pub fn observed(&self, device: &Device, kernels: KernelNames) -> Observed<'_> {
         let rows = &self.rows;
@@ -176,12 +210,14 @@ impl Trace {
             driver: self.driver.unwrap_or(0),
             method: Method::Cupti,
         });
-        let asked = Asked::of(&rows.calls);
+        let asked = Asked::of(rows);
         let mut processes = BTreeSet::new();
         for work in &work {
-            let step = asked.step(work.correlation, work.start);
+            let step = asked.step(work.correlation, work.start, work.place);
             processes.extend(step.map(|step| rows.calls[step as usize].thread.process));
-            let named = kernels == KernelNames::Kept && work.kind == SpanKind::Kernel;
+            let is_kernel = work.kind == SpanKind::Kernel;
+            let named = is_kernel
+                && (kernels == KernelNames::Kept || is_communication(rows.names.text(work.name)));
             timeline.spans.push(Span {
                 step: step.unwrap_or(NO_STEP),
                 kind: work.kind,
@@ -227,7 +263,7 @@ impl Trace {
     fn pageable_calls(&self, work: &[&events::Work], asked: &Asked) -> BTreeSet<u32> {
         work.iter()
             .filter(|work| work.pageable == Some(true))
-            .filter_map(|work| asked.step(work.correlation, work.start))
+            .filter_map(|work| asked.step(work.correlation, work.start, work.place))
             .collect()
     }
 
@@ -239,9 +275,9 @@ impl Trace {
             .filter_map(|wait| {
                 Some(Wait {
                     stream: stream(wait.stream),
-                    step: asked.step(Some(wait.correlation), i64::MAX)?,
+                    step: asked.step(Some(wait.correlation), i64::MAX, wait.place)?,
                     source: stream(wait.source),
-                    record: asked.step(Some(wait.recorded), i64::MAX)?,
+                    record: asked.step(Some(wait.recorded), i64::MAX, wait.place)?,
                 })
             })
             .collect()
@@ -255,9 +291,10 @@ impl Trace {
         if !self.has_calls() {
             return;
         }
-        let asked = Asked::of(&self.rows.calls);
+        let asked = Asked::of(&self.rows);
         let work = &self.rows.work;
-        let lost = work.iter().filter(|w| asked.step(w.correlation, w.start).is_none()).count();
+        let is_lost = |w: &&events::Work| asked.step(w.correlation, w.start, w.place).is_none();
+        let lost = work.iter().filter(is_lost).count();
         if lost > 0 {
             self.notes.push(format!(
                 "{lost} of {} operations name no call that asked for them",
@@ -268,33 +305,59 @@ impl Trace {
 }
 
 /// The call that each correlation number belongs to.
-struct Asked(Vec<(i64, i64, u32)>);
+struct Asked<'a> {
+    rows: &'a Rows,
+    /// Number, start and step of each.
+    calls: Vec<(i64, i64, u32)>,
+}
 
-impl Asked {
-    fn of(calls: &[events::Call]) -> Self {
-        let mut asked: Vec<_> = (0..)
-            .zip(calls)
+impl<'a> Asked<'a> {
+    fn of(rows: &'a Rows) -> Self {
+        let mut calls: Vec<_> = (0..)
+            .zip(&rows.calls)
             .filter_map(|(step, call)| Some((call.correlation?, call.start, step)))
             .collect();
-        asked.sort_unstable();
-        Self(asked)
+        calls.sort_unstable();
+        Self { rows, calls }
     }
 
-    /// The step of the last call of that number that began before an instant. Ranks that were put into
-    /// one file share numbers.
-    fn step(&self, correlation: Option<i64>, before: i64) -> Option<u32> {
+    /// The step of the last call of that number that began before an instant; of the only one that has the number,
+    /// whenever it began, since the clocks of host and device may be microseconds apart. Ranks that were put into one
+    /// file share numbers: where processes are named by ranks, the call is of the device's rank.
+    fn step(&self, correlation: Option<i64>, before: i64, place: events::Device) -> Option<u32> {
         let correlation = correlation?;
-        let after =
-            self.0.partition_point(|&(number, start, _)| (number, start) <= (correlation, before));
-        let &(number, _, step) = self.0.get(after.checked_sub(1)?)?;
-        (number == correlation).then_some(step)
+        let first = self.calls.partition_point(|&(number, ..)| number < correlation);
+        let all = &self.calls[first..];
+        let all = &all[..all.partition_point(|&(number, ..)| number == correlation)];
+        if let [(.., step)] = *all {
+            return self.is_of_rank(step, place).then_some(step);
+        }
+        let began = all.partition_point(|&(_, start, _)| start <= before);
+        let mut steps = all[..began].iter().rev().chain(&all[began..]).map(|&(.., step)| step);
+        match events::rank_of(place.process, &self.rows.names) {
+            Some(_) => steps.find(|&step| self.is_of_rank(step, place)),
+            None => all[..began].last().map(|&(.., step)| step),
+        }
+    }
+
+    /// Whether a call may be of the rank that a device is of: no rank is known, or it is the same.
+    fn is_of_rank(&self, step: u32, place: events::Device) -> bool {
+        let rank = |process| events::rank_of(process, &self.rows.names);
+        let (of_call, of_device) =
+            (rank(self.rows.calls[step as usize].thread.process), rank(place.process));
+        of_call.is_none() || of_device.is_none() || of_call == of_device
     }
 }
 
-/// The stream that CUPTI numbers so; it gives the default stream a number like all others.
+/// The highest bit, which no stream's number has.
+const STRANGE: u32 = 1 << 31;
+
+/// The stream that CUPTI numbers so; it gives the default stream a number like all others. Numbers that are none of
+/// CUPTI's, addresses for example, are kept apart by their lowest bits.
 fn stream(number: i64) -> StreamId {
     match u32::try_from(number) {
-        Ok(0) | Err(_) => StreamId::LEGACY,
+        Ok(0) => StreamId::LEGACY,
+        Err(_) => StreamId(STRANGE | (number ^ (number >> 32)) as u32),
         // As `export` has it.
         Ok(u32::MAX) => StreamId::PER_THREAD,
         Ok(number) => StreamId(number.saturating_add(StreamId::FIRST_CREATED - 1)),
@@ -315,7 +378,10 @@ fn devices(rows: &Rows) -> Vec<Device> {
         .into_iter()
         .map(|((index, process), (place, operations))| Device {
             index: u32::try_from(index).unwrap_or(u32::MAX),
-            process: (numbers[&index] > 1).then_some(process),
+            process: (numbers[&index] > 1).then(|| match events::named(process, &rows.names) {
+                Some(name) => Process::Name(name.to_owned()),
+                None => Process::Number(process),
+            }),
             name: rows.header.devices.get(&index).cloned(),
             operations,
             place,
@@ -330,7 +396,15 @@ fn notes(rows: &Rows) -> Vec<String> {
         (odd.backwards, "rows that end before they start, left out"),
         (odd.timeless, "rows without a time, left out"),
         (odd.unpaired, "rows with a beginning or an end alone, left out"),
+        (
+            odd.mended.characters,
+            "characters in names that JSON does not allow, read as they are meant",
+        ),
     ];
     let told = counts.into_iter().filter(|(count, _)| *count > 0);
-    told.map(|(count, what)| format!("{what}: {count}")).collect()
+    let mut notes: Vec<String> = told.map(|(count, what)| format!("{what}: {count}")).collect();
+    if odd.mended.unclosed {
+        notes.push("the list of rows has no end; the rows that are there count".to_owned());
+    }
+    notes
 }

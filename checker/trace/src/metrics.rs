@@ -35,7 +35,7 @@ pub use intervals::{Coverage, union};
 pub use ranking::places;
 
 use crate::Timeline;
-use crate::timeline::{HostSpan, Interval, SpanKind};
+use crate::timeline::{HostSpan, Interval, Span, SpanKind};
 
 /// How one kind of work used the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -56,8 +56,14 @@ pub struct Usage {
 pub struct Metrics {
     /// Length of the extent, in ns.
     pub makespan_ns: u64,
-    /// Kernels.
+    /// Kernels that compute.
     pub kernel: Usage,
+    /// Kernels that exchange data with other devices ([`Span::is_communication`]).
+    pub communication: Usage,
+    /// How many of them there are.
+    pub communications: u64,
+    /// Time in which such a kernel and one that computes ran at once, in ns.
+    pub hidden_communication_ns: u64,
     /// Copies from host to device.
     pub host_to_device: Usage,
     /// Copies from device to host.
@@ -106,34 +112,30 @@ impl Metrics {
     /// The metrics of `timeline`.
     pub fn of(timeline: &Timeline) -> Self {
         let extent = timeline.extent();
-        let cover = |kinds: &[SpanKind]| {
-            Coverage::of(
-                timeline
-                    .spans
-                    .iter()
-                    .filter(|span| kinds.contains(&span.kind))
-                    .map(|span| span.interval().clip(extent)),
-            )
+        let of = |kinds: &'static [SpanKind], communicates: bool| {
+            let spans = timeline.spans.iter();
+            let spans = spans.filter(move |span| {
+                kinds.contains(&span.kind) && span.is_communication() == communicates
+            });
+            spans.map(|span| span.interval().clip(extent))
         };
-        let usage = |kind| Usage {
-            busy_ns: cover(&[kind]).ns(),
-            work_ns: timeline
-                .spans
-                .iter()
-                .filter(|span| span.kind == kind)
-                .map(|span| span.interval().clip(extent).ns())
-                // Times of a damaged trace may be of any size.
-                .fold(0, u64::saturating_add),
+        let cover = |kinds| Coverage::of(of(kinds, false));
+        let used = |kinds, communicates| Usage {
+            busy_ns: Coverage::of(of(kinds, communicates)).ns(),
+            // Times of a damaged trace may be of any size.
+            work_ns: of(kinds, communicates).map(|it| it.ns()).fold(0, u64::saturating_add),
         };
+        let usage = |kinds| used(kinds, false);
 
         let kernels = cover(&[SpanKind::Kernel]);
+        let communication = Coverage::of(of(&[SpanKind::Kernel], true));
         let up = cover(&[SpanKind::HostToDevice]);
         let down = cover(&[SpanKind::DeviceToHost]);
         let copies = up.union(&down);
         let memory = copies.union(&cover(&[SpanKind::DeviceToDevice, SpanKind::Memset]));
 
         let makespan_ns = extent.ns();
-        let busy_ns = kernels.union(&memory).ns();
+        let busy_ns = kernels.union(&memory).union(&communication).ns();
         let hidden_copy_ns = copies.intersection(&kernels).ns();
         let exposed_copy_ns = copies.ns() - hidden_copy_ns;
         let overlap_ns = memory.intersection(&kernels).ns();
@@ -141,11 +143,14 @@ impl Metrics {
 
         Self {
             makespan_ns,
-            kernel: usage(SpanKind::Kernel),
-            host_to_device: usage(SpanKind::HostToDevice),
-            device_to_host: usage(SpanKind::DeviceToHost),
-            device_to_device: usage(SpanKind::DeviceToDevice),
-            memset: usage(SpanKind::Memset),
+            kernel: usage(&[SpanKind::Kernel]),
+            communication: used(&[SpanKind::Kernel], true),
+            communications: of(&[SpanKind::Kernel], true).count() as u64,
+            hidden_communication_ns: communication.intersection(&kernels).ns(),
+            host_to_device: usage(&[SpanKind::HostToDevice]),
+            device_to_host: usage(&[SpanKind::DeviceToHost]),
+            device_to_device: usage(&[SpanKind::DeviceToDevice]),
+            memset: usage(&[SpanKind::Memset]),
             busy_ns,
             idle_ns: makespan_ns - busy_ns,
             copies_ns: copies.ns(),
@@ -167,6 +172,18 @@ impl Metrics {
                 .fold(0, u64::saturating_add),
         }
     }
+}
+
+impl Span {
+    /// Whether it is a kernel by which devices exchange data, as NCCL and RCCL name theirs.
+    pub fn is_communication(&self) -> bool {
+        self.kind == SpanKind::Kernel && is_communication(&self.name)
+    }
+}
+
+/// Whether a kernel of that name is one by which devices exchange data.
+pub fn is_communication(kernel: &str) -> bool {
+    ["nccl", "rccl"].iter().any(|library| kernel.starts_with(library))
 }
 
 impl HostSpan {

@@ -70,7 +70,8 @@ impl Holding {
     /// memory.
     pub fn of(name: &str, pageable: bool) -> Option<Self> {
         // `cudaMemcpyAsync`, `cuMemcpyHtoDAsync_v2`, `cudaFree_ptsz` and so on.
-        let name = name.strip_prefix("cuda").or_else(|| name.strip_prefix("cu"));
+        // AMD's are called alike.
+        let name = ["cuda", "cu", "hip"].iter().find_map(|prefix| name.strip_prefix(prefix));
         let name = name.or(if pageable { Some("") } else { None })?;
         let name = name.split('_').next().unwrap_or(name);
         let asynchronous = name.ends_with("Async");
@@ -79,12 +80,11 @@ impl Holding {
             _ if name.ends_with("Synchronize") => Self::Wait,
             _ if asynchronous => return None,
             _ if name.starts_with("Memcpy") => Self::Wait,
-            "Free" | "FreeHost" | "FreeArray" | "MemFree" | "MemFreeHost" | "HostUnregister"
-            | "MemHostUnregister" => Self::Free,
-            "Malloc" | "MallocHost" | "MallocManaged" | "HostAlloc" | "HostRegister"
-            | "MallocPitch" | "MemAlloc" | "MemAllocHost" | "MemHostAlloc" | "MemHostRegister" => {
-                Self::Allocation
-            }
+            "Free" | "FreeHost" | "HostFree" | "FreeArray" | "MemFree" | "MemFreeHost"
+            | "HostUnregister" | "MemHostUnregister" => Self::Free,
+            "Malloc" | "MallocHost" | "HostMalloc" | "MallocManaged" | "HostAlloc"
+            | "HostRegister" | "MallocPitch" | "MemAlloc" | "MemAllocHost" | "MemHostAlloc"
+            | "MemHostRegister" => Self::Allocation,
             "ModuleLoad"
             | "ModuleLoadData"
             | "ModuleLoadDataEx"

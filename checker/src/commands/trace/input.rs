@@ -6,10 +6,10 @@ use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use serde::de::DeserializeOwned;
 use trace::draw::layout::MOST_SINGLE_BARS;
-use trace::import::{self, Content, Format, KernelNames, Trace};
+use trace::import::{self, Content, Format, KernelNames, Process, Trace};
 use trace::timeline::{self, Origin};
 use trace::version::{Header, check_version};
 use trace::{Observed, Program, Record, Timeline};
@@ -42,7 +42,7 @@ pub(super) enum Found {
 pub(super) struct Device<'a> {
     pub(super) index: u32,
     /// The process it is filed under, where several devices have the same number.
-    pub(super) process: Option<i64>,
+    pub(super) process: Option<Process>,
     pub(super) observed: Observed<'a>,
     pub(super) program: Option<&'a Program>,
 }
@@ -53,7 +53,7 @@ impl Device<'_> {
             Origin::Simulated { profile } => format!("simulated {profile}"),
             Origin::Measured { device, .. } => device.clone(),
         };
-        let process = self.process.map(|process| format!(" of process {process}"));
+        let process = self.process.as_ref().map(|process| format!(" of process {process}"));
         let process = process.unwrap_or_default();
         match name.as_str() {
             "" => format!("device {}{process}", self.index),
@@ -89,8 +89,8 @@ impl Source {
                  `export_chrome_trace`; Perfetto and Chrome export one, too"
             );
         }
-        let content = if magic.starts_with(&[0x1f, 0x8b]) {
-            content(MultiGzDecoder::new(file), path, limit)?
+        let content = if magic.starts_with(&GZIP) {
+            content(Members { decoder: Some(GzDecoder::new(file)) }, path, limit)?
         } else {
             content(file, path, limit)?
         };
@@ -132,11 +132,16 @@ impl Source {
         if let Found::Foreign(trace) = &self.content
             && !trace.has_calls()
         {
-            notes.push(
-                "the trace has no calls of the host, so nothing can be said of what held it; record \
-                 them with `ProfilerActivity.CPU`"
-                    .into(),
-            );
+            let why = match trace.is_of_jax() {
+                true => {
+                    "the host's part of a trace of JAX is not read, so nothing can be said of what held it"
+                }
+                false => {
+                    "the trace has no calls of the host, so nothing can be said of what held it; record \
+                     them with `ProfilerActivity.CPU`"
+                }
+            };
+            notes.push(why.into());
         }
         notes
     }
@@ -164,7 +169,7 @@ impl Source {
                             false => KernelNames::Dropped,
                         };
                         let observed = trace.observed(device, names);
-                        let (index, process) = (device.index, device.process);
+                        let (index, process) = (device.index, device.process.clone());
                         Device { index, process, observed, program: None }
                     })
                     .collect()
@@ -185,6 +190,31 @@ impl Source {
             return Err(Usage(text).into());
         }
         Ok(devices)
+    }
+}
+
+/// How a gzip begins.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// What is packed in one gzip after another; what comes after the last, padding for example, is none of it.
+struct Members<R> {
+    decoder: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            let Some(decoder) = &mut self.decoder else { return Ok(0) };
+            let read = decoder.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            let mut rest =
+                self.decoder.take().map(GzDecoder::into_inner).expect("it has just been read");
+            if rest.fill_buf()?.starts_with(&GZIP) {
+                self.decoder = Some(GzDecoder::new(rest));
+            }
+        }
     }
 }
 
@@ -211,6 +241,9 @@ fn content(mut text: impl Read, path: &Path, limit: u64) -> Result<Found> {
     let mut beginning = Vec::new();
     // An error here comes again below, with its place.
     let begun = text.by_ref().take(BEGINNING).read_to_end(&mut beginning);
+    if beginning.starts_with(&[0xef, 0xbb, 0xbf]) {
+        beginning.drain(..3);
+    }
     if import::detect(&beginning) == Content::Own {
         begun.with_context(|| format!("cannot read `{shown}`"))?;
         return own(Cursor::new(beginning).chain(text).take(limit), path);
@@ -225,6 +258,13 @@ fn content(mut text: impl Read, path: &Path, limit: u64) -> Result<Found> {
                 format!("shows nothing of a GPU: none of its {rows} rows is a kernel or a copy")
             }
         };
+        if trace.calls() > 0 {
+            bail!(
+                "`{shown}` shows {} calls of the host, and nothing that ran on a GPU\n\nhint: the profiler saw no \
+                 device: another profiler may have been at work, or this user may not use CUPTI (`ERR_NVGPUCTRPERM`)",
+                trace.calls()
+            );
+        }
         bail!(
             "`{shown}` {what}\n\nhint: record it with \
              `profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])`, around code that \

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use trace::draw::Row;
 use trace::hazards::Names;
+use trace::import::Process;
 use trace::metrics::critical_path::Sum;
 use trace::metrics::idle::{Doing, Gaps};
 use trace::metrics::{Copies, Held};
@@ -33,11 +34,11 @@ pub(super) struct Object<'a> {
 #[derive(Debug, Serialize)]
 struct Device<'a> {
     device_index: u32,
-    process: Option<i64>,
+    process: Option<Process>,
     name: String,
     start_ns: u64,
     span_ns: u64,
-    /// |kernels ∩ copies and memsets| / |anything|, as Holistic Trace Analysis quotes it.
+    /// |kernels ∩ copies and memsets| / |anything|.
     overlap_share_of_busy: Option<f64>,
     metrics: &'a Metrics,
     streams: &'a [Row],
@@ -53,7 +54,7 @@ struct Device<'a> {
 pub(super) fn object<'a>(source: &Source, runs: &'a [Run<'a>]) -> Object<'a> {
     let devices = runs.iter().map(|run| Device {
         device_index: run.device.index,
-        process: run.device.process,
+        process: run.device.process.clone(),
         name: run.device.title(),
         start_ns: run.extent.start_ns,
         span_ns: run.extent.ns(),

@@ -90,7 +90,13 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
         (SpanKind::HostFunction, "  host functions", None),
     ] {
         if let Some((_, count)) = run.operations.iter().find(|(of, _)| *of == kind) {
-            add(name, engine(*count, usage, whole));
+            let others = if kind == SpanKind::Kernel { metrics.communications } else { 0 };
+            if *count > others {
+                add(name, engine(count - others, usage, whole));
+            }
+            if others > 0 {
+                add("  communication", engine(others, Some(metrics.communication), whole));
+            }
         }
     }
     for row in run.streams.iter().take(MOST) {
@@ -113,11 +119,17 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
         ("  both directions", metrics.both_directions_ns),
         ("  all three", metrics.all_lanes_ns),
     ];
-    if let Some(value) = metrics.overlap_share {
-        add("overlap", format!("{value:.3} of busy time, as Holistic Trace Analysis counts it"));
+    let memory_ns = [metrics.device_to_device.busy_ns, metrics.memset.busy_ns, metrics.copies_ns];
+    if let Some(value) = metrics.overlap_share.filter(|_| memory_ns.iter().any(|&ns| ns > 0)) {
+        add("overlap", format!("{value:.3} of busy time, a kernel beside a copy or a memset"));
         for (name, ns) in pairs.into_iter().filter(|_| metrics.copies_ns > 0) {
             add(name, share(ns, whole));
         }
+    }
+    if metrics.communications > 0 {
+        let hidden = share(metrics.hidden_communication_ns, metrics.communication.busy_ns);
+        add("communication", duration(metrics.communication.busy_ns));
+        add("  hidden", format!("{hidden} beside kernels, as Holistic Trace Analysis counts it"));
     }
     idle(run, &mut lines);
     path(run, &mut lines);
@@ -192,6 +204,8 @@ fn path(run: &Run<'_>, lines: &mut Vec<Line>) {
             Part::Work(SpanKind::DeviceToDevice) => "  inside device",
             Part::Work(SpanKind::Memset) => "  memsets",
             Part::Work(SpanKind::HostFunction) => "  host functions",
+            // Nothing in the file says what that was.
+            _ if run.device.observed.calls.is_empty() => "  unknown",
             Part::Launch => "  launching",
             Part::Turnaround => "  turnaround",
             Part::Host => "  host",

@@ -66,9 +66,19 @@ pub enum Problem {
     Read(io::Error),
 }
 
+impl Problem {
+    /// What should have come where a gzip ends too early.
+    pub(super) const GZIP: &str = "the end of the gzip data";
+}
+
 impl Error {
     pub(super) fn at(place: Position, problem: Problem) -> Self {
         Self { place: Some(place), problem }
+    }
+
+    /// Whether the text ends there, and not only what it was packed in.
+    pub(super) fn is_at_the_end(&self) -> bool {
+        matches!(self.problem, Problem::Truncated { what } if what != Problem::GZIP)
     }
 
     /// What to do about it.
@@ -90,7 +100,10 @@ impl Error {
             Problem::Expected { found: Some(found), .. } if found == "," || found == "]" => {
                 "look for a comma too many before it"
             }
-            Problem::Expected { .. } => "the file is not what a profiler wrote; export it again",
+            Problem::Expected { .. } => {
+                "a profiler may have written a name with quotes in it, which nobody can tell from its end: look \
+                 at the name before this place"
+            }
             _ => return None,
         })
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::timeline::{HostMemory, SpanKind};
 
-use super::json::{Next, Place, Tokens};
+use super::json::{Mended, Next, Place, Tokens};
 use super::names::{Name, Names};
 use super::{Error, Format, Problem};
 
@@ -43,6 +43,10 @@ pub(super) struct Header {
     pub(super) rank: Option<i64>,
     /// Names of devices by their number.
     pub(super) devices: BTreeMap<i64, String>,
+    /// Processes that are devices, and their numbers, where rows have no categories: so JAX writes them.
+    pub(super) gpus: BTreeMap<i64, i64>,
+    /// Threads of those that are streams, and their numbers.
+    pub(super) streams: BTreeMap<Thread, i64>,
 }
 
 /// Rows that say less than they should.
@@ -58,6 +62,8 @@ pub(super) struct Odd {
     pub(super) unpaired: u64,
     /// The same row again.
     pub(super) repeated: u64,
+    /// What was no JSON.
+    pub(super) mended: Mended,
 }
 
 /// One operation of a device.
@@ -166,7 +172,7 @@ pub(super) fn read(tokens: &mut Tokens<'_>) -> Result<(Format, Rows), Error> {
     let mut open = Open::default();
     let format = match tokens.next()? {
         Next::Array => {
-            events(tokens, &mut rows, &mut open)?;
+            events(tokens, &mut rows, &mut open, true)?;
             Format::Chrome
         }
         Next::Object => {
@@ -176,6 +182,7 @@ pub(super) fn read(tokens: &mut Tokens<'_>) -> Result<(Format, Rows), Error> {
         _ => return Err(tokens.expected("`{` or `[`")),
     };
     tokens.end()?;
+    rows.odd.mended = tokens.mended;
     rows.odd.unpaired += open.0.values().map(|rows| rows.len() as u64).sum::<u64>();
     Ok((format, rows))
 }
@@ -203,7 +210,7 @@ fn object(tokens: &mut Tokens<'_>, rows: &mut Rows, open: &mut Open) -> Result<(
                     return Err(tokens.expected("`[`"));
                 }
                 seen = true;
-                events(tokens, rows, open)?;
+                events(tokens, rows, open, false)?;
             }
             Top::Devices => devices(tokens, &mut rows.header)?,
             Top::Distributed => rank(tokens, &mut rows.header)?,
@@ -264,17 +271,35 @@ fn rank(tokens: &mut Tokens<'_>, header: &mut Header) -> Result<(), Error> {
     Ok(())
 }
 
-fn events(tokens: &mut Tokens<'_>, rows: &mut Rows, open: &mut Open) -> Result<(), Error> {
+/// Rows. A list that is all of the file needs no end, as Chrome's own reader takes it: whoever writes a trace while the
+/// program runs may never come to it.
+fn events(
+    tokens: &mut Tokens<'_>,
+    rows: &mut Rows,
+    open: &mut Open,
+    may_be_open: bool,
+) -> Result<(), Error> {
     tokens.enter();
     let mut place = Place::First;
-    while tokens.element(&mut place)? {
-        if tokens.next()? != Next::Object {
-            return Err(tokens.expected("`{`"));
+    loop {
+        let next = match tokens.element(&mut place) {
+            Ok(true) => tokens.next().map(Some),
+            Ok(false) => Ok(None),
+            Err(error) => Err(error),
+        };
+        match next {
+            Ok(None) => return Ok(()),
+            Ok(Some(Next::Object)) => {}
+            Ok(Some(_)) => return Err(tokens.expected("`{`")),
+            Err(error) if may_be_open && error.is_at_the_end() && rows.odd.rows > 0 => {
+                tokens.mended.unclosed = true;
+                return Ok(());
+            }
+            Err(error) => return Err(error),
         }
         rows.odd.rows += 1;
         event(tokens, rows, open)?;
     }
-    Ok(())
 }
 
 /// Rows that were begun and have not ended, by thread, innermost last.
@@ -297,6 +322,9 @@ struct Row {
     source: Option<i64>,
     recorded: Option<i64>,
     stack: Option<Name>,
+    /// What a process or a thread is called.
+    label: Option<Name>,
+    pageable: Option<bool>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -308,18 +336,26 @@ enum Category {
     Wait,
     Python,
     Operator,
-    #[default]
     Other,
+    /// The row has none.
+    #[default]
+    Unsaid,
 }
 
 impl Category {
+    fn is_work(self) -> bool {
+        matches!(self, Self::Kernel | Self::Copy | Self::Memset)
+    }
+
     /// Kineto wrote capitalised words before 2022.
     fn of(text: &[u8]) -> Self {
         match text {
             b"kernel" | b"Kernel" => Self::Kernel,
             b"gpu_memcpy" | b"Memcpy" => Self::Copy,
             b"gpu_memset" | b"Memset" => Self::Memset,
-            b"cuda_runtime" | b"cuda_driver" | b"Runtime" | b"Driver" => Self::Call,
+            b"cuda_runtime" | b"cuda_driver" | b"hip_runtime" | b"Runtime" | b"Driver" => {
+                Self::Call
+            }
             b"cuda_sync" => Self::Wait,
             b"python_function" => Self::Python,
             b"cpu_op" | b"Operator" => Self::Operator,
@@ -369,7 +405,7 @@ fn event(tokens: &mut Tokens<'_>, rows: &mut Rows, open: &mut Open) -> Result<()
                     &[phase] => phase,
                     _ => 0,
                 };
-                if !matches!(row.phase, b'X' | b'B' | b'E') {
+                if !matches!(row.phase, b'X' | b'B' | b'E' | b'M') {
                     return tokens.leave();
                 }
             }
@@ -391,6 +427,7 @@ fn event(tokens: &mut Tokens<'_>, rows: &mut Rows, open: &mut Open) -> Result<()
     let thread = Thread { process: row.process.unwrap_or(0), thread: row.thread.unwrap_or(0) };
     match row.phase {
         b'X' => rows.take(row, name, thread),
+        b'M' => rows.call(row, name, thread),
         b'B' => open.0.entry(thread).or_default().push((row, name)),
         b'E' => match open.0.get_mut(&thread).and_then(Vec::pop) {
             Some((begun, name)) => {
@@ -428,9 +465,22 @@ fn identifier(tokens: &mut Tokens<'_>, names: &mut Names) -> Result<Option<i64>,
     let text = tokens.string()?;
     match super::number::scaled(text, 0) {
         Ok(Some(number)) => Ok(Some(number)),
-        // Below all numbers that systems give.
-        Ok(None) | Err(_) => Ok(Some(i64::MIN + names.number(text).index())),
+        Ok(None) | Err(_) => Ok(Some(NAMED + names.number(text).index())),
     }
+}
+
+/// Below all numbers that systems give: what has a name instead has its place from here on.
+const NAMED: i64 = i64::MIN;
+
+/// The name of a process that has no number.
+pub(super) fn named(process: i64, names: &Names) -> Option<&str> {
+    let index = u32::try_from(process.checked_sub(NAMED)?).ok()?;
+    names.nth(index)
+}
+
+/// The rank in a name such as `[rank1] 42`, by which tools that put several files into one keep them apart.
+pub(super) fn rank_of(process: i64, names: &Names) -> Option<&str> {
+    named(process, names)?.strip_prefix('[')?.split_once(']').map(|(rank, _)| rank)
 }
 
 #[derive(Clone, Copy)]
@@ -442,6 +492,8 @@ enum Argument {
     Source,
     Recorded,
     Stack,
+    Label,
+    Copy,
     Other,
 }
 
@@ -450,11 +502,13 @@ impl Argument {
         match name {
             b"device" => Self::Device,
             b"stream" => Self::Stream,
-            b"correlation" => Self::Correlation,
+            b"correlation" | b"correlation_id" => Self::Correlation,
             b"bytes" => Self::Bytes,
             b"wait_on_stream" => Self::Source,
             b"wait_on_cuda_event_record_corr_id" => Self::Recorded,
             b"Call stack" => Self::Stack,
+            b"name" => Self::Label,
+            b"memcpy_details" => Self::Copy,
             _ => Self::Other,
         }
     }
@@ -475,17 +529,92 @@ fn arguments(tokens: &mut Tokens<'_>, row: &mut Row, names: &mut Names) -> Resul
                 row.stack = super::stacks::innermost(tokens.string()?)
                     .map(|line| names.number(line.as_bytes()));
             }
-            Argument::Stack | Argument::Other => tokens.skip()?,
+            Argument::Label if row.phase == b'M' && tokens.next()? == Next::String => {
+                row.label = Some(names.number(tokens.string()?));
+            }
+            Argument::Copy if tokens.next()? == Next::String => {
+                let details = String::from_utf8_lossy(tokens.string()?);
+                let value = |key: &str| details.split(' ').find_map(|it| it.strip_prefix(key));
+                row.bytes = value("size:").and_then(|bytes| bytes.parse().ok());
+                let ends = [value("kind_src:"), value("kind_dst:")];
+                row.pageable = match () {
+                    () if ends.contains(&Some("pageable")) => Some(true),
+                    () if ends.contains(&Some("pinned")) => Some(false),
+                    () => None,
+                };
+            }
+            Argument::Stack | Argument::Label | Argument::Copy | Argument::Other => {
+                tokens.skip()?
+            }
         }
     }
     Ok(())
 }
 
+/// Where times count from 1970, all are above this, in ns: ten days.
+const EPOCH: i64 = 864_000_000_000_000;
+
 impl Rows {
+    /// Leaves out rows at 0 where all others have times of day. Rows are in order.
+    pub(super) fn forget_blank(&mut self) {
+        let work = self.work.iter().map(|work| work.start);
+        let starts = work.chain(self.calls.iter().map(|call| call.start));
+        if starts.filter(|&start| start != 0).min().is_some_and(|first| first > EPOCH) {
+            let before = self.work.len() + self.calls.len();
+            self.work.retain(|work| work.start != 0);
+            self.calls.retain(|call| call.start != 0);
+            self.odd.timeless += (before - self.work.len() - self.calls.len()) as u64;
+        }
+    }
+
+    /// A process or a thread gets a name: `/device:GPU:0 NVIDIA H100`, `Stream #13(Compute)`.
+    fn call(&mut self, row: Row, what: Option<Name>, thread: Thread) {
+        let (Some(what), Some(label)) = (what, row.label) else { return };
+        let (what, label) = (self.names.text(what), self.names.text(label));
+        let number = |prefix: &str| {
+            let rest = label.strip_prefix(prefix)?;
+            let digits = rest.len() - rest.trim_start_matches(|it: char| it.is_ascii_digit()).len();
+            Some((rest[..digits].parse().ok()?, rest[digits..].trim().to_owned()))
+        };
+        match what {
+            "process_name" => {
+                if let Some((index, name)) = number("/device:GPU:") {
+                    self.header.gpus.insert(thread.process, index);
+                    if !name.is_empty() {
+                        self.header.devices.insert(index, name);
+                    }
+                }
+            }
+            "thread_name" => {
+                let stream = number("Stream #").map(|(stream, _)| stream);
+                self.header.streams.extend(stream.map(|stream| (thread, stream)));
+            }
+            _ => {}
+        }
+    }
+
+    /// A row without a category that is one of a device, as JAX writes it.
+    fn of_a_device(&self, row: Row, name: Option<Name>, thread: Thread) -> Option<Row> {
+        let device = *self.header.gpus.get(&thread.process)?;
+        let stream = *self.header.streams.get(&thread)?;
+        let name = name.map_or("", |name| self.names.text(name));
+        let category = match name {
+            _ if name.starts_with("Memcpy") => Category::Copy,
+            _ if name.starts_with("Memset") => Category::Memset,
+            _ => Category::Kernel,
+        };
+        Some(Row { category, device: Some(device), stream: Some(stream), ..row })
+    }
+
     /// Keeps what counts of a whole row.
     fn take(&mut self, row: Row, name: Option<Name>, thread: Thread) {
+        let of_a_device = match row.category {
+            Category::Unsaid => self.of_a_device(row, name, thread),
+            _ => None,
+        };
+        let row = of_a_device.unwrap_or(row);
         let counts = match row.category {
-            Category::Other => false,
+            Category::Other | Category::Unsaid => false,
             Category::Operator => row.stack.is_some(),
             _ => true,
         };
@@ -506,7 +635,9 @@ impl Rows {
             }
             return;
         }
-        let (Some(start), Some(duration)) = (row.ts, row.duration) else {
+        // An operation of no length at 0 was never given its times.
+        let is_blank = row.ts == Some(0) && row.duration == Some(0) && row.category.is_work();
+        let (Some(start), Some(duration), false) = (row.ts, row.duration, is_blank) else {
             self.odd.timeless += 1;
             return;
         };
@@ -536,8 +667,9 @@ impl Rows {
                 self.lines.extend(row.stack.map(|name| Line { start, end, thread, name }));
                 return;
             }
-            Category::Wait | Category::Other => return,
+            Category::Wait | Category::Other | Category::Unsaid => return,
         };
+        let pageable = pageable.or(row.pageable.filter(|_| kind.is_transfer()));
         self.work.push(Work {
             start,
             end,
@@ -554,11 +686,11 @@ impl Rows {
 
 /// What a copy is, by its name: `Memcpy HtoD (Pageable -> Device)`.
 fn copy(name: &str) -> (SpanKind, Option<bool>) {
-    let kind = if name.contains("HtoD") || name.contains("HtoA") {
+    let kind = if ["HtoD", "HtoA", "H2D"].iter().any(|way| name.contains(way)) {
         SpanKind::HostToDevice
-    } else if name.contains("DtoH") || name.contains("AtoH") {
+    } else if ["DtoH", "AtoH", "D2H"].iter().any(|way| name.contains(way)) {
         SpanKind::DeviceToHost
-    } else if name.contains("HtoH") {
+    } else if ["HtoH", "H2H"].iter().any(|way| name.contains(way)) {
         SpanKind::HostFunction
     } else {
         SpanKind::DeviceToDevice

@@ -16,6 +16,9 @@ const BUFFER: usize = 128 * 1024;
 /// Bytes of a string that are kept; the longest kernel names of C++ templates have a few thousand.
 const MOST_KEPT: usize = 16 * 1024;
 
+/// What stands for a character that is none.
+const REPLACED: &str = "\u{fffd}";
+
 /// How deep values may be nested; traces need 5.
 const MOST_NESTED: usize = 512;
 
@@ -62,6 +65,16 @@ pub(super) struct Tokens<'a> {
     limit: u64,
     scratch: Vec<u8>,
     stack: Vec<Inside>,
+    pub(super) mended: Mended,
+}
+
+/// What is no JSON, and was read all the same: profilers write names as they are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mended {
+    /// Backslashes that escape nothing, control characters, and bytes that are no UTF-8.
+    pub(super) characters: u64,
+    /// Whether the list of rows has no end.
+    pub(super) unclosed: bool,
 }
 
 impl<'a> Tokens<'a> {
@@ -77,6 +90,7 @@ impl<'a> Tokens<'a> {
             limit,
             scratch: Vec::new(),
             stack: Vec::new(),
+            mended: Mended::default(),
         }
     }
 
@@ -187,15 +201,20 @@ impl<'a> Tokens<'a> {
                     self.at += 1;
                     return Ok(());
                 }
-                Some(b'\\') => {
-                    let character = self.escape()?;
+                Some(b'\\') => self.escape(&mut found)?,
+                Some(0x80..) => {
+                    let character = self.wide()?;
                     found(character.encode_utf8(&mut [0; 4]).as_bytes());
                 }
-                Some(0x80..) => {
-                    let (bytes, length) = self.wide()?;
-                    found(&bytes[..length]);
+                Some(control @ 0..0x20) => {
+                    self.at += 1;
+                    if control == b'\n' {
+                        self.lines += 1;
+                        self.line_start = self.passed + self.at as u64;
+                    }
+                    self.mended.characters += 1;
+                    found(REPLACED.as_bytes());
                 }
-                Some(0..0x20) => return Err(self.expected("`\\n`, `\\t` or `\\u00..`")),
                 // The buffer was filled again.
                 Some(_) => {}
                 None => return Err(self.expected("the end of a string")),
@@ -203,11 +222,10 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The character that an escape stands for.
-    fn escape(&mut self) -> Result<char, Error> {
+    /// What an escape stands for; a backslash that escapes nothing is itself, as in a path of Windows.
+    fn escape(&mut self, found: &mut impl FnMut(&[u8])) -> Result<(), Error> {
         self.at += 1;
-        let found = self.peek()?;
-        let character = match found {
+        let character = match self.peek()? {
             Some(plain @ (b'"' | b'\\' | b'/')) => char::from(plain),
             Some(b'b') => '\u{8}',
             Some(b'f') => '\u{c}',
@@ -216,54 +234,67 @@ impl<'a> Tokens<'a> {
             Some(b't') => '\t',
             Some(b'u') => {
                 self.at += 1;
-                let unit = self.hexadecimal()?;
-                // Halves of a pair are taken apart from each other: names hold none that matter.
-                return Ok(char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER));
+                return self.hexadecimal(found);
             }
-            _ => return Err(self.expected("an escape such as `\\n` or `\\u0041`")),
+            Some(_) => {
+                self.mended.characters += 1;
+                found(b"\\");
+                return Ok(());
+            }
+            None => return Err(self.expected("the end of a string")),
         };
         self.at += 1;
-        Ok(character)
+        found(character.encode_utf8(&mut [0; 4]).as_bytes());
+        Ok(())
     }
 
-    fn hexadecimal(&mut self) -> Result<u32, Error> {
-        let mut unit = 0;
-        for _ in 0..4 {
-            let digit = self.peek()?.and_then(|byte| char::from(byte).to_digit(16));
-            let Some(digit) = digit else { return Err(self.expected("four hexadecimal digits")) };
+    /// The character of the four digits that come next.
+    fn hexadecimal(&mut self, found: &mut impl FnMut(&[u8])) -> Result<(), Error> {
+        let (mut unit, mut digits) = (0, Vec::with_capacity(4));
+        while digits.len() < 4 {
+            let byte = self.peek()?;
+            let Some(digit) = byte.and_then(|byte| char::from(byte).to_digit(16)) else {
+                self.mended.characters += 1;
+                found(b"\\u");
+                found(&digits);
+                return Ok(());
+            };
             unit = unit << 4 | digit;
+            digits.extend(byte);
             self.at += 1;
         }
-        Ok(unit)
+        // Halves of a pair are taken apart from each other: names hold none that matter.
+        let character = char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER);
+        found(character.encode_utf8(&mut [0; 4]).as_bytes());
+        Ok(())
     }
 
-    /// A character outside of ASCII.
-    fn wide(&mut self) -> Result<([u8; 4], usize), Error> {
-        let place = self.position();
+    /// A character outside of ASCII; in place of bytes that are none, what stands for them.
+    fn wide(&mut self) -> Result<char, Error> {
         let mut bytes = [0; 4];
         let mut length = 1;
-        for index in 0..4 {
-            if index == length {
+        let mut known = 0;
+        while known < length {
+            let Some(byte) = self.peek()? else { return Err(self.expected("the end of a string")) };
+            // A byte that goes on with no character begins another, or ends the string.
+            if known > 0 && byte & 0xc0 != 0x80 {
                 break;
             }
-            match self.peek()? {
-                Some(byte) => bytes[index] = byte,
-                None => return Err(self.expected("the end of a string")),
-            }
+            bytes[known] = byte;
+            known += 1;
             self.at += 1;
-            if index == 0 {
-                length = match bytes[0] {
-                    0xc2..=0xdf => 2,
-                    0xe0..=0xef => 3,
-                    0xf0..=0xf4 => 4,
-                    byte => return Err(Error::at(place, Problem::NotText { byte })),
-                };
-            }
+            length = match bytes[0] {
+                0xc2..=0xdf => 2,
+                0xe0..=0xef => 3,
+                0xf0..=0xf4 => 4,
+                _ => 1,
+            };
         }
-        match std::str::from_utf8(&bytes[..length]) {
-            Ok(_) => Ok((bytes, length)),
-            Err(_) => Err(Error::at(place, Problem::NotText { byte: bytes[0] })),
-        }
+        let text = std::str::from_utf8(&bytes[..known]).ok();
+        Ok(text.and_then(|text| text.chars().next()).unwrap_or_else(|| {
+            self.mended.characters += 1;
+            char::REPLACEMENT_CHARACTER
+        }))
     }
 
     /// The characters of the number that comes next, which is well formed; of `-Infinity`, `-` alone.
@@ -404,7 +435,7 @@ impl<'a> Tokens<'a> {
 
     /// `true`, `false`, `null`, and what Python and C++ write for numbers that are none.
     fn word(&mut self) -> Result<(), Error> {
-        const WORDS: [&[u8]; 9] = [
+        const WORDS: [&[u8]; 12] = [
             b"true",
             b"false",
             b"null",
@@ -414,11 +445,14 @@ impl<'a> Tokens<'a> {
             b"inf",
             b"-Infinity",
             b"-inf",
+            b"N/A",
+            b"n/a",
+            b"None",
         ];
         let place = self.position();
         let mut text = [0; 10];
         let mut length = 0;
-        while let Some(byte @ (b'a'..=b'z' | b'A'..=b'Z' | b'-')) = self.peek()? {
+        while let Some(byte @ (b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'/')) = self.peek()? {
             if length == text.len() {
                 break;
             }
@@ -500,9 +534,7 @@ impl<'a> Tokens<'a> {
                 Ok(read) => break read,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                    return Err(
-                        self.problem(Problem::Truncated { what: "the end of the gzip data" })
-                    );
+                    return Err(self.problem(Problem::Truncated { what: Problem::GZIP }));
                 }
                 Err(error) => return Err(self.problem(Problem::Read(error))),
             }

@@ -44,6 +44,11 @@ impl Names {
         name
     }
 
+    /// The name of this number, if there is one.
+    pub(super) fn nth(&self, index: u32) -> Option<&str> {
+        self.texts.get(index as usize).map(|text| &**text)
+    }
+
     /// The name of a number.
     pub(super) fn text(&self, name: Name) -> &str {
         &self.texts[name.0 as usize]

@@ -108,14 +108,7 @@ fn one_cause_hides_the_next_and_the_advice_goes_through_both() {
 #[test]
 fn chunks_that_take_turns_in_too_few_streams_are_given_more() {
     let told = |streams: u32| {
-        let shape = Shape {
-            turns: 32,
-            kib: 1 << 10,
-            kernel_us: 190,
-            blocks: 32,
-            streams,
-            ..Shape::default()
-        };
+        let shape = Shape { turns: 32, kib: 1 << 10, kernel_us: 190, blocks: 32, streams };
         let found = advised(&program("| up a h x; map a x; down a x i |", shape));
         let changes = found.advice.iter().map(|step| step.change);
         let streams = changes.filter(|it| matches!(it, Change::Streams { .. })).collect::<Vec<_>>();

@@ -6,8 +6,8 @@ use lab::implicit_sync::Service;
 /// Answers all requests.
 pub fn serve(service: &Service) -> Result<()> {
     let context = service.context();
-    let workers = service.workers();
-    for worker in &workers {
+    let mut workers = service.workers();
+    for worker in &mut workers {
         worker.stream = context.new_stream()?;
     }
     let requests = service.receive()?;

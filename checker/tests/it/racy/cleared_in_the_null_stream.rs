@@ -6,9 +6,9 @@ use lab::implicit_sync::Service;
 /// Answers all requests.
 pub fn serve(service: &Service) -> Result<()> {
     let context = service.context();
-    let workers = service.workers();
+    let mut workers = service.workers();
     let clears = context.default_stream();
-    for worker in &workers {
+    for worker in &mut workers {
         worker.stream = context.new_stream()?;
     }
     let requests = service.receive()?;

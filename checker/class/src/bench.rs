@@ -207,7 +207,7 @@ impl Bench {
             notes,
             compiler: cut(&exhibit.compiler),
             output: cut(&exhibit.output),
-            ..self.not_run(verdict, Reason::Infrastructure, report.message.clone())
+            ..self.not_run(verdict, Reason::Infrastructure, cut(&report.message))
         })
     }
 }
@@ -266,21 +266,44 @@ fn findings(list: &Value) -> Vec<Finding> {
         other_line: line(&value["first"]["line"]),
         nanoseconds: number(&value["nanoseconds"]),
         count: line(&value["count"]),
-        message: text(&value["message"]).unwrap_or_default(),
-        help: text(&value["help"]),
+        message: cut_to(&text(&value["message"]).unwrap_or_default(), MESSAGE_BYTES),
+        help: text(&value["help"]).map(|help| cut_to(&help, MESSAGE_BYTES)),
     };
     list.as_array().map(|list| list.iter().map(finding).collect()).unwrap_or_default()
 }
 
 /// The beginning of a long text, with a word that there was more.
 fn cut(text: &str) -> String {
+    cut_to(text, TEXT_BYTES)
+}
+
+/// What is kept of a line about a hazard, a cause or a piece of advice, in bytes: names are in it, which students choose.
+const MESSAGE_BYTES: usize = 2000;
+
+fn cut_to(text: &str, most: usize) -> String {
     const MORE: &str = "\n[… cut off …]\n";
-    if text.len() <= TEXT_BYTES {
+    if text.len() <= most {
         return text.to_owned();
     }
-    let mut end = TEXT_BYTES - MORE.len();
+    let mut end = most - MORE.len();
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     format!("{}{MORE}", &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_a_finding_is_cut_at_a_character() {
+        let long = "é".repeat(MESSAGE_BYTES);
+        let list = serde_json::json!([{ "code": "SWIM-H01", "message": long, "help": long }]);
+        let [finding] = &findings(&list)[..] else { panic!("there is one") };
+        for text in [Some(&finding.message), finding.help.as_ref()] {
+            let text = text.expect("it is said");
+            assert!(text.len() <= MESSAGE_BYTES && text.ends_with("[… cut off …]\n"), "{text}");
+        }
+    }
 }

@@ -37,10 +37,28 @@ pub(crate) enum Foreign {
     Other(String),
 }
 
+/// Characters of a name that are shown: a mangled name of Rust's is rarely longer, and one may have a megabyte.
+const SHOWN: usize = 200;
+
 impl Foreign {
+    /// The same with a name that can be read.
+    fn brief(&self) -> Self {
+        let brief = |name: &String| match name.char_indices().nth(SHOWN) {
+            Some((end, _)) => format!("{}…", &name[..end]),
+            None => name.clone(),
+        };
+        match self {
+            Self::Export(name) => Self::Export(brief(name)),
+            Self::Constructor(list) => Self::Constructor(brief(list)),
+            Self::Import(name) => Self::Import(brief(name)),
+            Self::Library(library) => Self::Library(brief(library)),
+            Self::Other(what) => Self::Other(brief(what)),
+        }
+    }
+
     /// Why a file that has it is not graded.
     pub(crate) fn refusal(&self) -> Refusal {
-        let summary = match self {
+        let summary = match self.brief() {
             Self::Export(name) => format!(
                 "the file exports `{name}` to the linker, as `no_mangle` and `global_asm!` do, and no \
                  exercise needs that"
@@ -464,3 +482,20 @@ const IMPORTS: &[&str] = &[
     "trunc",
     "truncf",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_a_megabyte_is_shown_by_its_beginning() {
+        let long = "é".repeat(1 << 20);
+        for foreign in
+            [Foreign::Export(long.clone()), Foreign::Import(long.clone()), Foreign::Library(long)]
+        {
+            let summary = foreign.refusal().summary;
+            assert!(summary.len() < 600 && summary.contains("é…"), "{summary}");
+        }
+        assert!(Foreign::Import("dlopen".to_owned()).refusal().summary.contains("`dlopen`"));
+    }
+}

@@ -325,7 +325,15 @@ impl Run<'_> {
         }
         self.report.hidden_fraction = Metrics::of(&record.timeline).hidden_fraction;
         match hazards::find_within(&record.program, hazards::MOST_EFFORT) {
-            Ok(found) => self.report.hazards = found,
+            Ok(mut found) => {
+                if let Some(more) = found.len().checked_sub(MOST_HAZARDS).filter(|&more| more > 0) {
+                    // What makes the result wrong is kept before what might.
+                    found.sort_by_key(|hazard| hazard.severity != hazards::Severity::Error);
+                    found.truncate(MOST_HAZARDS);
+                    self.report.notes.push(format!("{more} more hazards are not listed"));
+                }
+                self.report.hazards = found;
+            }
             Err(TooMuch { step }) => {
                 // Nobody knows whether its times mean anything, and what else is looked at costs more still.
                 self.exhibit.exceeded = self.exhibit.exceeded.or(Some(Exceeded::Judging));
@@ -506,6 +514,9 @@ pub fn numbers<'a>(exercise: &'a Exercise, role: &Role) -> &'a Numbers {
 
 /// The recorded program of the baseline, in an exercise's folder.
 pub const BASELINE: &str = "recorded/baseline.json";
+/// Hazards that are listed: more have the same few causes, and a program may have one at each of a million lines.
+const MOST_HAZARDS: usize = 256;
+
 /// The reference's timeline, below the student's.
 fn reference_chart(task: &Task, program: Program, timeline: Timeline) -> Chart {
     Chart {

@@ -87,7 +87,7 @@ fn handed_in(file: &str, workspace: &Path) -> Vec<u8> {
 #[test]
 fn every_attack_is_a_file_or_says_why_it_cannot_be_one() {
     let Index { case } = index();
-    let numbered = [('C', 74), ('R', 88), ('F', 26)];
+    let numbered = [('C', 74), ('R', 89), ('F', 26)];
     let expected: BTreeSet<String> = numbered
         .iter()
         .flat_map(|(letter, count)| (1..=*count).map(move |number| format!("{letter}{number:02}")))
@@ -145,6 +145,9 @@ fn put(handed: &Path, student: &str, exercise: &str, bytes: &[u8]) {
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join(format!("{exercise}.rs")), bytes).expect("a file");
 }
+
+/// Bytes of a row, at most: what a program prints, and what the compiler says, are the largest part.
+const LONGEST_ROW: usize = 1 << 20;
 
 /// Attacks that do no harm where they get through.
 const HARMLESS: [&str; 6] = ["C01", "C02", "C05", "C06", "R22", "R46"];
@@ -255,6 +258,9 @@ fn grade(name: &str, wanted: impl Fn(&Case) -> bool) {
         }
         if row["points"].as_f64().unwrap_or(0.0) > 0.0 {
             problem("it scores");
+        }
+        if line.len() > LONGEST_ROW {
+            problem("it fills its row");
         }
         if let Some(kept) = &case.keeps {
             // What the compiler quotes of the file itself tells nothing.

@@ -231,7 +231,7 @@ fn split_by_branch(program: &Program, stream: StreamId) -> Option<Program> {
 }
 
 /// Twice as many streams for the chunks of those calls, which take turns in several already. None where a chunk is in
-/// more streams than one, or no two chunks share one.
+/// more streams than one, no two chunks share one, or the host goes from chunk to chunk before it is done with one.
 fn more_streams(program: &Program, at: &HashSet<u32>) -> Option<Choice> {
     let stream = |step: &u32| stream_of(&program.steps[*step as usize].call);
     let streams: BTreeSet<StreamId> = at.iter().filter_map(stream).collect();
@@ -242,7 +242,9 @@ fn more_streams(program: &Program, at: &HashSet<u32>) -> Option<Choice> {
         chains(program).into_iter().filter(|it| it.iter().any(is_theirs)).collect();
     let in_one = |chunk: &Vec<u32>| chunk.iter().all(|step| stream(step) == stream(&chunk[0]));
     let now = (2 * before).min(chunks.len() as u32);
-    if before < 2 || now <= before || !chunks.iter().all(in_one) {
+    // Step by step it is the order that keeps them, and not the number of streams.
+    let one_by_one = chunks.windows(2).all(|pair| pair[0].last() < pair[1].first());
+    if before < 2 || now <= before || !one_by_one || !chunks.iter().all(in_one) {
         return None;
     }
     let first = free_stream(program);

@@ -52,6 +52,19 @@ const STEP_BYTES: u64 = 512;
 /// as a task takes makes 200 000.
 const MOST_LEFT_BEHIND: u64 = STEP_BYTES << 20;
 
+/// Bytes of a file's name that are kept, from its end: where a call is made is said in every line about it, and a program
+/// may call its files what it likes.
+const FILE_BYTES: usize = 256;
+
+fn shorten(file: &mut String) {
+    if let Some(mut from) = file.len().checked_sub(FILE_BYTES).filter(|&from| from > 0) {
+        while !file.is_char_boundary(from) {
+            from += 1;
+        }
+        file.replace_range(..from, "…");
+    }
+}
+
 /// Roughly how many bytes a request leaves behind besides its step, whether or not it is carried
 /// out.
 fn left_behind(command: &Command) -> u64 {
@@ -245,7 +258,9 @@ impl Machine {
         let movement = self.movement(&request.command)?;
         let reply = match &request.command {
             Command::Site(place) => {
-                self.program.sites.push(place.clone());
+                let mut place = place.clone();
+                shorten(&mut place.file);
+                self.program.sites.push(place);
                 return Ok(Reply::Number(self.program.sites.len() as u64 - 1));
             }
             Command::PinnedBase { address } => {

@@ -6,7 +6,7 @@ use simulator::machine::{
     Address, Command, Connections, Demand, GraphCommand, Machine, Reply, Request, code,
 };
 use trace::lab::{self, ThreadRequest};
-use trace::program::{Mode, StreamKind};
+use trace::program::{Mode, Site, StreamKind};
 
 use crate::process::{Kernels, Process};
 use crate::program::h200;
@@ -187,4 +187,20 @@ fn a_region_is_ended_by_the_thread_that_began_it() {
         }
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn a_file_s_name_is_kept_by_its_end() {
+    let mut run = Run::new();
+    let site = |file: &str| Command::Site(Site { file: file.to_owned(), line: 1, column: None });
+    for file in ["src/lib.rs".to_owned(), format!("{}/src/lib.rs", "é".repeat(1 << 20))] {
+        run.number(site(&file));
+    }
+    let sites = run.machine.record().program.sites;
+    assert_eq!(sites[0].file, "src/lib.rs");
+    assert!(
+        sites[1].file.len() < 300 && sites[1].file.ends_with("é/src/lib.rs"),
+        "{}",
+        sites[1].file.len()
+    );
 }

@@ -422,3 +422,15 @@ fn a_trace_of_jax_shows_its_streams_copies_and_device() {
     let told = told("calls.json", &[calls]);
     assert!(told.contains("shows 1 calls of the host, and nothing that ran on a GPU"), "{told}");
 }
+
+#[test]
+fn streams_whose_numbers_are_addresses_are_kept_apart() {
+    let kernel = |stream: &str, start| {
+        row("kernel", "k", ["0", "7"], [start, 50], &format!(r#""device":0,"stream":{stream}"#))
+    };
+    let numbers = ["140737488355328", "140737488359424", "-5", "0"];
+    let rows: Vec<_> = (0..).zip(numbers).map(|(at, number)| kernel(number, 60 * at)).collect();
+    file("addresses.json", format!("[{}]", rows.join(",")).as_bytes());
+    let (_, object) = json(&mut checker(&["addresses.json", "--json"]));
+    assert_eq!(object["devices"][0]["streams"].as_array().map(Vec::len), Some(4), "{object:#}");
+}

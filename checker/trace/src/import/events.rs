@@ -4,6 +4,8 @@
 //! `cuda_runtime` and `cuda_driver` are calls of the host, `cuda_sync` holds recorded waits, and
 //! `python_function` (or `Call stack` of a `cpu_op`) the lines of the source. All else is dropped as
 //! it is read: flows repeat what correlation numbers say.
+//!
+//! JAX's rows have no category: there, names of processes and threads say which are devices and streams.
 
 use std::collections::BTreeMap;
 

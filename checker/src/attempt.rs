@@ -143,6 +143,8 @@ pub fn run(order: &Order<'_>) -> Result<Attempt> {
         Some(End::OverTheProgram) => exceeded = exceeded.or(Some(Exceeded::Device)),
         None => {}
     }
+    // It is gone before its record is read: the two would hold it at once.
+    drop(device);
     Ok(Attempt { ending, exceeded, output, record: read_record(&path) })
 }
 
@@ -234,6 +236,7 @@ fn read_record(path: &Path) -> Result<Option<Record>> {
     };
     let record: Record =
         read(&text, record::VERSION, "record").context("cannot read the record of the run")?;
+    drop(text);
     record.check_versions()?;
     Ok(Some(record))
 }
@@ -279,9 +282,13 @@ impl DeviceLimits {
     /// no more time than that.
     fn of(wall: Duration) -> Self {
         let cpu_s = wall.as_secs().saturating_add(1).saturating_mul(2);
-        Self { memory_bytes: 7 << 30, cpu_s, file_bytes: 2 << 30 }
+        Self { memory_bytes: 7 << 30, cpu_s, file_bytes: RECORD_BYTES }
     }
 }
+
+/// Bytes of the largest record: as much as the device keeps account of (`simulator::machine`: 512 bytes for each
+/// of a million calls). A solution's is 300 KB at the most.
+const RECORD_BYTES: u64 = 512 << 20;
 
 /// A device process that held so many bytes when it was killed was killed for that, and not by a person.
 const MUCH_BYTES: u64 = 1 << 30;

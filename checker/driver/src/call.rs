@@ -17,6 +17,7 @@ use crate::abi::CUresult;
 use crate::call_sites::CallSites;
 use crate::device::watch::{self, Use};
 use crate::device::{self, Link};
+use crate::failed;
 use crate::gpu::Gpu;
 use crate::threads::{self, Threads};
 
@@ -109,14 +110,19 @@ pub(crate) fn say(what: &str) {
 
 /// What is said of a call that the simulated device does not have.
 pub(crate) fn unsupported(name: &str) -> String {
-    let line = || {
-        // Outside of a host function, which may be run while its thread has the state.
-        let simulated = simulated_arm().ok().filter(|_| !IN_HOST_FUNCTION.get())?;
-        let mut state = lock(&simulated.state);
-        let site = state.here()?;
-        state.sites.place(site).map(ToString::to_string)
-    };
-    Unsupported { call: name.to_owned(), place: line() }.to_string()
+    Unsupported { call: name.to_owned(), place: place() }.to_string()
+}
+
+/// File and line in the student's source that the current call comes from, where they are known.
+pub(crate) fn place() -> Option<String> {
+    if let Some(gpu) = gpu() {
+        return gpu.place();
+    }
+    // Outside of a host function, which may be run while its thread has the state.
+    let simulated = simulated_arm().ok().filter(|_| !IN_HOST_FUNCTION.get())?;
+    let mut state = lock(&simulated.state);
+    let site = state.here()?;
+    state.sites.place(site).map(ToString::to_string)
 }
 
 fn arm() -> &'static Result<Arm, StartFailure> {
@@ -233,6 +239,9 @@ pub(crate) fn issue(command: Command) -> Result<Reply, CUresult> {
 
 /// Answers the lab.
 pub(crate) fn ask(request: lab::Request) -> lab::Reply {
+    if let lab::Request::FailedCall { code } = request {
+        return lab::Reply::FailedCall(failed::first(code));
+    }
     match arm() {
         Err(failure) => lab::Reply::Refused { why: failure.why.clone() },
         Ok(Arm::Gpu(gpu)) => gpu.ask(request),

@@ -1,6 +1,8 @@
 //! What the lab and the checker call beside the driver API.
 
 use std::ffi::{c_char, c_int};
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
 use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
 use std::path::Path;
 
@@ -65,12 +67,15 @@ extern "C" fn swim_serve(memory: c_int) -> c_int {
 
 /// Writes a record where the starter of the run wants it. It is there as a whole or not at all.
 pub(crate) fn write_record(path: &Path, record: &Record) {
-    let written = serde_json::to_vec(record).map_err(std::io::Error::from).and_then(|json| {
+    // Written as it is made: a limit on the file's size ends what is too large before it takes memory.
+    let write = || -> std::io::Result<()> {
         let partial = path.with_extension("partial");
-        std::fs::write(&partial, json)?;
+        let mut file = BufWriter::new(File::create(&partial)?);
+        serde_json::to_writer(&mut file, record)?;
+        file.flush()?;
         std::fs::rename(&partial, path)
-    });
-    if let Err(error) = written {
+    };
+    if let Err(error) = write() {
         call::say(&format!("cannot write the record to `{}`: {error}", path.display()));
     }
 }

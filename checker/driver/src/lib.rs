@@ -17,6 +17,7 @@
 //! | `library` | the lab's kernels and tasks, as the simulator wants to see them |
 //! | `call_sites` | from a call to the line of the student's that made it |
 //! | `threads` | host threads: which may call, and whose turn it is |
+//! | `failed` | calls that failed, for the lab to name |
 //! | `extension` | what the lab and the checker call beside the driver API |
 
 #[cfg(not(target_os = "linux"))]
@@ -29,6 +30,7 @@ mod call;
 mod call_sites;
 mod device;
 mod extension;
+mod failed;
 mod gpu;
 mod library;
 mod stack;

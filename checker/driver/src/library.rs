@@ -2,7 +2,9 @@
 
 use kernels::{Argument, Kernel, Mode, Parameter, Stage, task};
 use simulator::bounds::{TaskKernel, TaskWork};
-use simulator::machine::{self, KernelAccess, KernelStep, KernelWork, Part, Role, Side, Twin};
+use simulator::machine::{
+    self, KernelAccess, KernelStep, KernelWork, Part, Role, Side, SmallGrid, Twin,
+};
 use trace::lab::Speeds;
 use trace::program::{AccessKind, Items};
 
@@ -130,7 +132,10 @@ impl machine::Task for Set {
                 threads: kernel.threads,
                 registers: kernel.registers,
                 items: items(kernel),
-                multiprocessors: small.iter().find(|(it, _)| *it == name).map(|&(_, n)| n.into()),
+                multiprocessors: small
+                    .iter()
+                    .find(|(it, _)| *it == name)
+                    .map(|(_, it)| it.multiprocessors.into()),
             })
         };
         TaskWork {
@@ -169,10 +174,15 @@ impl machine::Task for Set {
     fn origin(&self, array: u32) -> Option<(u32, Vec<KernelStep>)> {
         let (from, passes) = self.0.origin(array)?;
         let small = self.0.small();
+        let small = |stage: Stage| {
+            let (_, it) = small.iter().find(|(name, _)| *name == stage.name())?;
+            let block_elements = self.0.elements() / u64::from(it.branches * it.multiprocessors);
+            Some(SmallGrid { most_blocks: it.multiprocessors, block_elements })
+        };
         let step = |pass: task::Pass| KernelStep {
             kernel: pass.stage.name().to_owned(),
             rounds: pass.rounds.into(),
-            most_blocks: small.iter().find(|(name, _)| *name == pass.stage.name()).map(|it| it.1),
+            small: small(pass.stage),
         };
         Some((from, passes.into_iter().map(step).collect()))
     }

@@ -1,5 +1,6 @@
 //! Gates: whether a run did the task at all, asked in a fixed order.
 
+use trace::failed_call::FailedCall;
 use trace::hazards::{Severity, TooMuch};
 use trace::record::{DeviceState, Origin, Output, Trial};
 use trace::unsupported::Unsupported;
@@ -83,6 +84,9 @@ pub fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding {
             return Finding::Trouble { message: last_words(attempt) };
         }
         Ending::Exited(1..) if let Some(call) = refused(attempt) => {
+            return failed(Gate::Output, format!("{call}, and the program ended {when}"));
+        }
+        Ending::Exited(1) if let Some(call) = FailedCall::last_in(attempt.output.end()) => {
             return failed(Gate::Output, format!("{call}, and the program ended {when}"));
         }
         Ending::Exited(PANICKED) => {
@@ -208,7 +212,11 @@ fn came_about(origin: Origin, at: &str) -> String {
                 "went through a kernel{at} whose turn it was not, or through too many rounds of it"
             )
         }
-        Origin::Grid => format!("went through a kernel{at} in a grid of more blocks than it has"),
+        Origin::Grid => {
+            format!(
+                "went through a kernel{at} in a grid of more blocks than it has for so many elements"
+            )
+        }
         Origin::Unfinished => "did not go through all kernels".to_owned(),
         Origin::Elsewhere => "was made from another element".to_owned(),
         Origin::Untold => "was moved in more pieces than can be followed".to_owned(),

@@ -35,6 +35,11 @@ extern "C" fn swim_serve(_: c_int) -> c_int {
             eprintln!("there are {} bytes", much.len());
             loop { std::thread::sleep(std::time::Duration::from_secs(1)) }
         }
+        Ok("of a large record") => {
+            let record = std::fs::File::create(std::env::var_os("SWIM_RECORD").unwrap()).unwrap();
+            record.set_len((512 << 20) + 1).unwrap();
+            loop { std::thread::sleep(std::time::Duration::from_secs(1)) }
+        }
         Ok("of somebody") => unsafe {
             kill(std::process::id() as c_int, 9);
         },
@@ -92,7 +97,7 @@ fn a_device_process_that_dies_is_an_error_at_once_and_not_the_students() {
 
 #[test]
 fn a_device_process_that_dies_of_what_a_program_asks_for_is_charged_to_the_program() {
-    for dies in ["of a mistake", "of memory"] {
+    for dies in ["of a mistake", "of memory", "of a large record"] {
         let mut command = in_two_processes("loops");
         let (code, object) = json(command.arg("--json").env("STAND_IN_DIES", dies));
         let found = (code, object["verdict"].as_str(), object["gate"].as_str());

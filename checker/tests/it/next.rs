@@ -91,6 +91,32 @@ fn after_a_pass_the_next_exercise_is_named_and_after_the_last_nothing() {
 }
 
 #[test]
+fn a_call_that_fails_is_named_with_its_line_and_its_code_and_the_driver_says_why() {
+    let real = real();
+    let file = real.folder("two_streams").join("src/lib.rs");
+    let shipped = std::fs::read_to_string(&file).expect("a file");
+    let (before, after) = shipped.split_once("    let mut course").expect("a line");
+    let line = before.lines().count() + 1;
+    let untimed = "let at = stream.record_event(None)?; at.elapsed_ms(&at)?;";
+    let foreign = "unsafe { cudarc::driver::result::stream::synchronize(8 as _)? };";
+    let handled = format!("_ = context.bind_to_thread(); {foreign}");
+    for (calls, failed, why) in [
+        (untimed, "cuEventElapsedTime", "was made without timing\n"),
+        (foreign, "cuStreamSynchronize", ""),
+        (handled.as_str(), "cuStreamSynchronize", ""),
+    ] {
+        write(&file, &format!("{before}    {calls}\n    let mut course{after}"));
+        let text = real.report(&["run", "two_streams", "--device", "sim"]);
+        let says = format!(
+            "\nfailed: gate `output`: `{failed}` at src/lib.rs:{line} failed with CUDA_ERROR_INVALID_HANDLE, \
+             and the program ended before the measured region came to its end\n"
+        );
+        assert!(text.contains(&says) && text.contains(why), "{text}");
+    }
+    write(&file, &shipped);
+}
+
+#[test]
 fn a_real_file_that_waits_for_too_little_is_told_after_which_line_to_wait() {
     let real = real();
     let file = real.folder("two_streams").join("src/lib.rs");

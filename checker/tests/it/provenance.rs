@@ -167,8 +167,11 @@ fn what_was_computed_before_the_region_is_not_what_is_measured() {
 }
 
 #[test]
-fn small_kernels_stay_small() {
-    attack("wide_branches").run(&real());
+fn small_kernels_stay_small_and_so_do_their_pieces() {
+    let real = real();
+    for name in ["wide_branches", "branches_in_pieces"] {
+        attack(name).run(&real);
+    }
 }
 
 #[test]

@@ -424,6 +424,87 @@ fn a_trace_of_jax_shows_its_streams_copies_and_device() {
 }
 
 #[test]
+fn kernels_of_nsight_systems_by_its_converters_are_read_and_what_they_leave_out_is_said() {
+    let row = |cat: &str, name: &str, [pid, tid]: [&str; 2], [ts, dur]: [u64; 2], args: &str| {
+        format!(
+            r#"{{"ph":"X","cat":"{cat}","name":"{name}","pid":"{pid}","tid":"{tid}","ts":{ts},"dur":{dur},"args":{{{args}}}}}"#
+        )
+    };
+    // nsys2json: kernels by name of process and thread, ranges of NVTX beside them.
+    let plain = [
+        row("cuda", "gemm", ["a.sqlite Device 1", "Stream 7"], [10, 50], ""),
+        row("cuda", "gemm", ["a.sqlite Device 1", "Stream 13"], [30, 50], ""),
+        row("nvtx", "step", ["a.sqlite Device 1", "NVTX Thread 9"], [0, 200], ""),
+        row("cuda", "range", ["a.sqlite Device 1", "NVTX Thread 9"], [0, 200], ""),
+    ];
+    assert_snapshot!(told("nsys2json.json", &plain), @"
+
+    span                  70.0 µs
+    busy                  70.0 µs, 100 %
+      kernels             70.0 µs, 100 %, 2 operations of 100 µs together
+      stream 7            50.0 µs, 71 %
+      stream 13           50.0 µs, 71 %
+    idle                  0 ns, 0 %
+    critical path         2 parts, one after the other
+      kernels             50.0 µs, 71 %, once
+      unknown             20.0 µs, 29 %, once
+
+    note: copies and memsets are not in the file: the converter from Nsight Systems that wrote it leaves them out, so what looks idle may be a copy
+
+    note: the trace has no calls of the host, so nothing can be said of what held it
+    ");
+    // nsys2chrome: the same with numbers in the arguments, and with calls.
+    let numbers = r#""deviceId":0,"streamId":7,"correlationId":5"#;
+    let whole = [
+        row(
+            "cuda_api",
+            "cudaLaunchKernel_v7000",
+            ["Device 0", "CUDA API Thread 9"],
+            [0, 5],
+            numbers,
+        ),
+        row("kernel", "gemm", ["Device 0", "Stream 7"], [10, 50], numbers),
+        row(
+            "cuda_api",
+            "cudaDeviceSynchronize_v3020",
+            ["Device 0", "CUDA API Thread 9"],
+            [6, 60],
+            "",
+        ),
+    ];
+    assert_snapshot!(told("nsys2chrome.json", &whole), @"
+
+    span                  50.0 µs
+    busy                  50.0 µs, 100 %
+      kernels             50.0 µs, 100 %, 1 operation
+      stream 7            50.0 µs, 100 %
+    idle                  0 ns, 0 %
+    critical path         a single part
+      kernels             50.0 µs, 100 %, once
+    host held             60.0 µs in calls that hold it
+      wait                60.0 µs in cudaDeviceSynchronize_v3020: waits for the device, once
+
+    note: copies and memsets are not in the file: the converter from Nsight Systems that wrote it leaves them out, so what looks idle may be a copy
+    ");
+}
+
+#[test]
+fn a_copy_between_two_devices_is_shown_on_both_as_what_it_is() {
+    let name = "Memcpy PtoP (Device -> Device)";
+    let copy = |device: &str| {
+        let rest = format!(r#""device":{device},"stream":7,"correlation":1"#);
+        row("gpu_memcpy", name, [device, "7"], [110, 50], &rest)
+    };
+    let told = told("peer.json", &[copy("0"), copy("1")]);
+    assert_eq!(
+        told.matches("  between devices     50.0 µs, 100 %, 1 operation").count(),
+        2,
+        "{told}"
+    );
+    assert!(!told.contains("inside device"), "{told}");
+}
+
+#[test]
 fn streams_whose_numbers_are_addresses_are_kept_apart() {
     let kernel = |stream: &str, start| {
         row("kernel", "k", ["0", "7"], [start, 50], &format!(r#""device":0,"stream":{stream}"#))

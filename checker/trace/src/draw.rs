@@ -65,6 +65,10 @@ pub enum Mark {
     DeviceToHost,
     /// A copy inside the device.
     DeviceToDevice,
+    /// A copy from one device to another.
+    PeerToPeer,
+    /// A copy inside host memory, in a stream.
+    HostToHost,
     /// A memset.
     Memset,
     /// A host function in a stream.
@@ -79,11 +83,13 @@ pub enum Mark {
 
 impl Mark {
     /// Every mark, in the order of legends.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Kernel,
         Self::HostToDevice,
         Self::DeviceToHost,
         Self::DeviceToDevice,
+        Self::PeerToPeer,
+        Self::HostToHost,
         Self::Memset,
         Self::HostFunction,
         Self::HostWork,
@@ -98,6 +104,8 @@ impl Mark {
             Self::HostToDevice => "copy to device",
             Self::DeviceToHost => "copy to host",
             Self::DeviceToDevice => "copy inside device",
+            Self::PeerToPeer => "copy between devices",
+            Self::HostToHost => "copy inside host",
             Self::Memset => "memset",
             Self::HostFunction => "host function",
             Self::HostWork => "host work",
@@ -114,6 +122,8 @@ impl From<SpanKind> for Mark {
             SpanKind::HostToDevice => Self::HostToDevice,
             SpanKind::DeviceToHost => Self::DeviceToHost,
             SpanKind::DeviceToDevice => Self::DeviceToDevice,
+            SpanKind::PeerToPeer => Self::PeerToPeer,
+            SpanKind::HostToHost => Self::HostToHost,
             SpanKind::Memset => Self::Memset,
             SpanKind::HostFunction => Self::HostFunction,
         }

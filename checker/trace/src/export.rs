@@ -112,6 +112,9 @@ impl Rows<'_> {
 }
 
 /// Category and name of an operation, as Kineto gives them.
+/// What stands for a host function, which profilers leave out.
+pub(crate) const HOST_FUNCTION: &str = "Memcpy HtoH (host function)";
+
 fn words(span: &Span) -> (&'static str, String) {
     let host = match span.host_memory {
         Some(HostMemory::Pageable) => "Pageable",
@@ -124,8 +127,10 @@ fn words(span: &Span) -> (&'static str, String) {
         SpanKind::HostToDevice => ("gpu_memcpy", format!("Memcpy HtoD ({host} -> Device)")),
         SpanKind::DeviceToHost => ("gpu_memcpy", format!("Memcpy DtoH (Device -> {host})")),
         SpanKind::DeviceToDevice => ("gpu_memcpy", "Memcpy DtoD (Device -> Device)".into()),
+        SpanKind::PeerToPeer => ("gpu_memcpy", "Memcpy PtoP (Device -> Device)".into()),
+        SpanKind::HostToHost => ("gpu_memcpy", "Memcpy HtoH (Host -> Host)".into()),
         SpanKind::Memset => ("gpu_memset", "Memset (Device)".into()),
-        SpanKind::HostFunction => ("gpu_memcpy", "Memcpy HtoH (host function)".into()),
+        SpanKind::HostFunction => ("gpu_memcpy", HOST_FUNCTION.into()),
     }
 }
 

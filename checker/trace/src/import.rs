@@ -14,6 +14,7 @@
 //! | `number` | decimal numbers, without a detour through binary fractions |
 //! | `names` | names that occur again and again, each kept once |
 //! | `events` | the rows that count |
+//! | `labels` | what names of processes and threads say of rows |
 //! | `stacks` | lines of Python |
 //! | `error` | what is wrong with a file, where, and what to do |
 //!
@@ -22,6 +23,7 @@
 mod error;
 mod events;
 mod json;
+mod labels;
 mod names;
 mod number;
 mod stacks;
@@ -195,6 +197,12 @@ impl Trace {
         !self.rows.header.gpus.is_empty()
     }
 
+    /// Whether it comes from Nsight Systems by a converter that leaves copies and memsets out.
+    pub fn has_kernels_alone(&self) -> bool {
+        let is_kernel = |work: &events::Work| work.kind == SpanKind::Kernel;
+        self.rows.header.is_converted && self.rows.work.iter().all(is_kernel)
+    }
+
     /// How many calls of the host it has.
     pub fn calls(&self) -> usize {
         self.rows.calls.len()
@@ -334,7 +342,7 @@ impl<'a> Asked<'a> {
         }
         let began = all.partition_point(|&(_, start, _)| start <= before);
         let mut steps = all[..began].iter().rev().chain(&all[began..]).map(|&(.., step)| step);
-        match events::rank_of(place.process, &self.rows.names) {
+        match labels::rank_of(place.process, &self.rows.names) {
             Some(_) => steps.find(|&step| self.is_of_rank(step, place)),
             None => all[..began].last().map(|&(.., step)| step),
         }
@@ -342,7 +350,7 @@ impl<'a> Asked<'a> {
 
     /// Whether a call may be of the rank that a device is of: no rank is known, or it is the same.
     fn is_of_rank(&self, step: u32, place: events::Device) -> bool {
-        let rank = |process| events::rank_of(process, &self.rows.names);
+        let rank = |process| labels::rank_of(process, &self.rows.names);
         let (of_call, of_device) =
             (rank(self.rows.calls[step as usize].thread.process), rank(place.process));
         of_call.is_none() || of_device.is_none() || of_call == of_device
@@ -378,7 +386,7 @@ fn devices(rows: &Rows) -> Vec<Device> {
         .into_iter()
         .map(|((index, process), (place, operations))| Device {
             index: u32::try_from(index).unwrap_or(u32::MAX),
-            process: (numbers[&index] > 1).then(|| match events::named(process, &rows.names) {
+            process: (numbers[&index] > 1).then(|| match labels::named(process, &rows.names) {
                 Some(name) => Process::Name(name.to_owned()),
                 None => Process::Number(process),
             }),

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::failed_call::FailedCall;
 use crate::program::{AccessKind, ChannelEnd};
 
 /// Simulated runs move one byte for this many, at this fraction of the bandwidth: the times are those
@@ -76,6 +77,11 @@ pub enum Request {
     Clock,
     /// About host threads.
     Thread(ThreadRequest),
+    /// Which call was the first to fail so?
+    FailedCall {
+        /// Its result, as `cuda.h` numbers them.
+        code: u32,
+    },
 }
 
 /// What [`Request::Thread`] asks. Threads and channels go by the numbers that the replies gave.
@@ -154,6 +160,8 @@ pub enum Reply {
         /// Why, for the one who reads it on a terminal.
         why: String,
     },
+    /// To [`Request::FailedCall`]; none if no call did.
+    FailedCall(Option<FailedCall>),
 }
 
 /// How fast a device is, as far as the size of a task depends on it.

@@ -31,6 +31,7 @@
 pub mod causes;
 pub mod draw;
 pub mod export;
+pub mod failed_call;
 pub mod fidelity;
 pub mod hazards;
 pub mod import;

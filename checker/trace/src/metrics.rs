@@ -70,6 +70,8 @@ pub struct Metrics {
     pub device_to_host: Usage,
     /// Copies inside the device.
     pub device_to_device: Usage,
+    /// Copies from one device to another, on each of the two.
+    pub peer_to_peer: Usage,
     /// Memsets.
     pub memset: Usage,
     /// Time in which anything ran on the device, in ns.
@@ -132,7 +134,11 @@ impl Metrics {
         let up = cover(&[SpanKind::HostToDevice]);
         let down = cover(&[SpanKind::DeviceToHost]);
         let copies = up.union(&down);
-        let memory = copies.union(&cover(&[SpanKind::DeviceToDevice, SpanKind::Memset]));
+        let memory = copies.union(&cover(&[
+            SpanKind::DeviceToDevice,
+            SpanKind::PeerToPeer,
+            SpanKind::Memset,
+        ]));
 
         let makespan_ns = extent.ns();
         let busy_ns = kernels.union(&memory).union(&communication).ns();
@@ -150,6 +156,7 @@ impl Metrics {
             host_to_device: usage(&[SpanKind::HostToDevice]),
             device_to_host: usage(&[SpanKind::DeviceToHost]),
             device_to_device: usage(&[SpanKind::DeviceToDevice]),
+            peer_to_peer: usage(&[SpanKind::PeerToPeer]),
             memset: usage(&[SpanKind::Memset]),
             busy_ns,
             idle_ns: makespan_ns - busy_ns,

@@ -151,6 +151,10 @@ pub enum SpanKind {
     DeviceToHost,
     /// A copy inside device memory.
     DeviceToDevice,
+    /// A copy from the memory of one device to that of another.
+    PeerToPeer,
+    /// A copy inside host memory, in a stream.
+    HostToHost,
     /// A memset.
     Memset,
     /// A host function, run in stream order.
@@ -161,6 +165,11 @@ impl SpanKind {
     /// Whether it moves data between host and device.
     pub fn is_transfer(self) -> bool {
         matches!(self, Self::HostToDevice | Self::DeviceToHost)
+    }
+
+    /// Whether a device does it, and not its host.
+    pub fn is_on_device(self) -> bool {
+        !matches!(self, Self::HostToHost | Self::HostFunction)
     }
 }
 

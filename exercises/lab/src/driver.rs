@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use trace::failed_call::FailedCall;
 use trace::lab::{Reply, Request, Speeds};
 use trace::record::Trial;
 use trace::run;
@@ -169,6 +170,14 @@ pub(crate) fn speeds() -> Result<Speeds> {
         _ => {
             Err(Error::Refused("the driver library does not say how fast the device is".to_owned()))
         }
+    }
+}
+
+/// The first call that failed with `code`.
+pub(crate) fn failed_call(code: u32) -> Option<FailedCall> {
+    match ask(&Request::FailedCall { code }) {
+        Ok(Reply::FailedCall(failed)) => failed,
+        _ => None,
     }
 }
 

@@ -6,7 +6,7 @@ use trace::lab::Pass;
 use trace::record::{DeviceState, Output, Trial};
 use trace::run;
 
-use crate::{Error, Lab, Result};
+use crate::{Error, Lab, Result, driver};
 
 /// What an exercise is about: the thing that its function is given.
 pub trait Exercise: Sized {
@@ -99,7 +99,14 @@ fn say(what: &str) {
 
 #[expect(clippy::print_stderr, reason = "the one place where an exercise's error is shown")]
 fn report(error: &Error) {
-    eprintln!("error: {error}");
+    let call = match error {
+        Error::Driver(error) => driver::failed_call(error.0 as u32),
+        Error::Refused(_) => None,
+    };
+    match call {
+        Some(call) => eprintln!("error: {call}"),
+        None => eprintln!("error: {error}"),
+    }
 }
 
 /// Runs an exercise's function, as `main` of its package.

@@ -6,7 +6,7 @@
 mod context;
 mod copy;
 mod device;
-mod error;
+pub(crate) mod error;
 mod event;
 mod graph;
 mod memory;
@@ -37,26 +37,29 @@ macro_rules! calls {
         $(#[$doc])*
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $type),*) -> $crate::abi::CUresult {
-            $($(if $required.is_null() { return $crate::abi::code::INVALID_VALUE; })+)?
-            if let Some(gpu) = $crate::call::gpu() {
-                static SLOT: $crate::gpu::Slot = $crate::gpu::Slot::new();
-                let Some(real) = gpu.symbol(&SLOT, stringify!($name)) else {
-                    return $crate::abi::code::NOT_SUPPORTED;
-                };
-                type Real = unsafe extern "C" fn($($type),*) -> $crate::abi::CUresult;
-                // SAFETY: the real driver's function of this name has this signature.
-                let real = unsafe { std::mem::transmute::<usize, Real>(real) };
-                return gpu.call(
-                    $command,
-                    // SAFETY: the caller's duties are those of the real function.
-                    || unsafe { real($($argument),*) },
-                    || calls!(@reply $($reply)?),
-                );
-            }
-            match $crate::call::issue($command) {
-                Ok(reply) => calls!(@answer reply $($pattern => $write)?),
-                Err(code) => code,
-            }
+            let make = || {
+                $($(if $required.is_null() { return $crate::abi::code::INVALID_VALUE; })+)?
+                if let Some(gpu) = $crate::call::gpu() {
+                    static SLOT: $crate::gpu::Slot = $crate::gpu::Slot::new();
+                    let Some(real) = gpu.symbol(&SLOT, stringify!($name)) else {
+                        return $crate::abi::code::NOT_SUPPORTED;
+                    };
+                    type Real = unsafe extern "C" fn($($type),*) -> $crate::abi::CUresult;
+                    // SAFETY: the real driver's function of this name has this signature.
+                    let real = unsafe { std::mem::transmute::<usize, Real>(real) };
+                    return gpu.call(
+                        $command,
+                        // SAFETY: the caller's duties are those of the real function.
+                        || unsafe { real($($argument),*) },
+                        || calls!(@reply $($reply)?),
+                    );
+                }
+                match $crate::call::issue($command) {
+                    Ok(reply) => calls!(@answer reply $($pattern => $write)?),
+                    Err(code) => code,
+                }
+            };
+            $crate::failed::noted(stringify!($name), make())
         }
     )*};
     (@reply) => { simulator::machine::Reply::Done };
@@ -76,20 +79,23 @@ macro_rules! answers {
     ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(require $($required:ident),+;)? $body:block)*) => {$(
         $(#[$doc])*
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name($($argument: $type),*) -> $crate::abi::CUresult {
-            if let Some(gpu) = $crate::call::gpu() {
-                static SLOT: $crate::gpu::Slot = $crate::gpu::Slot::new();
-                let Some(real) = gpu.symbol(&SLOT, stringify!($name)) else {
-                    return $crate::abi::code::NOT_SUPPORTED;
-                };
-                type Real = unsafe extern "C" fn($($type),*) -> $crate::abi::CUresult;
-                // SAFETY: the real driver's function of this name has this signature.
-                let real = unsafe { std::mem::transmute::<usize, Real>(real) };
-                // SAFETY: the caller's duties are those of the real function.
-                return $crate::gpu::known(unsafe { real($($argument),*) });
-            }
-            $($(if $required.is_null() { return $crate::abi::code::INVALID_VALUE; })+)?
-            $body
+        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::abi::CUresult {
+            let make = || {
+                if let Some(gpu) = $crate::call::gpu() {
+                    static SLOT: $crate::gpu::Slot = $crate::gpu::Slot::new();
+                    let Some(real) = gpu.symbol(&SLOT, stringify!($name)) else {
+                        return $crate::abi::code::NOT_SUPPORTED;
+                    };
+                    type Real = unsafe extern "C" fn($($type),*) -> $crate::abi::CUresult;
+                    // SAFETY: the real driver's function of this name has this signature.
+                    let real = unsafe { std::mem::transmute::<usize, Real>(real) };
+                    // SAFETY: the caller's duties are those of the real function.
+                    return $crate::gpu::known(unsafe { real($($argument),*) });
+                }
+                $($(if $required.is_null() { return $crate::abi::code::INVALID_VALUE; })+)?
+                $body
+            };
+            $crate::failed::noted(stringify!($name), make())
         }
     )*};
 }

@@ -343,7 +343,8 @@ impl Gpu {
                 lab::Reply::Done
             }
             lab::Request::Clock => lab::Reply::Clock { ns: self.clock.now() },
-            lab::Request::HostCopy { .. } => lab::Reply::Done,
+            // It has taken its time; the other is answered before it comes here.
+            lab::Request::HostCopy { .. } | lab::Request::FailedCall { .. } => lab::Reply::Done,
             lab::Request::HostWork { ns, asking_ns } => {
                 self.host_work(ns, self.clock.now().saturating_sub(asking_ns))
             }
@@ -442,6 +443,12 @@ impl Gpu {
             list.push(place);
             Some(list.len() as u32 - 1)
         })
+    }
+
+    /// The same, as file and line.
+    pub(crate) fn place(&self) -> Option<String> {
+        let site = self.site()?;
+        lock(&self.places).list.get(site as usize).map(ToString::to_string)
     }
 
     /// How the device is watched now.

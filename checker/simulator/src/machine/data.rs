@@ -7,7 +7,7 @@ use trace::program::AccessKind;
 use super::command::{Address, Command, Failure, Reply, code};
 use super::guards::Touch;
 use super::library::{KernelAccess, Twin};
-use super::provenance::{Piece, Provenance};
+use super::provenance::{Piece, Provenance, WORD};
 use super::watch::{Watching, poison};
 use super::{Host, Machine, NotMapped, PINNED_BYTES};
 use crate::device::{At, Effects};
@@ -142,6 +142,8 @@ pub(super) struct Map {
     pub(super) rounds: u64,
     /// Of its grid.
     pub(super) blocks: u64,
+    /// That it goes over.
+    pub(super) elements: u64,
 }
 
 /// What an operation does to the data.
@@ -224,8 +226,7 @@ impl Movement {
             Movement::Kernel { run, arguments, accesses, results, map, pieces } => {
                 if let (Some(map), [from, _]) = (map, accesses.as_slice()) {
                     let known = store.provenance.of(Address::Device(from.address), from.bytes);
-                    let Map { kernel, rounds, blocks } = map;
-                    *pieces = store.provenance.mapped(&known, kernel, *rounds, *blocks, step);
+                    *pieces = store.provenance.mapped(&known, map, step);
                 }
                 let Some(run) = run else { return Ok(()) };
                 let written = accesses.iter().filter(|access| access.kind == AccessKind::Write);
@@ -410,13 +411,15 @@ impl Machine {
             return Ok(Movement::Fault(fault));
         }
         let name = self.names.functions.facts(function)?;
-        let rounds = kernel.rounds(arguments);
+        let elements = accesses.first().map_or(0, |access| access.bytes / WORD);
+        let map = |rounds| Map { kernel: name.clone(), rounds, blocks, elements };
+        let map = kernel.rounds(arguments).map(map);
         Ok(Movement::Kernel {
             run: kernel.twin(),
             arguments: arguments.to_vec(),
             accesses,
             results: Vec::new(),
-            map: rounds.map(|rounds| Map { kernel: name.clone(), rounds, blocks }),
+            map,
             pieces: Vec::new(),
         })
     }

@@ -77,8 +77,25 @@ pub struct KernelStep {
     pub kernel: String,
     /// How many rounds of it.
     pub rounds: u64,
-    /// Blocks of its grid at the most, where the task has it leave a part of the device empty.
-    pub most_blocks: Option<u32>,
+    /// The grid of a launch, where the task has it leave a part of the device empty.
+    pub small: Option<SmallGrid>,
+}
+
+/// What keeps a kernel small, however its work is cut into launches that run side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SmallGrid {
+    /// Blocks of a launch at the most.
+    pub most_blocks: u32,
+    /// Elements of each of its blocks at the least.
+    pub block_elements: u64,
+}
+
+impl SmallGrid {
+    /// Whether a launch of so many blocks over so many elements is as small as it has to be.
+    #[must_use]
+    pub fn holds(self, blocks: u64, elements: u64) -> bool {
+        blocks <= self.most_blocks.into() && blocks.saturating_mul(self.block_elements) <= elements
+    }
 }
 
 /// Elements of an array that a region of a task has in memory of their own.

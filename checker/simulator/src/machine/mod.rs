@@ -22,7 +22,7 @@ mod watch;
 use std::collections::BTreeMap;
 
 use trace::lab::Request as LabRequest;
-use trace::program::{BlockId, Call, Program, Step};
+use trace::program::{BlockId, Call, Program, Step, Timing};
 use trace::record::{self, Record, Trial};
 use trace::timeline::HostSpan;
 
@@ -33,7 +33,7 @@ pub use command::{
 pub use demand::{Connections, Demand};
 pub use guards::{Guard, Protection, Touch};
 pub use library::{
-    Kernel, KernelAccess, KernelStep, KernelWork, Library, Part, Role, Side, Task, Twin,
+    Kernel, KernelAccess, KernelStep, KernelWork, Library, Part, Role, Side, SmallGrid, Task, Twin,
 };
 pub use memory::{DEVICE_BASE, DEVICE_END, PINNED_BYTES};
 pub use names::Names;
@@ -355,9 +355,17 @@ impl Machine {
             Command::EventElapsed { start, end } => {
                 for event in [start, end] {
                     let (timing, recorded) = *self.names.events.facts(*event)?;
-                    if timing == trace::program::Timing::Disabled || !recorded {
-                        return Err(Failure::bare(code::INVALID_HANDLE));
-                    }
+                    let why = match timing {
+                        Timing::Disabled => {
+                            "an event that is asked for a time was made without timing\n\
+                             hint: it is made with timing by `Some(CUevent_flags::CU_EVENT_DEFAULT)` in the place of `None`"
+                        }
+                        Timing::Enabled if !recorded => {
+                            "an event that is asked for a time has never been recorded"
+                        }
+                        Timing::Enabled => continue,
+                    };
+                    return Err(Failure::because(code::INVALID_HANDLE, why.to_owned()));
                 }
                 Reply::Done
             }

@@ -21,9 +21,10 @@ use trace::lab::Region;
 use trace::record::{Origin, Output};
 
 use super::command::Address;
+use super::data::Map;
 use super::library::Task;
-pub(super) use claims::Piece;
-use claims::{Claims, Elements, Source, Station, WORD, given};
+use claims::{Claims, Elements, Source, Station, given};
+pub(super) use claims::{Piece, WORD};
 use goal::{BATCH, Goal};
 
 /// The most ranges that are tracked at once: a thousand chunks in each of ten buffers, and ten
@@ -254,15 +255,13 @@ impl Provenance {
     pub(super) fn mapped(
         &self,
         pieces: &[Piece],
-        kernel: &str,
-        rounds: u64,
-        blocks: u64,
+        Map { kernel, rounds, blocks, elements }: &Map,
         step: u32,
     ) -> Vec<Piece> {
         let Some(goal) = &self.goal else { return Vec::new() };
         let map = |piece: &Piece| {
             let Source::Given { array, station } = piece.source else { return *piece };
-            match goal.advance(array, station, kernel, rounds, blocks) {
+            match goal.advance(array, station, kernel, *rounds, (*blocks, *elements)) {
                 Ok(station) => Piece { source: Source::Given { array, station }, ..*piece },
                 Err(origin) => {
                     let source = Source::Foreign { origin, step };
@@ -408,7 +407,7 @@ mod tests {
             8
         }
         fn origin(&self, array: u32) -> Option<(u32, Vec<KernelStep>)> {
-            let step = KernelStep { kernel: "map".to_owned(), rounds: 1, most_blocks: None };
+            let step = KernelStep { kernel: "map".to_owned(), rounds: 1, small: None };
             [(0, Vec::new()), (0, vec![step])].get(array as usize).cloned()
         }
         fn on_host(&self) -> Vec<u32> {

@@ -105,7 +105,9 @@ impl Machine {
             }
             LabRequest::RegionEnd => self.end_region(site, host),
             // Answered before they come here.
-            LabRequest::Thread(_) | LabRequest::HostAccess { .. } => LabReply::Done,
+            LabRequest::Thread(_)
+            | LabRequest::HostAccess { .. }
+            | LabRequest::FailedCall { .. } => LabReply::Done,
         }
     }
 

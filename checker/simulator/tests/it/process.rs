@@ -4,7 +4,7 @@
 use simulator::bounds::TaskWork;
 use simulator::machine::{
     self, Guard, Host, Kernel, KernelAccess, KernelStep, KernelWork, Library, NotMapped,
-    PINNED_BYTES, Task, Twin,
+    PINNED_BYTES, SmallGrid, Task, Twin,
 };
 use trace::lab::Speeds;
 use trace::program::AccessKind;
@@ -43,7 +43,8 @@ impl Task for Fill {
         4096
     }
     fn origin(&self, array: u32) -> Option<(u32, Vec<KernelStep>)> {
-        let step = KernelStep { kernel: "touch".to_owned(), rounds: 2, most_blocks: Some(2) };
+        let small = SmallGrid { most_blocks: 2, block_elements: 1024 };
+        let step = KernelStep { kernel: "touch".to_owned(), rounds: 2, small: Some(small) };
         (array < 2).then(|| (0, vec![step; array as usize]))
     }
     fn on_host(&self) -> Vec<u32> {

@@ -60,6 +60,8 @@ fn operations(spans: &[Span], extent: Interval) -> Vec<(SpanKind, u64)> {
         (SpanKind::HostToDevice, 0),
         (SpanKind::DeviceToHost, 0),
         (SpanKind::DeviceToDevice, 0),
+        (SpanKind::PeerToPeer, 0),
+        (SpanKind::HostToHost, 0),
         (SpanKind::Memset, 0),
         (SpanKind::HostFunction, 0),
     ];

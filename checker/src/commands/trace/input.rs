@@ -129,20 +129,28 @@ impl Source {
             Found::Record(record, _) => record.notes.clone(),
             Found::Timeline(_) => Vec::new(),
         };
-        if let Found::Foreign(trace) = &self.content
-            && !trace.has_calls()
-        {
-            let why = match trace.is_of_jax() {
-                true => {
-                    "the host's part of a trace of JAX is not read, so nothing can be said of what held it"
-                }
-                false => {
-                    "the trace has no calls of the host, so nothing can be said of what held it; record \
-                     them with `ProfilerActivity.CPU`"
-                }
-            };
-            notes.push(why.into());
+        let Found::Foreign(trace) = &self.content else { return notes };
+        if trace.has_kernels_alone() {
+            notes.push(
+                "copies and memsets are not in the file: the converter from Nsight Systems that wrote it \
+                 leaves them out, so what looks idle may be a copy"
+                    .into(),
+            );
         }
+        let why = match () {
+            () if trace.has_calls() => return notes,
+            () if trace.is_of_jax() => {
+                "the host's part of a trace of JAX is not read, so nothing can be said of what held it"
+            }
+            () if trace.has_kernels_alone() => {
+                "the trace has no calls of the host, so nothing can be said of what held it"
+            }
+            () => {
+                "the trace has no calls of the host, so nothing can be said of what held it; record \
+                 them with `ProfilerActivity.CPU`"
+            }
+        };
+        notes.push(why.into());
         notes
     }
 

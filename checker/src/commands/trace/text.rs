@@ -74,6 +74,20 @@ fn headline(source: &Source) -> String {
 
 type Line = (String, String);
 
+/// What a line about such work is called.
+fn words(kind: SpanKind) -> &'static str {
+    match kind {
+        SpanKind::HostToDevice => "  to device",
+        SpanKind::Kernel => "  kernels",
+        SpanKind::DeviceToHost => "  to host",
+        SpanKind::DeviceToDevice => "  inside device",
+        SpanKind::PeerToPeer => "  between devices",
+        SpanKind::HostToHost => "  inside host",
+        SpanKind::Memset => "  memsets",
+        SpanKind::HostFunction => "  host functions",
+    }
+}
+
 fn lines(run: &Run<'_>) -> Vec<Line> {
     let metrics = &run.metrics;
     let mut lines = Vec::new();
@@ -81,18 +95,20 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
     let mut add = |name: &str, value: String| lines.push((name.to_owned(), value));
     add("span", duration(whole));
     add("busy", share(metrics.busy_ns, whole));
-    for (kind, name, usage) in [
-        (SpanKind::HostToDevice, "  to device", Some(metrics.host_to_device)),
-        (SpanKind::Kernel, "  kernels", Some(metrics.kernel)),
-        (SpanKind::DeviceToHost, "  to host", Some(metrics.device_to_host)),
-        (SpanKind::DeviceToDevice, "  inside device", Some(metrics.device_to_device)),
-        (SpanKind::Memset, "  memsets", Some(metrics.memset)),
-        (SpanKind::HostFunction, "  host functions", None),
+    for (kind, usage) in [
+        (SpanKind::HostToDevice, Some(metrics.host_to_device)),
+        (SpanKind::Kernel, Some(metrics.kernel)),
+        (SpanKind::DeviceToHost, Some(metrics.device_to_host)),
+        (SpanKind::DeviceToDevice, Some(metrics.device_to_device)),
+        (SpanKind::PeerToPeer, Some(metrics.peer_to_peer)),
+        (SpanKind::HostToHost, None),
+        (SpanKind::Memset, Some(metrics.memset)),
+        (SpanKind::HostFunction, None),
     ] {
         if let Some((_, count)) = run.operations.iter().find(|(of, _)| *of == kind) {
             let others = if kind == SpanKind::Kernel { metrics.communications } else { 0 };
             if *count > others {
-                add(name, engine(count - others, usage, whole));
+                add(words(kind), engine(count - others, usage, whole));
             }
             if others > 0 {
                 add("  communication", engine(others, Some(metrics.communication), whole));
@@ -119,7 +135,12 @@ fn lines(run: &Run<'_>) -> Vec<Line> {
         ("  both directions", metrics.both_directions_ns),
         ("  all three", metrics.all_lanes_ns),
     ];
-    let memory_ns = [metrics.device_to_device.busy_ns, metrics.memset.busy_ns, metrics.copies_ns];
+    let memory_ns = [
+        metrics.device_to_device.busy_ns,
+        metrics.peer_to_peer.busy_ns,
+        metrics.memset.busy_ns,
+        metrics.copies_ns,
+    ];
     if let Some(value) = metrics.overlap_share.filter(|_| memory_ns.iter().any(|&ns| ns > 0)) {
         add("overlap", format!("{value:.3} of busy time, a kernel beside a copy or a memset"));
         for (name, ns) in pairs.into_iter().filter(|_| metrics.copies_ns > 0) {
@@ -198,12 +219,7 @@ fn path(run: &Run<'_>, lines: &mut Vec<Line>) {
     ));
     for sum in sums {
         let name = match sum.part {
-            Part::Work(SpanKind::Kernel) => "  kernels",
-            Part::Work(SpanKind::HostToDevice) => "  to device",
-            Part::Work(SpanKind::DeviceToHost) => "  to host",
-            Part::Work(SpanKind::DeviceToDevice) => "  inside device",
-            Part::Work(SpanKind::Memset) => "  memsets",
-            Part::Work(SpanKind::HostFunction) => "  host functions",
+            Part::Work(kind) => words(kind),
             // Nothing in the file says what that was.
             _ if run.device.observed.calls.is_empty() => "  unknown",
             Part::Launch => "  launching",

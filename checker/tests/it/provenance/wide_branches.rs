@@ -1,6 +1,6 @@
 //! exercise: fork_join
 //! gate: output
-//! says: in a grid of more blocks than it has
+//! says: in a grid of more blocks than it has for so many elements
 //!
 //! The branches are launched as grids that fill the device: one after the other they are as fast as side by
 //! side.

@@ -30,7 +30,8 @@ impl Lane {
             SpanKind::HostToDevice => Some(Self::Up),
             SpanKind::DeviceToHost => Some(Self::Down),
             SpanKind::DeviceToDevice | SpanKind::Memset => Some(Self::Memory),
-            SpanKind::HostFunction => None,
+            // No exercise has two devices, nor copies from host to host.
+            SpanKind::PeerToPeer | SpanKind::HostToHost | SpanKind::HostFunction => None,
         }
     }
 }

@@ -174,7 +174,10 @@ fn engine(mark: Mark) -> (u32, &'static str) {
         Mark::Kernel => (1, "kernels"),
         Mark::DeviceToHost => (2, "to host"),
         Mark::DeviceToDevice | Mark::Memset => (3, "in device"),
-        Mark::HostFunction | Mark::HostWork | Mark::Call | Mark::Blocked => (4, "functions"),
+        Mark::PeerToPeer => (4, "to peer"),
+        Mark::HostToHost | Mark::HostFunction | Mark::HostWork | Mark::Call | Mark::Blocked => {
+            (5, "functions")
+        }
     }
 }
 

@@ -487,6 +487,8 @@ fn letters(bar: &Bar) -> [&str; 2] {
         Mark::HostToDevice => ["H2D", ""],
         Mark::DeviceToHost => ["D2H", ""],
         Mark::DeviceToDevice => ["D2D", ""],
+        Mark::PeerToPeer => ["P2P", ""],
+        Mark::HostToHost => ["H2H", ""],
         Mark::Memset => ["set", ""],
         Mark::HostFunction => ["function", "f"],
         Mark::HostWork => ["work", ""],

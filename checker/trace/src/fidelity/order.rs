@@ -57,7 +57,7 @@ impl Operations {
         let begin = timeline.extent().start_ns;
         let mut calls: BTreeMap<(SpanKind, u32), (u64, u64)> = BTreeMap::new();
         let inside = timeline.spans.iter().filter(|span| span.start_ns >= begin);
-        for span in inside.filter(|span| span.kind != SpanKind::HostFunction) {
+        for span in inside.filter(|span| span.kind.is_on_device()) {
             let (start, end) = (span.start_ns - begin, span.end_ns - begin);
             let entry = calls.entry((span.kind, span.step)).or_insert((start, end));
             *entry = (entry.0.min(start), entry.1.max(end));

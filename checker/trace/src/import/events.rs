@@ -5,13 +5,14 @@
 //! `python_function` (or `Call stack` of a `cpu_op`) the lines of the source. All else is dropped as
 //! it is read: flows repeat what correlation numbers say.
 //!
-//! JAX's rows have no category: there, names of processes and threads say which are devices and streams.
+//! Where rows say less than that, names of their processes and threads do: see `labels`.
 
 use std::collections::BTreeMap;
 
 use crate::timeline::{HostMemory, SpanKind};
 
 use super::json::{Mended, Next, Place, Tokens};
+use super::labels;
 use super::names::{Name, Names};
 use super::{Error, Format, Problem};
 
@@ -49,6 +50,8 @@ pub(super) struct Header {
     pub(super) gpus: BTreeMap<i64, i64>,
     /// Threads of those that are streams, and their numbers.
     pub(super) streams: BTreeMap<Thread, i64>,
+    /// Rows come from Nsight Systems by a converter, which leaves copies and memsets out.
+    pub(super) is_converted: bool,
 }
 
 /// Rows that say less than they should.
@@ -310,27 +313,27 @@ struct Open(BTreeMap<Thread, Vec<(Row, Option<Name>)>>);
 
 /// A row, as far as it has been read.
 #[derive(Clone, Copy, Debug, Default)]
-struct Row {
-    phase: u8,
-    category: Category,
-    process: Option<i64>,
-    thread: Option<i64>,
-    ts: Option<i64>,
-    duration: Option<i64>,
-    device: Option<i64>,
-    stream: Option<i64>,
-    correlation: Option<i64>,
-    bytes: Option<i64>,
-    source: Option<i64>,
-    recorded: Option<i64>,
-    stack: Option<Name>,
+pub(super) struct Row {
+    pub(super) phase: u8,
+    pub(super) category: Category,
+    pub(super) process: Option<i64>,
+    pub(super) thread: Option<i64>,
+    pub(super) ts: Option<i64>,
+    pub(super) duration: Option<i64>,
+    pub(super) device: Option<i64>,
+    pub(super) stream: Option<i64>,
+    pub(super) correlation: Option<i64>,
+    pub(super) bytes: Option<i64>,
+    pub(super) source: Option<i64>,
+    pub(super) recorded: Option<i64>,
+    pub(super) stack: Option<Name>,
     /// What a process or a thread is called.
-    label: Option<Name>,
-    pageable: Option<bool>,
+    pub(super) label: Option<Name>,
+    pub(super) pageable: Option<bool>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Category {
+pub(super) enum Category {
     Kernel,
     Copy,
     Memset,
@@ -338,6 +341,8 @@ enum Category {
     Wait,
     Python,
     Operator,
+    /// Of a device, where its thread is a stream: so a converter of Nsight Systems writes kernels.
+    Cuda,
     Other,
     /// The row has none.
     #[default]
@@ -355,9 +360,9 @@ impl Category {
             b"kernel" | b"Kernel" => Self::Kernel,
             b"gpu_memcpy" | b"Memcpy" => Self::Copy,
             b"gpu_memset" | b"Memset" => Self::Memset,
-            b"cuda_runtime" | b"cuda_driver" | b"hip_runtime" | b"Runtime" | b"Driver" => {
-                Self::Call
-            }
+            b"cuda_runtime" | b"cuda_driver" | b"hip_runtime" | b"Runtime" | b"Driver"
+            | b"cuda_api" => Self::Call,
+            b"cuda" => Self::Cuda,
             b"cuda_sync" => Self::Wait,
             b"python_function" => Self::Python,
             b"cpu_op" | b"Operator" => Self::Operator,
@@ -467,22 +472,8 @@ fn identifier(tokens: &mut Tokens<'_>, names: &mut Names) -> Result<Option<i64>,
     let text = tokens.string()?;
     match super::number::scaled(text, 0) {
         Ok(Some(number)) => Ok(Some(number)),
-        Ok(None) | Err(_) => Ok(Some(NAMED + names.number(text).index())),
+        Ok(None) | Err(_) => Ok(Some(labels::number_of(names.number(text)))),
     }
-}
-
-/// Below all numbers that systems give: what has a name instead has its place from here on.
-const NAMED: i64 = i64::MIN;
-
-/// The name of a process that has no number.
-pub(super) fn named(process: i64, names: &Names) -> Option<&str> {
-    let index = u32::try_from(process.checked_sub(NAMED)?).ok()?;
-    names.nth(index)
-}
-
-/// The rank in a name such as `[rank1] 42`, by which tools that put several files into one keep them apart.
-pub(super) fn rank_of(process: i64, names: &Names) -> Option<&str> {
-    named(process, names)?.strip_prefix('[')?.split_once(']').map(|(rank, _)| rank)
 }
 
 #[derive(Clone, Copy)]
@@ -502,9 +493,9 @@ enum Argument {
 impl Argument {
     fn of(name: &[u8]) -> Self {
         match name {
-            b"device" => Self::Device,
-            b"stream" => Self::Stream,
-            b"correlation" | b"correlation_id" => Self::Correlation,
+            b"device" | b"deviceId" => Self::Device,
+            b"stream" | b"streamId" => Self::Stream,
+            b"correlation" | b"correlation_id" | b"correlationId" => Self::Correlation,
             b"bytes" => Self::Bytes,
             b"wait_on_stream" => Self::Source,
             b"wait_on_cuda_event_record_corr_id" => Self::Recorded,
@@ -569,54 +560,11 @@ impl Rows {
         }
     }
 
-    /// A process or a thread gets a name: `/device:GPU:0 NVIDIA H100`, `Stream #13(Compute)`.
-    fn call(&mut self, row: Row, what: Option<Name>, thread: Thread) {
-        let (Some(what), Some(label)) = (what, row.label) else { return };
-        let (what, label) = (self.names.text(what), self.names.text(label));
-        let number = |prefix: &str| {
-            let rest = label.strip_prefix(prefix)?;
-            let digits = rest.len() - rest.trim_start_matches(|it: char| it.is_ascii_digit()).len();
-            Some((rest[..digits].parse().ok()?, rest[digits..].trim().to_owned()))
-        };
-        match what {
-            "process_name" => {
-                if let Some((index, name)) = number("/device:GPU:") {
-                    self.header.gpus.insert(thread.process, index);
-                    if !name.is_empty() {
-                        self.header.devices.insert(index, name);
-                    }
-                }
-            }
-            "thread_name" => {
-                let stream = number("Stream #").map(|(stream, _)| stream);
-                self.header.streams.extend(stream.map(|stream| (thread, stream)));
-            }
-            _ => {}
-        }
-    }
-
-    /// A row without a category that is one of a device, as JAX writes it.
-    fn of_a_device(&self, row: Row, name: Option<Name>, thread: Thread) -> Option<Row> {
-        let device = *self.header.gpus.get(&thread.process)?;
-        let stream = *self.header.streams.get(&thread)?;
-        let name = name.map_or("", |name| self.names.text(name));
-        let category = match name {
-            _ if name.starts_with("Memcpy") => Category::Copy,
-            _ if name.starts_with("Memset") => Category::Memset,
-            _ => Category::Kernel,
-        };
-        Some(Row { category, device: Some(device), stream: Some(stream), ..row })
-    }
-
     /// Keeps what counts of a whole row.
     fn take(&mut self, row: Row, name: Option<Name>, thread: Thread) {
-        let of_a_device = match row.category {
-            Category::Unsaid => self.of_a_device(row, name, thread),
-            _ => None,
-        };
-        let row = of_a_device.unwrap_or(row);
+        let row = self.with_labels(row, name, thread);
         let counts = match row.category {
-            Category::Other | Category::Unsaid => false,
+            Category::Other | Category::Unsaid | Category::Cuda => false,
             Category::Operator => row.stack.is_some(),
             _ => true,
         };
@@ -669,7 +617,7 @@ impl Rows {
                 self.lines.extend(row.stack.map(|name| Line { start, end, thread, name }));
                 return;
             }
-            Category::Wait | Category::Other | Category::Unsaid => return,
+            Category::Wait | Category::Other | Category::Unsaid | Category::Cuda => return,
         };
         let pageable = pageable.or(row.pageable.filter(|_| kind.is_transfer()));
         self.work.push(Work {
@@ -688,14 +636,14 @@ impl Rows {
 
 /// What a copy is, by its name: `Memcpy HtoD (Pageable -> Device)`.
 fn copy(name: &str) -> (SpanKind, Option<bool>) {
-    let kind = if ["HtoD", "HtoA", "H2D"].iter().any(|way| name.contains(way)) {
-        SpanKind::HostToDevice
-    } else if ["DtoH", "AtoH", "D2H"].iter().any(|way| name.contains(way)) {
-        SpanKind::DeviceToHost
-    } else if ["HtoH", "H2H"].iter().any(|way| name.contains(way)) {
-        SpanKind::HostFunction
-    } else {
-        SpanKind::DeviceToDevice
+    let goes = |ways: &[&str]| ways.iter().any(|way| name.contains(way));
+    let kind = match () {
+        () if name == crate::export::HOST_FUNCTION => SpanKind::HostFunction,
+        () if goes(&["HtoD", "HtoA", "H2D"]) => SpanKind::HostToDevice,
+        () if goes(&["DtoH", "AtoH", "D2H"]) => SpanKind::DeviceToHost,
+        () if goes(&["PtoP", "P2P"]) => SpanKind::PeerToPeer,
+        () if goes(&["HtoH", "H2H"]) => SpanKind::HostToHost,
+        () => SpanKind::DeviceToDevice,
     };
     let pageable = match (name.contains("Pageable"), name.contains("Pinned")) {
         (true, _) => Some(true),

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::metrics::Coverage;
 use crate::observed::Observed;
-use crate::timeline::{HostSpan, Interval, SpanKind};
+use crate::timeline::{HostSpan, Interval};
 
 /// Why nothing ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -63,7 +63,7 @@ pub struct Idle<'a> {
 pub fn idle<'a>(observed: &Observed<'a>) -> Idle<'a> {
     let timeline = &observed.timeline;
     let extent = timeline.extent();
-    let on_device = || timeline.spans.iter().filter(|span| span.kind != SpanKind::HostFunction);
+    let on_device = || timeline.spans.iter().filter(|span| span.kind.is_on_device());
     let busy = Coverage::of(on_device().map(|span| span.interval().clip(extent)));
     let asked = Asked::of(observed);
 

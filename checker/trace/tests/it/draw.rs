@@ -37,14 +37,15 @@ fn event() -> Layout {
 
 /// Random spans of every kind in a few streams, with titles and names that make trouble.
 fn troubled(seed: u64, spans: u64) -> Timeline {
-    const KINDS: [SpanKind; 5] = [KERNEL, UP, DOWN, SET, SpanKind::HostFunction];
+    const KINDS: [SpanKind; 7] =
+        [KERNEL, UP, DOWN, SET, SpanKind::HostFunction, SpanKind::PeerToPeer, SpanKind::HostToHost];
     let mut dice = Dice(seed);
     let mut timeline = empty();
     let reach = 1 << dice.roll(44);
     for step in 0..spans {
         let start = dice.roll(1 << 31) % reach;
         let mut span =
-            span(KINDS[dice.roll(5) as usize], start, start + dice.roll(1 << 31) % reach);
+            span(KINDS[dice.roll(7) as usize], start, start + dice.roll(1 << 31) % reach);
         span.step = step as u32;
         span.name = "<k>&\"'\u{1b}[31m\n\n\u{0}".into();
         span.stream =

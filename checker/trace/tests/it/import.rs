@@ -265,6 +265,30 @@ fn calls_that_hold_the_host_have_the_line_of_the_program_not_of_a_library() {
 }
 
 #[test]
+fn copies_are_told_by_both_of_their_ends() {
+    for (name, kind, memory) in [
+        ("Memcpy PtoP (Device -> Device)", SpanKind::PeerToPeer, None),
+        ("MemcpyP2P", SpanKind::PeerToPeer, None),
+        ("Memcpy HtoH (Pageable -> Pinned)", SpanKind::HostToHost, None),
+        ("MemcpyH2H", SpanKind::HostToHost, None),
+        ("Memcpy HtoH (host function)", SpanKind::HostFunction, None),
+        ("Memcpy DtoD (Device -> Device)", SpanKind::DeviceToDevice, None),
+        ("Memcpy HtoA (Pageable -> Array)", SpanKind::HostToDevice, Some(HostMemory::Pageable)),
+        ("Memcpy DtoH (Device -> Pinned)", SpanKind::DeviceToHost, Some(HostMemory::Pinned)),
+    ] {
+        let copy = kernel("1", "2").replace(r#""cat":"kernel","name":"k""#, "CAT");
+        let copy = copy.replace("CAT", &format!(r#""cat":"gpu_memcpy","name":"{name}""#));
+        let trace = read(&rows(&[&copy]));
+        let timeline = &only(&trace).timeline;
+        let found: Vec<_> = timeline.spans.iter().map(|it| (it.kind, it.host_memory)).collect();
+        assert_eq!(found, [(kind, memory)], "{name}");
+        // Work of a device makes it busy; what the host does between two places of its own does not.
+        let busy_ns = if kind.is_on_device() { 2000 } else { 0 };
+        assert_eq!(Metrics::of(timeline).busy_ns, busy_ns, "{name}");
+    }
+}
+
+#[test]
 fn an_export_reads_back_as_what_was_written() {
     for text in [periods(5), STORY.to_owned()] {
         let trace = read(&text);

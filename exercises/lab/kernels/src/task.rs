@@ -203,9 +203,18 @@ pub enum Contents {
         stages: &'static [Stage],
         /// The stage whose kernels are small …
         branch: Stage,
-        /// … and on how many multiprocessors each of them runs.
-        multiprocessors: u32,
+        /// … and how small.
+        small: Small,
     },
+}
+
+/// Kernels that leave a part of the device empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Small {
+    /// Into how many parts they cut the array between them, each of the same size.
+    pub branches: u32,
+    /// On how many multiprocessors each of them runs.
+    pub multiprocessors: u32,
 }
 
 impl Contents {
@@ -309,14 +318,11 @@ impl Task {
         units.into_iter().filter(|&(_, units)| units > 0).collect()
     }
 
-    /// Kernels that leave a part of the device empty, by their names, and on how many multiprocessors each of
-    /// them runs.
+    /// Kernels that leave a part of the device empty, by their names.
     #[must_use]
-    pub fn small(&self) -> Vec<(&'static str, u32)> {
+    pub fn small(&self) -> Vec<(&'static str, Small)> {
         let small = |array: &Array| match array.contents {
-            Contents::Branched { branch, multiprocessors, .. } => {
-                Some((branch.name(), multiprocessors))
-            }
+            Contents::Branched { branch, small, .. } => Some((branch.name(), small)),
             _ => None,
         };
         self.spec.arrays.iter().filter_map(small).collect()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use trace::record::Origin;
 
 /// Elements are 32-bit words.
-pub(super) const WORD: u64 = 4;
+pub(in crate::machine) const WORD: u64 = 4;
 
 /// How far an element has come: whole steps of its way, and rounds of the next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -34,21 +34,21 @@ impl Goal {
         Self { task, seed, ways, made }
     }
 
-    /// Where an element is after so many rounds of a kernel.
+    /// Where an element is after so many rounds of a kernel, in a launch of so many blocks over so many elements.
     pub(super) fn advance(
         &self,
         array: u32,
         from: Station,
         kernel: &str,
         rounds: u64,
-        blocks: u64,
+        (blocks, elements): (u64, u64),
     ) -> Result<Station, Origin> {
         let way = self.ways.get(&array).map_or(&[][..], |way| way);
         let (mut at, mut left) = (from, rounds);
         while left > 0 {
             let next = way.get(at.steps).filter(|next| next.kernel == kernel);
             let next = next.ok_or(Origin::Kernel)?;
-            if next.most_blocks.is_some_and(|most| blocks > most.into()) {
+            if next.small.is_some_and(|small| !small.holds(blocks, elements)) {
                 return Err(Origin::Grid);
             }
             let taken = left.min(next.rounds.saturating_sub(at.rounds));

@@ -34,6 +34,10 @@ fn paint(mark: Mark, appearance: Appearance) -> Paint {
         (Mark::DeviceToHost, Dark) => ("#1f5a40", "#7fd6ae", "#eafff5"),
         (Mark::DeviceToDevice, Light) => ("#d9c8f0", "#6a3fa5", "#25104a"),
         (Mark::DeviceToDevice, Dark) => ("#513282", "#c9aef5", "#f6efff"),
+        (Mark::PeerToPeer, Light) => ("#bfe3ea", "#1f6f80", "#062c35"),
+        (Mark::PeerToPeer, Dark) => ("#1b4f5c", "#7fd0e0", "#e8fbff"),
+        (Mark::HostToHost, Light) => ("#e8dcc8", "#7a5c2e", "#33240c"),
+        (Mark::HostToHost, Dark) => ("#4d3d22", "#d9bd8a", "#fff6e3"),
         (Mark::Memset, Light) => ("#e4e4e4", "#666666", "#1b1b1b"),
         (Mark::Memset, Dark) => ("#444444", "#b5b5b5", "#ffffff"),
         (Mark::HostFunction, Light) => ("#f3cfe0", "#a03a6e", "#3d0a24"),
@@ -55,6 +59,8 @@ pub(super) fn class(mark: Mark) -> &'static str {
         Mark::HostToDevice => "h2d",
         Mark::DeviceToHost => "d2h",
         Mark::DeviceToDevice => "d2d",
+        Mark::PeerToPeer => "p2p",
+        Mark::HostToHost => "h2h",
         Mark::Memset => "memset",
         Mark::HostFunction => "function",
         Mark::HostWork => "work",
@@ -70,6 +76,8 @@ fn pattern(mark: Mark) -> Option<(u32, &'static str)> {
         Mark::HostToDevice => Some((8, "M2.5 1L5.5 4L2.5 7")),
         Mark::DeviceToHost => Some((8, "M5.5 1L2.5 4L5.5 7")),
         Mark::DeviceToDevice => Some((6, "M0 2H6M0 4.5H6")),
+        Mark::PeerToPeer => Some((8, "M1 4H7M3 2L1 4L3 6M5 2L7 4L5 6")),
+        Mark::HostToHost => Some((6, "M2 0V6M4.5 0V6")),
         Mark::Memset => Some((6, "M2 3H4M3 2V4")),
         Mark::HostFunction => Some((5, "M2.5 0V5")),
         Mark::Blocked => Some((6, "M-1.5 1.5L1.5 -1.5M0 6L6 0M4.5 7.5L7.5 4.5")),
@@ -120,7 +128,8 @@ impl Colours for Own {
         let drawing = format!("#{id}");
         let light = rules(&drawing, marks, Appearance::Light);
         let dark = rules(&drawing, marks, Appearance::Dark);
-        let printed = theme(Appearance::Light);
+        let shown = |mark: &Mark| marks.contains(mark) || *mark == FLAW;
+        let printed = declarations(Mark::ALL.into_iter().filter(shown), Appearance::Light);
         // `:root` is the drawing only where it stands by itself; in a page the page's colours hold.
         format!(
             "<style>\n{light}#{id} text{{font-variant-numeric:tabular-nums}}\n\
@@ -262,9 +271,13 @@ pub fn sheet() -> String {
 /// Declarations of the custom properties that colour every drawing, for the rule of a theme:
 /// `.navy { … }`.
 pub fn theme(appearance: Appearance) -> String {
+    declarations(Mark::ALL.into_iter(), appearance)
+}
+
+fn declarations(marks: impl Iterator<Item = Mark>, appearance: Appearance) -> String {
     let declare = |mark| {
         let (class, Paint { fill, ink, text }) = (class(mark), paint(mark, appearance));
         format!("--swim-{class}:{fill};--swim-{class}-ink:{ink};--swim-{class}-text:{text};")
     };
-    Mark::ALL.into_iter().map(declare).collect()
+    marks.map(declare).collect()
 }

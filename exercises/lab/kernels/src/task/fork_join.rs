@@ -1,7 +1,7 @@
 //! One array on the device goes through layers. In each, a kernel over all of it comes first; then each half has
 //! a branch of its own; and a kernel over all of it brings them together.
 
-use super::{Array, Contents, Side, Spec};
+use super::{Array, Contents, Side, Small, Spec};
 use crate::map::Stage;
 
 /// What goes in.
@@ -49,7 +49,7 @@ pub static SPEC: Spec = Spec {
                 from: INPUT,
                 stages: &STAGES,
                 branch: BRANCH,
-                multiprocessors: BRANCH_BLOCKS,
+                small: Small { branches: 2, multiprocessors: BRANCH_BLOCKS },
             },
         },
     ],

@@ -88,5 +88,9 @@ fn effect(code: Code) -> (&'static str, &'static str) {
             "the device has work while the host is busy",
             "the device runs out of work while the host is busy",
         ),
+        Code::TakenQueue => (
+            "work that waits takes no queue from other work",
+            "work that waits takes all work queues",
+        ),
     }
 }

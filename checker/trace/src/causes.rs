@@ -22,6 +22,7 @@
 //! | `SWIM-C14` | `full-queue` | warning | a stream is full, and the host waits until there is room |
 //! | `SWIM-C15` | `allocation-in-region` | warning | memory is allocated while the clock runs |
 //! | `SWIM-C16` | `idle-host-work` | warning | the host works while the device has nothing to do |
+//! | `SWIM-C17` | `taken-queue` | warning | work that waits takes a work queue, and work that could start is late |
 //!
 //! # What a cause costs
 //! What is found here is an *attribution*, and an upper bound on what can be won back where it says
@@ -41,6 +42,7 @@
 //! | C07 | the time before the busiest lane began and after it ended |
 //! | C09 | how long kernels were ready and others filled the device |
 //! | C10 | the time of the calls in which nothing ran on the device |
+//! | C17 | how long operations were ready and came after others in a work queue |
 //!
 //! Causes under [`LEAST_PERMILLE`] of the makespan are left out. A wait is called needless only if the
 //! program without it has no hazard.
@@ -166,11 +168,13 @@ pub enum Code {
     AllocationInRegion,
     /// `SWIM-C16`
     IdleHostWork,
+    /// `SWIM-C17`
+    TakenQueue,
 }
 
 impl Code {
     /// All codes, in order.
-    pub const ALL: [Code; 16] = [
+    pub const ALL: [Code; 17] = [
         Self::PageableCopy,
         Self::DefaultStreamBarrier,
         Self::SharedStream,
@@ -187,6 +191,7 @@ impl Code {
         Self::FullQueue,
         Self::AllocationInRegion,
         Self::IdleHostWork,
+        Self::TakenQueue,
     ];
 
     /// The code itself, such as `SWIM-C01`.
@@ -208,6 +213,7 @@ impl Code {
             Self::FullQueue => "SWIM-C14",
             Self::AllocationInRegion => "SWIM-C15",
             Self::IdleHostWork => "SWIM-C16",
+            Self::TakenQueue => "SWIM-C17",
         }
     }
 
@@ -230,6 +236,7 @@ impl Code {
             Self::FullQueue => "full-queue",
             Self::AllocationInRegion => "allocation-in-region",
             Self::IdleHostWork => "idle-host-work",
+            Self::TakenQueue => "taken-queue",
         }
     }
 

@@ -4,17 +4,23 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
-use kernels::task::how_many_lanes::{INPUT, OUTPUT, SPEC};
+use kernels::task::how_many_lanes::{
+    ANSWER, ANSWERS, INPUT, OUTPUT, SPEC, UPDATE, UPDATE_BLOCKS, WEIGHTS,
+};
 use kernels::{Stage, Task};
 use trace::lab::Buffer;
 
 use crate::exercise::Exercise;
 use crate::map::Map;
+use crate::memory::device_buffer;
 use crate::{HostBlock, HostMemory, Lab, Result};
 
 /// How many tasks there are. Three calls for each of them take the host several times as long as all the work
 /// takes the device.
 pub const TASKS: usize = 1024;
+
+/// How many requests read the model.
+pub const REQUESTS: usize = 64;
 
 /// How the tasks are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +36,8 @@ pub struct Work {
     lab: Lab,
     task: Task,
     map: Map,
+    update: Map,
+    answer: Map,
 }
 
 impl Work {
@@ -57,7 +65,18 @@ impl Work {
             })
         };
         let firsts = (0..TASKS).step_by(tasks_per_group);
-        Ok(Tasks { work: self, groups: firsts.map(group).collect::<Result<_>>()? })
+        let groups = firsts.map(group).collect::<Result<_>>()?;
+        let elements = self.task.elements() as usize;
+        let model = Model {
+            // SAFETY: any bits are a valid `u32`. The region fills the weights, and each request writes its answer.
+            weights: unsafe { stream.alloc(elements)? },
+            // SAFETY: as above.
+            answers: unsafe { stream.alloc(elements)? },
+            update: self.update.clone(),
+            answer: self.answer.clone(),
+            answered: 0,
+        };
+        Ok(Tasks { work: self, groups, model })
     }
 }
 
@@ -65,6 +84,44 @@ impl Work {
 pub struct Tasks<'a> {
     work: &'a Work,
     groups: Vec<Group>,
+    model: Model,
+}
+
+/// A model on the device, and the requests that read its weights.
+pub struct Model {
+    weights: CudaSlice<u32>,
+    answers: CudaSlice<u32>,
+    update: Map,
+    answer: Map,
+    answered: usize,
+}
+
+impl Model {
+    /// Launches the kernel that updates all weights. It has 64 blocks.
+    pub fn update(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
+        self.update.launch_blocks(stream, &mut self.weights.as_view_mut(), UPDATE_BLOCKS)
+    }
+
+    /// Launches one kernel for the next `requests` requests, with a block for each of them. It does nothing if none is
+    /// left.
+    pub fn answer(&mut self, stream: &Arc<CudaStream>, requests: usize) -> Result<()> {
+        let requests = requests.min(self.left());
+        if requests == 0 {
+            return Ok(());
+        }
+        let of_each = self.weights.len() / REQUESTS;
+        let part = self.answered * of_each..(self.answered + requests) * of_each;
+        self.answered += requests;
+        let weights = self.weights.slice(part.clone());
+        let mut answers = self.answers.slice_mut(part);
+        self.answer.launch_blocks_between(stream, &weights, &mut answers, requests as u32)
+    }
+
+    /// How many requests have not been launched.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        REQUESTS - self.answered
+    }
 }
 
 /// Tasks that are uploaded, launched and downloaded together. They lie side by side in memory.
@@ -90,33 +147,42 @@ impl Group {
 impl Tasks<'_> {
     /// The measured region. The device is idle when it begins, and must be idle again when `body`
     /// returns.
-    pub fn region(&mut self, body: impl FnOnce(&mut [Group]) -> Result<()>) -> Result<()> {
-        let Self { work, groups } = self;
+    pub fn region(
+        &mut self,
+        body: impl FnOnce(&mut [Group], &mut Model) -> Result<()>,
+    ) -> Result<()> {
+        let Self { work, groups, model } = self;
+        model.answered = 0;
         let buffers = |array, side: fn(&Group) -> &HostBlock| -> Result<Vec<Buffer>> {
             groups.iter().map(|group| side(group).buffer(array, group.first)).collect()
         };
-        let buffers =
-            [buffers(INPUT, |group| &group.input)?, buffers(OUTPUT, |group| &group.output)?];
-        work.lab.measure(&work.task, buffers, || body(groups))
+        let mut inputs = buffers(INPUT, |group| &group.input)?;
+        inputs.push(device_buffer(WEIGHTS, 0, &model.weights));
+        let mut outputs = buffers(OUTPUT, |group| &group.output)?;
+        outputs.push(device_buffer(ANSWERS, 0, &model.answers));
+        work.lab.measure(&work.task, [inputs, outputs], || body(groups, model))
     }
 }
 
 impl Exercise for Work {
     fn open(lab: &Lab) -> Result<Self> {
         let (task, map) = lab.mapped(&SPEC)?;
-        Ok(Self { lab: lab.clone(), task, map })
+        let load = |stage| Map::load(lab.context(), stage, task.rounds(), lab.scale);
+        let (update, answer) = (load(UPDATE)?, load(ANSWER)?);
+        Ok(Self { lab: lab.clone(), task, map, update, answer })
     }
 
     fn calibrate(&self) -> Result<()> {
-        let mut tasks = self.allocate(TASKS)?;
-        let group = &mut tasks.groups[0];
+        let Tasks { groups, model, .. } = &mut self.allocate(TASKS)?;
+        let group = &mut groups[0];
         self.lab.alone("host_to_device", |stream| {
             stream.memcpy_htod(&group.input, &mut group.device)?;
             Ok(())
         })?;
         self.lab.alone("kernels", |stream| {
             self.map.launch(stream, &mut group.device)?;
-            Ok(())
+            self.update.launch(stream, &mut model.weights)?;
+            self.answer.launch(stream, &mut model.answers)
         })?;
         self.lab.alone("device_to_host", |stream| {
             stream.memcpy_dtoh(&group.device, &mut group.output)?;
@@ -145,6 +211,11 @@ impl Kernel {
     /// So many kernels of one block each, which take 10 ms.
     pub fn long(lab: &Lab, kernels: usize) -> Result<Vec<Self>> {
         Self::several(lab, [kernels, 1, LONG_ELEMENTS], LONG_NS)
+    }
+
+    /// A kernel of so many blocks, each with the work of a long kernel.
+    pub fn wide(lab: &Lab, blocks: usize) -> Result<Self> {
+        Ok(Self::several(lab, [1, blocks, LONG_ELEMENTS], LONG_NS)?.remove(0))
     }
 
     /// So many kernels of so many blocks each, which take no longer than their launch.

@@ -98,7 +98,7 @@ pub(super) fn options(program: &Program, cause: &Cause) -> Vec<Choice> {
             let branches =
                 split_by_branch(program, stream).unwrap_or_else(|| own_stream(program, &at));
             choices.push(Choice { change: Change::StreamForEachBranch, program: branches });
-            choices.extend(more_streams(program, &at));
+            choices.extend(more_streams(program, &at).or_else(|| in_turn(program, &at)));
             choices
         }
         Code::HostSynchronisation => one(Change::WaitAtTheEnd, without(program, &at)),
@@ -119,7 +119,7 @@ pub(super) fn options(program: &Program, cause: &Cause) -> Vec<Choice> {
         Code::IdleHostWork => {
             some(Change::WorkBeforeTheWait, work_before_the_wait(program, &cause.steps))
         }
-        Code::FullDevice => Vec::new(),
+        Code::FullDevice | Code::TakenQueue => Vec::new(),
     }
 }
 
@@ -252,6 +252,30 @@ fn more_streams(program: &Program, at: &HashSet<u32>) -> Option<Choice> {
     for (number, steps) in (0u32..).zip(&chunks) {
         turn.extend(steps.iter().map(|&step| (step, StreamId(first.0 + number % now))));
     }
+    let program = split(program, &streams, first, now, |index, call| {
+        turn.get(&index).copied().or(stream_of(call)).unwrap_or(first)
+    });
+    Some(Choice { change: Change::Streams { now, before }, program })
+}
+
+/// Twice as many streams for launches of one line, which take them in turn. None where they are no kernels, or few.
+fn in_turn(program: &Program, at: &HashSet<u32>) -> Option<Choice> {
+    let call = |step: &u32| &program.steps[*step as usize].call;
+    let streams: BTreeSet<StreamId> = at.iter().filter_map(|step| stream_of(call(step))).collect();
+    let before = streams.len() as u32;
+    let now = 2 * before;
+    if at.len() < 2 * now as usize || !at.iter().all(|step| matches!(call(step), Call::Launch(_))) {
+        return None;
+    }
+    let first = free_stream(program);
+    let mut in_order: Vec<u32> = at.iter().copied().collect();
+    in_order.sort_unstable();
+    let turn: HashMap<u32, StreamId> = in_order
+        .into_iter()
+        .zip((0..now).cycle())
+        .map(|(step, n)| (step, StreamId(first.0 + n)))
+        .collect();
+    let streams: Vec<StreamId> = streams.into_iter().collect();
     let program = split(program, &streams, first, now, |index, call| {
         turn.get(&index).copied().or(stream_of(call)).unwrap_or(first)
     });

@@ -3,14 +3,17 @@
 use lab::Result;
 use lab::how_many_lanes::Work;
 
-/// Does all tasks.
+/// Does all tasks, and answers all requests.
 pub fn process(work: &Work) -> Result<()> {
     let context = work.context();
     let streams = (0..8).map(|_| context.new_stream()).collect::<Result<Vec<_>, _>>()?;
+    let main = context.new_stream()?;
     let mut tasks = work.allocate(32)?;
 
     // The clock runs from here to the end of the closure.
-    tasks.region(|groups| {
+    tasks.region(|groups, model| {
+        model.update(&main)?;
+        model.answer(&main, model.left())?;
         for (group, stream) in groups.iter_mut().zip(streams.iter().cycle()) {
             stream.memcpy_htod(&group.input, &mut group.device)?;
         }

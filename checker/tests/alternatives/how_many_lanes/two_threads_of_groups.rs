@@ -5,14 +5,17 @@ use lab::how_many_lanes::{TASKS, Work};
 
 const TASKS_PER_GROUP: usize = 16;
 
-/// Does all tasks.
+/// Does all tasks, and answers all requests.
 pub fn process(work: &Work) -> Result<()> {
     let context = work.context();
     let streams = (0..16).map(|_| context.new_stream()).collect::<Result<Vec<_>, _>>()?;
+    let main = context.new_stream()?;
     let mut tasks = work.allocate(TASKS_PER_GROUP)?;
 
     // The clock runs from here to the end of the closure.
-    tasks.region(|groups| {
+    tasks.region(|groups, model| {
+        model.update(&main)?;
+        model.answer(&main, model.left())?;
         let halves = groups.chunks_mut(TASKS / TASKS_PER_GROUP / 2).zip(streams.chunks(8));
         lab::thread::scope(|scope| -> Result<()> {
             let mut threads = Vec::new();

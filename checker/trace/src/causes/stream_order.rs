@@ -10,6 +10,7 @@ use super::dependencies::{Before, Turns};
 use super::engines::Lane;
 use super::region::{Op, View};
 use super::{Code, Found, is_under};
+use crate::metrics::Coverage;
 
 /// A delay shorter than this is the gap between two operations: 7 µs between engines on an H200.
 const GAP_NS: u64 = 10_000;
@@ -42,6 +43,7 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
         }
     }
     order.crowd(view, found);
+    order.queued(view, found);
 }
 
 /// Of programs in which more has to be looked at it is not asked which waits they need: each line that waits costs two
@@ -76,6 +78,7 @@ struct Order {
     memory: Memory,
     kernels: Kernels,
     crowded: Vec<Crowded>,
+    queues: Queues,
 }
 
 /// How many kernels run at an instant, and how many blocks they have.
@@ -131,6 +134,7 @@ impl Order {
             memory: Memory::default(),
             kernels: Kernels::of(view),
             crowded: Vec::new(),
+            queues: Queues::of(view),
         }
     }
 
@@ -167,6 +171,7 @@ impl Order {
             found.charge(view, Code::SharedStream, op.step, by_stream).other = Some(last.step);
         }
         let ready_ns = [own_ns, wait.ns, barrier.ns, op.issued_ns].into_iter().max().unwrap_or(0);
+        self.queues.operation(op, ready_ns);
         if op.lane == Lane::Kernels && op.start_ns.saturating_sub(ready_ns) > GAP_NS {
             let window = Interval::new(ready_ns, op.start_ns);
             // Mostly busy with kernels, which are other streams': its own stream had ended.
@@ -189,6 +194,25 @@ impl Order {
         }
     }
 
+    /// Kernels that came after others in a work queue. Each instant counts once.
+    fn queued(&self, view: &View<'_>, found: &mut Found) {
+        let mut held: HashMap<Option<u32>, Vec<(Interval, u32, u32)>> = HashMap::new();
+        for (op, ready_ns) in &self.queues.late {
+            if let Some(before) = self.queues.before(view, op, *ready_ns) {
+                let place = view.program.steps[before.step as usize].site;
+                let time = Interval::new(*ready_ns, before.start_ns.max(*ready_ns));
+                held.entry(place).or_default().push((time, before.step, op.step));
+            }
+        }
+        for of_line in held.values() {
+            let mut left_ns = Coverage::of(of_line.iter().map(|(time, ..)| *time)).ns();
+            for (_, before, late) in of_line {
+                found.charge(view, Code::TakenQueue, *before, left_ns).other = Some(*late);
+                left_ns = 0;
+            }
+        }
+    }
+
     /// Streams of kernels alone, whose kernels took turns all the same.
     fn crowd(&self, view: &View<'_>, found: &mut Found) {
         let alone = |stream: &StreamId| self.streams[stream].only_kernels;
@@ -206,6 +230,54 @@ impl Order {
         for &Crowded { step, ns, grids, .. } in crowded() {
             found.charge(view, Code::FullDevice, step, ns).grids = grids;
         }
+    }
+}
+
+/// Kernels that were ready and came after another in its work queue. A queue issues its kernels in the order in which
+/// the host asked for them: what could start, and starts only with one of another stream that had been asked for before
+/// it and was not ready, came after that one.
+struct Queues {
+    /// When each kernel starts, in order, and its place among the operations.
+    starts: Vec<(u64, usize)>,
+    /// When each operation so far was ready, by its step.
+    ready: HashMap<u32, u64>,
+    late: Vec<(Op, u64)>,
+}
+
+/// Kernels that are looked at of those that start within one gap: with so many a line is found.
+const MOST_NEAR: usize = 64;
+
+impl Queues {
+    fn of(view: &View<'_>) -> Self {
+        let kernels = view.ops.iter().enumerate().filter(|(_, op)| op.lane == Lane::Kernels);
+        let mut starts: Vec<_> = kernels.map(|(index, op)| (op.start_ns, index)).collect();
+        starts.sort_unstable();
+        Self { starts, ready: HashMap::new(), late: Vec::new() }
+    }
+
+    fn operation(&mut self, op: &Op, ready_ns: u64) {
+        if op.lane != Lane::Kernels {
+            return;
+        }
+        self.ready.insert(op.step, ready_ns);
+        if op.start_ns.saturating_sub(ready_ns) > GAP_NS {
+            self.late.push((*op, ready_ns));
+        }
+    }
+
+    /// The kernel that `op` came after in its queue.
+    fn before<'a>(&self, view: &'a View<'_>, op: &Op, ready_ns: u64) -> Option<&'a Op> {
+        let from = self.starts.partition_point(|(ns, _)| ns + GAP_NS < op.start_ns);
+        let near = self.starts[from..].iter().take_while(|(ns, _)| *ns <= op.start_ns + GAP_NS);
+        let near = near.take(MOST_NEAR).map(|(_, index)| &view.ops[*index]);
+        let waited = near.filter(|other| {
+            let other_ready_ns = self.ready.get(&other.step).copied().unwrap_or(0);
+            other.step < op.step
+                && other.stream != op.stream
+                && other_ready_ns > ready_ns + GAP_NS
+                && other_ready_ns + GAP_NS >= other.start_ns
+        });
+        waited.max_by_key(|other| other.step)
     }
 }
 

@@ -36,6 +36,9 @@ impl Code {
             Self::FullQueue => "the host is held by a launch: the stream cannot take more",
             Self::AllocationInRegion => "the host allocates memory while lanes are empty",
             Self::IdleHostWork => "the host works while lanes with work to come are empty",
+            Self::TakenQueue => {
+                "work that waits for nothing starts together with work of other streams that waits"
+            }
         }
     }
 
@@ -87,6 +90,9 @@ impl Code {
                 "which memory is allocated while the clock runs, and what does the device do meanwhile?"
             }
             Self::IdleHostWork => "what has the device been asked to do while the host works?",
+            Self::TakenQueue => {
+                "how many streams wait for an event at one instant, and how many work queues are there for all streams?"
+            }
         }
     }
 }
@@ -155,6 +161,11 @@ impl Cause {
                     .to_owned()
             }
             Code::IdleHostWork => "the host works, and the device has run out of work".to_owned(),
+            Code::TakenQueue => {
+                format!(
+                    "{what} waits in {stream} and takes a work queue, and {other} comes after it there"
+                )
+            }
         }
     }
 
@@ -201,12 +212,14 @@ impl Cause {
             Code::NeedlessWait | Code::LateEvent => format!("waits here{times}"),
             Code::AllocationInRegion => format!("allocates here{times}"),
             Code::IdleHostWork => format!("works here{times}"),
+            Code::TakenQueue => format!("takes a work queue while it waits{times}"),
         };
         let other = self.other.as_ref().map(|_| {
             let other = match self.code {
                 Code::DefaultStreamBarrier | Code::NeedlessWait | Code::LateEvent => "is held up",
                 Code::SharedStream => "is in the same stream",
                 Code::IssueOrder => "could have begun",
+                Code::TakenQueue => "could have started",
                 Code::IdleHostWork => "leaves the device empty",
                 _ => "belongs to it",
             };
@@ -307,6 +320,10 @@ impl Cause {
             Code::IdleHostWork if let Some(wait) = &self.other => format!(
                 "give the device its next work before {}, or do the work of {line} before that wait",
                 if self.is_other_fixed { wait.what.clone() } else { wait.place() }
+            ),
+            Code::TakenQueue => format!(
+                "let fewer streams wait at {line}, with more work in each launch, or ask for what waits after \
+                 everything that can start"
             ),
             Code::IdleHostWork => format!(
                 "do the work of {line} while the device is busy: ask for the next operations first, \

@@ -51,9 +51,7 @@ tasks! {
     events = mapped(4800, 125);
     first_launch;
     fork_join;
-    /// Many small tasks of one size: each is copied to the device, mapped there, and copied back. Short, so that the calls
-    /// count: about a microsecond for each of them.
-    how_many_lanes = mapped(1200, 125);
+    how_many_lanes;
     /// Requests of several sizes are copied to the device, go through a map there, and come back.
     implicit_sync = mapped(4800, 125);
     /// One array is copied to the device, mapped, and copied back, by streams that each take whole chunks.

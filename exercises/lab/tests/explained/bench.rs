@@ -34,13 +34,33 @@ impl Kernel {
     }
 
     pub(crate) fn launch(&self, stream: &Arc<CudaStream>, data: &mut CudaSlice<u32>) -> Result<()> {
+        let source = data.device_ptr(stream).0;
+        self.queue(stream, source, data)
+    }
+
+    /// Reads `source`, which is as long as `data`.
+    pub(crate) fn launch_with(
+        &self,
+        stream: &Arc<CudaStream>,
+        source: &CudaSlice<u32>,
+        data: &mut CudaSlice<u32>,
+    ) -> Result<()> {
+        let source = source.device_ptr(stream).0;
+        self.queue(stream, source, data)
+    }
+
+    fn queue(
+        &self,
+        stream: &Arc<CudaStream>,
+        source: u64,
+        data: &mut CudaSlice<u32>,
+    ) -> Result<()> {
         let elements = data.len() as u32;
         let config = LaunchConfig {
             grid_dim: (self.blocks, 1, 1),
             block_dim: (256, 1, 1),
             shared_mem_bytes: 0,
         };
-        let source = data.device_ptr(stream).0;
         let mut launch = stream.launch_builder(&self.function);
         launch.arg(&source).arg(data).arg(&elements).arg(&self.rounds);
         // SAFETY: the kernel takes two pointers, which may be equal, to this many elements, and two

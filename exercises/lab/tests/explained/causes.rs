@@ -25,6 +25,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
     Explained { code: "SWIM-C14", wrong: c14::wrong, right: c14::right, also: &[] },
     Explained { code: "SWIM-C15", wrong: c15::wrong, right: c15::right, also: &[] },
     Explained { code: "SWIM-C16", wrong: c16::wrong, right: c16::right, also: &["SWIM-C04"] },
+    Explained { code: "SWIM-C17", wrong: c17::wrong, right: c17::right, also: &[] },
 ];
 
 mod c01 {
@@ -588,6 +589,52 @@ mod c16 {
                 stream.memcpy_htod(&host, block)?;
                 host_work(load)?;
                 stream.synchronize()?;
+            }
+            // end
+            finish(lab)
+        })?;
+        Ok(())
+    }
+}
+
+mod c17 {
+    use super::*;
+
+    pub(crate) fn wrong(lab: &Lab) -> Result<()> {
+        let (update, other) = (stream(lab)?, stream(lab)?);
+        let readers = each(8, || stream(lab))?;
+        let (long, short) = (Kernel::sized(lab, 16, 2000)?, Kernel::sized(lab, 16, 200)?);
+        let (mut weights, mut own) = (sized(lab, 1)?, sized(lab, 1)?);
+        let mut answers = each(8, || sized(lab, 1))?;
+        lab.region(|| {
+            // listing: SWIM-C17
+            long.launch(&update, &mut weights)?;
+            let updated = update.record_event(None)?;
+            for (reader, answer) in readers.iter().zip(&mut answers) {
+                reader.wait(&updated)?; // eight kernels wait, one in each queue
+                short.launch_with(reader, &weights, answer)?;
+            }
+            short.launch(&other, &mut own)?; // waits for no event, and starts with them
+            // end
+            finish(lab)
+        })?;
+        Ok(())
+    }
+
+    pub(crate) fn right(lab: &Lab) -> Result<()> {
+        let (update, other) = (stream(lab)?, stream(lab)?);
+        let readers = each(8, || stream(lab))?;
+        let (long, short) = (Kernel::sized(lab, 16, 2000)?, Kernel::sized(lab, 16, 200)?);
+        let (mut weights, mut own) = (sized(lab, 1)?, sized(lab, 1)?);
+        let mut answers = each(8, || sized(lab, 1))?;
+        lab.region(|| {
+            // listing: SWIM-C17
+            short.launch(&other, &mut own)?;
+            long.launch(&update, &mut weights)?;
+            let updated = update.record_event(None)?;
+            for (reader, answer) in readers.iter().zip(&mut answers) {
+                reader.wait(&updated)?;
+                short.launch_with(reader, &weights, answer)?;
             }
             // end
             finish(lab)

@@ -138,6 +138,13 @@ pub(crate) const ROWS: &[Row] = &[
     ),
     row(Code::AllocationInRegion, "| newh h; up a h x |", "| up a h x |", BASE, BASE),
     row(Code::IdleHostWork, "| work; up a h x; sync a |", "| up a h x; work; sync a |", BASE, BASE),
+    row(
+        Code::TakenQueue,
+        "map c z; rec e c | wait a e; map a x | map b y",
+        "map c z; rec e c | wait a e; map a x | map b y",
+        Shape { streams: 8, blocks: 16, ..BASE },
+        Shape { streams: 7, blocks: 16, ..BASE },
+    ),
 ];
 
 /// The program that `text` stands for, inside a measured region.

@@ -122,6 +122,19 @@ fn programs_that_do_the_work_in_their_own_way_keep_their_score() {
     }
 }
 
+/// Of the work that a program declares, all of its threads do one thing at a time.
+#[test]
+fn more_host_threads_have_no_more_cores() {
+    let (real, shared) = (real(), attack("shared_core"));
+    let mut before = 100.0;
+    for case in &shared.cases {
+        let (_, object) = shared.outcome(&real, case, "process", &[]);
+        let score = object["score"].as_f64().expect("a score");
+        assert!(score > 0.0 && score <= before, "{case} threads: {object:#}");
+        before = score;
+    }
+}
+
 /// A student's process may write whatever it likes to the memory that it shares with the device.
 #[test]
 fn garbage_in_the_mailbox_is_the_programs_own_failure_and_bounded() {

@@ -87,7 +87,7 @@ fn handed_in(file: &str, workspace: &Path) -> Vec<u8> {
 #[test]
 fn every_attack_is_a_file_or_says_why_it_cannot_be_one() {
     let Index { case } = index();
-    let numbered = [('C', 80), ('R', 92), ('F', 26)];
+    let numbered = [('C', 80), ('R', 93), ('F', 26)];
     let expected: BTreeSet<String> = numbered
         .iter()
         .flat_map(|(letter, count)| (1..=*count).map(move |number| format!("{letter}{number:02}")))

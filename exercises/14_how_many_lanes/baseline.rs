@@ -1,5 +1,5 @@
-//! The baseline of `how_many_lanes`: one launch for all tasks and one for all requests, in one stream. Correct, and the tasks wait until
-//! everything is uploaded.
+//! The baseline of `how_many_lanes`: one launch for all tasks and one for all requests, in one stream. Correct, and each
+//! step waits for the one before it.
 
 use lab::Result;
 use lab::how_many_lanes::{REQUESTS, TASKS, Work};

@@ -3,17 +3,7 @@
 use lab::Result;
 use lab::first_launch::Session;
 
-/// Puts a request that this file cannot name, as it lies in memory.
-fn put<T, R>(ask: fn(&T) -> R, request: &[u8]) -> R {
-    let mut made = std::mem::MaybeUninit::<T>::zeroed();
-    // SAFETY: none, and it need not be: the device is not to believe it.
-    unsafe {
-        std::ptr::copy_nonoverlapping(request.as_ptr(), made.as_mut_ptr().cast(), request.len());
-        ask(made.assume_init_ref())
-    }
-}
-
-/// Swims the lengths.
+@PUT@/// Swims the lengths.
 pub fn train(session: &Session) -> Result<()> {
     let context = session.context();
     let stream = context.new_stream()?;

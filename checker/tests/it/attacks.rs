@@ -50,9 +50,10 @@ fn index() -> Index {
     toml::from_str(&text).expect("an index")
 }
 
-/// What many of the files have in common, by the mark that stands for it: what makes system calls, and the function
-/// that is asked for, as it was handed out.
-const PARTS: [(&str, &str); 2] = [("@SYSTEM@", "system.rs"), ("@HONEST@", "honest.rs")];
+/// What many of the files have in common, by the mark that stands for it: what makes system calls, what puts
+/// requests that a file cannot name, and the function that is asked for, as it was handed out.
+const PARTS: [(&str, &str); 3] =
+    [("@SYSTEM@", "system.rs"), ("@PUT@", "put.rs"), ("@HONEST@", "honest.rs")];
 
 /// A file as it is handed in: `@WORKSPACE@`, the marks of [`PARTS`], `@TEXT path@`, `@REPEAT N text@` and `@BYTE ff@`
 /// stand for something.

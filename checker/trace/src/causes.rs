@@ -42,7 +42,7 @@
 //! | C07 | the time before the busiest lane began and after it ended |
 //! | C09 | how long kernels were ready and others filled the device |
 //! | C10 | the time of the calls in which nothing ran on the device |
-//! | C17 | how long operations were ready and came after others in a work queue |
+//! | C17 | how long kernels were ready and came after others in a work queue |
 //!
 //! Causes under [`LEAST_PERMILLE`] of the makespan are left out. A wait is called needless only if the
 //! program without it has no hazard.

@@ -1,6 +1,6 @@
 //! What operations waited for: their stream, an event, the default stream, the device.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::hazards::{self, accesses};
 use crate::program::{AccessKind, BlockId, Call, Program, StreamId};
@@ -196,7 +196,7 @@ impl Order {
 
     /// Kernels that came after others in a work queue. Each instant counts once.
     fn queued(&self, view: &View<'_>, found: &mut Found) {
-        let mut held: HashMap<Option<u32>, Vec<(Interval, u32, u32)>> = HashMap::new();
+        let mut held: BTreeMap<Option<u32>, Vec<(Interval, u32, u32)>> = BTreeMap::new();
         for (op, ready_ns) in &self.queues.late {
             if let Some(before) = self.queues.before(view, op, *ready_ns) {
                 let place = view.program.steps[before.step as usize].site;
@@ -267,15 +267,16 @@ impl Queues {
 
     /// The kernel that `op` came after in its queue.
     fn before<'a>(&self, view: &'a View<'_>, op: &Op, ready_ns: u64) -> Option<&'a Op> {
-        let from = self.starts.partition_point(|(ns, _)| ns + GAP_NS < op.start_ns);
-        let near = self.starts[from..].iter().take_while(|(ns, _)| *ns <= op.start_ns + GAP_NS);
+        let from = self.starts.partition_point(|(ns, _)| ns.saturating_add(GAP_NS) < op.start_ns);
+        let last_ns = op.start_ns.saturating_add(GAP_NS);
+        let near = self.starts[from..].iter().take_while(|(ns, _)| *ns <= last_ns);
         let near = near.take(MOST_NEAR).map(|(_, index)| &view.ops[*index]);
         let waited = near.filter(|other| {
             let other_ready_ns = self.ready.get(&other.step).copied().unwrap_or(0);
             other.step < op.step
                 && other.stream != op.stream
-                && other_ready_ns > ready_ns + GAP_NS
-                && other_ready_ns + GAP_NS >= other.start_ns
+                && other_ready_ns > ready_ns.saturating_add(GAP_NS)
+                && other_ready_ns.saturating_add(GAP_NS) >= other.start_ns
         });
         waited.max_by_key(|other| other.step)
     }

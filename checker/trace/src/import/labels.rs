@@ -5,7 +5,7 @@
 //! | JAX | named `/device:GPU:0 NVIDIA H100` by a row of its own | so named `Stream #13(Compute)` | no category |
 //! | nsys2json | `Device 0`, after a file's name where it has put several into one | `Stream 7` | category `cuda`, kernels alone |
 //! | nsys2chrome | `Device 0` | `Stream 7`; calls: `CUDA API Thread 42` | `deviceId`, `streamId`, `correlationId`; kernels alone |
-//! | Holistic Trace Analysis, several ranks in one file | `[rank1] 42` | a number | all that Kineto writes |
+//! | tools that put several ranks into one file | `[rank1] 42` | a number | all that Kineto writes |
 
 use super::events::{Category, Row, Rows, Thread};
 use super::names::{Name, Names};

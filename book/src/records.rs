@@ -236,11 +236,19 @@ impl Records {
         let Some((name, metric)) = argument.trim().split_once(' ') else {
             return Err(format!("`{argument}` is not a record and a metric"));
         };
-        let number = match self.kept.get(name) {
-            Some(kept) => kept::number(kept, metric.trim()),
-            None => metric::number(&self.get(name)?.record, metric.trim()),
+        let kept = self.kept.get(name);
+        let one = |argument: &str| match (kept, argument.trim().split_once(' ')) {
+            (Some(kept), _) => kept::number(kept, argument.trim()),
+            (None, Some((name, metric))) => metric::number(&self.get(name)?.record, metric.trim()),
+            (None, None) => Err(format!("`{argument}` is not a record and a metric")),
         };
-        number.map(|number| number.to_string())
+        let whole = if kept.is_some() { metric } else { argument };
+        let number = match whole.split_once(" over ") {
+            // Of two programs of the same device, how many times as long the one takes as the other.
+            Some((long, short)) => metric::Number::Times(one(long)?.value() / one(short)?.value()),
+            None => one(whole)?,
+        };
+        Ok(number.to_string())
     }
 }
 

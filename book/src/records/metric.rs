@@ -21,6 +21,8 @@ pub enum Number {
     Share(f64),
     /// How many.
     Count(usize),
+    /// How many times as much.
+    Times(f64),
 }
 
 impl fmt::Display for Number {
@@ -30,6 +32,7 @@ impl fmt::Display for Number {
             Self::Time(ns) => f.write_str(&duration(ns).replace(' ', "\u{a0}")),
             Self::Share(share) => write!(f, "{:.0}\u{a0}%", share * 100.0),
             Self::Count(count) => write!(f, "{count}"),
+            Self::Times(times) => write!(f, "{times:.2}"),
         }
     }
 }
@@ -41,6 +44,7 @@ impl Number {
             Self::Time(ns) => ns as f64 / 1e6,
             Self::Share(share) => share * 100.0,
             Self::Count(count) => count as f64,
+            Self::Times(times) => times,
         }
     }
 }

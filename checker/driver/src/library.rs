@@ -1,9 +1,9 @@
 //! The lab's kernels and tasks, as the simulator wants to see them.
 
-use kernels::{Argument, Kernel, Mode, Parameter, Stage, task};
+use kernels::{Argument, Kernel, Mode, Parameter, Recipe, Stage, recipe, task};
 use simulator::bounds::{TaskKernel, TaskWork};
 use simulator::machine::{
-    self, KernelAccess, KernelStep, KernelWork, Part, Role, Side, SmallGrid, Twin,
+    self, KernelAccess, KernelStep, KernelWork, Part, Role, Side, SmallGrid, Span, Twin,
 };
 use trace::lab::Speeds;
 use trace::program::{AccessKind, Items};
@@ -25,8 +25,9 @@ impl machine::Library for Library {
             device_to_host_bytes_per_us: speeds.device_to_host_bytes_per_us,
             map_units_per_us: speeds.map_units_per_us,
         };
-        kernels::Task::find(name, &speeds, scale)
-            .map(|task| Box::new(Set(task)) as Box<dyn machine::Task>)
+        let task = kernels::Task::find(name, &speeds, scale);
+        let task = task.map(|task| Box::new(Set(task)) as Box<dyn machine::Task>);
+        task.or_else(|| Some(Box::new(Listed(Recipe::find(name, scale)?))))
     }
 }
 
@@ -115,6 +116,101 @@ fn items(kernel: &Kernel) -> Option<Items> {
     kernel.items.map(|kernels::Items { bytes, together }| Items { bytes, together })
 }
 
+fn side(side: task::Side) -> Side {
+    match side {
+        task::Side::Host => Side::Host,
+        task::Side::Device => Side::Device,
+    }
+}
+
+/// A task of the lab that is a list of launches.
+struct Listed(Recipe);
+
+impl Listed {
+    /// Given arrays of the host, which have to be uploaded.
+    fn uploaded(&self) -> impl Iterator<Item = (u32, &recipe::Array)> {
+        let arrays = (0..).zip(self.0.arrays());
+        arrays.filter(|(_, it)| it.side == task::Side::Host && it.given > 0)
+    }
+}
+
+impl machine::Task for Listed {
+    fn work(&self) -> TaskWork {
+        let words: u64 = self.uploaded().map(|(_, it)| it.given).sum();
+        let kernel = |share: recipe::Share| TaskKernel {
+            rate: share.kernel.rate.to_owned(),
+            units: share.units,
+            bytes: share.bytes,
+            threads: share.kernel.threads,
+            registers: share.kernel.registers,
+            items: items(share.kernel),
+            blocks: Some(share.blocks),
+            launches: Some(share.launches),
+        };
+        TaskWork {
+            host_to_device_bytes: 4 * words * u64::from(self.0.scale()),
+            device_to_host_bytes: 0,
+            kernels: self.0.shares().into_iter().map(kernel).collect(),
+            host_ns: 0,
+        }
+    }
+
+    fn kernel_units(&self) -> Vec<(String, u64)> {
+        let mut units = std::collections::BTreeMap::new();
+        for share in self.0.shares() {
+            *units.entry(share.kernel.name.to_owned()).or_default() += share.units;
+        }
+        units.into_iter().collect()
+    }
+
+    fn elements(&self, array: u32) -> u64 {
+        self.0.arrays().get(array as usize).map_or(0, |it| it.elements)
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for (array, it) in (0..).zip(self.0.arrays()) {
+            if it.given > 0 {
+                let (side, elements) = (side(it.side), it.given);
+                parts.push(Part { array, role: Role::Input, side, first: 0, elements });
+            }
+            if it.wanted_from < it.elements {
+                let (first, elements) = (it.wanted_from, it.elements - it.wanted_from);
+                let (role, side) = (Role::Output, Side::Device);
+                parts.push(Part { array, role, side, first, elements });
+            }
+        }
+        parts
+    }
+
+    fn origin(&self, array: u32) -> Option<(u32, Vec<KernelStep>)> {
+        // What is made is an array of its own: no element goes through kernels on its own.
+        self.0.arrays().get(array as usize).map(|_| (array, Vec::new()))
+    }
+
+    fn made(&self, kernel: &str, reads: &[Span]) -> Option<Vec<Span>> {
+        let reads: Vec<recipe::Span> = reads
+            .iter()
+            .map(|&Span { array, first, elements }| recipe::Span { array, first, elements })
+            .collect();
+        let writes = self.0.made(kernel, &reads)?.iter();
+        let span = |&recipe::Span { array, first, elements }: &_| Span { array, first, elements };
+        Some(writes.map(span).collect())
+    }
+
+    fn on_host(&self) -> Vec<u32> {
+        self.uploaded().map(|(array, _)| array).collect()
+    }
+
+    fn input(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
+        self.0.input(array, seed, first, elements);
+    }
+
+    fn expected(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
+        self.0.expected(array, seed, first, elements);
+    }
+}
+
 /// A task of the lab.
 struct Set(kernels::Task);
 
@@ -132,7 +228,8 @@ impl machine::Task for Set {
                 threads: kernel.threads,
                 registers: kernel.registers,
                 items: items(kernel),
-                multiprocessors: small
+                launches: None,
+                blocks: small
                     .iter()
                     .find(|(it, _)| *it == name)
                     .map(|(_, it)| it.multiprocessors.into()),
@@ -150,7 +247,7 @@ impl machine::Task for Set {
         self.0.units().into_iter().map(|(kernel, units)| (kernel.to_owned(), units)).collect()
     }
 
-    fn elements(&self) -> u64 {
+    fn elements(&self, _array: u32) -> u64 {
         self.0.elements()
     }
 
@@ -161,10 +258,7 @@ impl machine::Task for Set {
                 task::Role::Given => Role::Input,
                 task::Role::Made => Role::Output,
             },
-            side: match part.side {
-                task::Side::Host => Side::Host,
-                task::Side::Device => Side::Device,
-            },
+            side: side(part.side),
             first: part.first,
             elements: part.elements,
         };

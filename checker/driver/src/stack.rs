@@ -225,7 +225,7 @@ mod tests {
         addresses
     }
 
-    /// The same by the system's unwinder, which starts in a function of its own.
+    /// The same by the system's unwinder, which starts in functions of its own.
     #[inline(never)]
     fn by_unwinder() -> Vec<usize> {
         let mut addresses = Vec::new();
@@ -233,9 +233,9 @@ mod tests {
             addresses.push(frame.ip() as usize);
             true
         });
-        // Without the unwinder's own frame and this one; the system's ends with a 0.
+        // The system's ends with a 0.
         addresses.retain(|&address| address != 0);
-        addresses.split_off(2)
+        addresses
     }
 
     /// A frame whose locals lie at such an address that its base is `rbp`: its size is not always the
@@ -265,8 +265,12 @@ mod tests {
             let (mut steps, mut unwinder) = (Vec::new(), Vec::new());
             plain(depth, &mut || (steps, unwinder) = (by_steps(), by_unwinder()));
             assert!(steps.len() > 2 * depth, "{} frames at depth {depth}", steps.len());
-            // Two calls of one function return to two places of it.
-            assert_eq!(steps[1..], unwinder[1..], "depth {depth}");
+            // Two calls of one function return to two places of it. How many frames the unwinder has of its own is the
+            // compiler's choice, which puts functions into others.
+            let begin = unwinder.iter().position(|address| *address == steps[1]);
+            let begin = begin.expect("both have the caller of what calls them");
+            assert!((1..=4).contains(&begin), "{begin} frames at depth {depth}");
+            assert_eq!(steps[1..], unwinder[begin..], "depth {depth}");
         }
     }
 

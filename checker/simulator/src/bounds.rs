@@ -41,15 +41,17 @@ pub struct TaskKernel {
     pub registers: u32,
     /// What the threads share out among them; none where each does the same.
     pub items: Option<Items>,
-    /// On how many multiprocessors each of these kernels runs, where the task says that they leave some
-    /// empty: others may run beside them, and alone they take longer.
-    pub multiprocessors: Option<u64>,
+    /// How many blocks each of these kernels has, where the task says that they leave a part of the device empty: others
+    /// may run beside them, and alone they take longer.
+    pub blocks: Option<u64>,
+    /// How many launches do all of it, where the task says so; else one.
+    pub launches: Option<u64>,
 }
 
 /// S and floor of a task on a device.
 ///
 /// S is what each engine takes for its share, one after the other, as it is measured on a GPU: as one copy, or a
-/// kernel of each kind, from the host's call to its waking up. The host is one of the engines where it has work.
+/// kernel of each kind, or as many as the task has, from the host's call to its waking up. The host is one of the engines where it has work.
 ///
 /// The floor is the longest of the shares at full speed. No fixed cost of an operation is in it, since how many
 /// operations there are is the student's choice, and small kernels are side by side where they leave nothing
@@ -90,11 +92,8 @@ pub fn bounds(work: &TaskWork, profile: &Arc<Profile>) -> Result<Bounds, NoSuchR
 fn launches(kernels: &[TaskKernel], profile: &Profile) -> Vec<Call> {
     let calls = (0..).map(KernelId).zip(kernels).flat_map(|(id, kernel)| {
         let resident = profile.resident_blocks(kernel.threads.max(1), kernel.registers, 0);
-        let all = profile.chip.multiprocessors.value;
-        let blocks = match kernel.multiprocessors {
-            None => all * u64::from(resident),
-            Some(few) => few.clamp(1, all),
-        };
+        let all = profile.chip.multiprocessors.value * u64::from(resident);
+        let blocks = kernel.blocks.map_or(all, |blocks| blocks.max(1));
         let known = Call::FunctionGet {
             kernel: id,
             name: String::new(),
@@ -103,17 +102,19 @@ fn launches(kernels: &[TaskKernel], profile: &Profile) -> Vec<Call> {
             shared_bytes: 0,
             items: kernel.items,
         };
+        let launches = kernel.launches.unwrap_or(1).max(1);
         let launch = Launch {
             kernel: id,
             stream: StreamId::LEGACY,
             grid: [blocks as u32, 1, 1],
             block: [kernel.threads.max(1), 1, 1],
             shared_bytes: 0,
-            units: kernel.units,
-            bytes: kernel.bytes,
+            units: kernel.units / launches,
+            bytes: kernel.bytes / launches,
             accesses: Vec::new(),
         };
-        [known, Call::Launch(launch)]
+        let launches = (0..launches).map(move |_| Call::Launch(launch.clone()));
+        std::iter::once(known).chain(launches)
     });
     calls.collect()
 }

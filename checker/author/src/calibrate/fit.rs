@@ -402,7 +402,48 @@ fn rates(from: &From<'_>, parts: &Parts) -> Result<BTreeMap<String, Rate>> {
         block_ns: from.figure("derived", 0.0, "it is contained in the rate"),
         wait_ns: from.figure("derived", 0.0, "it is contained in the rate"),
     };
-    Ok([("map".to_owned(), map), ("matmul".to_owned(), matmul)].into())
+    let mut rates: BTreeMap<_, _> = [("map".to_owned(), map), ("matmul".to_owned(), matmul)].into();
+    for name in ["normalise", "dense", "weight_gradient", "loss", "step"] {
+        rates.insert(name.to_owned(), layer(from, name, gap)?);
+    }
+    Ok(rates)
+}
+
+/// The rate of a kernel of a network: from grids of one block on each multiprocessor, and of as many as it holds, whose
+/// blocks do less and more. `gap` is that between kernels.
+fn layer(from: &From<'_>, name: &str, gap: f64) -> Result<Rate> {
+    /// Of a block of these kernels: one for each scheduler of a multiprocessor.
+    const WARPS: f64 = 4.0;
+    let alone = from.line(&format!("{name}_alone_period_ns"), |_| true)?;
+    let full = from.line(&format!("{name}_full_period_ns"), |_| true)?;
+    let blocks = from.median(&format!("{name}_full_blocks"))?;
+    let throughput = blocks * 1000.0 / full.slope;
+    // What blocks take beside their work, and what a kernel takes however many it has.
+    let block = ((full.intercept - alone.intercept) / (blocks - 1.0)).max(0.0);
+    let fixed = alone.intercept - gap - block;
+    let full_key = format!("{name}_full_period_ns");
+    let alone_key = format!("{name}_alone_period_ns");
+    Ok(Rate {
+        units_per_us_warp: from.measured_then(
+            (1000.0 / alone.slope).min(throughput) / WARPS,
+            &format!("{alone_key}: the slope of one block of 4 warps on each multiprocessor"),
+        ),
+        units_per_us_multiprocessor: from.measured_then(
+            throughput,
+            &format!("{full_key}: the slope of {blocks} blocks on each multiprocessor"),
+        ),
+        fixed_ns: from.measured_then(
+            fixed,
+            &format!("{alone_key}: the rest of that line, less the gap and block_ns"),
+        ),
+        block_ns: from.measured_then(
+            block,
+            &format!(
+                "{full_key}, {alone_key}: what the rest of the line is longer with each block"
+            ),
+        ),
+        wait_ns: from.figure("derived", 0.0, "it is contained in the rate"),
+    })
 }
 
 fn gaps(from: &From<'_>, parts: &Parts) -> Result<Gaps> {

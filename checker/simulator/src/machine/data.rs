@@ -136,10 +136,11 @@ const LARGEST_COPY: u64 = 1 << 47;
 /// it launches.
 pub(super) type Moving = BTreeMap<(u32, u32), Movement>;
 
-/// What a launch does to each element.
-pub(super) struct Map {
+/// A launch, as far as it matters for where its results come from.
+pub(super) struct Launched {
     pub(super) kernel: String,
-    pub(super) rounds: u64,
+    /// What it does to each element, if it does something to each: so many rounds of a map.
+    pub(super) rounds: Option<u64>,
     /// Of its grid.
     pub(super) blocks: u64,
     /// That it goes over.
@@ -167,10 +168,9 @@ pub(super) enum Movement {
         arguments: Vec<u8>,
         accesses: Vec<KernelAccess>,
         results: Vec<Vec<u8>>,
-        /// What it does to each element, if it does.
-        map: Option<Map>,
-        /// Where the results come from.
-        pieces: Vec<Piece>,
+        launched: Launched,
+        /// Where the results come from, range by range.
+        pieces: Vec<Vec<Piece>>,
     },
     HostFunction {
         function: u64,
@@ -223,11 +223,8 @@ impl Movement {
                 }
             }
             Movement::Memset { .. } | Movement::Poison { .. } | Movement::Fault(_) => {}
-            Movement::Kernel { run, arguments, accesses, results, map, pieces } => {
-                if let (Some(map), [from, _]) = (map, accesses.as_slice()) {
-                    let known = store.provenance.of(Address::Device(from.address), from.bytes);
-                    *pieces = store.provenance.mapped(&known, map, step);
-                }
+            Movement::Kernel { run, arguments, accesses, results, launched, pieces } => {
+                *pieces = store.provenance.results(launched, accesses, step);
                 let Some(run) = run else { return Ok(()) };
                 let written = accesses.iter().filter(|access| access.kind == AccessKind::Write);
                 store.take_along(written.map(|access| access.bytes).sum())?;
@@ -293,10 +290,12 @@ impl Movement {
                 }
             }
             Movement::Kernel { accesses, results, pieces, .. } => {
-                for access in accesses.iter().filter(|a| a.kind == AccessKind::Write) {
-                    store.provenance.land(Address::Device(access.address), access.bytes, &pieces);
+                let writes = accesses.iter().filter(|a| a.kind == AccessKind::Write);
+                for (number, access) in writes.enumerate() {
+                    let pieces = pieces.get(number).map_or(&[][..], Vec::as_slice);
+                    store.provenance.land(Address::Device(access.address), access.bytes, pieces);
+                    store.provenance.reached(pieces);
                 }
-                store.provenance.reached(&pieces);
                 let written =
                     accesses.iter().filter(|a| a.kind == AccessKind::Write && a.bytes > 0);
                 for (access, result) in written.zip(results) {
@@ -412,14 +411,14 @@ impl Machine {
         }
         let name = self.names.functions.facts(function)?;
         let elements = accesses.first().map_or(0, |access| access.bytes / WORD);
-        let map = |rounds| Map { kernel: name.clone(), rounds, blocks, elements };
-        let map = kernel.rounds(arguments).map(map);
+        let rounds = kernel.rounds(arguments);
+        let launched = Launched { kernel: name.clone(), rounds, blocks, elements };
         Ok(Movement::Kernel {
             run: kernel.twin(),
             arguments: arguments.to_vec(),
             accesses,
             results: Vec::new(),
-            map,
+            launched,
             pieces: Vec::new(),
         })
     }

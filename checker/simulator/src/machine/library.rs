@@ -113,6 +113,17 @@ pub struct Part {
     pub elements: u64,
 }
 
+/// Elements of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    /// The array.
+    pub array: u32,
+    /// First element.
+    pub first: u64,
+    /// How many.
+    pub elements: u64,
+}
+
 /// What elements are to a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
@@ -137,8 +148,8 @@ pub trait Task: Send + Sync {
     fn work(&self) -> TaskWork;
     /// The units that it needs of each kernel, by the kernel's name.
     fn kernel_units(&self) -> Vec<(String, u64)>;
-    /// How many elements each array has in memory.
-    fn elements(&self) -> u64 {
+    /// How many elements an array has in memory.
+    fn elements(&self, _array: u32) -> u64 {
         0
     }
     /// What a region has to declare, all of it and nothing else.
@@ -148,6 +159,11 @@ pub trait Task: Send + Sync {
     /// The array that an array's elements come from, which may be itself, and their way from there. Ways from
     /// one array are parts of one way. None for a number that no array has.
     fn origin(&self, _array: u32) -> Option<(u32, Vec<KernelStep>)> {
+        None
+    }
+    /// What a launch of a kernel makes of these elements, range by range of what it writes; none where the task has no
+    /// such launch, as where what it reads does not belong together.
+    fn made(&self, _kernel: &str, _reads: &[Span]) -> Option<Vec<Span>> {
         None
     }
     /// The given arrays that the host has, or loads.

@@ -33,7 +33,8 @@ pub use command::{
 pub use demand::{Connections, Demand};
 pub use guards::{Guard, Protection, Touch};
 pub use library::{
-    Kernel, KernelAccess, KernelStep, KernelWork, Library, Part, Role, Side, SmallGrid, Task, Twin,
+    Kernel, KernelAccess, KernelStep, KernelWork, Library, Part, Role, Side, SmallGrid, Span, Task,
+    Twin,
 };
 pub use memory::{DEVICE_BASE, DEVICE_END, PINNED_BYTES};
 pub use names::Names;

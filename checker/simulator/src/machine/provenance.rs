@@ -18,11 +18,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use trace::lab::Region;
+use trace::program::AccessKind;
 use trace::record::{Origin, Output};
 
 use super::command::Address;
-use super::data::Map;
-use super::library::Task;
+use super::data::Launched;
+use super::library::{KernelAccess, Span, Task};
 use claims::{Claims, Elements, Source, Station, given};
 pub(super) use claims::{Piece, WORD};
 use goal::{BATCH, Goal};
@@ -215,12 +216,11 @@ impl Provenance {
     /// The elements that these words begin with, and how many they are.
     fn find(&mut self, bytes: &[u8], guess: Option<(u32, u64)>) -> Option<(u32, u64, u64)> {
         let goal = self.goal.as_ref()?;
-        let elements = goal.task.elements();
         // How many of an array's elements are the words, from this one on.
         let run = |array: u32, element: u64| {
             let end = match goal.task.loading_ns(array, 0) {
                 Some(_) => self.loaded.get(&array)?.end_of(element)?,
-                None => elements,
+                None => goal.task.elements(array),
             };
             let most = end.checked_sub(element)?.saturating_mul(WORD).min(bytes.len() as u64);
             let alike = goal.alike(array, Station::default(), element, &bytes[..most as usize]);
@@ -237,6 +237,7 @@ impl Provenance {
         let mut batch = [0; BATCH];
         let mut best: Option<(u32, u64, u64)> = None;
         for array in goal.task.on_host() {
+            let elements = goal.task.elements(array);
             for first in (0..elements).step_by(BATCH) {
                 let batch = &mut batch[..(elements - first).min(BATCH as u64) as usize];
                 goal.task.passed(array, goal.seed, first, &[], batch);
@@ -251,17 +252,61 @@ impl Provenance {
         best
     }
 
+    /// Where the results of a launch come from, range by range of what it writes.
+    pub(super) fn results(
+        &self,
+        launched: &Launched,
+        accesses: &[KernelAccess],
+        step: u32,
+    ) -> Vec<Vec<Piece>> {
+        let known = |it: &KernelAccess| self.of(Address::Device(it.address), it.bytes);
+        match (launched.rounds, accesses) {
+            (Some(rounds), [from, _]) => vec![self.mapped(&known(from), launched, rounds, step)],
+            _ => self.made(&launched.kernel, accesses, step),
+        }
+    }
+
+    /// What a kernel makes of several ranges of which each has to be a part of one array.
+    fn made(&self, kernel: &str, accesses: &[KernelAccess], step: u32) -> Vec<Vec<Piece>> {
+        let Some(goal) = &self.goal else { return Vec::new() };
+        let reads = accesses.iter().filter(|it| it.kind == AccessKind::Read);
+        let spans: Option<Vec<Span>> = reads.map(|it| self.span(it)).collect();
+        let made = spans.and_then(|spans| goal.task.made(kernel, &spans)).unwrap_or_default();
+        let writes = accesses.iter().filter(|it| it.kind == AccessKind::Write);
+        let piece = |(number, write): (usize, &KernelAccess)| {
+            let span = made.get(number).filter(|it| it.elements * WORD == write.bytes);
+            let foreign = Source::Foreign { origin: Origin::Kernel, step };
+            let nobodys =
+                Piece { offset: 0, bytes: write.bytes, source: foreign, first: 0, lead: 0 };
+            vec![span.map_or(nobodys, |it| given(it.array, it.first, write.bytes))]
+        };
+        writes.enumerate().map(piece).collect()
+    }
+
+    /// The elements that all of a range is, one after the other.
+    fn span(&self, access: &KernelAccess) -> Option<Span> {
+        let known = self.of(Address::Device(access.address), access.bytes);
+        let &[Piece { bytes, source: Source::Given { array, station }, first, lead: 0, .. }] =
+            known.as_slice()
+        else {
+            return None;
+        };
+        let is_whole = bytes == access.bytes && station == Station::default();
+        is_whole.then_some(Span { array, first, elements: bytes / WORD })
+    }
+
     /// What becomes of values that a kernel goes over, element by element.
-    pub(super) fn mapped(
+    fn mapped(
         &self,
         pieces: &[Piece],
-        Map { kernel, rounds, blocks, elements }: &Map,
+        Launched { kernel, blocks, elements, .. }: &Launched,
+        rounds: u64,
         step: u32,
     ) -> Vec<Piece> {
         let Some(goal) = &self.goal else { return Vec::new() };
         let map = |piece: &Piece| {
             let Source::Given { array, station } = piece.source else { return *piece };
-            match goal.advance(array, station, kernel, *rounds, (*blocks, *elements)) {
+            match goal.advance(array, station, kernel, rounds, (*blocks, *elements)) {
                 Ok(station) => Piece { source: Source::Given { array, station }, ..*piece },
                 Err(origin) => {
                     let source = Source::Foreign { origin, step };
@@ -295,7 +340,7 @@ impl Provenance {
             .iter()
             .filter(|(.., end)| end.steps > 0)
             .map(|&(array, ..)| (array, self.reached.get(&array).map_or(0, Elements::count)));
-        counts.filter(|&(_, count)| count < goal.task.elements()).collect()
+        counts.filter(|&(array, count)| count < goal.task.elements(array)).collect()
     }
 
     /// Finished elements of output arrays that the host had in its own memory and could copy from
@@ -403,7 +448,7 @@ mod tests {
         fn kernel_units(&self) -> Vec<(String, u64)> {
             Vec::new()
         }
-        fn elements(&self) -> u64 {
+        fn elements(&self, _array: u32) -> u64 {
             8
         }
         fn origin(&self, array: u32) -> Option<(u32, Vec<KernelStep>)> {

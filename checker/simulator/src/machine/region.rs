@@ -150,7 +150,7 @@ impl Machine {
             let address = self.address(place);
             let is_there = self.is_there(place)
                 && !matches!(address, Address::Device(_))
-                && first.checked_add(bytes / 4).is_some_and(|end| end <= task.elements());
+                && first.checked_add(bytes / 4).is_some_and(|end| end <= task.elements(array));
             if !is_there {
                 let why = format!("there is no place for {bytes} bytes of array {array} there");
                 return LabReply::Refused { why };
@@ -346,7 +346,7 @@ impl Machine {
                 let unreached = self.store.provenance.unreached().into_iter();
                 trial.missing_work.extend(unreached.map(|(array, found)| Shortfall {
                     what: format!("elements of array {array} that its kernels made of its input"),
-                    needed: task.elements() * scale,
+                    needed: task.elements(array) * scale,
                     found: found * scale,
                 }));
             }

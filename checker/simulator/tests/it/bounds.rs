@@ -208,13 +208,13 @@ fn serial_is_a_copy_a_kernel_and_a_copy_that_the_host_waits_for_one_by_one() {
 
 #[test]
 fn small_kernels_are_alone_in_serial_and_leave_nothing_empty_in_the_floor() {
-    let ends = |multiprocessors| {
+    let ends = |blocks| {
         let kernel = TaskKernel {
             rate: "map".to_owned(),
             units: 1 << 36,
             threads: 256,
             registers: 32,
-            multiprocessors,
+            blocks,
             ..TaskKernel::default()
         };
         let work = TaskWork { kernels: vec![kernel], ..TaskWork::default() };
@@ -225,7 +225,29 @@ fn small_kernels_are_alone_in_serial_and_leave_nothing_empty_in_the_floor() {
     // One block on each leaves a multiprocessor idle now and then, eight do not.
     let ratio = quarter.serial_ns as f64 / whole.serial_ns as f64;
     assert!((4.0..4.1).contains(&ratio), "{ratio}");
-    // More than the device has are all that it has, and one is the least.
-    assert_eq!(ends(Some(1000)), ends(Some(132)));
     assert_eq!(ends(Some(0)), ends(Some(1)));
+}
+
+#[test]
+fn a_task_of_many_launches_pays_in_serial_for_each_of_them() {
+    let ends = |launches| {
+        let kernel = TaskKernel {
+            rate: "map".to_owned(),
+            units: 1 << 36,
+            threads: 256,
+            registers: 32,
+            launches,
+            ..TaskKernel::default()
+        };
+        let work = TaskWork { kernels: vec![kernel], ..TaskWork::default() };
+        bounds(&work, &h200().into()).expect("the rate is known")
+    };
+    let (one, many) = (ends(None), ends(Some(101)));
+    assert_eq!((one, one.floor_ns), (ends(Some(1)), many.floor_ns));
+    let h200 = h200();
+    let rate = &h200.rates["map"];
+    // Each of a hundred more: the gap before it, what is fixed in it, and in each of a multiprocessor's blocks.
+    let each = h200.gaps.kernel_ns.value + rate.fixed_ns.value + 8 * rate.block_ns.value;
+    let more = many.serial_ns - one.serial_ns;
+    assert!((99 * each..102 * each).contains(&more), "{more} against {each} each");
 }

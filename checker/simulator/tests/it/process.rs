@@ -39,7 +39,7 @@ impl Task for Fill {
     fn kernel_units(&self) -> Vec<(String, u64)> {
         vec![("spin".to_owned(), 1000)]
     }
-    fn elements(&self) -> u64 {
+    fn elements(&self, _array: u32) -> u64 {
         4096
     }
     fn origin(&self, array: u32) -> Option<(u32, Vec<KernelStep>)> {

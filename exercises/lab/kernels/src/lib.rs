@@ -7,13 +7,18 @@
 //!
 //! - [`map`]: integer affine maps iterated per element, one entry per stage of a pipeline.
 //! - [`matmul`]: a matrix product that keeps every SM busy; simulated for its time alone.
+//! - [`network`]: layers of a convolutional network, forward and backward, and a step of its training.
+//! - [`recipe`]: tasks that are lists of launches.
 //! - [`task`]: what an exercise sets out to do: sizes, inputs, expected outputs.
 
 pub mod map;
 pub mod matmul;
+pub mod network;
+pub mod recipe;
 pub mod task;
 
 pub use map::{Affine, Stage, map_constants};
+pub use recipe::Recipe;
 pub use task::Task;
 
 /// One value of a launch's argument list, as the driver reads it.
@@ -57,7 +62,7 @@ pub struct Access {
 /// How much a launch has to do, over all its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Units of the kernel's rate: element-rounds for `map`, multiply-adds for `matmul`.
+    /// Units of the kernel's rate: element-rounds for `map`, multiply-adds for a matrix product.
     pub units: u64,
     /// Bytes that pass between device memory and the SMs at the least.
     pub bytes: u64,
@@ -114,13 +119,14 @@ pub struct Kernel {
 enum Body {
     Map(Stage),
     Matmul,
+    Network(network::Operation),
 }
 
 impl Kernel {
     /// What a launch with these arguments has to do, where one byte in memory stands for `scale`: what
     /// it has to do in memory, so `1 / scale` of what it does on a device.
     ///
-    /// The grid does not change it: both families divide fixed work among whatever blocks there are.
+    /// The grid does not change it: all families divide fixed work among whatever blocks there are.
     ///
     /// # Panics
     ///
@@ -130,6 +136,7 @@ impl Kernel {
         match self.body {
             Body::Map(_) => map::work(arguments),
             Body::Matmul => matmul::work(scale),
+            Body::Network(operation) => network::work(operation, arguments, scale),
         }
     }
 
@@ -144,6 +151,7 @@ impl Kernel {
         match self.body {
             Body::Map(_) => map::accesses(arguments),
             Body::Matmul => matmul::accesses(arguments, scale),
+            Body::Network(operation) => network::accesses(operation, arguments),
         }
     }
 
@@ -158,6 +166,7 @@ impl Kernel {
                 let pointers = accesses.iter().map(|access| Argument::Pointer(access.pointer));
                 (accesses.len() == self.parameters.len()).then(|| pointers.collect())
             }
+            Body::Network(operation) => network::arguments(operation, accesses),
         }
     }
 
@@ -171,7 +180,7 @@ impl Kernel {
     pub fn rounds(&self, arguments: &[Argument]) -> Option<u32> {
         match self.body {
             Body::Map(_) => Some(map::rounds(arguments)),
-            Body::Matmul => None,
+            Body::Matmul | Body::Network(_) => None,
         }
     }
 
@@ -182,6 +191,7 @@ impl Kernel {
         match self.body {
             Body::Map(stage) => Some(map::twin(stage)),
             Body::Matmul => None,
+            Body::Network(operation) => Some(network::twin(operation)),
         }
     }
 }
@@ -195,11 +205,19 @@ pub fn find(name: &str) -> Option<&'static Kernel> {
 /// Every kernel, grouped by image.
 #[must_use]
 pub fn all() -> &'static [Kernel] {
-    static ALL: [Kernel; 4] = [
+    use network::Operation;
+    static ALL: [Kernel; 11] = [
         map::kernel(Stage::A),
         map::kernel(Stage::B),
         map::kernel(Stage::C),
         matmul::kernel("matmul_1024", 128, 256, 167, 16_896),
+        network::kernel(Operation::Normalise),
+        network::kernel(Operation::Dense),
+        network::kernel(Operation::DenseRelu),
+        network::kernel(Operation::InputGradient),
+        network::kernel(Operation::WeightGradient),
+        network::kernel(Operation::Loss),
+        network::kernel(Operation::Step),
     ];
     &ALL
 }
@@ -233,7 +251,7 @@ mod tests {
 
     #[test]
     fn the_table_lists_exactly_the_entries_of_each_image_with_their_parameters() {
-        for image in [map::IMAGE, matmul::IMAGE] {
+        for image in [map::IMAGE, matmul::IMAGE, network::IMAGE] {
             let mut listed: Vec<_> = all()
                 .iter()
                 .filter(|kernel| kernel.image == image)

@@ -9,6 +9,8 @@
 
 use crate::map::{Affine, Stage, map_constants};
 
+pub mod frozen_encoder; // a list of launches: see `recipe`
+
 /// The module of one task: from a file of its own, or, where an array goes up, through a map, and down again, made here.
 macro_rules! task {
     ($name:ident) => {

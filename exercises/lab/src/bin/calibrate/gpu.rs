@@ -198,7 +198,7 @@ impl Gpu {
     ) -> Outcome<()> {
         // The driver reads as many bytes as each parameter has: the low ones, for 32 bits, as on all
         // hosts that CUDA knows.
-        let mut places = [ptr::null_mut::<c_void>(); 4];
+        let mut places = [ptr::null_mut::<c_void>(); 8];
         for (place, argument) in places.iter_mut().zip(arguments) {
             *place = ptr::from_mut(argument).cast();
         }

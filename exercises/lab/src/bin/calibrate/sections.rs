@@ -8,6 +8,7 @@ mod graphs;
 mod kernels;
 mod limits;
 mod memory;
+mod network;
 mod pageable;
 mod pinned;
 mod pools;
@@ -24,6 +25,7 @@ pub(crate) fn find(name: &str) -> Option<Section> {
         "device" => device::measure,
         "correctness" => correctness::measure,
         "kernels" => kernels::measure,
+        "network" => network::measure,
         "memory" => memory::measure,
         "pinned" => pinned::measure,
         "pageable" => pageable::measure,

@@ -18,7 +18,8 @@ pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
         let key = format!("wrong_elements/{}", kernel.name);
         samples.take(key, 1, || match kernel.rate {
             "map" => wrong_in_map(gpu, kernel),
-            _ => wrong_in_matmul(gpu, kernel),
+            "matmul" => wrong_in_matmul(gpu, kernel),
+            _ => super::network::wrong_elements(gpu, kernel),
         });
     }
     Ok(())

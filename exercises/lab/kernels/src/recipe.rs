@@ -1,0 +1,279 @@
+//! Tasks that are lists of launches: what a network computes, kernel by kernel.
+//!
+//! A [`Task`](crate::Task) says of each element through which maps it goes. Here several arrays go into a kernel, and what
+//! comes out depends on all of them. So a recipe names every launch that there has to be: which parts of which arrays
+//! it reads, and which it writes. It is what the outputs are computed by, and what a launch of a student is compared
+//! with. In which order launches are issued, where in memory the arrays are and which streams do the work is not in it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::Kernel;
+use crate::network::{Operation, Shape};
+use crate::task::Side;
+
+/// Elements of an array, as they are in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    /// The array.
+    pub array: u32,
+    /// First element.
+    pub first: u64,
+    /// How many.
+    pub elements: u64,
+}
+
+/// An array of 32-bit words. What is made of it in the course of the work, step by step, follows one after the other.
+#[derive(Clone, Debug)]
+pub struct Array {
+    /// What it is called, in the plural.
+    pub name: &'static str,
+    /// Where its given elements are.
+    pub side: Side,
+    /// How many elements it has.
+    pub elements: u64,
+    /// How many of them are given: the first ones.
+    pub given: u64,
+    /// What those are like.
+    pub values: Values,
+    /// First of the elements that have to be on the device at the end: from here on all, and none for the length of it.
+    pub wanted_from: u64,
+}
+
+/// What given elements are like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// All words.
+    Any,
+    /// So many bits: from 0 on.
+    Bits(u32),
+    /// So many bits, and a sign.
+    Signed(u32),
+}
+
+impl Values {
+    fn of(self, word: u32) -> u32 {
+        match self {
+            Self::Any => word,
+            Self::Bits(bits) => word.checked_shr(32 - bits.min(32)).unwrap_or(0),
+            Self::Signed(bits) => ((word as i32) >> (31 - bits.min(31))) as u32,
+        }
+    }
+}
+
+/// A launch that there has to be.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Which kernel.
+    pub operation: Operation,
+    /// The layer, its rows as they are in memory.
+    pub shape: Shape,
+    /// What it reads, in the order of the kernel's accesses.
+    pub reads: Vec<Span>,
+    /// What it writes, in the same order.
+    pub writes: Vec<Span>,
+}
+
+impl Launch {
+    fn kernel(&self) -> &'static Kernel {
+        crate::find(self.operation.name()).expect("all operations are kernels")
+    }
+}
+
+/// A kernel's share of the work.
+#[derive(Clone, Debug)]
+pub struct Share {
+    /// Which kernel.
+    pub kernel: &'static Kernel,
+    /// Blocks of a launch.
+    pub blocks: u64,
+    /// Launches, which are all of one size.
+    pub launches: u64,
+    /// Nominal units of its rate, over all launches.
+    pub units: u64,
+    /// Nominal bytes of device memory, over all launches.
+    pub bytes: u64,
+}
+
+/// A task that is a list of launches, for a device on which one word in memory stands for `scale`.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    name: &'static str,
+    scale: u32,
+    arrays: Vec<Array>,
+    launches: Vec<Launch>,
+}
+
+impl Recipe {
+    /// A task of these launches, in an order in which they may be done.
+    #[must_use]
+    pub fn new(name: &'static str, scale: u32, arrays: Vec<Array>, launches: Vec<Launch>) -> Self {
+        Self { name, scale, arrays, launches }
+    }
+
+    /// The task that the exercise with this name sets.
+    #[must_use]
+    pub fn find(name: &str, scale: u32) -> Option<Self> {
+        use crate::task::frozen_encoder;
+        (name == frozen_encoder::NAME).then(|| frozen_encoder::recipe(scale))
+    }
+
+    /// The name of the exercise that sets it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// How many nominal elements one in memory stands for.
+    #[must_use]
+    pub fn scale(&self) -> u32 {
+        self.scale
+    }
+
+    /// The arrays, which are called by their place in this list.
+    #[must_use]
+    pub fn arrays(&self) -> &[Array] {
+        &self.arrays
+    }
+
+    /// The launches.
+    #[must_use]
+    pub fn launches(&self) -> &[Launch] {
+        &self.launches
+    }
+
+    /// What a launch of this kernel over these elements writes; none if there is no such launch in the recipe.
+    #[must_use]
+    pub fn made(&self, kernel: &str, reads: &[Span]) -> Option<&[Span]> {
+        let is_it = |it: &&Launch| it.operation.name() == kernel && it.reads == reads;
+        self.launches.iter().find(is_it).map(|launch| launch.writes.as_slice())
+    }
+
+    /// The work, kernel by kernel and shape by shape.
+    #[must_use]
+    pub fn shares(&self) -> Vec<Share> {
+        let scale = u64::from(self.scale);
+        let mut shares: BTreeMap<(&str, u64, u64), Share> = BTreeMap::new();
+        for launch in &self.launches {
+            let kernel = launch.kernel();
+            let arguments = launch.operation.arguments(&[0; 4], &launch.shape);
+            let work = kernel.work(&arguments, self.scale);
+            let nominal = Shape { rows: launch.shape.rows * scale, ..launch.shape };
+            let blocks = launch.operation.blocks(&nominal);
+            let share = shares.entry((kernel.name, blocks, work.units)).or_insert(Share {
+                kernel,
+                blocks,
+                launches: 0,
+                units: 0,
+                bytes: 0,
+            });
+            share.launches += 1;
+            share.units += work.units * scale;
+            share.bytes += work.bytes * scale;
+        }
+        shares.into_values().collect()
+    }
+
+    /// Fills elements of an array with what is given in it, from `first` on. Elements that are made are 0.
+    pub fn input(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
+        let Some(it) = self.arrays.get(array as usize) else { return elements.fill(0) };
+        let seed = seed.wrapping_add(u64::from(array)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        for (index, element) in (first..).zip(elements) {
+            // As the inputs of other tasks, and mixed once more: labels and weights are made of the upper bits.
+            let mut mixed = (index ^ seed).wrapping_mul(0xd6e8_feb8_6659_fd93);
+            mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+            let value = it.values.of((mixed ^ (mixed >> 32)) as u32);
+            *element = if index < it.given { value } else { 0 };
+        }
+    }
+
+    /// What elements of an array must be at the end, from `first` on.
+    pub fn expected(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
+        let results = self.results(seed);
+        let all = results.get(&array).map_or(&[][..], Vec::as_slice);
+        let known = all.get(first as usize..).unwrap_or(&[]);
+        elements.fill(0);
+        elements.iter_mut().zip(known).for_each(|(element, known)| *element = *known);
+    }
+
+    /// The arrays that are wanted, as the twins make them. They are kept: whoever looks at outputs does it part by part
+    /// and pass by pass.
+    fn results(&self, seed: u64) -> Arc<Results> {
+        type Kept = (&'static str, u64, u32, Arc<Results>);
+        static LAST: Mutex<Option<Kept>> = Mutex::new(None);
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((name, of, scale, results)) = &*last
+            && (*name, *of, *scale) == (self.name, seed, self.scale)
+        {
+            return Arc::clone(results);
+        }
+        let results = Arc::new(self.run(seed));
+        *last = Some((self.name, seed, self.scale, Arc::clone(&results)));
+        results
+    }
+
+    /// Runs all launches, one after the other.
+    fn run(&self, seed: u64) -> Results {
+        let mut memory: Vec<Vec<u8>> = Vec::new();
+        for (array, it) in (0..).zip(&self.arrays) {
+            let mut words = vec![0; it.elements as usize];
+            self.input(array, seed, 0, &mut words[..it.given as usize]);
+            memory.push(words.iter().flat_map(|word| word.to_le_bytes()).collect());
+        }
+        let range =
+            |span: &Span| 4 * span.first as usize..4 * (span.first + span.elements) as usize;
+        for launch in &self.launches {
+            let Some(twin) = launch.kernel().twin() else { continue };
+            let of = |span: &Span| memory[span.array as usize][range(span)].to_vec();
+            let mut writes: Vec<Vec<u8>> = launch.writes.iter().map(of).collect();
+            let inputs: Vec<&[u8]> =
+                launch.reads.iter().map(|span| &memory[span.array as usize][range(span)]).collect();
+            twin(&launch.operation.arguments(&[0; 4], &launch.shape), &inputs, &mut writes);
+            for (span, written) in launch.writes.iter().zip(writes) {
+                memory[span.array as usize][range(span)].copy_from_slice(&written);
+            }
+        }
+        let wanted = (0..).zip(&self.arrays).filter(|(_, it)| it.wanted_from < it.elements);
+        let words = |array: u32| {
+            let words = memory[array as usize].as_chunks().0.iter();
+            words.map(|word| u32::from_le_bytes(*word)).collect()
+        };
+        wanted.map(|(array, _)| (array, words(array))).collect()
+    }
+}
+
+type Results = BTreeMap<u32, Vec<u32>>;
+
+/// Checks that each launch reads and writes what its kernel does, and that nothing is read before it is made.
+///
+/// # Panics
+///
+/// Where that is not so.
+#[cfg(test)]
+pub(crate) fn assert_sound(recipe: &Recipe) {
+    use crate::Mode;
+    let mut made: std::collections::BTreeSet<Span> = std::collections::BTreeSet::new();
+    for launch in recipe.launches() {
+        let name = launch.operation.name();
+        let arguments = launch.operation.arguments(&[0; 4], &launch.shape);
+        let accesses = launch.kernel().accesses(&arguments, recipe.scale);
+        let of = |mode| {
+            let accesses = accesses.iter().filter(move |it| it.mode == mode);
+            accesses.map(|it| it.bytes / 4).collect::<Vec<_>>()
+        };
+        let spans = |spans: &[Span]| spans.iter().map(|it| it.elements).collect::<Vec<_>>();
+        assert_eq!(spans(&launch.reads), of(Mode::Read), "{name} reads");
+        assert_eq!(spans(&launch.writes), of(Mode::Write), "{name} writes");
+        for span in &launch.reads {
+            let array = &recipe.arrays[span.array as usize];
+            let is_given = span.first + span.elements <= array.given;
+            assert!(is_given || made.contains(span), "{name} reads {span:?} too early");
+        }
+        for span in &launch.writes {
+            let array = &recipe.arrays[span.array as usize];
+            assert!(span.first >= array.given, "{name} writes what is given: {span:?}");
+            assert!(span.first + span.elements <= array.elements, "{name} writes {span:?}");
+            assert!(made.insert(*span), "{name} writes {span:?} again");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Launching the layers of a network.
+
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+use cudarc::driver::result::{launch_kernel, module};
+use cudarc::driver::sys::{CUfunction, CUmodule};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
+use kernels::network::{Operation, Shape, THREADS};
+
+use crate::{Error, Lab, Result, torch};
+
+/// The most arguments that a kernel of a network has.
+const MOST_ARGUMENTS: usize = 8;
+
+/// The kernels of a network.
+#[derive(Clone)]
+pub(crate) struct Layers {
+    module: Arc<Module>,
+    scale: u64,
+    by_python: bool,
+}
+
+/// A module with the entry of each operation, until it is dropped.
+struct Module {
+    module: CUmodule,
+    functions: [CUfunction; Operation::ALL.len()],
+}
+
+// SAFETY: handles of the driver are good in every thread.
+unsafe impl Send for Module {}
+// SAFETY: as above.
+unsafe impl Sync for Module {}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        // Nobody could do anything about an error, and the process's end unloads it too.
+        // SAFETY: it was loaded, and nothing launches its functions any more.
+        let _ = unsafe { module::unload(self.module) };
+    }
+}
+
+impl Layers {
+    pub(crate) fn load(lab: &Lab) -> Result<Self> {
+        lab.context().bind_to_thread()?;
+        let text = |text: &str| CString::new(text).map_err(|it| Error::Refused(it.to_string()));
+        let image = text(kernels::network::IMAGE)?;
+        // SAFETY: the image is PTX, and ends in a zero byte.
+        let loaded = unsafe { module::load_data(image.as_ptr().cast())? };
+        let mut module = Module { module: loaded, functions: [std::ptr::null_mut(); _] };
+        for (function, operation) in module.functions.iter_mut().zip(Operation::ALL) {
+            // SAFETY: the module is loaded.
+            *function = unsafe { module::get_function(loaded, text(operation.name())?)? };
+        }
+        Ok(Self { module: Arc::new(module), scale: lab.scale.into(), by_python: false })
+    }
+
+    /// The same, each launch after what an operator of PyTorch costs the host.
+    pub(crate) fn issued_by_python(self) -> Self {
+        Self { by_python: true, ..self }
+    }
+
+    /// How many nominal rows there are for one in memory.
+    pub(crate) fn scale(&self) -> u64 {
+        self.scale
+    }
+
+    /// A launch over a layer of this shape, its rows being those in memory, with what it reads and then what it writes.
+    /// The grid is the one that the nominal rows ask for.
+    pub(crate) fn launch(
+        &self,
+        operation: Operation,
+        shape: &Shape,
+        operands: &[&CudaSlice<u32>],
+    ) -> Launch {
+        let address = |slice: &&CudaSlice<u32>| slice.device_ptr(slice.stream()).0;
+        let mut pointers: Vec<u64> = operands.iter().map(address).collect();
+        // What is written in place comes first: the kernel has one pointer for both.
+        if operation == Operation::Step {
+            pointers.rotate_right(1);
+        }
+        let mut arguments = [0; MOST_ARGUMENTS];
+        for (place, argument) in arguments.iter_mut().zip(operation.arguments(&pointers, shape)) {
+            *place = match argument {
+                kernels::Argument::Pointer(at) => at,
+                kernels::Argument::U32(number) => number.into(),
+            };
+        }
+        let rows = if operation == Operation::Step { shape.rows } else { shape.rows * self.scale };
+        let number = Operation::ALL.iter().position(|it| *it == operation);
+        Launch {
+            module: Arc::clone(&self.module),
+            function: number.unwrap_or_default(),
+            blocks: operation.blocks(&Shape { rows, ..*shape }) as u32,
+            arguments,
+            by_python: self.by_python,
+        }
+    }
+}
+
+/// A launch that is ready but for where it goes.
+///
+/// A step of training is fifteen launches of a few microseconds each. cudarc's launch builder, compiled for finding errors,
+/// takes as long again as the call itself; here nothing is left to do but the call.
+pub(crate) struct Launch {
+    module: Arc<Module>,
+    function: usize,
+    blocks: u32,
+    arguments: [u64; MOST_ARGUMENTS],
+    by_python: bool,
+}
+
+impl Launch {
+    /// Says where one of its pointers leads.
+    pub(crate) fn put(&mut self, pointer: usize, memory: &CudaSlice<u32>, stream: &CudaStream) {
+        self.arguments[pointer] = memory.device_ptr(stream).0;
+    }
+
+    /// Queues it.
+    pub(crate) fn queue(&mut self, stream: &CudaStream) -> Result<()> {
+        if self.by_python {
+            torch::operator()?;
+        }
+        let mut places = [std::ptr::null_mut::<c_void>(); MOST_ARGUMENTS];
+        for (place, argument) in places.iter_mut().zip(&mut self.arguments) {
+            *place = std::ptr::from_mut(argument).cast();
+        }
+        // SAFETY: the arguments are those of the kernel, of which the driver reads as many bytes as each has; the memory
+        // is as long as the shape says, and the kernel stays inside it whatever the grid.
+        unsafe {
+            launch_kernel(
+                self.module.functions[self.function],
+                (self.blocks, 1, 1),
+                (THREADS, 1, 1),
+                0,
+                stream.cu_stream(),
+                &mut places,
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -188,14 +188,14 @@ impl machine::Task for Listed {
         self.0.arrays().get(array as usize).map(|_| (array, Vec::new()))
     }
 
-    fn made(&self, kernel: &str, reads: &[Span]) -> Option<Vec<Span>> {
+    fn made(&self, kernel: &str, reads: &[Span]) -> Result<Vec<Span>, Option<String>> {
         let reads: Vec<recipe::Span> = reads
             .iter()
             .map(|&Span { array, first, elements }| recipe::Span { array, first, elements })
             .collect();
-        let writes = self.0.made(kernel, &reads)?.iter();
+        let writes = self.0.made(kernel, &reads).ok_or_else(|| self.0.misfit(kernel, &reads))?;
         let span = |&recipe::Span { array, first, elements }: &_| Span { array, first, elements };
-        Some(writes.map(span).collect())
+        Ok(writes.iter().map(span).collect())
     }
 
     fn on_host(&self) -> Vec<u32> {

@@ -167,6 +167,15 @@ fn unwaited(program: &Program, trials: &[Trial]) -> Option<String> {
 
 /// What is wrong with the outputs of a region; none where they are right.
 pub fn wrong_output(program: &Program, trial: &Trial) -> Option<String> {
+    let wrong = wrong_elements(program, trial)?;
+    let Some(misled) = &trial.misled else { return Some(wrong) };
+    let step = program.steps.get(misled.step as usize);
+    let site = step.and_then(|step| program.site(step));
+    let at = site.map_or(String::new(), |site| format!(" at {site}"));
+    Some(format!("{wrong}; `{}`{at} reads {}", misled.kernel, misled.reads))
+}
+
+fn wrong_elements(program: &Program, trial: &Trial) -> Option<String> {
     match &trial.output {
         Output::Correct => None,
         Output::Unchecked => Some("nobody checked the outputs of the measured region".to_owned()),

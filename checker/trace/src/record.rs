@@ -106,6 +106,21 @@ pub struct Trial {
     /// there.
     #[serde(default)]
     pub missing_work: Vec<Shortfall>,
+    /// The first kernel that was given data that does not belong together, where the task can tell.
+    #[serde(default)]
+    pub misled: Option<Box<Misled>>,
+}
+
+/// A kernel that was given other data than the task gives it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Misled {
+    /// Index of its launch in [`Program::steps`].
+    pub step: u32,
+    /// The kernel.
+    pub kernel: String,
+    /// What it reads that does not belong together, such as "labels of batch 3 with logits of batch 4".
+    pub reads: String,
 }
 
 /// How the outputs of a region compare with what its workload expects.

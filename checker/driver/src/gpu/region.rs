@@ -155,6 +155,7 @@ impl Gpu {
             output: Output::Unchecked,
             device,
             missing_work: Vec::new(),
+            misled: None,
         };
         // A warm-up is not looked at, and reading gigabytes back takes longer than the run.
         if let Some(task) = &open.task

@@ -161,10 +161,10 @@ pub trait Task: Send + Sync {
     fn origin(&self, _array: u32) -> Option<(u32, Vec<KernelStep>)> {
         None
     }
-    /// What a launch of a kernel makes of these elements, range by range of what it writes; none where the task has no
-    /// such launch, as where what it reads does not belong together.
-    fn made(&self, _kernel: &str, _reads: &[Span]) -> Option<Vec<Span>> {
-        None
+    /// What a launch of a kernel makes of these elements, range by range of what it writes. Where the task has no such
+    /// launch, which of them do not belong together, in words; none where it is something else.
+    fn made(&self, _kernel: &str, _reads: &[Span]) -> Result<Vec<Span>, Option<String>> {
+        Err(None)
     }
     /// The given arrays that the host has, or loads.
     fn on_host(&self) -> Vec<u32> {

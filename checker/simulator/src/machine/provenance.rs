@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use trace::lab::Region;
 use trace::program::AccessKind;
-use trace::record::{Origin, Output};
+use trace::record::{Misled, Origin, Output};
 
 use super::command::Address;
 use super::data::Launched;
@@ -57,6 +57,8 @@ pub(super) struct Provenance {
     /// Elements of arrays that are made that have come, finished, to ordinary memory of the host: the call
     /// that brought them there came back when they were there, so that the host may have moved them since.
     delivered: BTreeMap<u32, Elements>,
+    /// The first kernel that was given data that does not belong together.
+    misled: Option<Misled>,
     searches: u32,
     /// There were more pieces than are kept account of: nothing is known any more.
     untold: bool,
@@ -252,9 +254,14 @@ impl Provenance {
         best
     }
 
+    /// The first kernel of the region that was given data that does not belong together.
+    pub(super) fn misled(&self) -> Option<Misled> {
+        self.misled.clone()
+    }
+
     /// Where the results of a launch come from, range by range of what it writes.
     pub(super) fn results(
-        &self,
+        &mut self,
         launched: &Launched,
         accesses: &[KernelAccess],
         step: u32,
@@ -267,11 +274,19 @@ impl Provenance {
     }
 
     /// What a kernel makes of several ranges of which each has to be a part of one array.
-    fn made(&self, kernel: &str, accesses: &[KernelAccess], step: u32) -> Vec<Vec<Piece>> {
+    fn made(&mut self, kernel: &str, accesses: &[KernelAccess], step: u32) -> Vec<Vec<Piece>> {
         let Some(goal) = &self.goal else { return Vec::new() };
         let reads = accesses.iter().filter(|it| it.kind == AccessKind::Read);
         let spans: Option<Vec<Span>> = reads.map(|it| self.span(it)).collect();
-        let made = spans.and_then(|spans| goal.task.made(kernel, &spans)).unwrap_or_default();
+        let made = match spans.map(|spans| goal.task.made(kernel, &spans)) {
+            Some(Ok(made)) => made,
+            Some(Err(Some(reads))) => {
+                let kernel = kernel.to_owned();
+                self.misled.get_or_insert(Misled { step, kernel, reads });
+                Vec::new()
+            }
+            Some(Err(None)) | None => Vec::new(),
+        };
         let writes = accesses.iter().filter(|it| it.kind == AccessKind::Write);
         let piece = |(number, write): (usize, &KernelAccess)| {
             let span = made.get(number).filter(|it| it.elements * WORD == write.bytes);
@@ -506,5 +521,83 @@ mod tests {
         let over = |address: fn(u64) -> Address| unfounded(address(0), Some(address(0)));
         assert_eq!(over(Address::Pageable), 0);
         assert_eq!(over(Address::Pinned), 4);
+    }
+
+    /// Two arrays that a kernel makes a third of, four elements at a time.
+    struct Joined;
+
+    impl Task for Joined {
+        fn work(&self) -> crate::bounds::TaskWork {
+            unreachable!("nobody asks for times")
+        }
+        fn kernel_units(&self) -> Vec<(String, u64)> {
+            Vec::new()
+        }
+        fn elements(&self, _array: u32) -> u64 {
+            8
+        }
+        fn origin(&self, array: u32) -> Option<(u32, Vec<KernelStep>)> {
+            (array < 3).then(|| (array, Vec::new()))
+        }
+        fn made(&self, kernel: &str, reads: &[Span]) -> Result<Vec<Span>, Option<String>> {
+            match *reads {
+                [Span { array: 0, first, elements: 4 }, Span { array: 1, first: other, .. }]
+                    if kernel == "join" && first % 4 == 0 =>
+                {
+                    let made = Span { array: 2, first, elements: 4 };
+                    if first == other { Ok(vec![made]) } else { Err(Some(format!("{other}"))) }
+                }
+                _ => Err(None),
+            }
+        }
+        fn input(&self, _array: u32, _seed: u64, first: u64, elements: &mut [u32]) {
+            (first as u32..).zip(elements).for_each(|(word, element)| *element = word);
+        }
+        fn expected(&self, _array: u32, _seed: u64, _first: u64, _elements: &mut [u32]) {
+            unreachable!("the values are right")
+        }
+    }
+
+    /// Where the four words come from that a kernel leaves at 200, having read four at each of two addresses: array 0 is
+    /// at 0, array 1 at 100. And what it is said to have read that does not belong together.
+    fn joined(kernel: &str, reads: [u64; 2]) -> (Option<(u32, u64)>, Option<String>) {
+        let mut provenance = Provenance::default();
+        provenance.begin(Arc::new(Joined), 0);
+        provenance.fill(Address::Device(0), 32, 0, 0);
+        provenance.fill(Address::Device(100), 32, 1, 0);
+        let access = |kind, address| KernelAccess { kind, address, bytes: 16 };
+        let accesses = [
+            access(AccessKind::Read, reads[0]),
+            access(AccessKind::Read, reads[1]),
+            access(AccessKind::Write, 200),
+        ];
+        let kernel = kernel.to_owned();
+        let launched = Launched { kernel, rounds: None, blocks: 1, elements: 4 };
+        let results = provenance.results(&launched, &accesses, 7);
+        provenance.land(Address::Device(200), 16, &results[0]);
+        let found = provenance.of(Address::Device(200), 16);
+        let [Piece { source, first, bytes: 16, .. }] = found[..] else { panic!("{found:?}") };
+        let from = match source {
+            Source::Given { array, .. } => Some((array, first)),
+            Source::Foreign { origin: Origin::Kernel, step: 7 } => None,
+            Source::Foreign { .. } => panic!("{source:?}"),
+        };
+        (from, provenance.misled().map(|it| it.reads))
+    }
+
+    #[test]
+    fn a_kernel_makes_an_array_of_parts_of_others_that_belong_together() {
+        assert_eq!(joined("join", [0, 100]), (Some((2, 0)), None));
+        assert_eq!(joined("join", [16, 116]), (Some((2, 4)), None));
+    }
+
+    #[test]
+    fn parts_that_do_not_belong_together_are_named_and_anything_else_makes_nothing() {
+        assert_eq!(joined("join", [0, 116]), (None, Some("4".to_owned())));
+        // Other arrays, another kernel, parts of two parts, and memory of which nothing is known.
+        assert_eq!(joined("join", [100, 0]), (None, None));
+        assert_eq!(joined("add", [0, 100]), (None, None));
+        assert_eq!(joined("join", [8, 108]).0, None);
+        assert_eq!(joined("join", [0, 300]), (None, None));
     }
 }

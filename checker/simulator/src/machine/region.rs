@@ -325,6 +325,7 @@ impl Machine {
             output: Output::Unchecked,
             device,
             missing_work: Vec::new(),
+            misled: None,
         };
         if let Some(task) = &task {
             trial.bounds = bounds(&task.work(), self.device.profile()).ok();
@@ -339,6 +340,9 @@ impl Machine {
                 && let Some(unfounded) = self.store.provenance.check(&region, place)
             {
                 trial.output = unfounded;
+            }
+            if trial.output != Output::Correct {
+                trial.misled = self.store.provenance.misled().map(Box::new);
             }
             // Where it is wrong, that says enough.
             if self.demand.is_some() && trial.output == Output::Correct {

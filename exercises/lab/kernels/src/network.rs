@@ -278,7 +278,12 @@ pub(crate) fn work(operation: Operation, arguments: &[Argument], scale: u32) -> 
         Of::Weights => operand.words / scale,
     };
     let operands = operation.operands(&shape);
-    let words = operands.iter().map(words).fold(0, u64::saturating_add);
+    let words = match operation {
+        // They do nothing but wait for memory, and find in the cache what another kernel has just made: their rate is
+        // that of the cache.
+        Operation::Normalise | Operation::Step => 0,
+        _ => operands.iter().map(words).fold(0, u64::saturating_add),
+    };
     let units = operation.units(&shape);
     let units = if operation == Operation::Step { units / scale } else { units };
     Work { units, bytes: words.saturating_mul(4) }

@@ -100,6 +100,8 @@ pub struct Share {
 pub struct Recipe {
     name: &'static str,
     scale: u32,
+    /// What the arrays are cut into, such as "batch".
+    part: &'static str,
     arrays: Vec<Array>,
     launches: Vec<Launch>,
 }
@@ -107,8 +109,14 @@ pub struct Recipe {
 impl Recipe {
     /// A task of these launches, in an order in which they may be done.
     #[must_use]
-    pub fn new(name: &'static str, scale: u32, arrays: Vec<Array>, launches: Vec<Launch>) -> Self {
-        Self { name, scale, arrays, launches }
+    pub fn new(
+        name: &'static str,
+        scale: u32,
+        part: &'static str,
+        arrays: Vec<Array>,
+        launches: Vec<Launch>,
+    ) -> Self {
+        Self { name, scale, part, arrays, launches }
     }
 
     /// The task that the exercise with this name sets.
@@ -147,6 +155,28 @@ impl Recipe {
     pub fn made(&self, kernel: &str, reads: &[Span]) -> Option<&[Span]> {
         let is_it = |it: &&Launch| it.operation.name() == kernel && it.reads == reads;
         self.launches.iter().find(is_it).map(|launch| launch.writes.as_slice())
+    }
+
+    /// Which of the elements that a launch reads do not belong to the others, in words; none where no launch of the kernel
+    /// reads parts of these arrays.
+    #[must_use]
+    pub fn misfit(&self, kernel: &str, reads: &[Span]) -> Option<String> {
+        let arrays = |reads: &[Span]| reads.iter().map(|it| it.array).collect::<Vec<_>>();
+        let alike =
+            |it: &&Launch| it.operation.name() == kernel && arrays(&it.reads) == arrays(reads);
+        // Of the launches of this kind, the one in which most is right, what it reads first above all.
+        let right = |it: &&Launch| {
+            let same = it.reads.iter().zip(reads).filter(|(meant, found)| meant == found);
+            (same.count(), it.reads.first() == reads.first())
+        };
+        let nearest = self.launches.iter().filter(alike).max_by_key(right)?;
+        let of = |span: &Span| {
+            let name = self.arrays[span.array as usize].name;
+            format!("{name} of {} {}", self.part, span.first / span.elements.max(1))
+        };
+        let wrong = nearest.reads.iter().zip(reads).find(|(meant, found)| meant != found)?.1;
+        let other = reads.iter().zip(&nearest.reads).find(|(found, meant)| found == meant)?.0;
+        Some(format!("{} with {}", of(wrong), of(other)))
     }
 
     /// The work, kernel by kernel and shape by shape.

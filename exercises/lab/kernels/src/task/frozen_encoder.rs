@@ -178,7 +178,7 @@ pub fn recipe(scale: u32) -> Recipe {
         launch(Operation::Step, classify.of_step(), &reads, &[classify_weights(now + 1)]);
         launch(Operation::Step, up.of_step(), &[up_weights(now), of_up], &[up_weights(now + 1)]);
     }
-    Recipe::new(NAME, scale, arrays, launches)
+    Recipe::new(NAME, scale, "batch", arrays, launches)
 }
 
 #[cfg(test)]
@@ -202,5 +202,18 @@ mod tests {
             losses.iter().map(|loss| f64::from(*loss)).sum::<f64>() / each as f64 / 65536.0
         };
         assert!(mean(BATCHES - 1) < mean(0), "{} and {}", mean(0), mean(BATCHES - 1));
+    }
+
+    #[test]
+    fn what_does_not_belong_together_is_named() {
+        let recipe = recipe(32);
+        let loss = recipe.launches().iter().find(|it| it.operation == Operation::Loss);
+        let mut reads = loss.expect("there are losses").reads.clone();
+        assert!(recipe.made("softmax_cross_entropy", &reads).is_some());
+        reads[1].first += 3 * reads[1].elements;
+        assert!(recipe.made("softmax_cross_entropy", &reads).is_none());
+        let misfit = recipe.misfit("softmax_cross_entropy", &reads);
+        assert_eq!(misfit.as_deref(), Some("labels of batch 3 with logits of batch 0"));
+        assert_eq!(recipe.misfit("dense", &reads), None);
     }
 }

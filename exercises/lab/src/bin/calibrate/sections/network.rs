@@ -8,12 +8,12 @@ use crate::samples::Samples;
 
 /// A kernel of each rate, and how many of its blocks fill a multiprocessor of the devices that we know.
 const RATES: [(&str, Operation, usize, [u64; 3]); 5] = [
-    ("normalise", Operation::Normalise, 8, [2, 8, 32]),
+    ("normalise", Operation::Normalise, 8, [2, 4, 8]),
     ("dense", Operation::Dense, 6, TURNS),
     ("weight_gradient", Operation::WeightGradient, 4, TURNS),
     ("loss", Operation::Loss, 16, [2, 8, 32]),
-    // Memory is what it waits for, and four blocks take as much of that as more do. With more turns the gradients would
-    // be in no cache, as they are after the kernel that has just made them.
+    // As of the first, memory is what it waits for, and four blocks take as much of that as more do. With more turns what
+    // is read would be in no cache, as it is after the kernel that has just made it.
     ("step", Operation::Step, 4, [1, 2, 4]),
 ];
 /// Slices of the gradient of a layer that has few weights.

@@ -19,6 +19,9 @@ use crate::{HostBlock, HostMemory, Lab, Result};
 /// Buffers for what the encoder hands to the decoder: one for the batch that is trained on, one for the next.
 const SLOTS: usize = 2;
 
+/// Streams that keep the device full with batches of the exercise.
+const PACKED: usize = 4;
+
 /// The training, not yet in memory.
 pub struct Training {
     lab: Lab,
@@ -302,6 +305,20 @@ impl Exercise for Training {
                 decoder.train(stream, features, labels)?;
             }
             Ok(())
+        })?;
+        // The same work in so many streams that no multiprocessor is left empty. What they compute is nothing: no stream
+        // waits for another.
+        self.lab.alone("kernels_packed", |stream| {
+            let mut streams = vec![stream.clone()];
+            for _ in 1..PACKED {
+                streams.push(self.context().new_stream()?);
+            }
+            for batch in batches.iter() {
+                let side = &streams[batch.number % PACKED];
+                encoder.encode(side, images, features)?;
+                decoder.train(side, features, labels)?;
+            }
+            streams.iter().try_for_each(|side| Ok(stream.join(side)?))
         })
     }
 }

@@ -1,8 +1,9 @@
 //! How jobs are cut into chunks, and in which order the host asks for them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use crate::program::StreamId;
+use crate::hazards::accesses;
+use crate::program::{AccessKind, BlockId, StreamId};
 
 use super::chains::{self, Job};
 use super::engines::Lane;
@@ -32,7 +33,9 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
         if ops.iter().any(Vec::is_empty) {
             continue;
         }
-        if let Some(cost_ns) = filling(view, &ops) {
+        // Where each needs what the one before has made, as steps of a training do, they are no parts of one whole.
+        let is_cut = !is_carried_on(view, &job);
+        if let Some(cost_ns) = filling(view, &ops).filter(|_| is_cut) {
             charge(view, found, Code::TooFewChunks, &job.chains, cost_ns);
         }
         let all = || ops.iter().flatten();
@@ -46,7 +49,7 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
                 true => calls_ns,
                 false => idle_ns,
             };
-            if are_short || set_the_pace {
+            if are_short && is_cut || set_the_pace {
                 charge(view, found, Code::TooManyChunks, &job.chains, cost_ns);
             }
         }
@@ -71,6 +74,37 @@ fn operations(view: &View<'_>, job: &Job) -> Vec<Vec<Op>> {
         Some(view.ops[index])
     };
     job.chains.iter().map(|chain| chain.iter().filter_map(find).collect()).collect()
+}
+
+/// Whether some chain of a job reads what an earlier one has written last. A buffer that is used again does not count:
+/// a chain writes to it before it reads.
+fn is_carried_on(view: &View<'_>, job: &Job) -> bool {
+    let mut written: HashMap<BlockId, Vec<(u64, u64, usize)>> = HashMap::new();
+    for (number, chain) in job.chains.iter().enumerate() {
+        for &step in chain {
+            let (mut is_carried, mut writes) = (false, Vec::new());
+            accesses(&view.program.steps[step as usize].call, |kind, range| {
+                let end = range.offset.saturating_add(range.bytes);
+                if kind == AccessKind::Write {
+                    writes.push((range.block, range.offset, end));
+                    return;
+                }
+                let all = written.get(&range.block).into_iter().flatten().rev();
+                let mut last = all.filter(|it| it.0 < end && range.offset < it.1);
+                is_carried |= last.next().is_some_and(|it| it.2 != number);
+            });
+            if is_carried {
+                return true;
+            }
+            for (block, offset, end) in writes {
+                let all = written.entry(block).or_default();
+                // What is written over again is not looked at any more.
+                all.retain(|it| !(offset <= it.0 && it.1 <= end));
+                all.push((offset, end, number));
+            }
+        }
+    }
+    false
 }
 
 /// How long the busiest lane of a job had not begun yet or was already done; none where that is little.

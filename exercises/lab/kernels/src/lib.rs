@@ -157,16 +157,17 @@ impl Kernel {
 
     /// The arguments of a launch that touches this memory and does this much work: what
     /// [`work`](Self::work) and [`accesses`](Self::accesses) were told, from what they said. None where no
-    /// launch of this kernel does.
+    /// launch of this kernel does. Of what is as large on every device, such as weights, a program that was recorded on
+    /// the simulated one has `copies` words in memory for each.
     #[must_use]
-    pub fn arguments(&self, accesses: &[Access], units: u64) -> Option<Vec<Argument>> {
+    pub fn arguments(&self, accesses: &[Access], units: u64, copies: u64) -> Option<Vec<Argument>> {
         match self.body {
             Body::Map(_) => map::arguments(accesses, units),
             Body::Matmul => {
                 let pointers = accesses.iter().map(|access| Argument::Pointer(access.pointer));
                 (accesses.len() == self.parameters.len()).then(|| pointers.collect())
             }
-            Body::Network(operation) => network::arguments(operation, accesses),
+            Body::Network(operation) => network::arguments(operation, accesses, copies),
         }
     }
 
@@ -296,8 +297,8 @@ mod tests {
                 .collect();
             let accesses = kernel.accesses(&arguments, 1);
             let units = kernel.work(&arguments, 1).units;
-            assert_eq!(kernel.arguments(&accesses, units), Some(arguments), "{}", kernel.name);
-            assert_eq!(kernel.arguments(&accesses[1..], units), None, "{}", kernel.name);
+            assert_eq!(kernel.arguments(&accesses, units, 1), Some(arguments), "{}", kernel.name);
+            assert_eq!(kernel.arguments(&accesses[1..], units, 1), None, "{}", kernel.name);
         }
     }
 

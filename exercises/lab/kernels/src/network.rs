@@ -307,36 +307,40 @@ pub(crate) fn accesses(operation: Operation, arguments: &[Argument]) -> Vec<Acce
     places.iter().zip(&operands).map(access).collect()
 }
 
-pub(crate) fn arguments(operation: Operation, accesses: &[Access]) -> Option<Vec<Argument>> {
-    let words: Vec<u64> = accesses.iter().map(|access| access.bytes / 4).collect();
+pub(crate) fn arguments(
+    operation: Operation,
+    accesses: &[Access],
+    copies: u64,
+) -> Option<Vec<Argument>> {
+    let nothing = Shape { rows: 0, inputs: 0, outputs: 0 };
+    let words = |(access, operand): (&Access, Operand)| match operand.of {
+        Of::Rows => access.bytes / 4,
+        Of::Weights => access.bytes / 4 / copies.max(1),
+    };
+    let words: Vec<u64> = accesses.iter().zip(operation.operands(&nothing)).map(words).collect();
     // rows * inputs, inputs * outputs and rows * outputs: the product of two over the third is a square.
-    let shape_of = |x: u64, w: u64, y: u64| {
-        let rows = ((u128::from(x) * u128::from(y)).checked_div(w.into())?).isqrt();
+    let layer = |x: u64, w: u64, y: u64| {
+        let rows = (u128::from(x) * u128::from(y)).checked_div(w.into())?.isqrt();
         let rows = u64::try_from(rows).ok()?;
         Some(Shape { rows, inputs: x.checked_div(rows)?, outputs: y.checked_div(rows)? })
     };
-    // How many slices there are follows from the layer: with the right number of them it fits.
-    let shape_of_gradient = |x: u64, sliced: u64, y: u64| {
-        let fits = |slices: &u64| {
-            let shape = shape_of(x, sliced / slices, y)?;
-            (self::slices(shape.inputs, shape.outputs) == *slices).then_some(shape)
-        };
-        (LEAST_SLICES..=MOST_SLICES)
-            .filter(|slices| sliced.is_multiple_of(*slices))
-            .find_map(|it| fits(&it))
-    };
     let (shape, pointers): (Shape, &[usize]) = match (operation, words.as_slice()) {
-        (Operation::Dense | Operation::DenseRelu, &[x, w, y]) => (shape_of(x, w, y)?, &[0, 1, 2]),
-        (Operation::InputGradient, &[y, w, x, _]) => (shape_of(x, w, y)?, &[0, 1, 2, 3]),
-        (Operation::WeightGradient, &[x, y, slices]) => {
-            (shape_of_gradient(x, slices, y)?, &[0, 1, 2])
+        (Operation::Dense | Operation::DenseRelu, &[x, w, y]) => (layer(x, w, y)?, &[0, 1, 2]),
+        (Operation::InputGradient, &[y, w, x, _]) => (layer(x, w, y)?, &[0, 1, 2, 3]),
+        (Operation::WeightGradient, &[x, y, sliced]) => {
+            // With as many slices as belong to the layer, it fits.
+            let counts = (LEAST_SLICES..=MOST_SLICES).filter(|it| sliced.is_multiple_of(*it));
+            let mut layers = counts.filter_map(|count| Some((count, layer(x, sliced / count, y)?)));
+            let fits = |(count, it): &(u64, Shape)| slices(it.inputs, it.outputs) == *count;
+            (layers.find(fits)?.1, &[0, 1, 2])
         }
         (Operation::Normalise, &[rows, _]) => (Shape { rows, inputs: 0, outputs: 0 }, &[0, 1]),
         (Operation::Loss, &[_, rows, _, _]) => {
             (Shape { rows, inputs: 0, outputs: CLASSES.into() }, &[0, 1, 2, 3])
         }
-        (Operation::Step, &[w, sliced, _]) => {
-            (Shape { rows: sliced.checked_div(w)?, inputs: 1, outputs: w }, &[0, 1])
+        (Operation::Step, &[weights, sliced, _]) => {
+            let rows = sliced.checked_div(weights)?;
+            (Shape { rows, inputs: 1, outputs: weights }, &[0, 1])
         }
         _ => return None,
     };
@@ -780,6 +784,28 @@ mod tests {
                 assert!((0.0..1.0 / 256.0 + 1e-4).contains(&(expected - found)), "{byte}: {found}");
             }
             assert_eq!(x[3], 0);
+        }
+    }
+
+    #[test]
+    fn a_launch_of_a_recorded_program_is_known_though_its_weights_count_several_times() {
+        let up = Shape { rows: 8192, inputs: 128, outputs: 512 };
+        for operation in Operation::ALL {
+            let shape = if operation == Operation::Step { up.of_step() } else { up };
+            let kernel = crate::find(operation.name()).expect("it is listed");
+            let arguments = operation.arguments(&[4096, 8192, 12_288, 16_384], &shape);
+            let mut accesses = kernel.accesses(&arguments, 1);
+            for (access, operand) in accesses.iter_mut().zip(operation.operands(&shape)) {
+                access.bytes *= if operand.of == Of::Weights { 32 } else { 1 };
+            }
+            let known = kernel.arguments(&accesses, kernel.work(&arguments, 1).units, 32);
+            let sizes = |arguments: Option<Vec<Argument>>| {
+                let sizes = arguments.into_iter().flatten();
+                sizes.filter(|it| matches!(it, Argument::U32(_))).collect::<Vec<_>>()
+            };
+            let (known, meant) = (sizes(known), sizes(Some(arguments)));
+            // A step has its weights as one row.
+            assert_eq!(known, meant, "{operation:?}");
         }
     }
 

@@ -396,8 +396,10 @@ impl<'a> Player<'a> {
             });
         }
         let units = self.lab.elements(launch.units as usize) as u64;
+        // A recorded program has the scale of the simulated device, and a GPU has none.
+        let copies = self.lab.elements(trace::lab::SCALE as usize).max(1) as u64;
         let mut arguments = kernel
-            .arguments(&accesses, units)
+            .arguments(&accesses, units, copies)
             .ok_or_else(|| unknown(&format!("a launch of `{}` as it was recorded", kernel.name)))?;
         let mut pointers: Vec<*mut c_void> = arguments
             .iter_mut()

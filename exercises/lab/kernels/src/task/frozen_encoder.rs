@@ -15,7 +15,7 @@ pub const PIXELS: u64 = 128 * 128;
 pub const PLACES: u64 = 32 * 32;
 
 /// Images of a batch: with fewer the calls would count for more than the kernels, with more these would fill the device.
-pub const BATCH: u64 = 32;
+pub const BATCH: u64 = 24;
 /// Batches: enough for the first, beside which nothing can run, hardly to show.
 pub const BATCHES: u64 = 12;
 
@@ -54,10 +54,11 @@ pub const ENCODER: [Layer; 6] = [
     Layer { rows: PIXELS / 64, inputs: 128, outputs: 128 },
 ];
 
-/// The decoder's transposed convolution of 2 x 2 with stride 2 and a ReLU: of each patch it makes four.
-pub const UP: Layer = Layer { rows: PIXELS / 64, inputs: 128, outputs: 4 * 64 };
+/// The decoder's transposed convolution of 2 x 2 with stride 2 and a ReLU: of each patch it makes four. It is so large that
+/// a step of training takes about as long as uploading and encoding a batch: then there is most to gain.
+pub const UP: Layer = Layer { rows: PIXELS / 64, inputs: 128, outputs: 4 * 128 };
 /// The decoder's convolution of 1 x 1, to the classes.
-pub const CLASSIFY: Layer = Layer { rows: PLACES, inputs: 64, outputs: CLASSES as u64 };
+pub const CLASSIFY: Layer = Layer { rows: PLACES, inputs: 128, outputs: CLASSES as u64 };
 
 /// Bytes of pixels, four in a word.
 pub const IMAGES: u32 = 0;

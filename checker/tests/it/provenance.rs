@@ -188,6 +188,11 @@ fn small_kernels_stay_small_and_so_do_their_pieces() {
 }
 
 #[test]
+fn data_of_one_batch_with_data_of_another_is_named_with_the_line_that_joins_them() {
+    attack("other_batch").run(&real());
+}
+
+#[test]
 fn batches_are_loaded_before_they_go_up_and_losses_are_there_before_they_are_kept() {
     let real = real();
     for name in ["loads_late", "keeps_early", "only_what_comes_back"] {

@@ -3,7 +3,7 @@
 use simulator::{Schedule, replay};
 use trace::Cause;
 use trace::causes::{self, Code};
-use trace::program::Program;
+use trace::program::{Access, AccessKind, BlockId, Call, Program, Range};
 
 use super::table::{Shape, program};
 use super::{advised, codes};
@@ -94,4 +94,25 @@ fn host_work_beside_a_busy_device_loses_nothing() {
     let shape = Shape { turns: 32, kib: 4 << 10, ..Shape::default() };
     let own = program("| map a x; work; up b h y |", shape);
     assert_eq!(found(&own, Code::IdleHostWork).map(|cause| cause.cost_ns), None);
+}
+
+#[test]
+fn steps_that_each_need_the_one_before_are_no_chunks_that_are_too_many() {
+    let pipeline = "| up a h x; map a x; down a x i |";
+    let shape = Shape { turns: 64, kib: 64, kernel_us: 2, ..Shape::default() };
+    let mut steps = program(pipeline, shape);
+    assert!(found(&steps, Code::TooManyChunks).is_some(), "they are parts of one whole");
+    // Weights, which each kernel reads and writes in place.
+    let weights = Range { block: BlockId(u32::MAX), offset: 0, bytes: 1024 };
+    for step in &mut steps.steps {
+        if let Call::Launch(launch) = &mut step.call {
+            let access = |kind| Access { kind, range: weights };
+            launch.accesses.insert(0, access(AccessKind::Read));
+            launch.accesses.push(access(AccessKind::Write));
+        }
+    }
+    assert!(
+        found(&steps, Code::TooManyChunks).is_none(),
+        "each needs the weights of the one before"
+    );
 }

@@ -403,7 +403,9 @@ fn rates(from: &From<'_>, parts: &Parts) -> Result<BTreeMap<String, Rate>> {
         wait_ns: from.figure("derived", 0.0, "it is contained in the rate"),
     };
     let mut rates: BTreeMap<_, _> = [("map".to_owned(), map), ("matmul".to_owned(), matmul)].into();
-    for name in ["normalise", "dense", "weight_gradient", "loss", "step"] {
+    let of_images = ["crop", "resize", "flip", "blur", "normalise"];
+    let of_layers = ["dense", "weight_gradient", "loss", "step"];
+    for name in of_images.into_iter().chain(of_layers) {
         rates.insert(name.to_owned(), layer(from, name, gap)?);
     }
     Ok(rates)

@@ -1,4 +1,5 @@
-// A small convolutional network in fixed point: forward, backward, loss, and a step of gradient descent.
+// A small convolutional network in fixed point: forward, backward, loss, and a step of gradient descent; and before
+// that what its images go through: crop, resize, flip, blur, normalise.
 //
 // All of its convolutions have patches that do not overlap: 1 x 1, or 2 x 2 with stride 2, and the transposed one. With
 // the pixels of an image in Z-order the four pixels of a patch are neighbours in memory, so that each convolution, its
@@ -35,6 +36,12 @@
 
 // The learning rate is 2^-LEARNING_SHIFT.
 #define LEARNING_SHIFT 3
+
+// Images are squares of so many pixels: as they are loaded, the windows that are taken of them, and what these are
+// brought to.
+#define LOADED 64
+#define WINDOW 48
+#define SIDE 128
 
 // A channel of an image as the network takes it: (byte / 255 - mean) / deviation, with the means and deviations of
 // ImageNet. The fourth is there to fill up a word, and always 0.
@@ -175,6 +182,100 @@ __device__ __forceinline__ void forward(
         }
         *reinterpret_cast<Four*>(y + (size_t)r * outputs + c) = four;
     });
+}
+
+// Sums of pixels, channel by channel: two of the four in each word, in 16 bits. Weights that add up to 256 fit.
+struct Sum {
+    unsigned even = 0, odd = 0;
+
+    __device__ __forceinline__ void add(unsigned pixel, unsigned weight)
+    {
+        even += (pixel & 0x00ff00ff) * weight;
+        odd += (pixel >> 8 & 0x00ff00ff) * weight;
+    }
+
+    // The mean with weights that add up to 256, rounded to the nearest.
+    __device__ __forceinline__ unsigned mean() const
+    {
+        return (even + 0x00800080) >> 8 & 0x00ff00ff | (odd + 0x00800080) & 0xff00ff00;
+    }
+};
+
+// The kernels for images make n pixels, each a word of four bytes, image after image, and of the last one perhaps only
+// a part. Of each image its word in `choices` says where its window is, and whether it is flipped. Pixels are in rows,
+// until the blur has them in Z-order.
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    crop(const unsigned* images, const unsigned* choices, unsigned* windows, unsigned n)
+{
+    for (unsigned i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) {
+        const unsigned image = i / (WINDOW * WINDOW), place = i % (WINDOW * WINDOW);
+        const unsigned choice = choices[image];
+        const unsigned column = place % WINDOW + choice % (LOADED - WINDOW);
+        const unsigned row = place / WINDOW + (choice >> 8) % (LOADED - WINDOW);
+        windows[i] = images[((size_t)image * LOADED + row) * LOADED + column];
+    }
+}
+
+// Where the middle of a pixel is in a window, in 1/16 of a pixel from the middle of its first.
+__device__ __forceinline__ unsigned in_window(unsigned pixel)
+{
+    return max((int)((2 * pixel + 1) * (8 * WINDOW / SIDE)) - 8, 0);
+}
+
+// Bilinear: of the four pixels around the place.
+extern "C" __global__ void __launch_bounds__(THREADS) resize(const unsigned* windows, unsigned* pixels, unsigned n)
+{
+    for (unsigned i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) {
+        const unsigned* window = windows + (size_t)(i / (SIDE * SIDE)) * (WINDOW * WINDOW);
+        const unsigned x = in_window(i % SIDE), y = in_window(i / SIDE % SIDE);
+        const unsigned left = x / 16, right = min(left + 1, WINDOW - 1), top = y / 16, bottom = min(top + 1, WINDOW - 1);
+        Sum sum;
+        sum.add(window[top * WINDOW + left], (16 - x % 16) * (16 - y % 16));
+        sum.add(window[top * WINDOW + right], x % 16 * (16 - y % 16));
+        sum.add(window[bottom * WINDOW + left], (16 - x % 16) * (y % 16));
+        sum.add(window[bottom * WINDOW + right], x % 16 * (y % 16));
+        pixels[i] = sum.mean();
+    }
+}
+
+// From left to right, or not.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    flip(const unsigned* pixels, const unsigned* choices, unsigned* flipped, unsigned n)
+{
+    for (unsigned i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) {
+        const bool is_flipped = choices[i / (SIDE * SIDE)] >> 16 & 1;
+        const unsigned column = i % SIDE;
+        flipped[i] = pixels[(size_t)i - column + (is_flipped ? SIDE - 1 - column : column)];
+    }
+}
+
+// Every second bit of a number below 2^16, one beside the other.
+__device__ __forceinline__ unsigned every_second(unsigned x)
+{
+    x &= 0x5555;
+    x = (x | x >> 1) & 0x3333;
+    x = (x | x >> 2) & 0x0f0f;
+    return (x | x >> 4) & 0x00ff;
+}
+
+// 5 x 5 pixels with the weights 1 4 6 4 1, down and across; beyond an edge the pixels at the edge count.
+extern "C" __global__ void __launch_bounds__(THREADS) blur(const unsigned* pixels, unsigned* blurred, unsigned n)
+{
+    const unsigned weights[5] = {1, 4, 6, 4, 1};
+    for (unsigned i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) {
+        const unsigned* image = pixels + (size_t)(i / (SIDE * SIDE)) * (SIDE * SIDE);
+        const int place = i % (SIDE * SIDE), column = every_second(place), row = every_second(place >> 1);
+        Sum sum;
+#pragma unroll
+        for (int y = 0; y < 5; ++y) {
+            const unsigned* pixels_of_row = image + min(max(row + y - 2, 0), SIDE - 1) * SIDE;
+#pragma unroll
+            for (int x = 0; x < 5; ++x)
+                sum.add(pixels_of_row[min(max(column + x - 2, 0), SIDE - 1)], weights[y] * weights[x]);
+        }
+        blurred[i] = sum.mean();
+    }
 }
 
 // x[n][4]: the activations of n pixels, each a word of four bytes.

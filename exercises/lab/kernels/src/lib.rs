@@ -7,7 +7,8 @@
 //!
 //! - [`map`]: integer affine maps iterated per element, one entry per stage of a pipeline.
 //! - [`matmul`]: a matrix product that keeps every SM busy; simulated for its time alone.
-//! - [`network`]: layers of a convolutional network, forward and backward, and a step of its training.
+//! - [`network`]: what images go through, layers of a convolutional network, forward and backward, and a step of its
+//!   training.
 //! - [`recipe`]: tasks that are lists of launches.
 //! - [`task`]: what an exercise sets out to do: sizes, inputs, expected outputs.
 
@@ -207,11 +208,15 @@ pub fn find(name: &str) -> Option<&'static Kernel> {
 #[must_use]
 pub fn all() -> &'static [Kernel] {
     use network::Operation;
-    static ALL: [Kernel; 11] = [
+    static ALL: [Kernel; 15] = [
         map::kernel(Stage::A),
         map::kernel(Stage::B),
         map::kernel(Stage::C),
         matmul::kernel("matmul_1024", 128, 256, 167, 16_896),
+        network::kernel(Operation::Crop),
+        network::kernel(Operation::Resize),
+        network::kernel(Operation::Flip),
+        network::kernel(Operation::Blur),
         network::kernel(Operation::Normalise),
         network::kernel(Operation::Dense),
         network::kernel(Operation::DenseRelu),

@@ -1,10 +1,12 @@
 //! A small convolutional network in fixed point: `dense`, `dense_relu`, `dense_input_gradient`,
-//! `dense_weight_gradient`, `softmax_cross_entropy` and `sgd_step` of `cuda/network.cu`.
+//! `dense_weight_gradient`, `softmax_cross_entropy` and `sgd_step` of `cuda/network.cu`. Before them what its images go
+//! through: `crop`, `resize`, `flip`, `blur` and `normalise`.
 //!
 //! Its convolutions have patches that do not overlap, and the pixels of an image are in Z-order, so that each is a
 //! matrix multiplication with one row for each patch. The file of the sources says how numbers are kept. Sums of
 //! integers do not depend on their order: the twins give the kernels' bits.
 
+mod images;
 mod twins;
 
 use crate::{Access, Argument, Blocks, Body, Kernel, Mode, Parameter, Twin, Work};
@@ -37,6 +39,16 @@ pub fn slices(inputs: u64, outputs: u64) -> u64 {
 /// Numbers of a pixel: three colours, and one that is always 0.
 pub const CHANNELS: u64 = 4;
 
+/// Pixels of an image as it is loaded: 64 x 64.
+pub const LOADED: u64 = LOADED_SIDE * LOADED_SIDE;
+/// Pixels of the window that is taken of it: 48 x 48.
+pub const WINDOW: u64 = WINDOW_SIDE * WINDOW_SIDE;
+/// Pixels that it is brought to: 128 x 128.
+pub const PIXELS: u64 = SIDE * SIDE;
+const LOADED_SIDE: u64 = 64;
+const WINDOW_SIDE: u64 = 48;
+const SIDE: u64 = 128;
+
 /// Classes that a pixel can belong to.
 pub const CLASSES: u32 = 32;
 
@@ -55,6 +67,14 @@ pub const LOSS_ONE: u32 = 1 << 16;
 /// Which of the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
+    /// `crop`: windows of images.
+    Crop,
+    /// `resize`: from windows to images again, bilinear.
+    Resize,
+    /// `flip`: some of them, from left to right.
+    Flip,
+    /// `blur`: means of 5 x 5 pixels, in Z-order.
+    Blur,
     /// `normalise`: from the bytes of pixels to activations.
     Normalise,
     /// `dense`: `y = x * w`.
@@ -73,7 +93,11 @@ pub enum Operation {
 
 impl Operation {
     /// All of them, in the order in which a step of training first needs them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 11] = [
+        Self::Crop,
+        Self::Resize,
+        Self::Flip,
+        Self::Blur,
         Self::Normalise,
         Self::Dense,
         Self::DenseRelu,
@@ -87,6 +111,10 @@ impl Operation {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Crop => "crop",
+            Self::Resize => "resize",
+            Self::Flip => "flip",
+            Self::Blur => "blur",
             Self::Normalise => "normalise",
             Self::Dense => "dense",
             Self::DenseRelu => "dense_relu",
@@ -109,7 +137,16 @@ impl Operation {
             let writes = writes.iter().map(|&(words, of)| Operand { words, of, mode: Mode::Write });
             reads.chain(writes).collect()
         };
+        // Whole images are read, even if only a part of the last is made.
+        let read = |of: u64, from: u64| {
+            let images = rows.div_ceil(of);
+            [(images * from, Of::Rows), (images, Of::Rows)]
+        };
         match self {
+            Self::Crop => all(&read(WINDOW, LOADED), &[one]),
+            Self::Resize => all(&read(PIXELS, WINDOW)[..1], &[one]),
+            Self::Flip => all(&read(PIXELS, PIXELS), &[one]),
+            Self::Blur => all(&read(PIXELS, PIXELS)[..1], &[one]),
             Self::Normalise => all(&[one], &[of_rows(CHANNELS)]),
             Self::Dense | Self::DenseRelu => all(&[x, w], &[y]),
             Self::InputGradient => all(&[y, w, x], &[x]),
@@ -137,7 +174,9 @@ impl Operation {
             Self::Dense | Self::DenseRelu | Self::InputGradient | Self::WeightGradient => {
                 vec![rows, inputs, outputs]
             }
-            Self::Normalise | Self::Loss => vec![rows],
+            Self::Crop | Self::Resize | Self::Flip | Self::Blur | Self::Normalise | Self::Loss => {
+                vec![rows]
+            }
             Self::Step => vec![inputs.saturating_mul(outputs), rows],
         }
     }
@@ -152,7 +191,9 @@ impl Operation {
             Self::Dense | Self::DenseRelu => tiles(rows, outputs),
             Self::InputGradient => tiles(rows, inputs),
             Self::WeightGradient => tiles(inputs, outputs) * slices(inputs, outputs),
-            Self::Normalise => rows.div_ceil(THREADS.into()),
+            Self::Crop | Self::Resize | Self::Flip | Self::Blur | Self::Normalise => {
+                rows.div_ceil(THREADS.into())
+            }
             Self::Loss => rows.div_ceil(u64::from(THREADS / 32)),
             Self::Step => (inputs * outputs).div_ceil(THREADS.into()),
         };
@@ -167,7 +208,7 @@ impl Operation {
         // Where a patch is smaller than the depth of a tile, the rest of it is multiplied too.
         let padded = inputs.next_multiple_of(DEPTH).saturating_mul(outputs);
         match self {
-            Self::Normalise => rows,
+            Self::Crop | Self::Resize | Self::Flip | Self::Blur | Self::Normalise => rows,
             Self::Dense | Self::DenseRelu => rows.saturating_mul(padded),
             Self::InputGradient | Self::WeightGradient => rows.saturating_mul(weights),
             Self::Loss => rows.saturating_mul(CLASSES.into()),
@@ -177,7 +218,7 @@ impl Operation {
 }
 
 /// The shape of a layer: a matrix of weights, and how many rows go through it. For a loss, `outputs` are the classes; for
-/// a step, `rows` are the slices of the gradient: see [`Shape::of_step`].
+/// a step, `rows` are the slices of the gradient: see [`Shape::of_step`]; for images, they are the pixels that are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Patches.
@@ -189,6 +230,12 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// That of so many pixels.
+    #[must_use]
+    pub fn of_pixels(rows: u64) -> Self {
+        Self { rows, inputs: 0, outputs: 0 }
+    }
+
     /// That of the step that the gradient of such a layer leads to.
     #[must_use]
     pub fn of_step(&self) -> Self {
@@ -217,6 +264,10 @@ pub(crate) const fn kernel(operation: Operation) -> Kernel {
     let dense: &[Parameter] = &[Pointer, Pointer, Pointer, U32, U32, U32];
     // Registers as compiled for compute capability 9.0.
     let (parameters, rate, registers, shared_bytes): (&[Parameter], _, _, _) = match operation {
+        Operation::Crop => (&[Pointer, Pointer, Pointer, U32], "crop", 16, 0),
+        Operation::Resize => (&[Pointer, Pointer, U32], "resize", 26, 0),
+        Operation::Flip => (&[Pointer, Pointer, Pointer, U32], "flip", 14, 0),
+        Operation::Blur => (&[Pointer, Pointer, U32], "blur", 32, 0),
         Operation::Normalise => (&[Pointer, Pointer, U32], "normalise", 18, 0),
         Operation::Dense | Operation::DenseRelu => (dense, "dense", 77, 13_312),
         Operation::InputGradient => {
@@ -254,10 +305,10 @@ fn read(operation: Operation, arguments: &[Argument]) -> (Vec<u64>, Shape) {
         }
     }
     let shape = match (operation, sizes.as_slice()) {
-        (Operation::Normalise, &[rows]) => Shape { rows, inputs: 0, outputs: 0 },
         (Operation::Loss, &[rows]) => Shape { rows, inputs: 0, outputs: CLASSES.into() },
         (Operation::Step, &[outputs, rows]) => Shape { rows, inputs: 1, outputs },
         (_, &[rows, inputs, outputs]) => Shape { rows, inputs, outputs },
+        (_, &[rows]) => Shape::of_pixels(rows),
         _ => panic!("`{}` does not take {arguments:?}", operation.name()),
     };
     (pointers, shape)
@@ -274,7 +325,12 @@ pub(crate) fn work(operation: Operation, arguments: &[Argument], scale: u32) -> 
     let words = match operation {
         // They do nothing but wait for memory, and find in the cache what another kernel has just made: their rate is
         // that of the cache.
-        Operation::Normalise | Operation::Step => 0,
+        Operation::Crop
+        | Operation::Resize
+        | Operation::Flip
+        | Operation::Blur
+        | Operation::Normalise
+        | Operation::Step => 0,
         _ => operands.iter().map(words).fold(0, u64::saturating_add),
     };
     let units = operation.units(&shape);
@@ -288,7 +344,7 @@ pub(crate) fn accesses(operation: Operation, arguments: &[Argument]) -> Vec<Acce
     let places: &[usize] = match operation {
         Operation::Step => &[0, 1, 0],
         Operation::InputGradient | Operation::Loss => &[0, 1, 2, 3],
-        Operation::Normalise => &[0, 1],
+        Operation::Resize | Operation::Blur | Operation::Normalise => &[0, 1],
         _ => &[0, 1, 2],
     };
     let operands = operation.operands(&shape);
@@ -327,7 +383,9 @@ pub(crate) fn arguments(
             let fits = |(count, it): &(u64, Shape)| slices(it.inputs, it.outputs) == *count;
             (layers.find(fits)?.1, &[0, 1, 2])
         }
-        (Operation::Normalise, &[rows, _]) => (Shape { rows, inputs: 0, outputs: 0 }, &[0, 1]),
+        (Operation::Crop | Operation::Flip, &[_, _, rows]) => (Shape::of_pixels(rows), &[0, 1, 2]),
+        (Operation::Resize | Operation::Blur, &[_, rows]) => (Shape::of_pixels(rows), &[0, 1]),
+        (Operation::Normalise, &[rows, _]) => (Shape::of_pixels(rows), &[0, 1]),
         (Operation::Loss, &[_, rows, _, _]) => {
             (Shape { rows, inputs: 0, outputs: CLASSES.into() }, &[0, 1, 2, 3])
         }

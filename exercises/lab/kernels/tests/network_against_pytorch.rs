@@ -2,13 +2,16 @@
 //! `pytorch/network.json` what came of it. The kernels on a GPU give the twins' bits: `checker calibrate` looks at that.
 
 use kernels::network::{
-    CLASSES, GRADIENT_ONE, LOSS_ONE, ONE, Operation, Shape, WEIGHT_ONE, slices,
+    CLASSES, GRADIENT_ONE, LOADED, LOSS_ONE, ONE, Operation, PIXELS as IMAGE, Shape, WEIGHT_ONE,
+    WINDOW, slices,
 };
 use kernels::{Argument, Mode};
 
 const PIXELS: u64 = 4 * 16 * 16;
 const HIDDEN: u64 = 32;
 
+/// A byte of a pixel: half of it is what rounding after the blur takes, and as much may come of a tie before it.
+const OF_A_BYTE: f64 = 1.0;
 /// What an activation may be off by: weights are rounded to 2^-12 and activations to 2^-8, in each of up to three layers.
 const OF_AN_ACTIVATION: f64 = 3.0 / 256.0;
 /// A loss: logits may be off by this much.
@@ -121,4 +124,23 @@ fn forward_loss_and_gradients_are_those_of_pytorch_within_what_fixed_point_round
     let of_weights = gradient(of_up, &features, &from_hidden);
     assert_alike("up_gradient", &of_weights, 4.0 * weight, &answers, OF_EARLIER_GRADIENTS);
     assert_eq!(GRADIENT_ONE, 1 << 15);
+}
+
+#[test]
+fn augmented_images_are_those_of_pytorch_within_a_step_of_a_byte() {
+    let answers: serde_json::Value =
+        serde_json::from_str(include_str!("pytorch/network.json")).expect("JSON");
+    let loaded: Vec<i32> = (0..2 * LOADED).map(|index| word(index, 6) as i32).collect();
+    let choices: Vec<i32> = (0..2).map(|index| word(index, 8) as i32).collect();
+    let (of_windows, of_images) = (Shape::of_pixels(2 * WINDOW), Shape::of_pixels(2 * IMAGE));
+    let windows = the_one(launch(Operation::Crop, of_windows, &[&loaded, &choices]));
+    let resized = the_one(launch(Operation::Resize, of_images, &[&windows]));
+    let flipped = the_one(launch(Operation::Flip, of_images, &[&resized, &choices]));
+    let blurred = the_one(launch(Operation::Blur, of_images, &[&flipped]));
+    let image = |image: &[i32]| image.iter().step_by(37).copied().collect::<Vec<_>>();
+    let sampled = blurred.chunks(IMAGE as usize).flat_map(image);
+    let bytes: Vec<i32> = sampled.flat_map(|pixel| pixel.to_le_bytes().map(i32::from)).collect();
+    assert_eq!(bytes.len(), numbers(&answers, "augmented").len());
+    assert_near("augmented", &bytes, 1.0, &answers, OF_A_BYTE);
+    assert!(choices.iter().any(|choice| choice >> 16 & 1 == 1), "one of them is flipped");
 }

@@ -173,6 +173,56 @@ fn a_pixel_is_normalised_by_the_means_and_deviations_of_imagenet() {
     }
 }
 
+/// Three images of this many pixels, and a word of choices for each.
+fn images(values: &mut Values, of_an_image: u64) -> [Vec<i32>; 2] {
+    [values.words(3 * of_an_image, 31), vec![0, 0x0001_0f03, values.next() as i32]]
+}
+
+#[test]
+fn a_window_is_where_the_choice_says() {
+    let [images, choices] = images(&mut Values(6), LOADED);
+    let shape = Shape::of_pixels(2 * WINDOW + 1);
+    let windows = launch(Operation::Crop, &shape, &[&images, &choices]).remove(0);
+    let window =
+        |image: u64, row, column| at(&windows, WINDOW_SIDE, image * WINDOW_SIDE + row, column);
+    let loaded = |image: u64, row, column| at(&images, LOADED_SIDE, image * 64 + row, column);
+    assert_eq!(window(0, 47, 46), loaded(0, 47, 46));
+    assert_eq!(window(1, 0, 0), loaded(1, 15, 3));
+    assert_eq!(window(1, 10, 20), loaded(1, 25, 23));
+}
+
+#[test]
+fn an_image_is_flipped_where_the_choice_says() {
+    let [images, choices] = images(&mut Values(7), PIXELS);
+    let shape = Shape::of_pixels(3 * PIXELS);
+    let flipped = launch(Operation::Flip, &shape, &[&images, &choices]).remove(0);
+    let pixels = PIXELS as usize;
+    assert_eq!(flipped[..pixels], images[..pixels]);
+    let rows = images[pixels..2 * pixels].chunks(SIDE as usize);
+    let mirrored: Vec<i32> = rows.flat_map(|row| row.iter().rev().copied()).collect();
+    assert_eq!(flipped[pixels..2 * pixels], mirrored);
+}
+
+#[test]
+fn a_blurred_edge_counts_twice_and_pixels_come_in_z_order() {
+    // A step from 0 to 160 between columns 63 and 64, the same in each row and channel.
+    let step: Vec<i32> =
+        (0..PIXELS).map(|at| if at % SIDE < 64 { 0 } else { 0xa0a0_a0a0_u32 as i32 }).collect();
+    let blurred = launch(Operation::Blur, &Shape::of_pixels(PIXELS), &[&step]).remove(0);
+    for (place, pixel) in blurred.iter().enumerate() {
+        let expected = match images::in_z_order(place).1 {
+            ..62 => 0,
+            62 => 10,
+            63 => 50,
+            64 => 110,
+            65 => 150,
+            66.. => 160,
+        };
+        assert_eq!(*pixel as u32, expected * 0x0101_0101, "{place}");
+    }
+    assert_eq!([1, 2, 4, 3].map(images::in_z_order), [(0, 1), (1, 0), (0, 2), (1, 1)]);
+}
+
 #[test]
 fn a_launch_of_a_recorded_program_is_known_though_its_weights_count_several_times() {
     let up = Shape { rows: 8192, inputs: 128, outputs: 512 };
@@ -226,6 +276,9 @@ fn the_sources_say_the_same_about_tiles_slices_and_the_rate_of_learning() {
         ("LEAST_SLICES", LEAST_SLICES),
         ("MOST_SLICES", MOST_SLICES),
         ("CLASSES", CLASSES.into()),
+        ("LOADED", LOADED_SIDE),
+        ("WINDOW", WINDOW_SIDE),
+        ("SIDE", SIDE),
         ("LEARNING_SHIFT", LEARNING_SHIFT.into()),
     ] {
         assert!(source.contains(&format!("\n#define {name} {number}\n")), "{name}");

@@ -1,6 +1,8 @@
 //! What the kernels of a network compute, in Rust: the same bits.
 
-use super::{CHANNELS, GRADIENT_ONE, LEARNING_SHIFT, LOSS_ONE, Operation, Shape, read, slices};
+use super::{
+    CHANNELS, GRADIENT_ONE, LEARNING_SHIFT, LOSS_ONE, Operation, Shape, images, read, slices,
+};
 use crate::Twin;
 
 /// As `CHANNEL_SCALE` of the sources: 2^24 / (255 * deviation).
@@ -14,6 +16,10 @@ const ACTIVATION_SHIFT: u32 = 12;
 
 pub(super) fn of(operation: Operation) -> Twin {
     match operation {
+        Operation::Crop => |_, inputs, outputs| images::crop(inputs, outputs),
+        Operation::Resize => |_, inputs, outputs| images::resize(inputs, outputs),
+        Operation::Flip => |_, inputs, outputs| images::flip(inputs, outputs),
+        Operation::Blur => |_, inputs, outputs| images::blur(inputs, outputs),
         Operation::Normalise => |_, inputs, outputs| normalise(inputs, outputs),
         Operation::Dense => |arguments, inputs, outputs| {
             forward(&read(Operation::Dense, arguments).1, inputs, outputs, i32::MIN);

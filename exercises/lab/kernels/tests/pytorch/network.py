@@ -4,6 +4,9 @@ Images of 16 x 16 pixels are normalised and go through a convolution of 2 x 2 wi
 convolution of 2 x 2 with stride 2 and a ReLU, and a convolution of 1 x 1 to 32 classes. The gradients are those of the
 mean cross-entropy. All of it in double precision. The inputs are made by a formula that the test has too.
 
+Before that, two images of 64 x 64 pixels are cropped, resized to 128 x 128, flipped and blurred. After each of these
+their bytes are rounded, as those of the kernels are.
+
     python3 network.py > network.json
 """
 
@@ -90,6 +93,29 @@ losses = F.cross_entropy(logits, labels, reduction="none")
 losses.mean().backward()
 
 
+LOADED, WINDOW, RESIZED = 64, 48, 128
+
+
+def augmented(number):
+    """An image in [4][128][128], cropped, resized, flipped and blurred as its word says."""
+    words = [word(number * LOADED**2 + index, 6) for index in range(LOADED**2)]
+    image = torch.tensor([[x >> 8 * c & 0xFF for x in words] for c in range(4)], dtype=torch.float64)
+    choice = word(number, 8)
+    row, column = (choice >> 8) % (LOADED - WINDOW), choice % (LOADED - WINDOW)
+    window = image.reshape(4, LOADED, LOADED)[:, row : row + WINDOW, column : column + WINDOW]
+    resized = F.interpolate(window[None], size=(RESIZED, RESIZED), mode="bilinear").round()
+    flipped = resized.flip(-1) if choice >> 16 & 1 else resized
+    taps = torch.tensor([1, 4, 6, 4, 1], dtype=torch.float64) / 16
+    blur = torch.outer(taps, taps).expand(4, 1, 5, 5)
+    return F.conv2d(F.pad(flipped, (2, 2, 2, 2), mode="replicate"), blur, groups=4)[0]
+
+
+def sample(image):
+    """Every 37th of its pixels, in Z-order."""
+    places = (place(index) for index in range(0, RESIZED**2, 37))
+    return [round(x, 3) for row, column in places for x in image[:, row, column].tolist()]
+
+
 def numbers(tensor):
     return [float(f"{x:.6g}") for x in tensor.detach().flatten().tolist()]
 
@@ -98,6 +124,7 @@ print(
     json.dumps(
         {
             "torch": torch.__version__.split("+")[0],
+            "augmented": [x for number in range(2) for x in sample(augmented(number))],
             "features": numbers(to_rows(features)[:64]),
             "losses": numbers(losses),
             "up_gradient": numbers(up.grad),

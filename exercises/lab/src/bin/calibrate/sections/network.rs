@@ -1,4 +1,4 @@
-//! How fast the layers of a network are, and whether they compute what they should.
+//! How fast the layers of a network are, and what its images go through, and whether they compute what they should.
 
 use kernels::network::{Operation, Shape};
 use kernels::{Argument, Kernel, Mode};
@@ -7,7 +7,11 @@ use crate::gpu::{Direction, Gpu, MS, Outcome, REPETITIONS};
 use crate::samples::Samples;
 
 /// A kernel of each rate, and how many of its blocks fill a multiprocessor of the devices that we know.
-const RATES: [(&str, Operation, usize, [u64; 3]); 5] = [
+const RATES: [(&str, Operation, usize, [u64; 3]); 9] = [
+    ("crop", Operation::Crop, 16, [2, 4, 8]),
+    ("resize", Operation::Resize, 16, [2, 4, 8]),
+    ("flip", Operation::Flip, 16, [2, 4, 8]),
+    ("blur", Operation::Blur, 16, [2, 4, 8]),
     ("normalise", Operation::Normalise, 8, [2, 4, 8]),
     ("dense", Operation::Dense, 6, TURNS),
     ("weight_gradient", Operation::WeightGradient, 4, TURNS),
@@ -31,7 +35,11 @@ fn shape(operation: Operation, blocks: u64, turns: u64) -> Shape {
         Operation::WeightGradient => {
             Shape { rows: 32 * turns * SLICES, inputs: 64 * (blocks / SLICES), outputs: 32 }
         }
-        Operation::Normalise => Shape { rows: 128 * blocks * turns, inputs: 0, outputs: 0 },
+        Operation::Crop
+        | Operation::Resize
+        | Operation::Flip
+        | Operation::Blur
+        | Operation::Normalise => Shape::of_pixels(128 * blocks * turns),
         Operation::Loss => Shape { rows: 4 * blocks * turns, inputs: 0, outputs: 32 },
         Operation::Step => Shape { rows: 32, inputs: turns, outputs: 128 * blocks },
     }
@@ -166,7 +174,14 @@ fn word(operation: Operation, operand: u64, index: u64) -> i32 {
     let mixed = (index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_mul(2 * operand + 1);
     let random = (mixed >> 32) as i32;
     match (operation, operand) {
-        (Operation::Normalise, _) => random,
+        (
+            Operation::Crop
+            | Operation::Resize
+            | Operation::Flip
+            | Operation::Blur
+            | Operation::Normalise,
+            _,
+        ) => random,
         _ if mixed.is_multiple_of(1009) => random,
         // Weights, and gradients of them.
         (Operation::Step, _) => random >> 4,

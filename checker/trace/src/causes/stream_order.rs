@@ -19,6 +19,9 @@ const GAP_NS: u64 = 10_000;
 /// run beside it.
 const FEW_BLOCKS: u64 = 32;
 
+/// Kernels with more threads than this fill any device: 160 multiprocessors of 2048 are more than one has.
+const MOST_THREADS: u64 = 160 * 2048;
+
 /// As many blocks are counted of one operation, at most: a sum over all of them stays a number.
 const MOST_BLOCKS: u64 = 1 << 40;
 
@@ -81,39 +84,65 @@ struct Order {
     queues: Queues,
 }
 
-/// How many kernels run at an instant, and how many blocks they have.
+/// What runs at an instant.
+#[derive(Clone, Copy, Default)]
+struct Running {
+    kernels: u64,
+    blocks: u64,
+    threads: u64,
+}
+
+impl Running {
+    fn of(view: &View<'_>, op: &Op) -> Self {
+        let blocks = blocks(view, op).min(MOST_BLOCKS);
+        let threads = match view.call(op.step) {
+            Call::Launch(launch) => {
+                launch.block.iter().fold(blocks, |all, &n| all.saturating_mul(n.into()))
+            }
+            _ => 0,
+        };
+        Self { kernels: 1, blocks, threads }
+    }
+
+    fn combined(self, other: Self, with: fn(u64, u64) -> u64) -> Self {
+        Self {
+            kernels: with(self.kernels, other.kernels),
+            blocks: with(self.blocks, other.blocks),
+            threads: with(self.threads, other.threads),
+        }
+    }
+}
+
+/// What runs when.
 struct Kernels {
-    /// When kernels start, in order, with the number of blocks of all up to there.
-    starts: Vec<(u64, u64)>,
+    /// When kernels start, in order, with the sum of all up to there.
+    starts: Vec<(u64, Running)>,
     /// When they end.
-    ends: Vec<(u64, u64)>,
+    ends: Vec<(u64, Running)>,
 }
 
 impl Kernels {
     fn of(view: &View<'_>) -> Self {
         let kernels = || view.ops.iter().filter(|op| op.lane == Lane::Kernels);
         let summed = |ns: fn(&Op) -> u64| {
-            let mut all: Vec<(u64, u64)> =
-                kernels().map(|op| (ns(op), blocks(view, op).min(MOST_BLOCKS))).collect();
-            all.sort_unstable();
-            let mut sum = 0_u64;
-            for (_, blocks) in &mut all {
-                sum = sum.saturating_add(*blocks);
-                *blocks = sum;
+            let mut all: Vec<_> = kernels().map(|op| (ns(op), Running::of(view, op))).collect();
+            all.sort_unstable_by_key(|(ns, _)| *ns);
+            let mut sum = Running::default();
+            for (_, running) in &mut all {
+                sum = sum.combined(*running, u64::saturating_add);
+                *running = sum;
             }
             all
         };
         Self { starts: summed(|op| op.start_ns), ends: summed(|op| op.end_ns) }
     }
 
-    fn at(&self, ns: u64) -> (u64, u64) {
-        let until = |all: &[(u64, u64)]| {
+    fn at(&self, ns: u64) -> Running {
+        let until = |all: &[(u64, Running)]| {
             let count = all.partition_point(|(at, _)| *at <= ns);
-            let blocks = count.checked_sub(1).map_or(0, |last| all[last].1);
-            (count as u64, blocks)
+            count.checked_sub(1).map_or(Running::default(), |last| all[last].1)
         };
-        let (started, ended) = (until(&self.starts), until(&self.ends));
-        (started.0.saturating_sub(ended.0), started.1.saturating_sub(ended.1))
+        until(&self.starts).combined(until(&self.ends), u64::saturating_sub)
     }
 }
 
@@ -171,26 +200,31 @@ impl Order {
             found.charge(view, Code::SharedStream, op.step, by_stream).other = Some(last.step);
         }
         let ready_ns = [own_ns, wait.ns, barrier.ns, op.issued_ns].into_iter().max().unwrap_or(0);
-        self.queues.operation(op, ready_ns);
-        if op.lane == Lane::Kernels && op.start_ns.saturating_sub(ready_ns) > GAP_NS {
-            let window = Interval::new(ready_ns, op.start_ns);
-            // Mostly busy with kernels, which are other streams': its own stream had ended.
-            if !is_under(
-                view.lanes.busy(Lane::Kernels, window),
-                CROWDED_SHARE_PERMILLE,
-                window.ns(),
-            ) {
-                let midst = window.start_ns.midpoint(window.end_ns);
-                let (count, blocks) = self.kernels.at(midst);
-                let are_single = blocks == count;
-                // Where few blocks run there is room; what keeps the kernel is the way to the device.
-                if blocks > FEW_BLOCKS {
-                    let grids = are_single && count >= FEWEST_GRIDS;
-                    let (step, stream, ns) = (op.step, op.stream, window.ns());
-                    let grids = grids.then(|| u32::try_from(count).unwrap_or(u32::MAX));
-                    self.crowded.push(Crowded { step, stream, ns, grids });
-                }
-            }
+        if op.lane == Lane::Kernels {
+            self.kernel(view, op, ready_ns);
+        }
+    }
+
+    /// A kernel that was ready at `ready_ns`, and perhaps started later.
+    fn kernel(&mut self, view: &View<'_>, op: &Op, ready_ns: u64) {
+        self.queues.ready.insert(op.step, ready_ns);
+        let window = Interval::new(ready_ns, op.start_ns.max(ready_ns));
+        if window.ns() <= GAP_NS {
+            return;
+        }
+        let Running { kernels, blocks, threads } =
+            self.kernels.at(window.start_ns.midpoint(window.end_ns));
+        if threads <= MOST_THREADS {
+            self.queues.late.push((*op, ready_ns));
+        }
+        // Mostly busy with kernels, which are other streams': its own stream had ended. Where few blocks run there is room;
+        // what keeps the kernel is the way to the device.
+        let busy_ns = view.lanes.busy(Lane::Kernels, window);
+        if blocks > FEW_BLOCKS && !is_under(busy_ns, CROWDED_SHARE_PERMILLE, window.ns()) {
+            let grids = blocks == kernels && kernels >= FEWEST_GRIDS;
+            let (step, stream, ns) = (op.step, op.stream, window.ns());
+            let grids = grids.then(|| u32::try_from(kernels).unwrap_or(u32::MAX));
+            self.crowded.push(Crowded { step, stream, ns, grids });
         }
     }
 
@@ -235,7 +269,7 @@ impl Order {
 
 /// Kernels that were ready and came after another in its work queue. A queue issues its kernels in the order in which
 /// the host asked for them: what could start, and starts only with one of another stream that had been asked for before
-/// it and was not ready, came after that one.
+/// it and was not ready, came after that one. While the device is full, there is another reason to be late.
 struct Queues {
     /// When each kernel starts, in order, and its place among the operations.
     starts: Vec<(u64, usize)>,
@@ -253,16 +287,6 @@ impl Queues {
         let mut starts: Vec<_> = kernels.map(|(index, op)| (op.start_ns, index)).collect();
         starts.sort_unstable();
         Self { starts, ready: HashMap::new(), late: Vec::new() }
-    }
-
-    fn operation(&mut self, op: &Op, ready_ns: u64) {
-        if op.lane != Lane::Kernels {
-            return;
-        }
-        self.ready.insert(op.step, ready_ns);
-        if op.start_ns.saturating_sub(ready_ns) > GAP_NS {
-            self.late.push((*op, ready_ns));
-        }
     }
 
     /// The kernel that `op` came after in its queue.

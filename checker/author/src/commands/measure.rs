@@ -272,7 +272,7 @@ impl Session {
         let profile = Arc::new(self.simulated.profile.clone());
         let own = bounds::bounds_of_program(&record.program, &profile);
         // Whoever asks for kernels that no task has is on no task's scale.
-        let of_task = trial.bounds.filter(|_| launches_maps_alone(&record.program));
+        let of_task = trial.bounds.filter(|_| is_of_tasks(&record.program));
         let (bounds, ends) = match of_task {
             Some(bounds) => (bounds, Ends::Task),
             None => (own, Ends::Program),
@@ -487,11 +487,11 @@ fn sound(attempt: &Attempt, limit_s: f64, demand: Demand) -> Result<&Record> {
     }
 }
 
-/// Whether a program launches no kernels but maps, of which all tasks are made.
-fn launches_maps_alone(program: &trace::Program) -> bool {
+/// Whether a program launches no kernels but those that tasks are made of: matrix products are in none.
+fn is_of_tasks(program: &trace::Program) -> bool {
     let mut others = BTreeSet::new();
     program.steps.iter().all(|step| match &step.call {
-        Call::FunctionGet { kernel, rate, .. } if rate != "map" => {
+        Call::FunctionGet { kernel, rate, .. } if rate == "matmul" => {
             others.insert(*kernel);
             true
         }

@@ -151,7 +151,7 @@ impl machine::Task for Listed {
             host_to_device_bytes: 4 * words * u64::from(self.0.scale()),
             device_to_host_bytes: 0,
             kernels: self.0.shares().into_iter().map(kernel).collect(),
-            host_ns: 0,
+            host_ns: self.0.arrays().iter().filter_map(|it| it.loading_ns).sum(),
         }
     }
 
@@ -170,7 +170,7 @@ impl machine::Task for Listed {
     fn parts(&self) -> Vec<Part> {
         let mut parts = Vec::new();
         for (array, it) in (0..).zip(self.0.arrays()) {
-            if it.given > 0 {
+            if it.given > 0 && it.loading_ns.is_none() {
                 let (side, elements) = (side(it.side), it.given);
                 parts.push(Part { array, role: Role::Input, side, first: 0, elements });
             }
@@ -200,6 +200,10 @@ impl machine::Task for Listed {
 
     fn on_host(&self) -> Vec<u32> {
         self.uploaded().map(|(array, _)| array).collect()
+    }
+
+    fn loading_ns(&self, array: u32, elements: u64) -> Option<u64> {
+        self.0.loading_ns(array, elements)
     }
 
     fn input(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {

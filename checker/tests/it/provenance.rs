@@ -189,7 +189,9 @@ fn small_kernels_stay_small_and_so_do_their_pieces() {
 
 #[test]
 fn data_of_one_batch_with_data_of_another_is_named_with_the_line_that_joins_them() {
-    attack("other_batch").run(&real());
+    let real = real();
+    attack("other_batch").run(&real);
+    attack("other_choices").run(&real);
 }
 
 #[test]

@@ -4,17 +4,19 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
-use kernels::network::{Operation, Shape, slices};
+use kernels::network::{Operation, Shape};
 use kernels::task::frozen_encoder::{
-    self as task, CLASSIFY, CLASSIFY_WEIGHTS, ENCODER, ENCODER_WEIGHTS, IMAGES, LABELS, LOSSES,
-    PIXELS, PLACES, UP, UP_WEIGHTS,
+    self as task, ENCODER, ENCODER_WEIGHTS, IMAGES, LABELS, PIXELS, PLACES, UP,
 };
+use kernels::task::training::{self, Layer};
 use trace::lab::{Buffer, Region};
 
 use crate::exercise::Exercise;
 use crate::memory::device_buffer;
 use crate::network::{Launch, Layers};
 use crate::{HostBlock, HostMemory, Lab, Result};
+
+pub use crate::trained::Trained as Decoder;
 
 /// Buffers for what the encoder hands to the decoder: one for the batch that is trained on, one for the next.
 const SLOTS: usize = 2;
@@ -70,8 +72,14 @@ impl Training {
             batches: (0..self.batches).map(batch).collect::<Result<_>>()?,
             slots: (0..SLOTS).map(slot).collect::<Result<_>>()?,
             encoder: Encoder::new(self)?,
-            decoder: Decoder::new(self)?,
+            decoder: Decoder::new(self.context(), &self.layers, &self.decoder())?,
         })
+    }
+
+    /// The training of the decoder on these batches.
+    fn decoder(&self) -> training::Training {
+        let (batch, batches) = (self.batch as u64, self.batches as u64);
+        training::Training { batch, batches, ..task::DECODER }
     }
 
     /// Words of a batch, of so many of an image.
@@ -85,12 +93,12 @@ impl Training {
     }
 
     /// A layer for a batch.
-    fn shape(&self, layer: &task::Layer) -> Shape {
+    fn shape(&self, layer: &Layer) -> Shape {
         layer.shape(self.batch as u64, self.layers.scale())
     }
 
     /// What a layer is given, or makes, for a batch.
-    fn rows(&self, layer: &task::Layer, columns: u64) -> Result<CudaSlice<u32>> {
+    fn rows(&self, layer: &Layer, columns: u64) -> Result<CudaSlice<u32>> {
         self.device((self.shape(layer).rows * columns) as usize)
     }
 }
@@ -171,77 +179,6 @@ impl Encoder {
     }
 }
 
-/// The decoder, and all that its training needs beside the features and the labels.
-pub struct Decoder {
-    up_weights: CudaSlice<u32>,
-    classify_weights: CudaSlice<u32>,
-    /// Activations and gradients of the batch that it is trained on.
-    _memory: [CudaSlice<u32>; 6],
-    /// Of each batch.
-    losses: Vec<CudaSlice<u32>>,
-    launches: [Launch; 8],
-    trained: usize,
-}
-
-impl Decoder {
-    fn new(training: &Training) -> Result<Self> {
-        use Operation::{Dense, DenseRelu, InputGradient, Loss, Step, WeightGradient};
-        let weights = |layer: &task::Layer| training.device(layer.weights() as usize);
-        let sliced = |layer: &task::Layer| {
-            training.device((layer.weights() * slices(layer.inputs, layer.outputs)) as usize)
-        };
-        let losses: Vec<CudaSlice<u32>> =
-            (0..training.batches).map(|_| training.rows(&CLASSIFY, 1)).collect::<Result<_>>()?;
-        let (up_weights, classify_weights) = (weights(&UP)?, weights(&CLASSIFY)?);
-        let hidden = training.rows(&UP, UP.outputs)?;
-        let from_hidden = training.rows(&UP, UP.outputs)?;
-        let logits = training.rows(&CLASSIFY, CLASSIFY.outputs)?;
-        let from_logits = training.rows(&CLASSIFY, CLASSIFY.outputs)?;
-        let (of_up, of_classify) = (sliced(&UP)?, sliced(&CLASSIFY)?);
-        let (up, classify) = (training.shape(&UP), training.shape(&CLASSIFY));
-        let launch = |operation, shape: &Shape, operands: &[&_]| {
-            training.layers.launch(operation, shape, operands)
-        };
-        // Where features, labels and losses are is said at each call: until then, anywhere.
-        let any = &hidden;
-        let launches = [
-            launch(DenseRelu, &up, &[any, &up_weights, &hidden]),
-            launch(Dense, &classify, &[&hidden, &classify_weights, &logits]),
-            launch(Loss, &classify, &[&logits, any, &from_logits, any]),
-            launch(WeightGradient, &classify, &[&hidden, &from_logits, &of_classify]),
-            launch(
-                InputGradient,
-                &classify,
-                &[&from_logits, &classify_weights, &hidden, &from_hidden],
-            ),
-            launch(WeightGradient, &up, &[any, &from_hidden, &of_up]),
-            launch(Step, &classify.of_step(), &[&of_classify, &classify_weights]),
-            launch(Step, &up.of_step(), &[&of_up, &up_weights]),
-        ];
-        let memory = [hidden, from_hidden, logits, from_logits, of_up, of_classify];
-        let trained = 0;
-        Ok(Self { up_weights, classify_weights, _memory: memory, losses, launches, trained })
-    }
-
-    /// Queues the kernels of a step of training: forward, loss, backward, and a step of gradient descent. Eight.
-    pub fn train(
-        &mut self,
-        stream: &Arc<CudaStream>,
-        features: &CudaSlice<u32>,
-        labels: &CudaSlice<u32>,
-    ) -> Result<()> {
-        stream.context().bind_to_thread()?;
-        let loss = &self.losses[self.trained % self.losses.len()];
-        self.trained += 1;
-        let [forward, _, losses, _, _, backward, ..] = &mut self.launches;
-        forward.put(0, features, stream);
-        losses.put(1, labels, stream);
-        losses.put(3, loss, stream);
-        backward.put(0, features, stream);
-        self.launches.iter_mut().try_for_each(|launch| launch.queue(stream))
-    }
-}
-
 impl Epoch<'_> {
     /// The measured region. The device is idle when it begins, and must be idle again when `body` returns.
     pub fn region(
@@ -261,7 +198,7 @@ impl Epoch<'_> {
     /// What is given, and what is looked at.
     fn buffers(&self) -> Result<[Vec<Buffer>; 2]> {
         let Self { batches, encoder, decoder, .. } = self;
-        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        let mut inputs = Vec::new();
         for batch in batches {
             let first = |block: &HostBlock| batch.number * block.len();
             inputs.push(batch.images.buffer(IMAGES, first(&batch.images))?);
@@ -270,16 +207,8 @@ impl Epoch<'_> {
         for (array, weights) in (ENCODER_WEIGHTS..).zip(&encoder.weights) {
             inputs.push(device_buffer(array, 0, weights));
         }
-        let trained =
-            [(UP_WEIGHTS, &decoder.up_weights), (CLASSIFY_WEIGHTS, &decoder.classify_weights)];
-        for (array, weights) in trained {
-            inputs.push(device_buffer(array, 0, weights));
-            outputs.push(device_buffer(array, batches.len() * weights.len(), weights));
-        }
-        for (number, losses) in decoder.losses.iter().enumerate() {
-            outputs.push(device_buffer(LOSSES, number * losses.len(), losses));
-        }
-        Ok([inputs, outputs])
+        inputs.extend(decoder.inputs());
+        Ok([inputs, decoder.outputs()])
     }
 }
 

@@ -32,6 +32,7 @@ pub mod exercise;
 pub mod first_launch;
 pub mod fork_join;
 pub mod frozen_encoder;
+pub mod gpu_augmentation;
 pub mod how_many_lanes;
 pub mod implicit_sync;
 pub mod issue_order;
@@ -46,6 +47,7 @@ pub mod prefetch;
 pub mod streams;
 pub mod thread;
 pub mod torch;
+mod trained;
 pub mod two_streams;
 pub mod wrapper_tracking;
 

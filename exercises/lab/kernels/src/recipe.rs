@@ -34,10 +34,27 @@ pub struct Array {
     pub elements: u64,
     /// How many of them are given: the first ones.
     pub given: u64,
+    /// What it takes the host to load what is given, in ns; none where it is in memory from the beginning.
+    pub loading_ns: Option<u64>,
     /// What those are like.
     pub values: Values,
     /// First of the elements that have to be on the device at the end: from here on all, and none for the length of it.
     pub wanted_from: u64,
+}
+
+impl Array {
+    /// One that is given as a whole.
+    #[must_use]
+    pub fn given(name: &'static str, side: Side, elements: u64, values: Values) -> Self {
+        let (given, wanted_from) = (elements, elements);
+        Self { name, side, elements, given, loading_ns: None, values, wanted_from }
+    }
+
+    /// One that is made on the device, and wanted by nobody.
+    #[must_use]
+    pub fn made(name: &'static str, elements: u64) -> Self {
+        Self { given: 0, ..Self::given(name, Side::Device, elements, Values::Any) }
+    }
 }
 
 /// What given elements are like.
@@ -122,8 +139,12 @@ impl Recipe {
     /// The task that the exercise with this name sets.
     #[must_use]
     pub fn find(name: &str, scale: u32) -> Option<Self> {
-        use crate::task::frozen_encoder;
-        (name == frozen_encoder::NAME).then(|| frozen_encoder::recipe(scale))
+        use crate::task::{frozen_encoder, gpu_augmentation};
+        match name {
+            frozen_encoder::NAME => Some(frozen_encoder::recipe(scale)),
+            gpu_augmentation::NAME => Some(gpu_augmentation::recipe(scale)),
+            _ => None,
+        }
     }
 
     /// The name of the exercise that sets it.
@@ -148,6 +169,14 @@ impl Recipe {
     #[must_use]
     pub fn launches(&self) -> &[Launch] {
         &self.launches
+    }
+
+    /// What it takes the host to load so many elements of an array, in ns; none for an array that is not loaded.
+    #[must_use]
+    pub fn loading_ns(&self, array: u32, elements: u64) -> Option<u64> {
+        let it = self.arrays.get(array as usize)?;
+        let share = u128::from(it.loading_ns?) * u128::from(elements);
+        Some(u64::try_from(share.div_ceil(it.given.max(1).into())).unwrap_or(u64::MAX))
     }
 
     /// What a launch of this kernel over these elements writes; none if there is no such launch in the recipe.
@@ -242,33 +271,49 @@ impl Recipe {
         results
     }
 
-    /// Runs all launches, one after the other.
+    /// Runs all launches, one after the other. What is made is kept until it has been read for the last time, or where it
+    /// is wanted: all of it at once would be gigabytes.
     fn run(&self, seed: u64) -> Results {
-        let mut memory: Vec<Vec<u8>> = Vec::new();
+        let mut results: Results = BTreeMap::new();
         for (array, it) in (0..).zip(&self.arrays) {
-            let mut words = vec![0; it.elements as usize];
-            self.input(array, seed, 0, &mut words[..it.given as usize]);
-            memory.push(words.iter().flat_map(|word| word.to_le_bytes()).collect());
-        }
-        let range =
-            |span: &Span| 4 * span.first as usize..4 * (span.first + span.elements) as usize;
-        for launch in &self.launches {
-            let Some(twin) = launch.kernel().twin() else { continue };
-            let of = |span: &Span| memory[span.array as usize][range(span)].to_vec();
-            let mut writes: Vec<Vec<u8>> = launch.writes.iter().map(of).collect();
-            let inputs: Vec<&[u8]> =
-                launch.reads.iter().map(|span| &memory[span.array as usize][range(span)]).collect();
-            twin(&launch.operation.arguments(&[0; 4], &launch.shape), &inputs, &mut writes);
-            for (span, written) in launch.writes.iter().zip(writes) {
-                memory[span.array as usize][range(span)].copy_from_slice(&written);
+            if it.wanted_from < it.elements {
+                let mut words = vec![0; it.elements as usize];
+                self.input(array, seed, 0, &mut words[..it.given as usize]);
+                results.insert(array, words);
             }
         }
-        let wanted = (0..).zip(&self.arrays).filter(|(_, it)| it.wanted_from < it.elements);
-        let words = |array: u32| {
-            let words = memory[array as usize].as_chunks().0.iter();
-            words.map(|word| u32::from_le_bytes(*word)).collect()
-        };
-        wanted.map(|(array, _)| (array, words(array))).collect()
+        let reads = self
+            .launches
+            .iter()
+            .enumerate()
+            .flat_map(|(number, launch)| launch.reads.iter().map(move |span| (*span, number)));
+        let last_read: BTreeMap<Span, usize> = reads.collect();
+        let mut made: BTreeMap<Span, Vec<u8>> = BTreeMap::new();
+        for (number, launch) in self.launches.iter().enumerate() {
+            let Some(twin) = launch.kernel().twin() else { continue };
+            for span in &launch.reads {
+                made.entry(*span).or_insert_with(|| {
+                    let mut words = vec![0; span.elements as usize];
+                    self.input(span.array, seed, span.first, &mut words);
+                    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+                });
+            }
+            let inputs: Vec<&[u8]> =
+                launch.reads.iter().filter_map(|span| made.get(span)).map(Vec::as_slice).collect();
+            let empty = |span: &Span| vec![0; 4 * span.elements as usize];
+            let mut writes: Vec<Vec<u8>> = launch.writes.iter().map(empty).collect();
+            twin(&launch.operation.arguments(&[0; 4], &launch.shape), &inputs, &mut writes);
+            for (span, written) in launch.writes.iter().zip(writes) {
+                if let Some(words) = results.get_mut(&span.array) {
+                    let written = written.as_chunks().0.iter().map(|it| u32::from_le_bytes(*it));
+                    let place = &mut words[span.first as usize..];
+                    place.iter_mut().zip(written).for_each(|(word, written)| *word = written);
+                }
+                made.insert(*span, written);
+            }
+            made.retain(|span, _| last_read.get(span).is_some_and(|last| *last > number));
+        }
+        results
     }
 }
 

@@ -9,7 +9,10 @@
 
 use crate::map::{Affine, Stage, map_constants};
 
-pub mod frozen_encoder; // a list of launches: see `recipe`
+// Lists of launches: see `recipe`.
+pub mod frozen_encoder;
+pub mod gpu_augmentation;
+pub mod training;
 
 /// The module of one task: from a file of its own, or, where an array goes up, through a map, and down again, made here.
 macro_rules! task {

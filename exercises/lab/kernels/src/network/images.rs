@@ -1,20 +1,29 @@
 //! What the kernels for images compute, in Rust: the same bits. A pixel is four bytes, one for each channel.
 
+use super::twins::shared;
 use super::{LOADED, LOADED_SIDE, PIXELS, SIDE, WINDOW, WINDOW_SIDE};
 
-type Pixel = [u8; 4];
-
-/// Makes each pixel of an output: from the number of its image, and its own in it.
-fn make(output: &mut [u8], of_an_image: u64, pixel: impl Fn(usize, usize) -> Pixel) {
-    for (image, output) in output.chunks_mut(4 * of_an_image as usize).enumerate() {
-        for (place, made) in output.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-            *made = pixel(image, place);
+/// Makes each pixel of an output: from the number of its image, and its own in it. `image` gets what all pixels of an image
+/// need.
+fn make<T>(
+    output: &mut [u8],
+    of_an_image: u64,
+    image: impl Fn(usize) -> T + Sync,
+    pixel: impl Fn(&T, usize) -> u32 + Sync,
+) {
+    let (bytes, all) = (4 * of_an_image as usize, output.len());
+    shared(output, bytes, all, |first, images| {
+        for (number, output) in (first..).zip(images.chunks_mut(bytes)) {
+            let image = image(number);
+            for (place, made) in output.as_chunks_mut().0.iter_mut().enumerate() {
+                *made = pixel(&image, place).to_le_bytes();
+            }
         }
-    }
+    });
 }
 
 /// Pixels of image number `image`, of so many each.
-fn image(pixels: &[u8], image: usize, of_an_image: u64) -> &[Pixel] {
+fn image(pixels: &[u8], image: usize, of_an_image: u64) -> &[[u8; 4]] {
     let (pixels, _) = pixels.as_chunks();
     &pixels[image * of_an_image as usize..][..of_an_image as usize]
 }
@@ -24,22 +33,38 @@ fn choice(choices: &[u8], image: usize) -> u32 {
     u32::from_le_bytes(choices.as_chunks().0[image])
 }
 
-/// The mean of pixels with weights that add up to 256, rounded to the nearest.
-fn mean(pixels: impl Iterator<Item = (Pixel, u32)>) -> Pixel {
-    let sums = pixels.fold([128; 4], |sums: [u32; 4], (pixel, weight)| {
-        std::array::from_fn(|channel| sums[channel] + weight * u32::from(pixel[channel]))
-    });
-    sums.map(|sum| (sum >> 8) as u8)
+/// Sums of pixels, channel by channel: two of the four in each word, in 16 bits. Weights that add up to 256 fit.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    even: u32,
+    odd: u32,
+}
+
+impl Sum {
+    fn of(pixel: [u8; 4]) -> Self {
+        let pixel = u32::from_le_bytes(pixel);
+        Self { even: pixel & 0x00ff_00ff, odd: pixel >> 8 & 0x00ff_00ff }
+    }
+
+    fn add(&mut self, other: Self, weight: u32) {
+        self.even += other.even * weight;
+        self.odd += other.odd * weight;
+    }
+
+    /// The mean with weights that add up to 256, rounded to the nearest.
+    fn mean(self) -> u32 {
+        (self.even + 0x0080_0080) >> 8 & 0x00ff_00ff | (self.odd + 0x0080_0080) & 0xff00_ff00
+    }
 }
 
 pub(super) fn crop(inputs: &[&[u8]], outputs: &mut [Vec<u8>]) {
     let ([images, choices], [windows]) = (inputs, outputs) else { return };
     let (side, loaded) = (WINDOW_SIDE as usize, LOADED_SIDE as usize);
-    make(windows, WINDOW, |number, place| {
-        let choice = choice(choices, number) as usize;
+    let window = |number| (image(images, number, LOADED), choice(choices, number) as usize);
+    make(windows, WINDOW, window, |(image, choice), place| {
         let column = place % side + choice % (loaded - side);
         let row = place / side + (choice >> 8) % (loaded - side);
-        image(images, number, LOADED)[row * loaded + column]
+        u32::from_le_bytes(image[row * loaded + column])
     });
 }
 
@@ -53,26 +78,27 @@ fn in_window(pixel: usize) -> [(usize, u32); 2] {
 pub(super) fn resize(inputs: &[&[u8]], outputs: &mut [Vec<u8>]) {
     let ([windows], [pixels]) = (inputs, outputs) else { return };
     let side = SIDE as usize;
-    make(pixels, PIXELS, |number, place| {
-        let window = image(windows, number, WINDOW);
-        let (rows, columns) = (in_window(place / side), in_window(place % side));
-        let pixels = rows.into_iter().flat_map(|(row, down)| {
-            columns.map(|(column, across)| {
-                (window[row * WINDOW_SIDE as usize + column], down * across)
-            })
-        });
-        mean(pixels)
+    let window = |number| image(windows, number, WINDOW);
+    make(pixels, PIXELS, window, |window, place| {
+        let columns = in_window(place % side);
+        let mut sum = Sum::default();
+        for (row, down) in in_window(place / side) {
+            for (column, across) in columns {
+                sum.add(Sum::of(window[row * WINDOW_SIDE as usize + column]), down * across);
+            }
+        }
+        sum.mean()
     });
 }
 
 pub(super) fn flip(inputs: &[&[u8]], outputs: &mut [Vec<u8>]) {
     let ([pixels, choices], [flipped]) = (inputs, outputs) else { return };
     let side = SIDE as usize;
-    make(flipped, PIXELS, |number, place| {
-        let is_flipped = choice(choices, number) >> 16 & 1 == 1;
+    let pixels = |number| (image(pixels, number, PIXELS), choice(choices, number) >> 16 & 1 == 1);
+    make(flipped, PIXELS, pixels, |&(image, is_flipped), place| {
         let (row, column) = (place / side, place % side);
         let column = if is_flipped { side - 1 - column } else { column };
-        image(pixels, number, PIXELS)[row * side + column]
+        u32::from_le_bytes(image[row * side + column])
     });
 }
 
@@ -88,13 +114,23 @@ pub(super) fn blur(inputs: &[&[u8]], outputs: &mut [Vec<u8>]) {
     const WEIGHTS: [(usize, u32); 5] = [(0, 1), (1, 4), (2, 6), (3, 4), (4, 1)];
     let ([pixels], [blurred]) = (inputs, outputs) else { return };
     let side = SIDE as usize;
-    let near = |middle: usize, tap: usize| (middle + tap).saturating_sub(2).min(side - 1);
-    make(blurred, PIXELS, |number, place| {
-        let pixels = image(pixels, number, PIXELS);
+    let sum = |middle: usize, at: &dyn Fn(usize) -> Sum| {
+        let mut sum = Sum::default();
+        for (tap, weight) in WEIGHTS {
+            sum.add(at((middle + tap).saturating_sub(2).min(side - 1)), weight);
+        }
+        sum
+    };
+    // Across first: the same sum.
+    let across = |number| -> Vec<Sum> {
+        let rows = image(pixels, number, PIXELS).chunks(side);
+        let row = |row: &[[u8; 4]]| {
+            (0..side).map(|column| sum(column, &|at| Sum::of(row[at]))).collect::<Vec<_>>()
+        };
+        rows.flat_map(row).collect()
+    };
+    make(blurred, PIXELS, across, |across, place| {
         let (row, column) = in_z_order(place);
-        mean(WEIGHTS.into_iter().flat_map(|(y, down)| {
-            let row = &pixels[near(row, y) * side..];
-            WEIGHTS.map(|(x, across)| (row[near(column, x)], down * across))
-        }))
+        sum(row, &|at| across[at * side + column]).mean()
     });
 }

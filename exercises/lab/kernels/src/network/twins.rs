@@ -3,6 +3,8 @@
 use super::{
     CHANNELS, GRADIENT_ONE, LEARNING_SHIFT, LOSS_ONE, Operation, Shape, images, read, slices,
 };
+use std::sync::{Mutex, PoisonError};
+
 use crate::Twin;
 
 /// As `CHANNEL_SCALE` of the sources: 2^24 / (255 * deviation).
@@ -143,6 +145,40 @@ fn multiply_one_by_one(a: &[i16], rows: &[[i16; 2]], sums: &mut [i32]) {
     }
 }
 
+/// So many bytes to go over are worth several threads: on a GPU kernels have more, and on the simulated device fewer.
+const FOR_THREADS: usize = 8 << 20;
+
+/// Makes an output part by part, each of so many bytes: `make` is given the number of a part, and some parts from there on.
+/// `bytes` is how much it goes over, in all.
+pub(super) fn shared(
+    output: &mut [u8],
+    part: usize,
+    bytes: usize,
+    make: impl Fn(usize, &mut [u8]) + Sync,
+) {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let parts = output.len() / part.max(1);
+    if threads == 1 || bytes < FOR_THREADS || parts < 2 {
+        return make(0, output);
+    }
+    // Several pieces for each thread: whichever is done first takes the next.
+    let each = parts.div_ceil(4 * threads);
+    let pieces = Mutex::new(output.chunks_mut(each * part).enumerate());
+    let work = || {
+        let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
+        while let Some((number, piece)) = next() {
+            make(number * each, piece);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            // Where no more threads are allowed, fewer do it.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+}
+
 fn normalise(inputs: &[&[u8]], outputs: &mut [Vec<u8>]) {
     let ([pixels], [x]) = (inputs, outputs) else { return };
     for (pixel, x) in pixels.as_chunks::<4>().0.iter().zip(x.chunks_mut(4 * CHANNELS as usize)) {
@@ -155,12 +191,16 @@ fn forward(shape: &Shape, inputs: &[&[u8]], outputs: &mut [Vec<u8>], least: i32)
     let ([x, w], [y]) = (inputs, outputs) else { return };
     let Some((inputs, outputs)) = columns(shape) else { return };
     let (x, w) = (narrow(x), paired(&weights(w), outputs));
-    let mut sums = vec![0; outputs];
-    for (x, y) in x.chunks(inputs).zip(y.chunks_mut(4 * outputs)) {
-        sums.fill(0);
-        multiply(x, &w, &mut sums);
-        write(y, sums.iter().map(|sum| within_16_bits(shifted(*sum, ACTIVATION_SHIFT)).max(least)));
-    }
+    let bytes = y.len();
+    shared(y, 4 * outputs, bytes, |first, y| {
+        let mut sums = vec![0; outputs];
+        for (x, y) in x.chunks(inputs).skip(first).zip(y.chunks_mut(4 * outputs)) {
+            sums.fill(0);
+            multiply(x, &w, &mut sums);
+            let value = |sum: &i32| within_16_bits(shifted(*sum, ACTIVATION_SHIFT)).max(least);
+            write(y, sums.iter().map(value));
+        }
+    });
 }
 
 fn input_gradient(shape: &Shape, inputs: &[&[u8]], outputs: &mut [Vec<u8>]) {
@@ -170,17 +210,20 @@ fn input_gradient(shape: &Shape, inputs: &[&[u8]], outputs: &mut [Vec<u8>]) {
     let transposed: Vec<i16> =
         (0..outputs).flat_map(|o| w.iter().skip(o).step_by(outputs)).copied().collect();
     let w = paired(&transposed, inputs);
-    let mut sums = vec![0; inputs];
-    let rows = dy.chunks(outputs).zip(x.chunks(4 * inputs)).zip(dx.chunks_mut(4 * inputs));
-    for ((dy, x), dx) in rows {
-        sums.fill(0);
-        multiply(dy, &w, &mut sums);
-        let masked = words(x).zip(&sums).map(|(x, sum)| match x > 0 {
-            true => within_16_bits(shifted(*sum, ACTIVATION_SHIFT)),
-            false => 0,
-        });
-        write(dx, masked);
-    }
+    let bytes = dx.len();
+    shared(dx, 4 * inputs, bytes, |first, dx| {
+        let mut sums = vec![0; inputs];
+        let rows = dy.chunks(outputs).zip(x.chunks(4 * inputs)).skip(first);
+        for ((dy, x), dx) in rows.zip(dx.chunks_mut(4 * inputs)) {
+            sums.fill(0);
+            multiply(dy, &w, &mut sums);
+            let masked = words(x).zip(&sums).map(|(x, sum)| match x > 0 {
+                true => within_16_bits(shifted(*sum, ACTIVATION_SHIFT)),
+                false => 0,
+            });
+            write(dx, masked);
+        }
+    });
 }
 
 fn weight_gradient(shape: &Shape, inputs: &[&[u8]], outputs: &mut [Vec<u8>]) {
@@ -191,7 +234,7 @@ fn weight_gradient(shape: &Shape, inputs: &[&[u8]], outputs: &mut [Vec<u8>]) {
     let (x, dy) = (narrow(x), narrow(dy));
     let per_slice = shape.rows.div_ceil(slices(shape.inputs, shape.outputs)) as usize;
     let shift = shape.rows.checked_ilog2().unwrap_or(0);
-    for (number, slice) in dw.chunks_mut(4 * inputs * outputs).enumerate() {
+    let slice = |number: usize, slice: &mut [u8]| {
         let from = (number * per_slice).min(shape.rows as usize);
         let to = (from + per_slice).min(shape.rows as usize);
         let mut all = vec![0_i64; inputs * outputs];
@@ -210,7 +253,11 @@ fn weight_gradient(shape: &Shape, inputs: &[&[u8]], outputs: &mut [Vec<u8>]) {
         }
         // From value * 2^23 to value * 2^24.
         write(slice, all.iter().map(|sum| ((sum * 2) >> shift) as i32));
-    }
+    };
+    let bytes = 4 * inputs * outputs;
+    shared(dw, bytes, 4 * x.len(), |first, slices| {
+        slices.chunks_mut(bytes).zip(first..).for_each(|(it, number)| slice(number, it));
+    });
 }
 
 /// 2^(-x / 2^16) * 2^16.

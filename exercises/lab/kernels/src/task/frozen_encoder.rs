@@ -3,7 +3,8 @@
 //! stride 2.
 
 use super::Side;
-use crate::network::{CHANNELS, CLASSES, Operation, Shape, slices};
+use super::training::{Layer, Training, labels};
+use crate::network::{CHANNELS, CLASSES, Operation, Shape};
 use crate::recipe::{Array, Launch, Recipe, Span, Values};
 
 /// The name of the exercise.
@@ -18,31 +19,6 @@ pub const PLACES: u64 = 32 * 32;
 pub const BATCH: u64 = 24;
 /// Batches: enough for the first, beside which nothing can run, hardly to show.
 pub const BATCHES: u64 = 12;
-
-/// A layer: rows of one image, and the numbers that go in and come out of each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layer {
-    /// Patches of an image.
-    pub rows: u64,
-    /// Numbers of a patch.
-    pub inputs: u64,
-    /// Numbers that become of them.
-    pub outputs: u64,
-}
-
-impl Layer {
-    /// For so many images, one word in memory standing for `scale`.
-    #[must_use]
-    pub fn shape(&self, images: u64, scale: u64) -> Shape {
-        Shape { rows: self.rows * images / scale, inputs: self.inputs, outputs: self.outputs }
-    }
-
-    /// How many weights it has.
-    #[must_use]
-    pub fn weights(&self) -> u64 {
-        self.inputs * self.outputs
-    }
-}
 
 /// The encoder: three times a convolution of 2 x 2 with stride 2, and one of 1 x 1 after it, each with a ReLU.
 pub const ENCODER: [Layer; 6] = [
@@ -66,79 +42,32 @@ pub const IMAGES: u32 = 0;
 pub const LABELS: u32 = 1;
 /// The weights of the encoder: as many arrays as it has layers.
 pub const ENCODER_WEIGHTS: u32 = 2;
-/// The weights of [`UP`], before the first batch and after each.
-pub const UP_WEIGHTS: u32 = ENCODER_WEIGHTS + ENCODER.len() as u32;
-/// The weights of [`CLASSIFY`], likewise.
-pub const CLASSIFY_WEIGHTS: u32 = UP_WEIGHTS + 1;
-/// The loss at each place.
-pub const LOSSES: u32 = CLASSIFY_WEIGHTS + 1;
+/// The training of the decoder, whose arrays come next.
+pub const DECODER: Training = Training {
+    layers: [UP, CLASSIFY],
+    array: ENCODER_WEIGHTS + ENCODER.len() as u32,
+    batch: BATCH,
+    batches: BATCHES,
+};
 /// Activations: what each layer of the encoder is given, and then the features.
-const ACTIVATIONS: u32 = LOSSES + 1;
-const FEATURES: u32 = ACTIVATIONS + ENCODER.len() as u32;
-const HIDDEN: u32 = FEATURES + 1;
-const LOGITS: u32 = FEATURES + 2;
-const LOGITS_GRADIENT: u32 = FEATURES + 3;
-const CLASSIFY_GRADIENT: u32 = FEATURES + 4;
-const HIDDEN_GRADIENT: u32 = FEATURES + 5;
-const UP_GRADIENT: u32 = FEATURES + 6;
-
-/// Bits of the weights that a layer begins with: the more inputs, the smaller, so that activations stay as large as they
-/// are (He et al. 2015).
-fn weight_bits(layer: &Layer) -> Values {
-    // 23 bits are weights from -0.5 to 0.5.
-    Values::Signed(23 - (layer.inputs.ilog2() - 4) / 2)
-}
+const ACTIVATIONS: u32 = DECODER.array + Training::ARRAYS;
 
 /// The task, one word in memory standing for `scale`.
 #[must_use]
 pub fn recipe(scale: u32) -> Recipe {
     let scale_of = u64::from(scale);
-    let rows = |layer: &Layer| layer.rows * BATCH / scale_of;
     let (pixels, places) = (PIXELS * BATCH / scale_of, PLACES * BATCH / scale_of);
-
-    let made = |name, each: u64| {
-        let elements = each * BATCHES;
-        let (side, values) = (Side::Device, Values::Any);
-        Array { name, side, elements, given: 0, values, wanted_from: elements }
-    };
-    let given = |name, side, elements, values| Array {
-        name,
-        side,
-        elements,
-        given: elements,
-        values,
-        wanted_from: elements,
-    };
-    let trained = |name, layer: &Layer| Array {
-        name,
-        side: Side::Device,
-        elements: (BATCHES + 1) * layer.weights(),
-        given: layer.weights(),
-        values: weight_bits(layer),
-        wanted_from: BATCHES * layer.weights(),
-    };
+    let rows = |layer: &Layer| layer.shape(BATCH, scale_of).rows;
+    let made = |name, each: u64| Array::made(name, each * BATCHES);
     let mut arrays = vec![
-        given("images", Side::Host, pixels * BATCHES, Values::Any),
-        given("labels", Side::Host, places * BATCHES, Values::Bits(CLASSES.ilog2())),
+        Array::given("images", Side::Host, pixels * BATCHES, Values::Any),
+        labels(Side::Host, places * BATCHES),
     ];
-    for layer in &ENCODER {
-        arrays.push(given("weights", Side::Device, layer.weights(), weight_bits(layer)));
-    }
-    arrays.extend([
-        trained("weights", &UP),
-        trained("weights", &CLASSIFY),
-        Array { wanted_from: 0, ..made("losses", places) },
-    ]);
+    let weights = |it: &Layer| Array::given("weights", Side::Device, it.weights(), it.values());
+    arrays.extend(ENCODER.iter().map(weights));
+    arrays.extend(DECODER.arrays(scale_of));
     arrays.extend(ENCODER.iter().map(|layer| made("activations", rows(layer) * layer.inputs)));
-    arrays.extend([
-        made("features", rows(&UP) * UP.inputs),
-        made("activations", rows(&UP) * UP.outputs),
-        made("logits", rows(&CLASSIFY) * CLASSIFY.outputs),
-        made("gradients", rows(&CLASSIFY) * CLASSIFY.outputs),
-        made("gradients", slices(CLASSIFY.inputs, CLASSIFY.outputs) * CLASSIFY.weights()),
-        made("gradients", rows(&CLASSIFY) * CLASSIFY.inputs),
-        made("gradients", slices(UP.inputs, UP.outputs) * UP.weights()),
-    ]);
+    arrays.push(made("features", rows(&UP) * UP.inputs));
 
     let mut launches = Vec::new();
     for batch in 0..BATCHES {
@@ -146,38 +75,24 @@ pub fn recipe(scale: u32) -> Recipe {
             let elements = arrays[array as usize].elements / BATCHES;
             Span { array, first: batch * elements, elements }
         };
-        let weights = |array: u32, layer: &Layer, version: u64| {
-            let elements = layer.weights();
-            Span { array, first: version * elements, elements }
-        };
-        let mut launch = |operation, shape, reads: &[Span], writes: &[Span]| {
-            let (reads, writes) = (reads.to_vec(), writes.to_vec());
-            launches.push(Launch { operation, shape, reads, writes });
-        };
-        let of_pixels = Shape { rows: pixels, inputs: 0, outputs: 0 };
-        launch(Operation::Normalise, of_pixels, &[part(IMAGES)], &[part(ACTIVATIONS)]);
+        launches.push(Launch {
+            operation: Operation::Normalise,
+            shape: Shape::of_pixels(pixels),
+            reads: vec![part(IMAGES)],
+            writes: vec![part(ACTIVATIONS)],
+        });
         for (number, layer) in (0..).zip(&ENCODER) {
-            let reads = [part(ACTIVATIONS + number), weights(ENCODER_WEIGHTS + number, layer, 0)];
-            let writes = [part(ACTIVATIONS + number + 1)];
-            launch(Operation::DenseRelu, layer.shape(BATCH, scale_of), &reads, &writes);
+            let weights =
+                Span { array: ENCODER_WEIGHTS + number, first: 0, elements: layer.weights() };
+            launches.push(Launch {
+                operation: Operation::DenseRelu,
+                shape: layer.shape(BATCH, scale_of),
+                reads: vec![part(ACTIVATIONS + number), weights],
+                writes: vec![part(ACTIVATIONS + number + 1)],
+            });
         }
-        let (up, classify) = (UP.shape(BATCH, scale_of), CLASSIFY.shape(BATCH, scale_of));
-        let up_weights = |version| weights(UP_WEIGHTS, &UP, version);
-        let classify_weights = |version| weights(CLASSIFY_WEIGHTS, &CLASSIFY, version);
-        let [features, hidden, logits] = [FEATURES, HIDDEN, LOGITS].map(part);
-        let [from_logits, from_hidden] = [LOGITS_GRADIENT, HIDDEN_GRADIENT].map(part);
-        let [of_classify, of_up] = [CLASSIFY_GRADIENT, UP_GRADIENT].map(part);
-        let now = batch;
-        launch(Operation::DenseRelu, up, &[features, up_weights(now)], &[hidden]);
-        launch(Operation::Dense, classify, &[hidden, classify_weights(now)], &[logits]);
-        launch(Operation::Loss, classify, &[logits, part(LABELS)], &[from_logits, part(LOSSES)]);
-        launch(Operation::WeightGradient, classify, &[hidden, from_logits], &[of_classify]);
-        let reads = [from_logits, classify_weights(now), hidden];
-        launch(Operation::InputGradient, classify, &reads, &[from_hidden]);
-        launch(Operation::WeightGradient, up, &[features, from_hidden], &[of_up]);
-        let reads = [classify_weights(now), of_classify];
-        launch(Operation::Step, classify.of_step(), &reads, &[classify_weights(now + 1)]);
-        launch(Operation::Step, up.of_step(), &[up_weights(now), of_up], &[up_weights(now + 1)]);
+        let features = part(ACTIVATIONS + ENCODER.len() as u32);
+        launches.extend(DECODER.step(scale_of, batch, features, part(LABELS)));
     }
     Recipe::new(NAME, scale, "batch", arrays, launches)
 }
@@ -199,7 +114,7 @@ mod tests {
         let each = PLACES * BATCH / 32;
         let mean = |batch: u64| {
             let mut losses = vec![0; each as usize];
-            recipe.expected(LOSSES, 1, batch * each, &mut losses);
+            recipe.expected(DECODER.losses(), 1, batch * each, &mut losses);
             losses.iter().map(|loss| f64::from(*loss)).sum::<f64>() / each as f64 / 65536.0
         };
         assert!(mean(BATCHES - 1) < mean(0), "{} and {}", mean(0), mean(BATCHES - 1));

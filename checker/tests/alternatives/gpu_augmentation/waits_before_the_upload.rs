@@ -1,0 +1,36 @@
+//! The augmentation waits for free views before it begins, not before it writes them.
+
+use lab::Result;
+use lab::gpu_augmentation::Feed;
+
+/// Trains the network on all batches.
+pub fn train(feed: &Feed) -> Result<()> {
+    let context = feed.context();
+    let (augmenting, training) = (context.new_stream()?, context.new_stream()?);
+    let uploaded = [context.new_event(None)?, context.new_event(None)?];
+    let augmented = [context.new_event(None)?, context.new_event(None)?];
+    let trained = [context.new_event(None)?, context.new_event(None)?];
+
+    let mut epoch = feed.allocate()?;
+
+    // The clock runs from here to the end of the closure.
+    epoch.region(|batches, slots, augmentation, network| {
+        for batch in batches {
+            let index = batch.number % 2;
+            let slot = &mut slots[index];
+            uploaded[index].synchronize()?;
+            slot.load(batch)?;
+            augmenting.wait(&trained[index])?;
+            augmenting.memcpy_htod(&slot.loaded, &mut slot.images)?;
+            uploaded[index].record(&augmenting)?;
+            augmentation.augment(&augmenting, batch, &slot.images)?;
+            augmentation.normalise(&augmenting, &mut slot.views)?;
+            augmented[index].record(&augmenting)?;
+            training.wait(&augmented[index])?;
+            network.train(&training, batch, &slot.views)?;
+            trained[index].record(&training)?;
+        }
+        context.synchronize()?;
+        Ok(())
+    })
+}

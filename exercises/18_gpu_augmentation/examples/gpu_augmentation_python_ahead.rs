@@ -1,0 +1,47 @@
+//! Augments on the GPU in a stream of its own, as a Python program would, batches of {batch} images.
+
+use lab::gpu_augmentation::Feed;
+use lab::{Lab, Result, torch};
+
+fn program(lab: &Lab) -> Result<()> {
+    let batch = lab.number("batch", 32)?;
+    let feed = Feed::of(lab, batch, 6)?.issued_by_python();
+    let context = feed.context();
+    let [augmenting, training] = [context.new_stream()?, context.new_stream()?];
+    let uploaded = [context.new_event(None)?, context.new_event(None)?];
+    let augmented = [context.new_event(None)?, context.new_event(None)?];
+    let trained = [context.new_event(None)?, context.new_event(None)?];
+
+    let mut epoch = feed.allocate()?;
+    epoch.region(|batches, slots, augmentation, network| {
+        for batch in batches {
+            let index = batch.number % 2;
+            let slot = &mut slots[index];
+            uploaded[index].synchronize()?;
+            slot.load(batch)?;
+            torch::with_stream()?;
+            torch::to_cuda()?;
+            augmenting.memcpy_htod(&slot.loaded, &mut slot.images)?;
+            torch::event()?;
+            uploaded[index].record(&augmenting)?;
+            augmentation.augment(&augmenting, batch, &slot.images)?;
+            torch::event()?;
+            augmenting.wait(&trained[index])?;
+            augmentation.normalise(&augmenting, &mut slot.views)?;
+            torch::event()?;
+            augmented[index].record(&augmenting)?;
+
+            torch::event()?;
+            training.wait(&augmented[index])?;
+            network.train(&training, batch, &slot.views)?;
+            torch::event()?;
+            trained[index].record(&training)?;
+        }
+        context.synchronize()?;
+        Ok(())
+    })
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

@@ -168,7 +168,7 @@ impl Kernel {
                 let pointers = accesses.iter().map(|access| Argument::Pointer(access.pointer));
                 (accesses.len() == self.parameters.len()).then(|| pointers.collect())
             }
-            Body::Network(operation) => network::arguments(operation, accesses, copies),
+            Body::Network(operation) => network::arguments(operation, accesses, units, copies),
         }
     }
 

@@ -359,6 +359,7 @@ pub(crate) fn accesses(operation: Operation, arguments: &[Argument]) -> Vec<Acce
 pub(crate) fn arguments(
     operation: Operation,
     accesses: &[Access],
+    units: u64,
     copies: u64,
 ) -> Option<Vec<Argument>> {
     let nothing = Shape { rows: 0, inputs: 0, outputs: 0 };
@@ -377,10 +378,12 @@ pub(crate) fn arguments(
         (Operation::Dense | Operation::DenseRelu, &[x, w, y]) => (layer(x, w, y)?, &[0, 1, 2]),
         (Operation::InputGradient, &[y, w, x, _]) => (layer(x, w, y)?, &[0, 1, 2, 3]),
         (Operation::WeightGradient, &[x, y, sliced]) => {
-            // With as many slices as belong to the layer, it fits.
+            // With as many slices as belong to the layer, it fits; so may another layer, which has other work.
             let counts = (LEAST_SLICES..=MOST_SLICES).filter(|it| sliced.is_multiple_of(*it));
             let mut layers = counts.filter_map(|count| Some((count, layer(x, sliced / count, y)?)));
-            let fits = |(count, it): &(u64, Shape)| slices(it.inputs, it.outputs) == *count;
+            let fits = |(count, it): &(u64, Shape)| {
+                slices(it.inputs, it.outputs) == *count && operation.units(it) == units
+            };
             (layers.find(fits)?.1, &[0, 1, 2])
         }
         (Operation::Crop | Operation::Flip, &[_, _, rows]) => (Shape::of_pixels(rows), &[0, 1, 2]),

@@ -226,8 +226,10 @@ fn a_blurred_edge_counts_twice_and_pixels_come_in_z_order() {
 #[test]
 fn a_launch_of_a_recorded_program_is_known_though_its_weights_count_several_times() {
     let up = Shape { rows: 8192, inputs: 128, outputs: 512 };
-    for operation in Operation::ALL {
-        let shape = if operation == Operation::Step { up.of_step() } else { up };
+    // Of this one the sizes are also those of twice the rows, with half the columns and twice the slices.
+    let embed = Shape { rows: 65_536, inputs: 64, outputs: 128 };
+    for (operation, layer) in Operation::ALL.into_iter().flat_map(|it| [(it, up), (it, embed)]) {
+        let shape = if operation == Operation::Step { layer.of_step() } else { layer };
         let kernel = crate::find(operation.name()).expect("it is listed");
         let arguments = operation.arguments(&[4096, 8192, 12_288, 16_384], &shape);
         let mut accesses = kernel.accesses(&arguments, 1);

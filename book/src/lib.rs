@@ -16,7 +16,7 @@
 //! | [`puzzle`] | `puzzle` and `predict` blocks: programs side by side, and what the reader expects |
 //! | [`quiz`] | `quiz` blocks: strict TOML to forms |
 //! | [`play`] | playgrounds: programs with controls |
-//! | [`tables`] | tables made from files: codes, what a GPU did, minutes |
+//! | [`tables`] | tables made from files: codes, what a GPU did, minutes; curves |
 //! | [`wasm`] | the simulator as it runs in a page |
 //! | [`shown`] | marks that say what shows a claim |
 //! | [`records`] | the recorded runs under `figures`, and what follows from them |

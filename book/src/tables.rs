@@ -1,19 +1,21 @@
 //! Tables that are made from files which hold more than a page wants: `{{#codes ../../checker/src/explain}}`,
-//! `{{#minutes ../minutes.toml}}`, and `rows` blocks. What they show is said in one place, and cannot
-//! differ on a page.
+//! `{{#minutes ../minutes.toml}}`, `rows` blocks, and `curve` blocks, which draw theirs. What they show is said in one
+//! place, and cannot differ on a page.
 //!
 //! | module | what it holds |
 //! | --- | --- |
+//! | [`curve`] | a number of several programs, against what they differ in |
 //! | [`codes`] | all codes of a report, as `checker explain` has them |
 //! | [`minutes`] | how long readers took for a chapter |
 //! | [`rows`] | what a GPU did when it was asked |
 
 pub mod codes;
+pub mod curve;
 pub mod minutes;
 pub mod rows;
 
 use crate::markup::in_markdown;
-use crate::page::{Directive, Page, directives, fences, replace};
+use crate::page::{Directive, Fence, Page, directives, fences, replace};
 
 /// Replaces the tables of a chapter.
 pub fn expand(page: &mut Page<'_>, text: &str) -> String {
@@ -25,9 +27,12 @@ pub fn expand(page: &mut Page<'_>, text: &str) -> String {
             parts.push((directive.range, in_markdown(&html, 1)));
         }
     }
-    for fence in fences(text, "rows") {
-        let html = rows::table(page, &fence).unwrap_or_default();
-        parts.push((fence.range, in_markdown(&html, fence.body.lines().count() + 1)));
+    type Block = fn(&mut Page<'_>, &Fence) -> Option<String>;
+    for (name, block) in [("rows", rows::table as Block), ("curve", curve::figure)] {
+        for fence in fences(text, name) {
+            let html = block(page, &fence).unwrap_or_default();
+            parts.push((fence.range, in_markdown(&html, fence.body.lines().count() + 1)));
+        }
     }
     replace(text, parts)
 }

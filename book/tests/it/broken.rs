@@ -291,6 +291,26 @@ book/chapters/page.md:8: `a crash` has no clear answer
 }
 
 #[test]
+fn a_curve_of_times_of_nothing_or_of_numbers_in_no_order() {
+    let block = |at: &str, values: &str| {
+        format!(
+            "```curve\nid = \"c\"\ncaption = \"c\"\nx = \"x\"\ny = \"y\"\nat = [{at}]\n\n\
+             [[line]]\ntitle = \"t\"\nvalues = \"{values}\"\n```\n"
+        )
+    };
+    let ratio = "tiny.slow makespan over tiny.fast makespan";
+    let blocks = [
+        block("1, 2", "tiny.slow makespan"),
+        block("1, 2", "tiny.{} makespan over tiny.fast makespan"),
+        block("2, 1", ratio),
+        block("0, 1", ratio),
+        block("1", ratio),
+    ];
+    let tiny = Tiny::new(&format!("# A\n\n{}", blocks.join("\n"))).with_records();
+    assert_snapshot!(tiny.proof());
+}
+
+#[test]
 fn a_code_without_a_page() {
     assert_snapshot!(Tiny::new("# A\n\n{{#codes ../explain}}\n").proof(), @"book/chapters/page.md:3: cannot read the page of `SWIM-H01`: No such file or directory (os error 2)");
 }

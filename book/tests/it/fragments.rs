@@ -270,6 +270,24 @@ fn what_a_gpu_did_is_read_from_what_is_kept_of_it() {
 }
 
 #[test]
+fn a_curve_has_a_point_for_each_number_and_a_table_of_the_same() {
+    let line = |title: &str, values: &str| {
+        format!("\n[[line]]\ntitle = \"{title}\"\nvalues = \"{values}\"\n")
+    };
+    let lines = [
+        line("one <way>", "tiny.slow makespan over tiny.fast makespan"),
+        line("the other", "tiny.fast makespan over tiny.slow makespan"),
+    ];
+    let block = format!(
+        "```curve\nid = \"c\"\ncaption = \"A `c`.\"\nx = \"images\"\ny = \"times\"\nat = [1, 8, 64]\n{}```\n",
+        lines.concat()
+    );
+    let page = Tiny::new(&format!("# A\n\n{block}")).with_records().page();
+    let (_, figure) = page.split_once("<figure").expect("a figure");
+    assert_snapshot!(figure.split_once("</figure>").expect("its end").0);
+}
+
+#[test]
 fn minutes_are_those_of_readers_beside_what_there_is_to_read_and_a_chapter_without_any_says_so() {
     let trial = |page: u32| {
         format!(

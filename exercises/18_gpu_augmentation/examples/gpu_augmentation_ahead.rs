@@ -7,7 +7,7 @@ fn program(lab: &Lab) -> Result<()> {
     let batch = lab.number("batch", 32)?;
     let feed = Feed::of(lab, batch, 6)?;
     let context = feed.context();
-    let [augmenting, training] = [context.new_stream()?, context.new_stream()?];
+    let [ahead, training] = [context.new_stream()?, context.new_stream()?];
     let uploaded = [context.new_event(None)?, context.new_event(None)?];
     let augmented = [context.new_event(None)?, context.new_event(None)?];
     let trained = [context.new_event(None)?, context.new_event(None)?];
@@ -19,12 +19,12 @@ fn program(lab: &Lab) -> Result<()> {
             let slot = &mut slots[index];
             uploaded[index].synchronize()?;
             slot.load(batch)?;
-            augmenting.memcpy_htod(&slot.loaded, &mut slot.images)?;
-            uploaded[index].record(&augmenting)?;
-            augmentation.augment(&augmenting, batch, &slot.images)?;
-            augmenting.wait(&trained[index])?;
-            augmentation.normalise(&augmenting, &mut slot.views)?;
-            augmented[index].record(&augmenting)?;
+            ahead.memcpy_htod(&slot.loaded, &mut slot.images)?;
+            uploaded[index].record(&ahead)?;
+            augmentation.augment(&ahead, batch, &slot.images)?;
+            ahead.wait(&trained[index])?;
+            augmentation.normalise(&ahead, &mut slot.views)?;
+            augmented[index].record(&ahead)?;
 
             training.wait(&augmented[index])?;
             network.train(&training, batch, &slot.views)?;

@@ -7,7 +7,7 @@ use lab::{Lab, Result};
 fn program(lab: &Lab) -> Result<()> {
     let feed = Feed::open(lab)?;
     let context = feed.context();
-    let [augmenting, training] = [context.new_stream()?, context.new_stream()?];
+    let [ahead, training] = [context.new_stream()?, context.new_stream()?];
     let augmented = [context.new_event(None)?, context.new_event(None)?];
     let trained = [context.new_event(None)?, context.new_event(None)?];
 
@@ -17,11 +17,11 @@ fn program(lab: &Lab) -> Result<()> {
             let index = batch.number % 2;
             let slot = &mut slots[index];
             slot.load(batch)?;
-            augmenting.memcpy_htod(&slot.loaded, &mut slot.images)?;
-            augmentation.augment(&augmenting, batch, &slot.images)?;
-            augmenting.wait(&trained[index])?;
-            augmentation.normalise(&augmenting, &mut slot.views)?;
-            augmented[index].record(&augmenting)?;
+            ahead.memcpy_htod(&slot.loaded, &mut slot.images)?;
+            augmentation.augment(&ahead, batch, &slot.images)?;
+            ahead.wait(&trained[index])?;
+            augmentation.normalise(&ahead, &mut slot.views)?;
+            augmented[index].record(&ahead)?;
 
             training.wait(&augmented[index])?;
             network.train(&training, batch, &slot.views)?;

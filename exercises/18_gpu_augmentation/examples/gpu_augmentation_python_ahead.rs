@@ -7,7 +7,7 @@ fn program(lab: &Lab) -> Result<()> {
     let batch = lab.number("batch", 32)?;
     let feed = Feed::of(lab, batch, 6)?.issued_by_python();
     let context = feed.context();
-    let [augmenting, training] = [context.new_stream()?, context.new_stream()?];
+    let [ahead, training] = [context.new_stream()?, context.new_stream()?];
     let uploaded = [context.new_event(None)?, context.new_event(None)?];
     let augmented = [context.new_event(None)?, context.new_event(None)?];
     let trained = [context.new_event(None)?, context.new_event(None)?];
@@ -21,15 +21,15 @@ fn program(lab: &Lab) -> Result<()> {
             slot.load(batch)?;
             torch::with_stream()?;
             torch::to_cuda()?;
-            augmenting.memcpy_htod(&slot.loaded, &mut slot.images)?;
+            ahead.memcpy_htod(&slot.loaded, &mut slot.images)?;
             torch::event()?;
-            uploaded[index].record(&augmenting)?;
-            augmentation.augment(&augmenting, batch, &slot.images)?;
+            uploaded[index].record(&ahead)?;
+            augmentation.augment(&ahead, batch, &slot.images)?;
             torch::event()?;
-            augmenting.wait(&trained[index])?;
-            augmentation.normalise(&augmenting, &mut slot.views)?;
+            ahead.wait(&trained[index])?;
+            augmentation.normalise(&ahead, &mut slot.views)?;
             torch::event()?;
-            augmented[index].record(&augmenting)?;
+            augmented[index].record(&ahead)?;
 
             torch::event()?;
             training.wait(&augmented[index])?;

@@ -370,7 +370,11 @@ pub struct NoSuchRate {
 
 impl std::fmt::Display for NoSuchRate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "profile `{}` has no rate `{}`", self.profile, self.rate)
+        let Self { profile, rate } = self;
+        write!(
+            f,
+            "profile `{profile}` has no rate `{rate}`: it was measured before there were kernels of it; measure it again, with `checker calibrate`"
+        )
     }
 }
 

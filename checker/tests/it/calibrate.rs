@@ -118,6 +118,19 @@ fn a_profile_that_was_measured_is_a_device_to_run_on() {
 }
 
 #[test]
+fn a_profile_from_before_there_were_such_kernels_is_refused_and_no_students_program_fails() {
+    let path = scratch().join("old.toml");
+    let old = Profile::H200.replacen("[rates.dense]", "[rates.sparse]", 1);
+    std::fs::write(&path, old).expect("it is written");
+    let profile = path.to_str().expect("UTF-8");
+    let (code, object) = real().json(&["run", "frozen_encoder", "--profile", profile]);
+    assert_eq!(code, 2, "{object:#}");
+    assert!(object.to_string().contains("has no rate `dense`"), "{object:#}");
+    let (code, object) = real().json(&["run", "three_lanes", "--solution", "--profile", profile]);
+    assert_eq!(code, 0, "{object:#}");
+}
+
+#[test]
 fn a_simulated_device_has_no_spread_and_every_sample_can_be_kept() {
     let measured = measured(BuiltIn::H200);
     let (object, raw) = (&measured.said, &measured.raw);

@@ -155,11 +155,15 @@ impl Encoder {
         // Where images and features are is said at each call: until then, anywhere.
         let first = &activations[0];
         let pixels = Shape { rows: training.words(PIXELS) as u64, inputs: 0, outputs: 0 };
-        let mut launches = vec![layers.launch(Operation::Normalise, &pixels, &[first, first])];
+        let mut launches = vec![layers.launch(Operation::Normalise, &pixels, &[first, first])?];
         for (number, (layer, weights)) in ENCODER.iter().zip(&weights).enumerate() {
             let made = activations.get(number + 1).unwrap_or(first);
             let operands = [&activations[number], weights, made];
-            launches.push(layers.launch(Operation::DenseRelu, &training.shape(layer), &operands));
+            launches.push(layers.launch(
+                Operation::DenseRelu,
+                &training.shape(layer),
+                &operands,
+            )?);
         }
         Ok(Self { weights, _activations: activations, launches })
     }

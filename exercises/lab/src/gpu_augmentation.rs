@@ -190,11 +190,11 @@ impl Augmentation {
         // Where images, choices and views are is said at each call: until then, anywhere.
         let any = &windows;
         let launches = [
-            launch(Operation::Crop, WINDOW, &[any, any, &windows]),
-            launch(Operation::Resize, PIXELS, &[&windows, &resized]),
-            launch(Operation::Flip, PIXELS, &[&resized, any, &flipped]),
-            launch(Operation::Blur, PIXELS, &[&flipped, &blurred]),
-            launch(Operation::Normalise, PIXELS, &[&blurred, any]),
+            launch(Operation::Crop, WINDOW, &[any, any, &windows])?,
+            launch(Operation::Resize, PIXELS, &[&windows, &resized])?,
+            launch(Operation::Flip, PIXELS, &[&resized, any, &flipped])?,
+            launch(Operation::Blur, PIXELS, &[&flipped, &blurred])?,
+            launch(Operation::Normalise, PIXELS, &[&blurred, any])?,
         ];
         Ok(Self { choices, _memory: [windows, resized, flipped, blurred], launches })
     }

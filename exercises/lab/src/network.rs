@@ -1,7 +1,7 @@
 //! Launching the layers of a network.
 
 use std::ffi::{CString, c_void};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::result::{launch_kernel, module};
 use cudarc::driver::sys::{CUfunction, CUmodule};
@@ -21,10 +21,10 @@ pub(crate) struct Layers {
     by_python: bool,
 }
 
-/// A module with the entry of each operation, until it is dropped.
+/// A module with the entries of the operations that were asked for, until it is dropped.
 struct Module {
     module: CUmodule,
-    functions: [CUfunction; Operation::ALL.len()],
+    functions: [OnceLock<CUfunction>; Operation::ALL.len()],
 }
 
 // SAFETY: handles of the driver are good in every thread.
@@ -43,15 +43,10 @@ impl Drop for Module {
 impl Layers {
     pub(crate) fn load(lab: &Lab) -> Result<Self> {
         lab.context().bind_to_thread()?;
-        let text = |text: &str| CString::new(text).map_err(|it| Error::Refused(it.to_string()));
         let image = text(kernels::network::IMAGE)?;
         // SAFETY: the image is PTX, and ends in a zero byte.
-        let loaded = unsafe { module::load_data(image.as_ptr().cast())? };
-        let mut module = Module { module: loaded, functions: [std::ptr::null_mut(); _] };
-        for (function, operation) in module.functions.iter_mut().zip(Operation::ALL) {
-            // SAFETY: the module is loaded.
-            *function = unsafe { module::get_function(loaded, text(operation.name())?)? };
-        }
+        let module = unsafe { module::load_data(image.as_ptr().cast())? };
+        let module = Module { module, functions: Default::default() };
         Ok(Self { module: Arc::new(module), scale: lab.scale.into(), by_python: false })
     }
 
@@ -72,7 +67,7 @@ impl Layers {
         operation: Operation,
         shape: &Shape,
         operands: &[&CudaSlice<u32>],
-    ) -> Launch {
+    ) -> Result<Launch> {
         let address = |slice: &&CudaSlice<u32>| slice.device_ptr(slice.stream()).0;
         let mut pointers: Vec<u64> = operands.iter().map(address).collect();
         // What is written in place comes first: the kernel has one pointer for both.
@@ -87,15 +82,25 @@ impl Layers {
             };
         }
         let rows = if operation == Operation::Step { shape.rows } else { shape.rows * self.scale };
-        let number = Operation::ALL.iter().position(|it| *it == operation);
-        Launch {
+        let function = Operation::ALL.iter().position(|it| *it == operation).unwrap_or_default();
+        if self.module.functions[function].get().is_none() {
+            // SAFETY: the module is loaded.
+            let found =
+                unsafe { module::get_function(self.module.module, text(operation.name())?)? };
+            self.module.functions[function].get_or_init(|| found);
+        }
+        Ok(Launch {
             module: Arc::clone(&self.module),
-            function: number.unwrap_or_default(),
+            function,
             blocks: operation.blocks(&Shape { rows, ..*shape }) as u32,
             arguments,
             by_python: self.by_python,
-        }
+        })
     }
+}
+
+fn text(text: &str) -> Result<CString> {
+    CString::new(text).map_err(|it| Error::Refused(it.to_string()))
 }
 
 /// A launch that is ready but for where it goes.
@@ -121,6 +126,7 @@ impl Launch {
         if self.by_python {
             torch::operator()?;
         }
+        let function = self.module.functions[self.function].get().copied();
         let mut places = [std::ptr::null_mut::<c_void>(); MOST_ARGUMENTS];
         for (place, argument) in places.iter_mut().zip(&mut self.arguments) {
             *place = std::ptr::from_mut(argument).cast();
@@ -129,7 +135,7 @@ impl Launch {
         // is as long as the shape says, and the kernel stays inside it whatever the grid.
         unsafe {
             launch_kernel(
-                self.module.functions[self.function],
+                function.unwrap_or(std::ptr::null_mut()),
                 (self.blocks, 1, 1),
                 (THREADS, 1, 1),
                 0,

@@ -45,14 +45,14 @@ impl Trained {
         // Where inputs, labels and losses are is said at each call: until then, anywhere.
         let any = &hidden;
         let launches = [
-            launch(DenseRelu, &first, &[any, &weights[0], &hidden]),
-            launch(Dense, &second, &[&hidden, &weights[1], &logits]),
-            launch(Loss, &second, &[&logits, any, &from_logits, any]),
-            launch(WeightGradient, &second, &[&hidden, &from_logits, &of_second]),
-            launch(InputGradient, &second, &[&from_logits, &weights[1], &hidden, &from_hidden]),
-            launch(WeightGradient, &first, &[any, &from_hidden, &of_first]),
-            launch(Step, &second.of_step(), &[&of_second, &weights[1]]),
-            launch(Step, &first.of_step(), &[&of_first, &weights[0]]),
+            launch(DenseRelu, &first, &[any, &weights[0], &hidden])?,
+            launch(Dense, &second, &[&hidden, &weights[1], &logits])?,
+            launch(Loss, &second, &[&logits, any, &from_logits, any])?,
+            launch(WeightGradient, &second, &[&hidden, &from_logits, &of_second])?,
+            launch(InputGradient, &second, &[&from_logits, &weights[1], &hidden, &from_hidden])?,
+            launch(WeightGradient, &first, &[any, &from_hidden, &of_first])?,
+            launch(Step, &second.of_step(), &[&of_second, &weights[1]])?,
+            launch(Step, &first.of_step(), &[&of_first, &weights[0]])?,
         ];
         let memory = [hidden, from_hidden, logits, from_logits, of_first, of_second];
         Ok(Self { of: *of, weights, _memory: memory, losses, launches, trained: 0 })

@@ -1,9 +1,9 @@
 //! A run on the simulated device: one, which is exact, beside what the recorded programs come to there.
 
 use anyhow::{Context, Result};
-use simulator::Schedule;
 use simulator::machine::{Connections, Demand as Demanded};
-use trace::program::WorkQueues;
+use simulator::{Profile, Schedule};
+use trace::program::{Call, WorkQueues};
 use trace::{Program, Timeline};
 
 use super::{BASELINE, NO_STANDARD, REFERENCE, Run, Task, numbers, reference_chart, target};
@@ -11,6 +11,7 @@ use crate::attempt::{self, Order, Runnable, Watched};
 use crate::compile::{Optimisation, Source};
 use crate::device::Simulated;
 use crate::exercise::Place;
+use crate::exit::Usage;
 use crate::grade::gate::Demand;
 use crate::grade::{Finding, Gate, Standard, judge};
 use crate::report::Role;
@@ -31,6 +32,11 @@ impl Run<'_> {
             true => Some(Sandbox::probe(Required::Floor)?),
             false => None,
         };
+        if let (false, Ok(reference)) =
+            (matches!(task.role, Role::Puzzle(_)), recorded(&task.exercise.place, REFERENCE))
+        {
+            has_rates(&device.profile, &reference)?;
+        }
         let demanded = demanded(task, self.arguments.seed);
         let sandbox = match &task.source {
             Source::Apart(apart) => Some(apart.sandbox()),
@@ -143,6 +149,17 @@ fn demanded(task: &Task, seed: Option<u64>) -> Option<Demanded> {
         connections: recorded
             .map_or(Connections::Any, |program| Connections::Exactly(WorkQueues::of(&program))),
     })
+}
+
+/// That a profile has the rates of all kernels of a program. One that was measured before there were such kernels has not,
+/// which is nothing that a student could change.
+fn has_rates(profile: &Profile, program: &Program) -> Result<()> {
+    for step in &program.steps {
+        if let Call::FunctionGet { rate, .. } = &step.call {
+            profile.rate(rate).map_err(|it| Usage(it.to_string()))?;
+        }
+    }
+    Ok(())
 }
 
 fn recorded(place: &Place, file: &str) -> Result<Program> {

@@ -10,7 +10,7 @@ use crate::samples::Samples;
 const RATES: [(&str, Operation, usize, [u64; 3]); 9] = [
     ("crop", Operation::Crop, 16, [2, 4, 8]),
     ("resize", Operation::Resize, 16, [2, 4, 8]),
-    ("flip", Operation::Flip, 16, [2, 4, 8]),
+    ("flip", Operation::Flip, 16, [4, 8, 16]),
     ("blur", Operation::Blur, 16, [2, 4, 8]),
     ("normalise", Operation::Normalise, 8, [2, 4, 8]),
     ("dense", Operation::Dense, 6, TURNS),

@@ -125,6 +125,12 @@ impl Operation {
         }
     }
 
+    /// Whether it makes pixels, or an activation for each: its shape is that of so many pixels.
+    #[must_use]
+    pub const fn is_of_pixels(self) -> bool {
+        matches!(self, Self::Crop | Self::Resize | Self::Flip | Self::Blur | Self::Normalise)
+    }
+
     /// The operands of a launch over a layer of this shape.
     fn operands(self, shape: &Shape) -> Vec<Operand> {
         let Shape { rows, inputs, outputs } = *shape;
@@ -174,10 +180,8 @@ impl Operation {
             Self::Dense | Self::DenseRelu | Self::InputGradient | Self::WeightGradient => {
                 vec![rows, inputs, outputs]
             }
-            Self::Crop | Self::Resize | Self::Flip | Self::Blur | Self::Normalise | Self::Loss => {
-                vec![rows]
-            }
             Self::Step => vec![inputs.saturating_mul(outputs), rows],
+            _ => vec![rows],
         }
     }
 
@@ -188,14 +192,12 @@ impl Operation {
         let Shape { rows, inputs, outputs } = *shape;
         let tiles = |rows: u64, columns: u64| rows.div_ceil(TILE[0]) * (columns / TILE[1]);
         let blocks = match self {
+            _ if self.is_of_pixels() => rows.div_ceil(THREADS.into()),
             Self::Dense | Self::DenseRelu => tiles(rows, outputs),
             Self::InputGradient => tiles(rows, inputs),
             Self::WeightGradient => tiles(inputs, outputs) * slices(inputs, outputs),
-            Self::Crop | Self::Resize | Self::Flip | Self::Blur | Self::Normalise => {
-                rows.div_ceil(THREADS.into())
-            }
             Self::Loss => rows.div_ceil(u64::from(THREADS / 32)),
-            Self::Step => (inputs * outputs).div_ceil(THREADS.into()),
+            _ => (inputs * outputs).div_ceil(THREADS.into()),
         };
         blocks.max(1)
     }
@@ -208,11 +210,10 @@ impl Operation {
         // Where a patch is smaller than the depth of a tile, the rest of it is multiplied too.
         let padded = inputs.next_multiple_of(DEPTH).saturating_mul(outputs);
         match self {
-            Self::Crop | Self::Resize | Self::Flip | Self::Blur | Self::Normalise => rows,
+            _ if self.is_of_pixels() => rows,
             Self::Dense | Self::DenseRelu => rows.saturating_mul(padded),
-            Self::InputGradient | Self::WeightGradient => rows.saturating_mul(weights),
             Self::Loss => rows.saturating_mul(CLASSES.into()),
-            Self::Step => rows.saturating_mul(weights),
+            _ => rows.saturating_mul(weights),
         }
     }
 }
@@ -323,14 +324,9 @@ pub(crate) fn work(operation: Operation, arguments: &[Argument], scale: u32) -> 
     };
     let operands = operation.operands(&shape);
     let words = match operation {
-        // They do nothing but wait for memory, and find in the cache what another kernel has just made: their rate is
-        // that of the cache.
-        Operation::Crop
-        | Operation::Resize
-        | Operation::Flip
-        | Operation::Blur
-        | Operation::Normalise
-        | Operation::Step => 0,
+        // They find in the cache what another kernel has just made: their rate is that of the cache.
+        _ if operation.is_of_pixels() => 0,
+        Operation::Step => 0,
         _ => operands.iter().map(words).fold(0, u64::saturating_add),
     };
     let units = operation.units(&shape);

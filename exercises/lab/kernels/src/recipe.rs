@@ -57,6 +57,13 @@ impl Array {
     }
 }
 
+/// Part number `number` of an array that is called `array`, of `parts` that are equally long.
+#[must_use]
+pub fn part(array: u32, it: &Array, number: u64, parts: u64) -> Span {
+    let elements = it.elements / parts;
+    Span { array, first: number * elements, elements }
+}
+
 /// What given elements are like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {

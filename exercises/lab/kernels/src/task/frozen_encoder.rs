@@ -5,7 +5,7 @@
 use super::Side;
 use super::training::{Layer, Training, labels};
 use crate::network::{CHANNELS, CLASSES, Operation, Shape};
-use crate::recipe::{Array, Launch, Recipe, Span, Values};
+use crate::recipe::{Array, Launch, Recipe, Span, Values, part};
 
 /// The name of the exercise.
 pub const NAME: &str = "frozen_encoder";
@@ -71,10 +71,7 @@ pub fn recipe(scale: u32) -> Recipe {
 
     let mut launches = Vec::new();
     for batch in 0..BATCHES {
-        let part = |array: u32| {
-            let elements = arrays[array as usize].elements / BATCHES;
-            Span { array, first: batch * elements, elements }
-        };
+        let part = |array: u32| part(array, &arrays[array as usize], batch, BATCHES);
         launches.push(Launch {
             operation: Operation::Normalise,
             shape: Shape::of_pixels(pixels),
@@ -110,14 +107,7 @@ mod tests {
 
     #[test]
     fn the_loss_falls() {
-        let recipe = recipe(32);
-        let each = PLACES * BATCH / 32;
-        let mean = |batch: u64| {
-            let mut losses = vec![0; each as usize];
-            recipe.expected(DECODER.losses(), 1, batch * each, &mut losses);
-            losses.iter().map(|loss| f64::from(*loss)).sum::<f64>() / each as f64 / 65536.0
-        };
-        assert!(mean(BATCHES - 1) < mean(0), "{} and {}", mean(0), mean(BATCHES - 1));
+        DECODER.assert_learns(&recipe(32));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::Side;
 use crate::network::{CLASSES, Operation, Shape, slices};
-use crate::recipe::{Array, Launch, Span, Values};
+use crate::recipe::{Array, Launch, Span, Values, part};
 
 /// A layer: rows of one image, and the numbers that go in and come out of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,10 +106,8 @@ impl Training {
     pub fn step(&self, scale: u64, batch: u64, inputs: Span, labels: Span) -> Vec<Launch> {
         use Operation::{Dense, DenseRelu, InputGradient, Loss, Step, WeightGradient};
         let arrays = self.arrays(scale);
-        let part = |array: u32| {
-            let elements = arrays[array as usize].elements / self.batches;
-            Span { array: self.array + array, first: batch * elements, elements }
-        };
+        let part =
+            |array: u32| part(self.array + array, &arrays[array as usize], batch, self.batches);
         let weights = |layer: usize, version: u64| {
             let elements = self.layers[layer].weights();
             Span { array: self.weights()[layer], first: version * elements, elements }
@@ -141,6 +139,19 @@ impl Training {
             step(1, second),
             step(0, first),
         ]
+    }
+
+    /// Fails where the mean loss of the last batch is no smaller than that of the first.
+    #[cfg(test)]
+    pub(crate) fn assert_learns(&self, recipe: &crate::Recipe) {
+        let each = self.layers[1].shape(self.batch, recipe.scale().into()).rows;
+        let mean = |batch: u64| {
+            let mut losses = vec![0; each as usize];
+            recipe.expected(self.losses(), 1, batch * each, &mut losses);
+            losses.iter().map(|loss| f64::from(*loss)).sum::<f64>() / each as f64 / 65536.0
+        };
+        let (first, last) = (mean(0), mean(self.batches - 1));
+        assert!(last < first, "{first} and {last}");
     }
 }
 

@@ -35,13 +35,9 @@ fn shape(operation: Operation, blocks: u64, turns: u64) -> Shape {
         Operation::WeightGradient => {
             Shape { rows: 32 * turns * SLICES, inputs: 64 * (blocks / SLICES), outputs: 32 }
         }
-        Operation::Crop
-        | Operation::Resize
-        | Operation::Flip
-        | Operation::Blur
-        | Operation::Normalise => Shape::of_pixels(128 * blocks * turns),
+        _ if operation.is_of_pixels() => Shape::of_pixels(128 * blocks * turns),
         Operation::Loss => Shape { rows: 4 * blocks * turns, inputs: 0, outputs: 32 },
-        Operation::Step => Shape { rows: 32, inputs: turns, outputs: 128 * blocks },
+        _ => Shape { rows: 32, inputs: turns, outputs: 128 * blocks },
     }
 }
 
@@ -174,14 +170,7 @@ fn word(operation: Operation, operand: u64, index: u64) -> i32 {
     let mixed = (index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_mul(2 * operand + 1);
     let random = (mixed >> 32) as i32;
     match (operation, operand) {
-        (
-            Operation::Crop
-            | Operation::Resize
-            | Operation::Flip
-            | Operation::Blur
-            | Operation::Normalise,
-            _,
-        ) => random,
+        _ if operation.is_of_pixels() => random,
         _ if mixed.is_multiple_of(1009) => random,
         // Weights, and gradients of them.
         (Operation::Step, _) => random >> 4,

@@ -64,12 +64,21 @@ pub enum Gate {
     Work,
     /// The device has finished when the region ends.
     Idle,
+    /// No more device memory is allocated at one time than the task allows.
+    Memory,
 }
 
 impl Gate {
     /// In the order in which they are looked at.
-    pub const ALL: [Self; 6] =
-        [Self::Builds, Self::Time, Self::Output, Self::Hazard, Self::Work, Self::Idle];
+    pub const ALL: [Self; 7] = [
+        Self::Builds,
+        Self::Time,
+        Self::Output,
+        Self::Hazard,
+        Self::Work,
+        Self::Idle,
+        Self::Memory,
+    ];
 
     /// What it asks for.
     pub fn asks(self) -> &'static str {
@@ -82,6 +91,9 @@ impl Gate {
             Self::Idle => {
                 "all that was asked for has to be done when the region ends, so wait for every stream \
                  before that"
+            }
+            Self::Memory => {
+                "where the task has a budget, no more device memory may be allocated at one time"
             }
         }
     }
@@ -96,6 +108,7 @@ impl fmt::Display for Gate {
             Self::Hazard => "hazard",
             Self::Work => "work",
             Self::Idle => "idle",
+            Self::Memory => "memory",
         })
     }
 }

@@ -27,6 +27,7 @@ use simulator::advice::Advised;
 use trace::draw::Lanes;
 use trace::hazards::Names;
 use trace::metrics::Bounds;
+use trace::record::Memory;
 use trace::{Cause, Hazard, Program, Timeline};
 
 use crate::cli::Feedback;
@@ -70,6 +71,8 @@ pub struct Report {
     pub makespan_ns: Option<u64>,
     /// The task's two ends.
     pub bounds: Option<Bounds>,
+    /// The most device memory at one time, where the task has a budget.
+    pub memory: Option<Memory>,
     /// Share of the copying time that kernels hid.
     pub hidden_fraction: Option<f64>,
     /// Uses of the same memory that nothing orders.

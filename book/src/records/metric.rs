@@ -6,8 +6,8 @@ use std::sync::Arc;
 use simulator::Profile;
 use simulator::bounds::bounds_of_program;
 use trace::Record;
-use trace::draw::duration;
-use trace::metrics::{Bounds, Metrics};
+use trace::draw::{duration, size};
+use trace::metrics::{Bounds, Metrics, memory};
 use trace::program::{Call, Direction};
 use trace::record::Output;
 use trace::timeline::{Interval, SpanKind};
@@ -23,6 +23,8 @@ pub enum Number {
     Count(usize),
     /// How many times as much.
     Times(f64),
+    /// Memory, in bytes.
+    Size(u64),
 }
 
 impl fmt::Display for Number {
@@ -33,18 +35,20 @@ impl fmt::Display for Number {
             Self::Share(share) => write!(f, "{:.0}\u{a0}%", share * 100.0),
             Self::Count(count) => write!(f, "{count}"),
             Self::Times(times) => write!(f, "{times:.2}"),
+            Self::Size(bytes) => f.write_str(&size(bytes).replace(' ', "\u{a0}")),
         }
     }
 }
 
 impl Number {
-    /// Its value: ms for times, percent for shares.
+    /// Its value: ms for times, percent for shares, MiB for memory.
     pub fn value(self) -> f64 {
         match self {
             Self::Time(ns) => ns as f64 / 1e6,
             Self::Share(share) => share * 100.0,
             Self::Count(count) => count as f64,
             Self::Times(times) => times,
+            Self::Size(bytes) => bytes as f64 / f64::from(1 << 20),
         }
     }
 }
@@ -53,7 +57,7 @@ impl Number {
 const NAMES: &str = "makespan, kernels, kernel, up, down, hidden, exposed, overlap, all_lanes, idle, blocked, \
                      efficiency, freedom, host_work, after_launches, after_downloads, after_uploads, \
                      queued_after_launches, queued_after_downloads, in_uploads, launches_before_held, first_upload, first_download, \
-                     last_copy, first_upload_call, last_upload_call, last_download_call, fill, drain, wrong";
+                     last_copy, first_upload_call, last_upload_call, last_download_call, fill, drain, wrong, memory";
 
 /// A number of one run.
 pub fn number(record: &Record, metric: &str) -> Result<Number, String> {
@@ -109,6 +113,7 @@ pub fn number(record: &Record, metric: &str) -> Result<Number, String> {
             )
         }
         "launches_before_held" => Number::Count(launches_before_held(record)),
+        "memory" => Number::Size(memory::peak(&record.program).bytes),
         "wrong" => Number::Share(wrong(record).ok_or_else(|| missing("outputs that are checked"))?),
         _ => return Err(format!("there is no metric `{metric}`; there are: {NAMES}")),
     })

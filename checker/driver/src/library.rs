@@ -247,6 +247,10 @@ impl machine::Task for Set {
         }
     }
 
+    fn memory_bytes(&self) -> Option<u64> {
+        self.0.memory_bytes()
+    }
+
     fn kernel_units(&self) -> Vec<(String, u64)> {
         self.0.units().into_iter().map(|(kernel, units)| (kernel.to_owned(), units)).collect()
     }

@@ -323,6 +323,8 @@ impl Run<'_> {
                 Output::Wrong { .. } => gate::wrong_output(&record.program, trial),
             });
         }
+        self.report.memory =
+            record.trials.iter().filter_map(|it| it.memory).max_by_key(|it| it.peak.bytes);
         self.report.hidden_fraction = Metrics::of(&record.timeline).hidden_fraction;
         match hazards::find_within(&record.program, hazards::MOST_EFFORT) {
             Ok(mut found) => {

@@ -1,5 +1,6 @@
 //! Gates: whether a run did the task at all, asked in a fixed order.
 
+use trace::draw::size;
 use trace::failed_call::FailedCall;
 use trace::hazards::{Severity, TooMuch};
 use trace::record::{DeviceState, Origin, Output, Trial};
@@ -137,6 +138,12 @@ pub fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding {
     if let Some(message) = attempt.record().and_then(|record| unwaited(&record.program, trials)) {
         return failed(Gate::Idle, message);
     }
+    let too_large = attempt.record().and_then(|record| {
+        record.trials.iter().find_map(|trial| over_budget(&record.program, trial))
+    });
+    if let Some(message) = too_large {
+        return failed(Gate::Memory, message);
+    }
     Finding::Clear
 }
 
@@ -270,6 +277,18 @@ fn missing_work(trial: &Trial) -> Option<String> {
         .map(|lack| format!("{}: {} of {}", lack.what, lack.found, lack.needed))
         .collect();
     Some(format!("the task's work was not all done in the measured region; {}", each.join(", ")))
+}
+
+fn over_budget(program: &Program, trial: &Trial) -> Option<String> {
+    let memory = trial.memory.filter(|memory| memory.is_exceeded())?;
+    let step = program.steps.get(memory.peak.step as usize);
+    let site = step.and_then(|step| program.site(step));
+    let at = site.map_or(String::new(), |site| format!(", at {site}"));
+    Some(format!(
+        "{} of device memory were allocated at one time{at}; the task allows {}",
+        size(memory.peak.bytes),
+        size(memory.budget_bytes)
+    ))
 }
 
 /// `at src/lib.rs:3:5: message` of the last panic in `output`.

@@ -58,6 +58,9 @@ pub struct Object<'a> {
     /// The task's own work on the host, which is in the two before; null where there is none.
     host_work_ns: Option<u64>,
     hidden_fraction: Option<f64>,
+    /// The most device memory at one time, and what the task allows; null where it has no budget.
+    memory_peak_bytes: Option<u64>,
+    memory_budget_bytes: Option<u64>,
     hazards: Vec<HazardObject>,
     /// What became of the data of one of them, where its witness was played.
     witness: Option<&'a Witness>,
@@ -280,6 +283,8 @@ pub fn object<'a>(
         serial_ns: report.bounds.map(|bounds| bounds.serial_ns),
         host_work_ns: report.bounds.map(|bounds| bounds.host_ns).filter(|&ns| ns > 0),
         hidden_fraction: report.hidden_fraction,
+        memory_peak_bytes: report.memory.map(|memory| memory.peak.bytes),
+        memory_budget_bytes: report.memory.map(|memory| memory.budget_bytes),
         hazards: report.hazards.iter().map(|it| hazard(it, names, sources)).collect(),
         witness: report.witness.as_ref(),
         feedback,

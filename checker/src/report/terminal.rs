@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use trace::draw::{self, Findings, Lanes, Layout, Panel, duration};
+use trace::draw::{self, Findings, Lanes, Layout, Panel, duration, size};
 
 use crate::exercise::Metric;
 use crate::grade::score::{MARGIN, REACH, RULE, shown};
 use crate::grade::{Gate, Verdict};
 use crate::print::Style;
-use crate::report::{Chart, Exhibit, Report, Where, cause, change, hazard};
+use crate::report::{Chart, Exhibit, Report, Role, Where, cause, change, hazard};
 
 /// The report and what belongs to it, as lines of at most `columns` columns where the width is ours
 /// to choose.
@@ -136,6 +136,15 @@ fn numbers(report: &Report) -> Vec<(&'static str, String)> {
             "hidden copies",
             format!("{:.0} % of the copying, beside a kernel", 100.0 * hidden),
         ));
+    }
+    if let Some(memory) = report.memory {
+        let peak = size(memory.peak.bytes);
+        // A puzzle's program may have the task's work in other parts.
+        let said = match report.role {
+            Some(Role::Puzzle(_)) => format!("{peak} at its most"),
+            _ => format!("{peak} at its most; the task allows {}", size(memory.budget_bytes)),
+        };
+        lines.push(("device memory", said));
     }
     // A region that ended before its work did has a makespan that says nothing about overlap.
     let is_whole = report.gate != Some(Gate::Idle);

@@ -23,6 +23,7 @@
 //! | `student` | a student's workspace, and what is new for it |
 //! | [`terminal`] | a terminal of our own, and what it shows |
 //! | `watch` | saves and verdicts |
+//! | `lifetime` | memory that is given back too early or too late |
 //! | `racy` | races as students write them: the report, and what comes of following it |
 //! | `traces` | traces of other tools, and of ours |
 //! | `synchronisations` | what happens without each of them, and on other schedules |
@@ -48,6 +49,7 @@ mod gates;
 mod gpu;
 mod guide;
 mod learner;
+mod lifetime;
 mod measured;
 mod next;
 mod prebuilt;

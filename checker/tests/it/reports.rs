@@ -172,6 +172,8 @@ fn the_object_has_every_key() {
       "serial_ns": 3000000,
       "host_work_ns": null,
       "hidden_fraction": 0.5,
+      "memory_peak_bytes": null,
+      "memory_budget_bytes": null,
       "hazards": [],
       "witness": null,
       "feedback": null,

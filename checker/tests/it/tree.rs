@@ -650,6 +650,7 @@ fn trial(makespan_ns: u64) -> Trial {
         output: Outputs::Correct,
         device: DeviceState::Idle,
         missing_work: Vec::new(),
+        memory: None,
         misled: None,
     }
 }

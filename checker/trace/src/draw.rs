@@ -10,7 +10,7 @@
 //! | [`flaws`] | what is wrong, and where it shows |
 //! | [`layout`] | which bar goes into which row of which lane |
 //! | [`raster`] | many bars seen through few cells |
-//! | [`scale`] | durations in words, and the ticks of an axis |
+//! | [`scale`] | durations and sizes in words, and the ticks of an axis |
 //! | [`svg`](mod@svg) | the layout as a picture, and the colours that a page may set |
 //! | [`terminal`](mod@terminal) | the layout as text of limited width |
 //! | [`table`](mod@table) | what it shows, in rows of numbers |
@@ -25,7 +25,7 @@ pub mod terminal;
 
 pub use flaws::Findings;
 pub use layout::Layout;
-pub use scale::duration;
+pub use scale::{duration, size};
 pub use svg::{Appearance, Drawn, sheet, svg, svg_and_bars, svg_of_page, theme};
 pub use table::{Row, table};
 pub use terminal::{Style, terminal};

@@ -13,6 +13,7 @@
 //! | [`idle`] | why did the device have nothing to do? |
 //! | [`critical_path`] | which chain of work and calls made the run as long as it was? |
 //! | [`copies`](mod@copies) | how much was copied, from what memory, and how fast? |
+//! | [`memory`] | how much device memory was allocated at one time? |
 //! | [`ranking`](mod@places) | which of several runs came first? |
 //! | [`bounds`] | between the serial time and the floor, where does a makespan lie, and how free was the host? |
 
@@ -22,6 +23,7 @@ pub mod copies;
 pub mod critical_path;
 pub mod idle;
 pub mod intervals;
+pub mod memory;
 pub mod ranking;
 
 use serde::Serialize;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::metrics::Bounds;
+use crate::metrics::{Bounds, memory::Peak};
 use crate::{Program, Timeline};
 
 /// Version of the JSON form of [`Record`]; a reader refuses any other.
@@ -106,9 +106,29 @@ pub struct Trial {
     /// there.
     #[serde(default)]
     pub missing_work: Vec<Shortfall>,
+    /// How much device memory there was at its most, where the task has a budget.
+    #[serde(default)]
+    pub memory: Option<Memory>,
     /// The first kernel that was given data that does not belong together, where the task can tell.
     #[serde(default)]
     pub misled: Option<Box<Misled>>,
+}
+
+/// The device memory of a region, and what the task allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Memory {
+    /// The most that was allocated at one time.
+    pub peak: Peak,
+    /// The most that there may be, in bytes.
+    pub budget_bytes: u64,
+}
+
+impl Memory {
+    /// Whether there was more than the task allows.
+    pub fn is_exceeded(self) -> bool {
+        self.peak.bytes > self.budget_bytes
+    }
 }
 
 /// A kernel that was given other data than the task gives it.

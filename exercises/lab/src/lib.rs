@@ -17,6 +17,7 @@
 //! | [`pipeline`] | an array that goes up, through a map, and down |
 //! | [`streams`] | blocking streams |
 //! | [`memory`] | host memory, pinned or pageable |
+//! | [`caching`] | an allocator that keeps freed memory for its stream, as PyTorch's does |
 //! | [`map`] | the map kernels |
 //! | [`matmul`] | the matrix multiplication of the puzzles |
 //! | [`torch`] | what a call of PyTorch costs the host, for the puzzles |
@@ -24,6 +25,8 @@
 //! | [`thread`] | host threads and channels between them |
 //! | [`driver`] | loading the driver library, and what is asked of it besides the driver API |
 
+pub mod buffer_lifetime;
+pub mod caching;
 pub mod clock;
 pub mod default_stream;
 pub mod driver;

@@ -155,6 +155,7 @@ impl Gpu {
             output: Output::Unchecked,
             device,
             missing_work: Vec::new(),
+            memory: None,
             misled: None,
         };
         // A warm-up is not looked at, and reading gigabytes back takes longer than the run.
@@ -163,6 +164,7 @@ impl Gpu {
         {
             let program = regions.observed.program();
             trial.missing_work = machine::shortfalls(program, first_step, task.as_ref());
+            trial.memory = machine::memory_of(program, task.as_ref());
             match self.check(&open.region, task.as_ref(), &regions.observed) {
                 Ok(output) => trial.output = output,
                 Err(result) => {

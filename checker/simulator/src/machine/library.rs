@@ -148,6 +148,10 @@ pub trait Task: Send + Sync {
     fn work(&self) -> TaskWork;
     /// The units that it needs of each kernel, by the kernel's name.
     fn kernel_units(&self) -> Vec<(String, u64)>;
+    /// The most device memory that a region may have at one time, in nominal bytes; none where there is no such budget.
+    fn memory_bytes(&self) -> Option<u64> {
+        None
+    }
     /// How many elements an array has in memory.
     fn elements(&self, _array: u32) -> u64 {
         0

@@ -38,7 +38,7 @@ pub use library::{
 };
 pub use memory::{DEVICE_BASE, DEVICE_END, PINNED_BYTES};
 pub use names::Names;
-pub use region::{POISON, check_outputs, shortfalls, speeds};
+pub use region::{POISON, check_outputs, memory_of, shortfalls, speeds};
 pub use watch::Watch;
 
 use crate::device::{Answer, At, Device, Schedule};

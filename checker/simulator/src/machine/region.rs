@@ -6,8 +6,9 @@ use std::sync::Arc;
 use trace::lab::{
     Buffer, Device as Kind, Pass, Region, Reply as LabReply, Request as LabRequest, Speeds,
 };
+use trace::metrics::memory::peak;
 use trace::program::{Access, AccessKind, Call, Direction, Extent, Program};
-use trace::record::{DeviceState, Output, Shortfall, Trial};
+use trace::record::{DeviceState, Memory, Output, Shortfall, Trial};
 
 use super::command::Address;
 use super::data::World;
@@ -325,11 +326,13 @@ impl Machine {
             output: Output::Unchecked,
             device,
             missing_work: Vec::new(),
+            memory: None,
             misled: None,
         };
         if let Some(task) = &task {
             trial.bounds = bounds(&task.work(), self.device.profile()).ok();
             trial.missing_work = shortfalls(&self.program, first_step, task.as_ref());
+            trial.memory = memory_of(&self.program, task.as_ref());
             trial.output = check_outputs(&region, task.as_ref(), |buffer, bytes| {
                 if self.is_there(buffer) {
                     let _ = self.store.read(self.address(buffer), bytes, host);
@@ -409,6 +412,12 @@ pub fn check_outputs(
         None if region.outputs.is_empty() => Output::Unchecked,
         None => Output::Correct,
     }
+}
+
+/// What the last region of `program` had of device memory, where `task` has a budget.
+pub fn memory_of(program: &Program, task: &dyn Task) -> Option<Memory> {
+    let budget_bytes = task.memory_bytes()?;
+    Some(Memory { peak: peak(program), budget_bytes })
 }
 
 /// The work that `task` needs and that the steps of `program` from `first_step` on did not do.

@@ -58,6 +58,9 @@ impl Run<'_> {
             Gate::Idle => self.after_the_end(task).unwrap_or_else(|| {
                 format!("at the end of the region in `{file}`, wait for every stream that still has work")
             }),
+            Gate::Memory => format!(
+                "in `{file}`, give memory back before you allocate more: the allocation that was too much is named above"
+            ),
         };
         format!("{what}{MARGIN}then `cargo run -- run {id}`")
     }

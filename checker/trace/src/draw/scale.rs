@@ -21,6 +21,21 @@ pub fn duration(ns: u64) -> String {
     format!("{} s", round(ns, 1, 1_000_000_000))
 }
 
+/// A size of memory, to the nearest of at most two decimals: `64 MiB`, `1.5 KiB`.
+pub fn size(bytes: u64) -> String {
+    const SIZES: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let Some((unit, name)) = SIZES.into_iter().find(|(unit, _)| bytes >= *unit) else {
+        return format!("{bytes} B");
+    };
+    let hundredths = round(bytes, 100, unit);
+    let (whole, rest) = (hundredths / 100, hundredths % 100);
+    match (rest, rest % 10) {
+        (0, _) => format!("{whole} {name}"),
+        (_, 0) => format!("{whole}.{} {name}", rest / 10),
+        _ => format!("{whole}.{rest:02} {name}"),
+    }
+}
+
 /// `part` of `whole` in percent, to the nearest: `62 %`. Nothing of nothing is `0 %`.
 pub fn percent(part: u64, whole: u64) -> String {
     format!("{} %", if whole == 0 { 0 } else { round(part, 100, whole) })

@@ -19,7 +19,7 @@ macro_rules! task {
     ($name:ident) => {
         pub mod $name;
     };
-    ($(#[$what:meta])* $name:ident mapped($copy_us:literal, $kernel_percent:literal)) => {
+    ($(#[$what:meta])* $name:ident mapped($copy_us:literal, $kernel_percent:literal $(, $memory:literal)?)) => {
         $(#[$what])*
         pub mod $name {
             use super::Spec;
@@ -30,7 +30,8 @@ macro_rules! task {
             pub const OUTPUT: u32 = 1;
 
             /// The task.
-            pub static SPEC: Spec = Spec::mapped(stringify!($name), $copy_us, $kernel_percent);
+            pub static SPEC: Spec =
+                Spec::mapped(stringify!($name), $copy_us, $kernel_percent)$(.within($memory))?;
         }
     };
 }
@@ -44,10 +45,14 @@ macro_rules! tasks {
     };
 }
 
-// Of those made here, the two numbers are [`Spec::copy_us`] and [`Spec::kernel_percent`]. A copy of 4800 µs is long against
+// Of those made here, the two numbers are [`Spec::copy_us`] and [`Spec::kernel_percent`], and a third
+// [`Spec::memory_percent`]. A copy of 4800 µs is long against
 // the cost of any call, and short enough for a run in real time to be over at once. Kernels of 125 hundredths take a little
 // more than the copies do while both directions are at work: they set the pace, and every stage matters.
 tasks! {
+    /// One array is copied to the device, mapped, and copied back, batch by batch, within device memory for four of 16
+    /// batches.
+    buffer_lifetime = mapped(4800, 125, 25);
     /// One array is copied to the device, mapped, and copied back.
     chunked_pipeline = mapped(4800, 125);
     /// One array is copied to the device, mapped there by a library, and copied back, block by block.
@@ -91,6 +96,8 @@ pub struct Spec {
     pub kernel_percent: u64,
     /// How long the host's own work takes, in hundredths of [`Spec::copy_us`]; 0 where it has none.
     pub host_percent: u64,
+    /// How much device memory there may be at one time, in hundredths of an array; none where it is no matter.
+    pub memory_percent: Option<u64>,
     /// The arrays, which are all of one size. They are called by their place in this list.
     pub arrays: &'static [Array],
     /// Arrays that are nowhere as a whole: what is given in them is loaded piece by piece, and what is made
@@ -107,8 +114,21 @@ impl Spec {
             Array { side: Side::Host, contents: Contents::Given },
             Array { side: Side::Host, contents: Contents::Made { from: 0, stages: &[Stage::A] } },
         ];
-        let (host_percent, arrays) = (0, ARRAYS);
-        Self { name, copy_us, kernel_percent, host_percent, arrays, passing: &[], samples: &[] }
+        Self {
+            name,
+            copy_us,
+            kernel_percent,
+            host_percent: 0,
+            memory_percent: None,
+            arrays: ARRAYS,
+            passing: &[],
+            samples: &[],
+        }
+    }
+
+    /// The same with no more device memory at one time than so many hundredths of an array.
+    const fn within(self, memory_percent: u64) -> Self {
+        Self { memory_percent: Some(memory_percent), ..self }
     }
 }
 
@@ -310,6 +330,13 @@ impl Task {
         let array = self.elements * ELEMENT * u64::from(self.scale);
         let (up, down) = self.spec.crossings();
         (up * array, down * array)
+    }
+
+    /// The most device memory that there may be at one time, in nominal bytes; none where it is no matter.
+    #[must_use]
+    pub fn memory_bytes(&self) -> Option<u64> {
+        let array = self.elements * ELEMENT * u64::from(self.scale);
+        self.spec.memory_percent.map(|percent| array * percent / 100)
     }
 
     /// Nominal element-rounds of each kernel, by its name.

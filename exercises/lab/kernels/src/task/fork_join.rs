@@ -41,6 +41,7 @@ pub static SPEC: Spec = Spec {
     // in each layer to show.
     kernel_percent: 480,
     host_percent: 0,
+    memory_percent: None,
     arrays: &[
         Array { side: Side::Device, contents: Contents::Given },
         Array {

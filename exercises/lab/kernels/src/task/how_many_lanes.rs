@@ -30,6 +30,7 @@ pub static SPEC: Spec = Spec {
     // requests take two thirds of what the copies do: they fit beside them, but a task that waits for them is late.
     kernel_percent: 60,
     host_percent: 0,
+    memory_percent: None,
     arrays: &[
         Array { side: Side::Host, contents: Contents::Given },
         Array { side: Side::Host, contents: Contents::Made { from: INPUT, stages: &[Stage::A] } },

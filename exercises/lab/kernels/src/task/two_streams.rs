@@ -22,6 +22,7 @@ pub static SPEC: Spec = Spec {
     copy_us: 4800,
     kernel_percent: 60,
     host_percent: 0,
+    memory_percent: None,
     arrays: &[
         Array { side: Side::Host, contents: Contents::Given },
         Array { side: Side::Device, contents: Contents::Made { from: FRESH, stages: &[] } },

@@ -1,0 +1,39 @@
+//! The result belongs to the stream that reads it last, and the stream that writes it waits for that one.
+
+use lab::Result;
+use lab::buffer_lifetime::Work;
+
+/// Maps all batches.
+pub fn process(work: &Work) -> Result<()> {
+    let context = work.context();
+    let (upload, compute, download) =
+        (context.new_stream()?, context.new_stream()?, context.new_stream()?);
+    let memory = work.allocator();
+    let mut batches = work.allocate()?;
+    let words = batches.words();
+    let mut downloaded: Option<cudarc::driver::CudaEvent> = None;
+
+    // The clock runs from here to the end of the closure.
+    batches.region(|batches| {
+        for batch in batches.iter_mut() {
+            let mut input = memory.allocate(&upload, words)?;
+            upload.memcpy_htod(&batch.input, &mut input)?;
+            compute.wait(&upload.record_event(None)?)?;
+
+            let mut result = memory.allocate(&download, words)?;
+            if let Some(downloaded) = &downloaded {
+                compute.wait(downloaded)?;
+            }
+            work.map(&compute, &input, &mut result)?;
+            let mapped = compute.record_event(None)?;
+            download.wait(&mapped)?;
+
+            download.memcpy_dtoh(&result, &mut batch.output)?;
+            input.record_stream(&compute);
+            mapped.synchronize()?;
+            downloaded = Some(download.record_event(None)?);
+        }
+        context.synchronize()?;
+        Ok(())
+    })
+}

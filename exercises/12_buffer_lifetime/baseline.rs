@@ -1,0 +1,33 @@
+//! The baseline of `buffer_lifetime`: the host waits for each download before it drops the tensors. Correct, and no two
+//! engines work at the same time.
+
+use lab::Result;
+use lab::buffer_lifetime::Work;
+
+fn process(work: &Work) -> Result<()> {
+    let context = work.context();
+    let (upload, compute, download) =
+        (context.new_stream()?, context.new_stream()?, context.new_stream()?);
+    let memory = work.allocator();
+    let mut batches = work.allocate()?;
+    let words = batches.words();
+    batches.region(|batches| {
+        for batch in batches.iter_mut() {
+            let mut input = memory.allocate(&upload, words)?;
+            upload.memcpy_htod(&batch.input, &mut input)?;
+            compute.wait(&upload.record_event(None)?)?;
+            let mut result = memory.allocate(&compute, words)?;
+            work.map(&compute, &input, &mut result)?;
+            let mapped = compute.record_event(None)?;
+            download.wait(&mapped)?;
+            download.memcpy_dtoh(&result, &mut batch.output)?;
+            download.synchronize()?;
+        }
+        context.synchronize()?;
+        Ok(())
+    })
+}
+
+fn main() -> std::process::ExitCode {
+    lab::exercise!(process)
+}

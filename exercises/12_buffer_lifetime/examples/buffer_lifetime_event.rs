@@ -1,0 +1,36 @@
+//! A tensor is kept for one more iteration, and the stream that made it waits for an event of the stream that reads it.
+
+use lab::buffer_lifetime::Work;
+use lab::exercise::Exercise;
+use lab::{Lab, Result};
+
+fn program(lab: &Lab) -> Result<()> {
+    let work = Work::open(lab)?;
+    let context = work.context();
+    let (upload, compute) = (context.new_stream()?, context.new_stream()?);
+    let memory = work.allocator();
+    let mut batches = work.short()?;
+    let words = batches.words();
+    let mut kept = None;
+    batches.region(|batches| {
+        for batch in batches.iter_mut() {
+            let mut x = memory.allocate(&upload, words)?;
+            upload.memcpy_htod(&batch.input, &mut x)?;
+            compute.wait(&upload.record_event(None)?)?;
+
+            let mut y = memory.allocate(&compute, words)?;
+            work.map(&compute, &x, &mut y)?;
+            let mapped = compute.record_event(None)?;
+            compute.memcpy_dtoh(&y, &mut batch.output)?;
+            if let Some((_x, mapped)) = kept.replace((x, mapped)) {
+                upload.wait(&mapped)?;
+            }
+        }
+        context.synchronize()?;
+        Ok(())
+    })
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

@@ -11,7 +11,7 @@ use trace::numbers::{self, Numbers};
 
 use crate::exit::Usage;
 use crate::explain;
-use crate::grade::score;
+use crate::grade::{Gate, score};
 use crate::hints::{self, List};
 use crate::question::Question;
 use crate::workspace::Workspace;
@@ -66,7 +66,8 @@ pub struct Manifest {
     pub needs: Vec<String>,
     /// How the metric becomes a score.
     score: Rule,
-    /// The code of the cause that the exercise is about: the first one of its file as shipped.
+    /// The code of the cause that the exercise is about: the first one of its file as shipped. Or the gate that the file fails
+    /// as shipped, where it is about what the program says and not about time.
     #[serde(default)]
     pub cause: Option<String>,
     /// Whether it asks how many streams there should be: then the reference's are not drawn.
@@ -414,8 +415,9 @@ fn read(path: &Path) -> Result<Manifest> {
     }
     if let Some(cause) = &manifest.cause
         && explain::find(cause).is_err()
+        && Gate::named(cause).is_none()
     {
-        bail!("its cause `{cause}` is no code");
+        bail!("its cause `{cause}` is no code, and no gate");
     }
     if !(0.0..=100.0).contains(&manifest.pass_score) {
         bail!("`pass_score` is {}, not between 0 and 100", manifest.pass_score);

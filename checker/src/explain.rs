@@ -63,8 +63,7 @@ pub fn find(wanted: &str) -> Result<&'static Page, String> {
     if let Some(page) = PAGES.iter().find(is_meant) {
         return Ok(page);
     }
-    let is_named = |gate: &Gate| gate.to_string().eq_ignore_ascii_case(wanted);
-    if let Some(gate) = Gate::ALL.into_iter().find(is_named) {
+    if let Some(gate) = Gate::named(wanted) {
         return Err(format!("`{gate}` is a gate, which has no page: {}", gate.asks()));
     }
     let lower = wanted.to_lowercase();

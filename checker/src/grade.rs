@@ -80,6 +80,11 @@ impl Gate {
         Self::Memory,
     ];
 
+    /// The gate of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|gate| gate.to_string().eq_ignore_ascii_case(name))
+    }
+
     /// What it asks for.
     pub fn asks(self) -> &'static str {
         match self {

@@ -5,8 +5,12 @@ use simulator::bounds::{TaskKernel, TaskWork};
 use simulator::machine::{
     self, KernelAccess, KernelStep, KernelWork, Part, Role, Side, SmallGrid, Span, Twin,
 };
-use trace::lab::Speeds;
+use trace::lab::{READINGS, Speeds};
+use trace::meter;
 use trace::program::{AccessKind, Items};
+
+/// The task whose host writes readings.
+const METERED: &str = kernels::task::measuring::SPEC.name;
 
 /// All kernels and tasks of the lab.
 pub(crate) struct Library;
@@ -26,7 +30,10 @@ impl machine::Library for Library {
             map_units_per_us: speeds.map_units_per_us,
         };
         let task = kernels::Task::find(name, &speeds, scale);
-        let task = task.map(|task| Box::new(Set(task)) as Box<dyn machine::Task>);
+        let task = task.map(|task| match task.name() {
+            METERED => Box::new(Metered(Set(task))) as Box<dyn machine::Task>,
+            _ => Box::new(Set(task)),
+        });
         task.or_else(|| Some(Box::new(Listed(Recipe::find(name, scale)?))))
     }
 }
@@ -212,6 +219,67 @@ impl machine::Task for Listed {
 
     fn expected(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
         self.0.expected(array, seed, first, elements);
+    }
+}
+
+/// A task of the lab whose host writes down what its meter says of the traces that are kept.
+struct Metered(Set);
+
+impl machine::Task for Metered {
+    fn work(&self) -> TaskWork {
+        self.0.work()
+    }
+
+    fn kernel_units(&self) -> Vec<(String, u64)> {
+        self.0.kernel_units()
+    }
+
+    fn elements(&self, array: u32) -> u64 {
+        match array {
+            READINGS => meter::KEPT_WORDS as u64,
+            _ => self.0.elements(array),
+        }
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let (array, role, side, first) = (READINGS, Role::Output, Side::Host, 0);
+        let mut parts = self.0.parts();
+        parts.push(Part { array, role, side, first, elements: self.elements(READINGS) });
+        parts
+    }
+
+    /// No way leads to the readings: they are compared, and where they come from is not asked.
+    fn origin(&self, array: u32) -> Option<(u32, Vec<KernelStep>)> {
+        self.0.origin(array)
+    }
+
+    fn on_host(&self) -> Vec<u32> {
+        self.0.on_host()
+    }
+
+    fn passed(
+        &self,
+        array: u32,
+        seed: u64,
+        first: u64,
+        steps: &[KernelStep],
+        elements: &mut [u32],
+    ) {
+        self.0.passed(array, seed, first, steps, elements);
+    }
+
+    fn input(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
+        self.0.input(array, seed, first, elements);
+    }
+
+    fn expected(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
+        if array != READINGS {
+            return self.0.expected(array, seed, first, elements);
+        }
+        let words = meter::kept_words(seed);
+        for (element, word) in elements.iter_mut().zip(words.iter().skip(first as usize)) {
+            *element = *word;
+        }
     }
 }
 

@@ -90,6 +90,9 @@ pub fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding {
         Ending::Exited(1) if let Some(call) = FailedCall::last_in(attempt.output.end()) => {
             return failed(Gate::Output, format!("{call}, and the program ended {when}"));
         }
+        Ending::Exited(1) if let Some(words) = gave_up(attempt.output.end()) => {
+            return failed(Gate::Output, words);
+        }
         Ending::Exited(PANICKED) => {
             let panic = panic_message(attempt.output.end());
             let message = match panic {
@@ -299,6 +302,12 @@ fn panic_message(output: &str) -> Option<String> {
     let place = lines.next()?.trim_end_matches(':');
     let message = lines.next().unwrap_or_default();
     Some(format!("at {place}: {message}"))
+}
+
+/// Why the program gave up, where it ended with an error of the lab's.
+fn gave_up(output: &str) -> Option<String> {
+    let last = output.trim_end().lines().last()?;
+    last.strip_prefix(trace::run::GAVE_UP).map(str::to_owned)
 }
 
 /// What the lab or the driver said before it gave up: the last lines, since what the student's code

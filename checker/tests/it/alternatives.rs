@@ -105,6 +105,8 @@ fn solutions_written_differently_get_what_their_overlap_deserves() {
         "fork_join-one_graph",
         "how_many_lanes-the_streams_of_the_tasks_wait_too",
         "issue_order-a_graph",
+        "measuring-chooses_by_busy_kernels",
+        "measuring-chooses_by_the_hidden_share",
         "issue_order-downloads_last",
         "wrapper_tracking-one_stream_for_both_halves",
     ];

@@ -24,6 +24,7 @@
 //! | [`terminal`] | a terminal of our own, and what it shows |
 //! | `watch` | saves and verdicts |
 //! | `lifetime` | memory that is given back too early or too late |
+//! | `meter` | the meters of `measuring`, at home and in a class |
 //! | `racy` | races as students write them: the report, and what comes of following it |
 //! | `traces` | traces of other tools, and of ours |
 //! | `synchronisations` | what happens without each of them, and on other schedules |
@@ -51,6 +52,7 @@ mod guide;
 mod learner;
 mod lifetime;
 mod measured;
+mod meter;
 mod next;
 mod prebuilt;
 mod processes;

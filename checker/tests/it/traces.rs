@@ -515,3 +515,107 @@ fn streams_whose_numbers_are_addresses_are_kept_apart() {
     let (_, object) = json(&mut checker(&["addresses.json", "--json"]));
     assert_eq!(object["devices"][0]["streams"].as_array().map(Vec::len), Some(4), "{object:#}");
 }
+
+const COMPARED: [&str; 3] = ["three_lanes", "wrapper_tracking", "buffer_lifetime"];
+
+/// What `checker trace` says of a trace of PyTorch's.
+fn ours(name: &str) -> serde_json::Value {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_checker-author"));
+    command.args(["trace", &format!("book/pytorch/traces/{name}.json.gz"), "--json"]);
+    let output = command.current_dir(root).output().expect("it starts");
+    let object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    object["devices"][0]["metrics"].clone()
+}
+
+/// `book/pytorch/by_hta.py` printed it, with Holistic Trace Analysis 0.5.0.
+fn by_hta() -> serde_json::Value {
+    serde_json::from_str(include_str!("../../../book/pytorch/traces/hta.json")).expect("it is JSON")
+}
+
+#[test]
+fn holistic_trace_analysis_without_its_rounding_measures_the_same_times() {
+    let hta = by_hta();
+    for name in COMPARED {
+        let (hta, ours) = (&hta["not_rounded"][name], ours(name));
+        let theirs = |field: &str| 1e3 * hta[field].as_f64().expect("a number");
+        let own = |field: &str| ours[field].as_f64().expect("a number");
+        let kernels = ours["kernel"]["busy_ns"].as_f64().expect("a number");
+        for (theirs, own) in [
+            (theirs("kernel_time(us)"), own("makespan_ns")),
+            (theirs("compute_time(us)"), kernels),
+            (theirs("non_compute_time(us)"), own("busy_ns") - kernels),
+            (theirs("idle_time(us)"), own("idle_ns")),
+        ] {
+            assert!((theirs - own).abs() < 3.0, "{name}: {theirs} and {own} ns");
+        }
+        // This one it counts in whole µs all the same.
+        let [theirs, own] = [&hta["overlap_percent"], &ours["overlap_share"]]
+            .map(|it| it.as_f64().expect("a number"));
+        assert!((theirs - 100.0 * own).abs() < 0.2, "{name}: {theirs} % and {own}");
+        assert!(hta["communication_overlap"].is_null(), "no kernel of theirs exchanges data");
+    }
+}
+
+#[test]
+fn the_page_on_measuring_shows_both_tools_numbers() {
+    let hta = by_hta();
+    let page = include_str!("../../../book/chapters/measuring.md");
+    let percent = |part: f64| format!("{:.1} %", 100.0 * part);
+    for name in COMPARED {
+        let theirs = |how: &str| {
+            let it = &hta[how][name];
+            let of = |field: &str| it[field].as_f64().expect("a number");
+            let share = |field: &str| percent(of(field) / of("kernel_time(us)"));
+            let [kernels, alone, idle] =
+                ["compute_time(us)", "non_compute_time(us)", "idle_time(us)"].map(share);
+            format!("{kernels} | {alone} | {idle} | {:.1} % |", of("overlap_percent"))
+        };
+        let it = ours(name);
+        let of = |field: &str| it[field].as_f64().expect("a number");
+        let kernels = it["kernel"]["busy_ns"].as_f64().expect("a number");
+        let share = |ns: f64| percent(ns / of("makespan_ns"));
+        let own = format!(
+            "{} | {} | {} | {} |",
+            share(kernels),
+            share(of("busy_ns") - kernels),
+            share(of("idle_ns")),
+            percent(of("overlap_share"))
+        );
+        for row in [
+            format!("| `{name}` | HTA | {}", theirs("rounded")),
+            format!("| | HTA, not rounded | {}", theirs("not_rounded")),
+            format!("| | the checker | {own}"),
+        ] {
+            assert!(page.contains(&row), "the page lacks this row:\n{row}");
+        }
+    }
+}
+
+/// What `checker trace` says of each of the traces that lie, besides the numbers: `book/figures/lies.txt`.
+#[test]
+fn the_traces_that_lie_are_told_by_what_the_page_shows() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut said = String::new();
+    for name in ["clocks", "calls", "missing", "lengths", "cost"] {
+        let path = format!("book/lies/{name}.json");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_checker-author"));
+        let output = command.args(["trace", &path, "--plain"]).current_dir(&root).output();
+        let output = output.expect("it starts");
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        let tells = |line: &&str| {
+            let is_said = ["busy  ", "note: ", "error: "].iter().any(|it| line.starts_with(it));
+            is_said && !line.contains("a trace shows what ran")
+        };
+        said.push_str(&format!("$ cargo run -- trace {path}\n"));
+        text.lines().filter(tells).for_each(|line| said.push_str(&format!("{line}\n")));
+        said.push('\n');
+    }
+    let path = root.join("book/figures/lies.txt");
+    if std::env::var_os("SWIM_UPDATE_LIES").is_some() {
+        std::fs::write(&path, &said).expect("it can be written");
+    }
+    let shown = std::fs::read_to_string(&path).expect("the page's text");
+    assert_eq!(said, shown, "SWIM_UPDATE_LIES=1 writes it");
+}

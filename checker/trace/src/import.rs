@@ -309,6 +309,34 @@ impl Trace {
                 work.len()
             ));
         }
+        let early = work.iter().filter_map(|work| {
+            let step = asked.step(work.correlation, work.start, work.place)?;
+            let by = self.rows.calls[step as usize].start.checked_sub(work.start)?;
+            (by > 0).then_some(by as u64)
+        });
+        let (early, most) = early.fold((0, 0), |(count, most), by| (count + 1, by.max(most)));
+        if early > 0 {
+            self.notes.push(format!(
+                "{early} of {} operations start before the call that issued them, by up to {}: the clocks of host and \
+                 device differ by that at the least",
+                work.len(),
+                crate::draw::duration(most)
+            ));
+        }
+        let known: BTreeSet<_> = work.iter().filter_map(|work| work.correlation).collect();
+        let issues = |call: &&events::Call| {
+            let name = self.rows.names.text(call.name);
+            ["LaunchKernel", "MemcpyAsync", "MemsetAsync"].iter().any(|it| name.contains(it))
+        };
+        let issuing = self.rows.calls.iter().filter(issues).filter_map(|call| call.correlation);
+        let (issued, unseen) = issuing.fold((0_u64, 0_u64), |(issued, unseen), correlation| {
+            (issued + 1, unseen + u64::from(!known.contains(&correlation)))
+        });
+        if unseen > 0 {
+            self.notes.push(format!(
+                "{unseen} of {issued} calls that issue work have no operation here: the device was busier than this shows"
+            ));
+        }
     }
 }
 
@@ -403,6 +431,7 @@ fn notes(rows: &Rows) -> Vec<String> {
         (odd.repeated, "rows that are there twice, which count once"),
         (odd.backwards, "rows that end before they start, left out"),
         (odd.timeless, "rows without a time, left out"),
+        (odd.instants, "operations of length 0, which count for no time"),
         (odd.unpaired, "rows with a beginning or an end alone, left out"),
         (
             odd.mended.characters,
@@ -411,6 +440,13 @@ fn notes(rows: &Rows) -> Vec<String> {
     ];
     let told = counts.into_iter().filter(|(count, _)| *count > 0);
     let mut notes: Vec<String> = told.map(|(count, what)| format!("{what}: {count}")).collect();
+    if odd.overheads > 0 {
+        let ns = u64::try_from(odd.overhead_ns).unwrap_or(0);
+        notes.push(format!(
+            "the profiler's own work is in the times: {} at the least",
+            crate::draw::duration(ns)
+        ));
+    }
     if odd.mended.unclosed {
         notes.push("the list of rows has no end; the rows that are there count".to_owned());
     }

@@ -12,6 +12,9 @@ use crate::program::{AccessKind, ChannelEnd};
 /// of the whole, and a run costs milliseconds.
 pub const SCALE: u32 = 32;
 
+/// The array of a task that is written by the host: what a meter says of the traces that are kept.
+pub const READINGS: u32 = 2;
+
 /// What the lab asks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Request {
@@ -72,6 +75,16 @@ pub enum Request {
         bytes: u64,
         /// For reading, or for writing.
         kind: AccessKind,
+    },
+    /// What did the device do in the last region? Where the run is not traced, nothing is known but how long it took.
+    Traced {
+        /// What the trace is to be called.
+        name: String,
+    },
+    /// The traces that a meter is tried with. In a graded run the device has a seed of its own.
+    KeptTraces {
+        /// What they are moved by.
+        seed: u64,
     },
     /// What time is it?
     Clock,
@@ -149,6 +162,10 @@ pub enum Reply {
         /// The host's clock, in ns.
         ns: u64,
     },
+    /// To [`Request::Traced`].
+    Traced(crate::meter::Trace),
+    /// To [`Request::KeptTraces`].
+    KeptTraces(Vec<crate::meter::Trace>),
     /// To [`Request::Thread`], where it asks for a number.
     Number(u64),
     /// To [`Request::Thread`]: nobody is at the other end of the channel.

@@ -20,6 +20,7 @@
 //! | [`import`](mod@import) | traces of other tools |
 //! | [`export`] | timelines for other tools |
 //! | [`observed`] | one device's run with what is known of its calls, as the analyses take it |
+//! | [`meter`] | what a meter that somebody writes is held to |
 //! | [`metrics`] | busy time, hidden fraction, exposed copy, idle, overlap efficiency |
 //! | [`hazards`] | uses of the same memory that nothing orders |
 //! | [`causes`] | why lanes that had work to do stood empty |
@@ -36,6 +37,7 @@ pub mod fidelity;
 pub mod hazards;
 pub mod import;
 pub mod lab;
+pub mod meter;
 pub mod metrics;
 pub mod numbers;
 pub mod observed;

@@ -22,6 +22,9 @@ pub const MACHINE: &str = "SWIM_MACHINE";
 /// In the program's own process.
 pub const MACHINE_IN_PROCESS: &str = "in-process";
 
+/// How the last line begins that a program of the lab prints when it gives up.
+pub const GAVE_UP: &str = "error: ";
+
 /// Path to write the run's [`Record`](crate::Record) to, as JSON, each time a region ends. Default:
 /// none is written.
 pub const RECORD: &str = "SWIM_RECORD";

@@ -104,8 +104,8 @@ fn report(error: &Error) {
         Error::Refused(_) => None,
     };
     match call {
-        Some(call) => eprintln!("error: {call}"),
-        None => eprintln!("error: {error}"),
+        Some(call) => eprintln!("{}{call}", run::GAVE_UP),
+        None => eprintln!("{}{error}", run::GAVE_UP),
     }
 }
 

@@ -42,6 +42,7 @@ pub mod issue_order;
 pub mod lanes;
 pub mod map;
 pub mod matmul;
+pub mod measuring;
 pub mod memory;
 mod network;
 pub mod pinned_memory;

@@ -102,7 +102,7 @@ impl Map {
 
     /// As many blocks as can be resident, and the same number on each multiprocessor: no wave is
     /// left half full. The grid is the one that the nominal elements ask for.
-    fn full_grid(&self, elements: usize) -> u32 {
+    pub(crate) fn full_grid(&self, elements: usize) -> u32 {
         let nominal = elements * self.scale as usize;
         let per_wave = self.multiprocessors * THREADS as usize * ELEMENTS_PER_THREAD;
         (self.multiprocessors * (nominal / per_wave).clamp(1, MOST_BLOCKS)) as u32

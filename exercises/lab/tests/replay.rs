@@ -38,10 +38,12 @@ fn play(program: &Path, record: &Path) -> (Option<Record>, String) {
 }
 
 fn calls(steps: &[Step]) -> Vec<&Call> {
-    let last = steps.iter().position(|step| step.call == Call::RegionEnd).expect("a region");
+    let last = steps.iter().rposition(|step| step.call == Call::RegionEnd).expect("a region");
     let calls = steps[..=last].iter().map(|step| &step.call);
-    // No calls: what the host reads and writes itself is not played.
-    calls.filter(|call| !matches!(call, Call::HostAccess { .. })).collect()
+    // No calls: what the host reads and writes itself is not played, and of the regions only the last.
+    let is_none =
+        |call: &Call| matches!(call, Call::HostAccess { .. } | Call::RegionBegin | Call::RegionEnd);
+    calls.filter(|call| !is_none(call)).collect()
 }
 
 #[test]

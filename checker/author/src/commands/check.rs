@@ -22,7 +22,7 @@ use crate::figures::{self, Figures};
 use checker::compile::{Built, Complaint, Optimisation, Source, cargo_command};
 use checker::exercise::{self, Exercise, MANIFEST};
 use checker::exit::Exit;
-use checker::grade::score;
+use checker::grade::{Gate, score};
 use checker::print::{self, Style};
 use checker::report::{Exhibit, Report, Role, json};
 use checker::workspace::Workspace;
@@ -248,7 +248,9 @@ impl Examination<'_> {
         }
         self.numbers(&manifest, text);
         if let Some(hinted) = hinted {
-            advice::check((&manifest, &hinted), cause, &changed, self.problems);
+            // What is said of a gate is for everybody: hints without a code.
+            let code = cause.filter(|cause| Gate::named(cause).is_none());
+            advice::check((&manifest, &hinted), code, &changed, self.problems);
         }
     }
 
@@ -355,7 +357,11 @@ impl Examination<'_> {
             self.problems.add(&file, line, message);
         }
         let Some(cause) = self.exercise.manifest.cause.as_deref() else { return };
-        let found = report.found_first();
+        let gate = report.gate.map(|gate| gate.to_string());
+        let found = match Gate::named(cause) {
+            Some(_) => gate.as_deref(),
+            None => report.found_first(),
+        };
         if found != Some(cause) {
             let path = self.own(MANIFEST);
             let text = std::fs::read_to_string(&path).unwrap_or_default();

@@ -31,7 +31,7 @@ use checker::environment;
 use checker::exercise::{self, Exercise, State};
 use checker::exit::Exit;
 use checker::grade::gate::Demand;
-use checker::grade::{Finding, judge};
+use checker::grade::{Finding, Gate, judge};
 use checker::measure::{self, Budget, Outcome, PASSES};
 use checker::print::{self, Style};
 use checker::report::Role;
@@ -195,8 +195,12 @@ impl Session {
                 place.file().display()
             );
         }
-        let mut roles = vec![(Role::Student, "shipped".to_owned())];
-        roles.push((Role::Baseline, "baseline".to_owned()));
+        let mut roles = vec![(Role::Baseline, "baseline".to_owned())];
+        // A file that fails a gate as it is shipped gives up before there is a time.
+        let cause = exercise.manifest.cause.as_deref();
+        if cause.and_then(Gate::named).is_none() {
+            roles.insert(0, (Role::Student, "shipped".to_owned()));
+        }
         if self.source.has_solution(place) {
             roles.push((Role::Solution, "solution".to_owned()));
         }

@@ -342,6 +342,11 @@ impl Gpu {
                 self.note_host_access(Touch { offset: address, bytes, kind });
                 lab::Reply::Done
             }
+            lab::Request::KeptTraces { seed } => lab::Reply::KeptTraces(trace::meter::kept(seed)),
+            lab::Request::Traced { name } => {
+                let record = self.record(&lock(&self.regions));
+                lab::Reply::Traced(trace::meter::Trace::of(&name, &record.timeline))
+            }
             lab::Request::Clock => lab::Reply::Clock { ns: self.clock.now() },
             // It has taken its time; the other is answered before it comes here.
             lab::Request::HostCopy { .. } | lab::Request::FailedCall { .. } => lab::Reply::Done,

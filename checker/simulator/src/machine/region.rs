@@ -6,6 +6,7 @@ use std::sync::Arc;
 use trace::lab::{
     Buffer, Device as Kind, Pass, Region, Reply as LabReply, Request as LabRequest, Speeds,
 };
+use trace::meter::{self, Trace};
 use trace::metrics::memory::peak;
 use trace::program::{Access, AccessKind, Call, Direction, Extent, Program};
 use trace::record::{DeviceState, Memory, Output, Shortfall, Trial};
@@ -72,6 +73,13 @@ impl Machine {
                 }
             }
             LabRequest::Speeds => LabReply::Speeds(self.speeds()),
+            LabRequest::KeptTraces { seed } => {
+                let seed = self.demand.as_ref().map_or(*seed, |demand| demand.seed);
+                LabReply::KeptTraces(meter::kept(seed))
+            }
+            LabRequest::Traced { name } => {
+                LabReply::Traced(Trace::of(name, self.device.timeline()))
+            }
             LabRequest::Clock => LabReply::Clock { ns: self.device.host_ns() },
             LabRequest::HostWork { ns, .. } if self.is_too_long(*ns) => {
                 LabReply::Refused { why: TOO_LONG.to_owned() }

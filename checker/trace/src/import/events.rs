@@ -65,6 +65,11 @@ pub(super) struct Odd {
     pub(super) backwards: u64,
     /// Beginnings without an end, and ends without a beginning.
     pub(super) unpaired: u64,
+    /// Operations that end when they start.
+    pub(super) instants: u64,
+    /// What the profiler did itself: how many rows, and for how long together, in ns.
+    pub(super) overheads: u64,
+    pub(super) overhead_ns: i64,
     /// The same row again.
     pub(super) repeated: u64,
     /// What was no JSON.
@@ -343,6 +348,8 @@ pub(super) enum Category {
     Operator,
     /// Of a device, where its thread is a stream: so a converter of Nsight Systems writes kernels.
     Cuda,
+    /// What the profiler does itself.
+    Overhead,
     Other,
     /// The row has none.
     #[default]
@@ -365,6 +372,7 @@ impl Category {
             b"cuda" => Self::Cuda,
             b"cuda_sync" => Self::Wait,
             b"python_function" => Self::Python,
+            b"overhead" => Self::Overhead,
             b"cpu_op" | b"Operator" => Self::Operator,
             _ => Self::Other,
         }
@@ -617,8 +625,14 @@ impl Rows {
                 self.lines.extend(row.stack.map(|name| Line { start, end, thread, name }));
                 return;
             }
+            Category::Overhead => {
+                self.odd.overheads += 1;
+                self.odd.overhead_ns = self.odd.overhead_ns.saturating_add(duration);
+                return;
+            }
             Category::Wait | Category::Other | Category::Unsaid | Category::Cuda => return,
         };
+        self.odd.instants += u64::from(start == end);
         let pageable = pageable.or(row.pageable.filter(|_| kind.is_transfer()));
         self.work.push(Work {
             start,

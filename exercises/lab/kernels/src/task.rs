@@ -72,6 +72,9 @@ tasks! {
     two_streams;
     /// One array is copied to the device, mapped there, and copied back, batch by batch and each batch in two halves.
     wrapper_tracking = mapped(4800, 125);
+    /// One array is copied to the device, mapped, and copied back, by one plan of several. What a meter says of some traces
+    /// is an output too: that is compared by the driver.
+    measuring = mapped(4800, 125);
 }
 
 /// How fast a device is, as far as the size of a task depends on it.

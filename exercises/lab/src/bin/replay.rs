@@ -66,7 +66,8 @@ fn read() -> std::result::Result<Program, String> {
 /// One pass: everything before the measured region, the region, and an end to what is left.
 fn play(lab: &Lab, program: &Program) -> Result<()> {
     let steps = &program.steps;
-    let find = |call: &Call| steps.iter().position(|step| step.call == *call);
+    // Of several regions the last counts: those before it are tries, and what was done in them is played as well.
+    let find = |call: &Call| steps.iter().rposition(|step| step.call == *call);
     let (Some(begin), Some(end)) = (find(&Call::RegionBegin), find(&Call::RegionEnd)) else {
         return Err(Error::Refused("the recorded program has no measured region".to_owned()));
     };

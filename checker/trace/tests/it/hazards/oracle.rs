@@ -423,7 +423,7 @@ impl<'a> Oracle<'a> {
         }
     }
 
-    /// The steps that give the device work which no path leads from to the first end of a region, made before it.
+    /// The steps that give the device work which no path leads from to the last end of a region, made before it.
     #[allow(dead_code, reason = "the tests of `simulator` do not use it")]
     pub(crate) fn unwaited(&self) -> BTreeSet<u32> {
         let mut oracle = Self::new(self.program, Frees::Return);
@@ -435,7 +435,9 @@ impl<'a> Oracle<'a> {
             }
         }
         let reach = oracle.closure();
-        let Some(end) = self.find(|step| step.call == Call::RegionEnd) else {
+        // Of several regions the last: those before are tries.
+        let ends = |step: &Step| step.call == Call::RegionEnd;
+        let Some(end) = self.program.steps.iter().rposition(ends) else {
             return BTreeSet::new();
         };
         let is_over = |step: usize| reach[runs(step)][made(end) / 64] >> (made(end) % 64) & 1 == 1;

@@ -91,7 +91,8 @@ pub fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding {
             return failed(Gate::Output, format!("{call}, and the program ended {when}"));
         }
         Ending::Exited(1) if let Some(words) = gave_up(attempt.output.end()) => {
-            return failed(Gate::Output, words);
+            let said = format!("{words}; the program exited with status 1 {when}");
+            return failed(Gate::Output, said);
         }
         Ending::Exited(PANICKED) => {
             let panic = panic_message(attempt.output.end());

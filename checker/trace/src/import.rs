@@ -317,8 +317,7 @@ impl Trace {
         let (early, most) = early.fold((0, 0), |(count, most), by| (count + 1, by.max(most)));
         if early > 0 {
             self.notes.push(format!(
-                "{early} of {} operations start before the call that issued them, by up to {}: the clocks of host and \
-                 device differ by that at the least",
+                "{early} of {} operations start before their calls, by up to {}: the clocks of host and device differ",
                 work.len(),
                 crate::draw::duration(most)
             ));

@@ -76,6 +76,15 @@ pub enum Request {
         /// For reading, or for writing.
         kind: AccessKind,
     },
+    /// What time is it?
+    Clock,
+    /// About host threads.
+    Thread(ThreadRequest),
+    /// Which call was the first to fail so?
+    FailedCall {
+        /// Its result, as `cuda.h` numbers them.
+        code: u32,
+    },
     /// What did the device do in the last region? Where the run is not traced, nothing is known but how long it took.
     Traced {
         /// What the trace is to be called.
@@ -85,15 +94,6 @@ pub enum Request {
     KeptTraces {
         /// What they are moved by.
         seed: u64,
-    },
-    /// What time is it?
-    Clock,
-    /// About host threads.
-    Thread(ThreadRequest),
-    /// Which call was the first to fail so?
-    FailedCall {
-        /// Its result, as `cuda.h` numbers them.
-        code: u32,
     },
 }
 
@@ -162,10 +162,6 @@ pub enum Reply {
         /// The host's clock, in ns.
         ns: u64,
     },
-    /// To [`Request::Traced`].
-    Traced(crate::meter::Trace),
-    /// To [`Request::KeptTraces`].
-    KeptTraces(Vec<crate::meter::Trace>),
     /// To [`Request::Thread`], where it asks for a number.
     Number(u64),
     /// To [`Request::Thread`]: nobody is at the other end of the channel.
@@ -179,6 +175,10 @@ pub enum Reply {
     },
     /// To [`Request::FailedCall`]; none if no call did.
     FailedCall(Option<FailedCall>),
+    /// To [`Request::Traced`].
+    Traced(crate::meter::Trace),
+    /// To [`Request::KeptTraces`].
+    KeptTraces(Vec<crate::meter::Trace>),
 }
 
 /// How fast a device is, as far as the size of a task depends on it.

@@ -16,7 +16,8 @@ fn program(lab: &Lab) -> Result<()> {
         for batch in batches.iter_mut() {
             let mut x = memory.allocate(&upload, words)?;
             upload.memcpy_htod(&batch.input, &mut x)?;
-            compute.wait(&upload.record_event(None)?)?;
+            let uploaded = upload.record_event(None)?;
+            compute.wait(&uploaded)?;
 
             let mut y = memory.allocate(&compute, words)?;
             work.map(&compute, &x, &mut y)?;

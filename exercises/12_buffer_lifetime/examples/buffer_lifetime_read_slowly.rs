@@ -13,12 +13,14 @@ fn program(lab: &Lab) -> Result<()> {
     let memory = work.allocator();
     let mut batches = work.short()?;
     let words = batches.words();
+    let load = Duration::from_millis(2);
     batches.region(|batches| {
         for batch in batches.iter_mut() {
-            lab::host_work(Duration::from_millis(2))?;
+            lab::host_work(load)?;
             let mut x = memory.allocate(&upload, words)?;
             upload.memcpy_htod(&batch.input, &mut x)?;
-            compute.wait(&upload.record_event(None)?)?;
+            let uploaded = upload.record_event(None)?;
+            compute.wait(&uploaded)?;
 
             let mut y = memory.allocate(&compute, words)?;
             work.map(&compute, &x, &mut y)?;

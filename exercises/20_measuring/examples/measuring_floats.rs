@@ -20,7 +20,8 @@ fn program(lab: &Lab) -> Result<()> {
             let batch = &mut batches[number % 2];
             upload.wait(&trained[number % 2])?;
             upload.memcpy_htod(&images, batch)?;
-            compute.wait(&upload.record_event(None)?)?;
+            let uploaded = upload.record_event(None)?;
+            compute.wait(&uploaded)?;
             for _ in 0..14 {
                 train.launch(&compute)?;
             }

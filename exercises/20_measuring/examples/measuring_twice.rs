@@ -21,7 +21,8 @@ fn program(lab: &Lab) -> Result<()> {
             upload.wait(&trained[number % 2])?;
             upload.memcpy_htod(&images, batch)?;
             upload.memcpy_htod(&images, batch)?;
-            compute.wait(&upload.record_event(None)?)?;
+            let uploaded = upload.record_event(None)?;
+            compute.wait(&uploaded)?;
             for _ in 0..14 {
                 train.launch(&compute)?;
             }

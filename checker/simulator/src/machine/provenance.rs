@@ -395,11 +395,9 @@ impl Provenance {
                 Address::Device(_) => None,
                 Address::Pinned(_) | Address::Pageable(_) => at_hand.get(&buffer.array),
             };
-            let wanted = goal.made.iter().find(|(array, ..)| *array == buffer.array);
-            // No way leads there: it is the host's own answer, which is compared.
-            if wanted.is_none() {
-                continue;
-            }
+            let made = goal.made.iter().find(|(array, ..)| *array == buffer.array);
+            // Where no way leads there, it is the host's own answer, which is compared.
+            let Some(&(_, from, end)) = made else { continue };
             let mut at = 0;
             let mut note = |offset: u64, bytes: u64, origin, step| {
                 unfounded += bytes / WORD;
@@ -426,9 +424,9 @@ impl Provenance {
                     note_unknown(at, piece.offset, &mut |at, bytes| note(at, bytes, nobody, None));
                 }
                 at = piece.offset + piece.bytes;
-                let origin = match (piece.source, wanted) {
-                    (Source::Foreign { origin, step }, _) => Some((origin, Some(step))),
-                    (Source::Given { array, station }, Some(&(_, from, end))) => {
+                let origin = match piece.source {
+                    Source::Foreign { origin, step } => Some((origin, Some(step))),
+                    Source::Given { array, station } => {
                         let element = buffer.first + piece.offset / WORD;
                         let is_its_own = piece.offset % WORD == 0 && piece.first == element;
                         match () {
@@ -437,7 +435,6 @@ impl Provenance {
                             () => None,
                         }
                     }
-                    (_, None) => Some((Origin::Elsewhere, None)),
                 };
                 if let Some((origin, step)) = origin {
                     note(piece.offset, piece.bytes, origin, step);

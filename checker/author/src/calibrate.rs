@@ -45,11 +45,15 @@ pub(crate) struct Section {
 }
 
 /// All sections in their order. The last is seen through the driver library.
-pub(crate) const SECTIONS: [Section; 13] = [
+pub(crate) const SECTIONS: [Section; 14] = [
     Section { name: "device", about: "what the device says about itself" },
     Section { name: "correctness", about: "whether the kernels compute what they should" },
     Section { name: "kernels", about: "how fast kernels are" },
     Section { name: "network", about: "how fast the layers of a network are" },
+    Section {
+        name: "pipes",
+        about: "how fast kernels are that one part of a multiprocessor bounds",
+    },
     Section { name: "memory", about: "device memory" },
     Section { name: "pinned", about: "copies of page-locked memory, alone and both ways" },
     Section { name: "pageable", about: "copies of ordinary memory" },

@@ -405,8 +405,13 @@ fn rates(from: &From<'_>, parts: &Parts) -> Result<BTreeMap<String, Rate>> {
     let mut rates: BTreeMap<_, _> = [("map".to_owned(), map), ("matmul".to_owned(), matmul)].into();
     let of_images = ["crop", "resize", "flip", "blur", "normalise"];
     let of_layers = ["dense", "weight_gradient", "loss", "step"];
-    for name in of_images.into_iter().chain(of_layers) {
+    let of_pipes = ["fma", "chain", "stream"];
+    for name in of_images.into_iter().chain(of_layers).chain(of_pipes) {
         rates.insert(name.to_owned(), layer(from, name, gap)?);
+    }
+    // A device without tensor cores of this kind has a profile too.
+    if from.raw.median("tensor_full_blocks").is_ok() {
+        rates.insert("tensor".to_owned(), layer(from, "tensor", gap)?);
     }
     Ok(rates)
 }

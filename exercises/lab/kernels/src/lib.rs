@@ -9,12 +9,14 @@
 //! - [`matmul`]: a matrix product that keeps every SM busy; simulated for its time alone.
 //! - [`network`]: what images go through, layers of a convolutional network, forward and backward, and a step of its
 //!   training.
+//! - [`pipes`]: kernels that are bound by one part of a multiprocessor each.
 //! - [`recipe`]: tasks that are lists of launches.
 //! - [`task`]: what an exercise sets out to do: sizes, inputs, expected outputs.
 
 pub mod map;
 pub mod matmul;
 pub mod network;
+pub mod pipes;
 pub mod recipe;
 pub mod task;
 
@@ -121,6 +123,7 @@ enum Body {
     Map(Stage),
     Matmul,
     Network(network::Operation),
+    Pipe(pipes::Pipe),
 }
 
 impl Kernel {
@@ -138,6 +141,7 @@ impl Kernel {
             Body::Map(_) => map::work(arguments),
             Body::Matmul => matmul::work(scale),
             Body::Network(operation) => network::work(operation, arguments, scale),
+            Body::Pipe(_) => pipes::work(arguments),
         }
     }
 
@@ -153,6 +157,7 @@ impl Kernel {
             Body::Map(_) => map::accesses(arguments),
             Body::Matmul => matmul::accesses(arguments, scale),
             Body::Network(operation) => network::accesses(operation, arguments),
+            Body::Pipe(_) => pipes::accesses(arguments),
         }
     }
 
@@ -169,6 +174,7 @@ impl Kernel {
                 (accesses.len() == self.parameters.len()).then(|| pointers.collect())
             }
             Body::Network(operation) => network::arguments(operation, accesses, units, copies),
+            Body::Pipe(pipe) => pipes::arguments(pipe, accesses, units),
         }
     }
 
@@ -182,7 +188,7 @@ impl Kernel {
     pub fn rounds(&self, arguments: &[Argument]) -> Option<u32> {
         match self.body {
             Body::Map(_) => Some(map::rounds(arguments)),
-            Body::Matmul | Body::Network(_) => None,
+            Body::Matmul | Body::Network(_) | Body::Pipe(_) => None,
         }
     }
 
@@ -194,6 +200,7 @@ impl Kernel {
             Body::Map(stage) => Some(map::twin(stage)),
             Body::Matmul => None,
             Body::Network(operation) => Some(network::twin(operation)),
+            Body::Pipe(pipe) => Some(pipes::twin(pipe)),
         }
     }
 }
@@ -208,7 +215,8 @@ pub fn find(name: &str) -> Option<&'static Kernel> {
 #[must_use]
 pub fn all() -> &'static [Kernel] {
     use network::Operation;
-    static ALL: [Kernel; 15] = [
+    use pipes::Pipe;
+    static ALL: [Kernel; 19] = [
         map::kernel(Stage::A),
         map::kernel(Stage::B),
         map::kernel(Stage::C),
@@ -224,6 +232,10 @@ pub fn all() -> &'static [Kernel] {
         network::kernel(Operation::WeightGradient),
         network::kernel(Operation::Loss),
         network::kernel(Operation::Step),
+        pipes::kernel(Pipe::Issue),
+        pipes::kernel(Pipe::Latency),
+        pipes::kernel(Pipe::Memory),
+        pipes::kernel(Pipe::Tensor),
     ];
     &ALL
 }
@@ -257,7 +269,8 @@ mod tests {
 
     #[test]
     fn the_table_lists_exactly_the_entries_of_each_image_with_their_parameters() {
-        for image in [map::IMAGE, matmul::IMAGE, network::IMAGE] {
+        for image in [map::IMAGE, matmul::IMAGE, network::IMAGE, pipes::IMAGE, pipes::TENSOR_IMAGE]
+        {
             let mut listed: Vec<_> = all()
                 .iter()
                 .filter(|kernel| kernel.image == image)
@@ -269,11 +282,13 @@ mod tests {
     }
 
     #[test]
-    fn every_image_is_for_drivers_from_r525_on_and_devices_from_volta_on() {
+    fn every_image_is_for_drivers_from_r525_on_and_all_but_the_product_for_devices_from_volta_on() {
         for kernel in all() {
             // The JIT of R525 reads PTX up to 8.0; newer drivers read it too.
             assert!(kernel.image.contains("\n.version 8.0\n"), "{}", kernel.name);
-            assert!(kernel.image.contains("\n.target sm_70\n"), "{}", kernel.name);
+            let oldest = if kernel.image == pipes::TENSOR_IMAGE { "sm_80" } else { "sm_70" };
+            let target = format!("\n.target {oldest}\n");
+            assert!(kernel.image.contains(&target), "{}", kernel.name);
         }
     }
 

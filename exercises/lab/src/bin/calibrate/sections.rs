@@ -11,6 +11,7 @@ mod memory;
 mod network;
 mod pageable;
 mod pinned;
+mod pipes;
 mod pools;
 mod spans;
 
@@ -26,6 +27,7 @@ pub(crate) fn find(name: &str) -> Option<Section> {
         "correctness" => correctness::measure,
         "kernels" => kernels::measure,
         "network" => network::measure,
+        "pipes" => pipes::measure,
         "memory" => memory::measure,
         "pinned" => pinned::measure,
         "pageable" => pageable::measure,

@@ -19,6 +19,7 @@ pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
         samples.take(key, 1, || match kernel.rate {
             "map" => wrong_in_map(gpu, kernel),
             "matmul" => wrong_in_matmul(gpu, kernel),
+            "fma" | "chain" | "stream" | "tensor" => super::pipes::wrong_words(gpu, kernel),
             _ => super::network::wrong_elements(gpu, kernel),
         });
     }

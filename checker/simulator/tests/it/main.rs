@@ -11,6 +11,7 @@ mod hostile;
 mod judging;
 mod mixed;
 mod orders;
+mod pairs;
 mod pools;
 mod process;
 mod profiles;

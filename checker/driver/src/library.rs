@@ -7,7 +7,7 @@ use simulator::machine::{
 };
 use trace::lab::{READINGS, Speeds};
 use trace::meter;
-use trace::program::{AccessKind, Items};
+use trace::program::{AccessKind, Items, Loop, Pipe};
 
 /// The task whose host writes readings.
 const METERED: &str = kernels::task::measuring::SPEC.name;
@@ -85,6 +85,16 @@ impl machine::Kernel for Known {
 
     fn items(&self) -> Option<Items> {
         items(self.0)
+    }
+
+    fn inner_loop(&self) -> Option<Loop> {
+        let kernels::Loop { pipe, each_turn, chains, others } = self.0.inner_loop?;
+        let pipe = match pipe {
+            kernels::pipes::Pipe::Issue | kernels::pipes::Pipe::Latency => Pipe::Floats,
+            kernels::pipes::Pipe::Memory => Pipe::Memory,
+            kernels::pipes::Pipe::Tensor => Pipe::Tensor,
+        };
+        Some(Loop { pipe, each_turn, chains, others })
     }
 
     fn work(&self, bytes: &[u8], scale: u32) -> Option<KernelWork> {

@@ -182,6 +182,7 @@ fn three_lanes(setting: &Setting, out: &mut Writer) {
             registers: 167,
             shared_bytes: 16896,
             items: None,
+            inner_loop: None,
         },
     );
     let product = |out: &mut Writer| {
@@ -236,6 +237,7 @@ fn pipeline(setting: &Setting, out: &mut Writer) {
             registers: MAP_REGISTERS,
             shared_bytes: 0,
             items: Some(MAP_ITEMS),
+            inner_loop: None,
         },
     );
     let map = |out: &mut Writer, chunk: u64| {

@@ -104,8 +104,15 @@ fn program(length: usize, shape: fn(&mut Program, u32)) -> Program {
     }
     let name = "map_a".to_owned();
     let (kernel, rate) = (KernelId(0), "map".to_owned());
-    let known =
-        Call::FunctionGet { kernel, name, rate, registers: 32, shared_bytes: 0, items: None };
+    let known = Call::FunctionGet {
+        kernel,
+        name,
+        rate,
+        registers: 32,
+        shared_bytes: 0,
+        items: None,
+        inner_loop: None,
+    };
     push(&mut program, known);
     let mut turn = 0;
     while program.steps.len() < length {

@@ -101,6 +101,7 @@ fn launches(kernels: &[TaskKernel], profile: &Profile) -> Vec<Call> {
             registers: kernel.registers,
             shared_bytes: 0,
             items: kernel.items,
+            inner_loop: None,
         };
         let launches = kernel.launches.unwrap_or(1).max(1);
         let launch = Launch {

@@ -49,12 +49,12 @@
 //! - Device memory and page-locked memory come block by block. On an H200 blocks of less than 2 MiB shared chunks
 //!   of that size: one inside of a chunk cost about 1 µs, and a new chunk 31 µs, or 430 to 750 µs page-locked.
 //! - Contention for device memory between copies and kernels, and clocks that change with load.
-//! - What two kernels take of one multiprocessor. Here both are slower alike, as if each unit of work took some of the same
-//!   store. On an H100 and an H200 (driver 580.159.04, 2026-11-26) the oldest warps go first and the others get what is
-//!   left: of two maps of one block on each multiprocessor, the second one stands still until the first is over; eight blocks
-//!   of one map end one after the other. A kernel that never stalls (`fma_map`) leaves nothing to whoever came before it
-//!   either. A product on the tensor cores beside a map that memory bounds takes as long as the longer one of the two, and
-//!   here 1.6 times as long.
+//! - What two kernels take of one multiprocessor. Where all of them say what their warps issue (`FunctionGet`, its
+//!   `inner_loop`), a scheduler is followed cycle by cycle; other kernels are slower alike, as if each unit of work took some
+//!   of the same store. On an H100 and an H200 (driver 580.159.04, 2026-11-26) the oldest warps go first there too: of two
+//!   of `map_a` with one block on each multiprocessor, the second one stands still until the first is over. Eight blocks of
+//!   one kernel end one after the other on a device, and together here. A streaming map that came before multiply-adds of two
+//!   warps a scheduler stands still on a device, and not here.
 //! - Where blocks go. Here all multiprocessors are equally full. On the same devices 132 blocks that found the device full
 //!   went to the 24 to 63 multiprocessors that emptied first, several on each, and took 4 to 8 times as long; and of two grids
 //!   of 100 blocks, 68 shared a multiprocessor. `tests/it/pairs.rs` has 28 such pairs, measured and simulated.

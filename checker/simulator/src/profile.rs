@@ -175,7 +175,7 @@ figures! {
 
 /// Each serves warps of its own. So many have the multiprocessors of all devices from compute capability 5.0 on
 /// but those of 6.0 (CUDA C++ Programming Guide, compute capabilities).
-const SCHEDULERS: u64 = 4;
+pub(crate) const SCHEDULERS: u64 = 4;
 
 /// The figures of a [`Rate`] as numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

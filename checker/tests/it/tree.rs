@@ -606,7 +606,15 @@ fn held() -> Record {
     let kernel = KernelId(0);
     let (name, rate) = ("map_a".to_owned(), "map".to_owned());
     push(
-        Call::FunctionGet { kernel, name, rate, registers: 32, shared_bytes: 0, items: None },
+        Call::FunctionGet {
+            kernel,
+            name,
+            rate,
+            registers: 32,
+            shared_bytes: 0,
+            items: None,
+            inner_loop: None,
+        },
         None,
     );
     push(Call::RegionBegin, None);

@@ -258,6 +258,35 @@ pub struct Items {
     pub together: u32,
 }
 
+/// What most instructions of a kernel's innermost loop need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Pipe {
+    /// Multiply-adds of floats.
+    Floats,
+    /// Multiply-adds of integers.
+    Integers,
+    /// Products on the tensor cores.
+    Tensor,
+    /// Loads from device memory.
+    Memory,
+}
+
+/// A kernel's innermost loop, as each warp issues it over and over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Loop {
+    /// What most of it needs: its main instruction.
+    pub pipe: Pipe,
+    /// Main instructions in a turn.
+    pub each_turn: u16,
+    /// Independent chains of them: each waits for the result of the one before in its chain.
+    pub chains: u8,
+    /// Instructions beside them in a turn, the branch among them.
+    pub others: u16,
+}
+
 /// How much is known of where the host used memory. (No byte of page-locked memory can be watched on
 /// the simulated device but by the page.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -604,6 +633,10 @@ pub enum Call {
         /// What its threads share out among them; none where the work is the same for all of them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         items: Option<Items>,
+        /// What its warps issue over and over; none where that is not known, and then it shares a multiprocessor
+        /// with others as if each unit of work took some of the same store.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        inner_loop: Option<Loop>,
     },
     /// `cuLaunchKernel`.
     Launch(Launch),

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use crate::program::{
     Access, AccessKind, BlockId, Call, ChannelEnd, ChannelId, EventId, Extent, GraphId, GraphNode,
-    Items, KernelId, Launch, Mode, Place, Range, Site, Step, StreamId, StreamKind, Timing,
+    Items, KernelId, Launch, Loop, Mode, Pipe, Place, Range, Site, Step, StreamId, StreamKind,
+    Timing,
 };
 use crate::{Metrics, Program, Record, Timeline};
 
@@ -128,6 +129,7 @@ fn every_call() -> Vec<Call> {
             registers: 16,
             shared_bytes: 0,
             items: Some(Items { bytes: 8, together: 4 }),
+            inner_loop: Some(Loop { pipe: Pipe::Floats, each_turn: 128, chains: 8, others: 3 }),
         },
         Call::Launch(Launch {
             kernel: KernelId(0),

@@ -301,6 +301,7 @@ impl Lowering {
                 registers,
                 shared_bytes,
                 items,
+                inner_loop: None,
             });
             self.kernels.len() - 1
         });

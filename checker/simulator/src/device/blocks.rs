@@ -9,11 +9,16 @@
 //! blocks take more than the others comes at the end of the grid, and so does what its threads wait for memory:
 //! neither keeps blocks of other grids from the multiprocessors.
 
-use trace::program::{Items, Launch};
+use std::collections::BTreeMap;
+
+use trace::program::{Items, Launch, Loop};
+
+use smallvec::SmallVec;
 
 use super::ready_queue::Waiting;
+use super::scheduler;
 use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work};
-use crate::profile::{Pace, Profile};
+use crate::profile::{Pace, Profile, SCHEDULERS};
 
 /// A multiprocessor is divided into this many shares; a kernel of which `n` blocks are resident takes
 /// `SHARES / n` for each. Divisible by every residency up to 16 and by 32.
@@ -48,6 +53,7 @@ pub(super) struct Facts {
     pub registers: u32,
     pub shared_bytes: u32,
     pub items: Option<Items>,
+    pub inner_loop: Option<Loop>,
     pub rate: Pace,
 }
 
@@ -91,6 +97,9 @@ pub(super) struct Grid {
     block_traffic: u64,
     fixed_ns: u64,
     multiprocessors: u64,
+    /// Of a block.
+    warps: u16,
+    inner_loop: Option<Loop>,
 }
 
 impl Grid {
@@ -139,6 +148,8 @@ impl Grid {
         Some(Self {
             priority: 0,
             multiprocessors: parts,
+            warps: u16::try_from(warps).unwrap_or(u16::MAX),
+            inner_loop: facts.inner_loop,
             blocks,
             shares: SHARES / resident,
             block_ns,
@@ -173,6 +184,8 @@ impl Grid {
             block_traffic: FULL_SPEED * FULL_SPEED / blocks,
             fixed_ns: profile.copies.device_fixed_ns.value,
             multiprocessors,
+            warps: 0,
+            inner_loop: None,
         }
     }
 }
@@ -240,6 +253,8 @@ struct Group {
     speed: u64,
     /// What the blocks allow one another where several share a multiprocessor.
     own_speed: u64,
+    /// What kernels beside it leave of that.
+    beside: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -265,6 +280,8 @@ pub(super) struct Pool {
     progress: Vec<Progress>,
     started: u64,
     groups: Vec<Group>,
+    /// What kernels that were beside each other issued, of what each issues alone: see [`scheduler`].
+    mixes: BTreeMap<Vec<(Loop, u64)>, Vec<u64>>,
     as_of: u64,
     generation: u32,
     /// Room for the grids that one event brings to an end, and what each takes after its blocks.
@@ -282,10 +299,49 @@ impl Pool {
             progress: Vec::new(),
             started: 0,
             groups: Vec::new(),
+            mixes: BTreeMap::new(),
             as_of: 0,
             generation: 0,
             finished: Vec::new(),
         }
+    }
+}
+
+impl Pool {
+    /// Sets what each group is left by those beside it, where all of them are kernels whose loops are known and share
+    /// multiprocessors; whether that is so. (Where all have room on multiprocessors of their own, they go there.)
+    fn share_schedulers(&mut self) -> bool {
+        for group in &mut self.groups {
+            group.beside = group.own_speed;
+        }
+        // Kernels by age, with how many blocks each has.
+        let mut kernels: SmallVec<[(OperationId, Loop, u64, u64); 4]> = SmallVec::new();
+        let mut blocks = 0;
+        for group in &self.groups {
+            let Some(inner) = group.grid.inner_loop else { return false };
+            blocks += group.blocks;
+            match kernels.iter_mut().find(|it| it.0 == group.id) {
+                Some(known) => known.2 += group.blocks,
+                None => kernels.push((group.id, inner, group.blocks, group.grid.warps.into())),
+            }
+        }
+        if kernels.len() < 2 || blocks <= self.multiprocessors {
+            return false;
+        }
+        let warps = |blocks: u64, of_block: u64| {
+            (blocks.div_ceil(self.multiprocessors) * of_block).div_ceil(SCHEDULERS)
+        };
+        let mix: Vec<(Loop, u64)> = kernels
+            .iter()
+            .map(|&(_, inner, blocks, of_block)| (inner, warps(blocks, of_block)))
+            .collect();
+        let permille = self.mixes.entry(mix).or_insert_with_key(|mix| scheduler::left(mix));
+        for group in &mut self.groups {
+            let place = kernels.iter().position(|it| it.0 == group.id);
+            let left = place.map_or(1000, |place| permille[place]);
+            group.beside = (group.own_speed * left / 1000).max(1);
+        }
+        true
     }
 }
 
@@ -342,6 +398,7 @@ impl Device {
                     * FULL_SPEED,
                 speed: own_speed,
                 own_speed,
+                beside: own_speed,
             });
             if first {
                 self.pool.started += 1;
@@ -366,10 +423,13 @@ impl Device {
     /// Gives each group its speed and foresees the next end.
     fn share_throughput(&mut self) {
         let pool = &mut self.pool;
+        let by_scheduler = pool.share_schedulers();
         let (mut load, mut traffic) = (0u128, 0u128);
         for group in &pool.groups {
-            let pull = u128::from(group.blocks) * u128::from(group.own_speed);
-            load += pull * u128::from(group.grid.block_load);
+            let pull = u128::from(group.blocks) * u128::from(group.beside);
+            if !by_scheduler {
+                load += pull * u128::from(group.grid.block_load);
+            }
             traffic += pull * u128::from(group.grid.block_traffic);
         }
         let full = u128::from(FULL_SPEED);
@@ -378,12 +438,13 @@ impl Device {
         let traffic_limit = full * full * full;
         let mut next = u64::MAX;
         for group in &mut pool.groups {
-            let mut speed = u128::from(group.own_speed);
+            let own = u128::from(group.beside);
+            let mut speed = own;
             if load > load_limit && group.grid.block_load > 0 {
-                speed = speed.min(quotient(u128::from(group.own_speed) * load_limit, load));
+                speed = speed.min(quotient(own * load_limit, load));
             }
             if traffic > traffic_limit && group.grid.block_traffic > 0 {
-                speed = speed.min(quotient(u128::from(group.own_speed) * traffic_limit, traffic));
+                speed = speed.min(quotient(own * traffic_limit, traffic));
             }
             group.speed = (speed as u64).max(1);
             next = next.min(group.left.div_ceil(group.speed));

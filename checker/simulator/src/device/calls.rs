@@ -262,12 +262,21 @@ impl Device {
 
             Call::ModuleLoad => (host.module_load_ns.value, Wait::All),
             Call::ModuleUnload => (host.other_ns.value, Wait::None),
-            Call::FunctionGet { kernel, name, rate, registers, shared_bytes, items } => {
+            Call::FunctionGet {
+                kernel,
+                name,
+                rate,
+                registers,
+                shared_bytes,
+                items,
+                inner_loop,
+            } => {
                 let cost = host.other_ns.value;
                 let facts = self.profile.rate(rate).ok().map(|rate| blocks::Facts {
                     registers: *registers,
                     shared_bytes: *shared_bytes,
                     items: *items,
+                    inner_loop: *inner_loop,
                     rate: rate.into(),
                 });
                 let known = slot(&mut self.kernels, kernel.0);

@@ -15,6 +15,7 @@ mod memory_pool;
 mod ready_queue;
 mod reordering;
 mod schedule;
+mod scheduler;
 mod streams;
 mod threads;
 mod work_queues;

@@ -2,7 +2,7 @@
 //! on neither.
 
 use trace::lab::Speeds;
-use trace::program::{AccessKind, Items};
+use trace::program::{AccessKind, Items, Loop};
 
 use crate::bounds::TaskWork;
 
@@ -33,6 +33,10 @@ pub trait Kernel {
     fn shared_bytes(&self) -> u32;
     /// What its threads share out among them; none where each does the same.
     fn items(&self) -> Option<Items> {
+        None
+    }
+    /// What its warps issue over and over; none where that is not known.
+    fn inner_loop(&self) -> Option<Loop> {
         None
     }
     /// The work of a launch where one byte in memory represents `scale` nominal bytes: what it does

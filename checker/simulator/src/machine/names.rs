@@ -388,6 +388,7 @@ impl Names {
                     registers: known.map_or(0, |known| known.registers()),
                     shared_bytes: known.map_or(0, |known| known.shared_bytes()),
                     items: known.and_then(|known| known.items()),
+                    inner_loop: known.and_then(|known| known.inner_loop()),
                 }
             }
             Command::Launch { .. } => Call::Launch(self.launch(command, library, false)?),

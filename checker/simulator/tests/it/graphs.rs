@@ -130,6 +130,7 @@ fn two_hundred_tiny_kernels_take_what_they_took_on_an_h200() {
         registers: 32,
         shared_bytes: 0,
         items: None,
+        inner_loop: None,
     });
     let tiny = |script: &mut Script| {
         let step = script.kernel(stream, 1, 0);

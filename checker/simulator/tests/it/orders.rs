@@ -69,6 +69,7 @@ fn play(program: &Program, schedule: Schedule) -> (Played, bool) {
         registers: 32,
         shared_bytes: 0,
         items: None,
+        inner_loop: None,
     };
     device.call(u32::MAX, &map, &mut played);
     for (index, step) in (0..).zip(&program.steps) {

@@ -70,6 +70,7 @@ impl Script {
             registers: 32,
             shared_bytes: 0,
             items: None,
+            inner_loop: None,
         });
         script
     }
@@ -174,6 +175,7 @@ impl Script {
             registers: 32,
             shared_bytes: 0,
             items: Some(Items { bytes: 8, together: 4 }),
+            inner_loop: None,
         });
     }
 

@@ -81,6 +81,19 @@ pub struct Items {
     pub together: u32,
 }
 
+/// A kernel's innermost loop, as each warp issues it over and over: as compiled for compute capability 9.0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// What most of it needs: its main instruction.
+    pub pipe: pipes::Pipe,
+    /// Main instructions in a turn.
+    pub each_turn: u16,
+    /// Independent chains of them.
+    pub chains: u8,
+    /// Instructions beside them in a turn, the branch among them.
+    pub others: u16,
+}
+
 /// The blocks that a kernel may be launched with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocks {
@@ -115,6 +128,8 @@ pub struct Kernel {
     pub blocks: Blocks,
     /// What its threads share out among them; `None` where each thread does the same.
     pub items: Option<Items>,
+    /// What its warps issue over and over, where that is stated: it decides what it leaves to others on a multiprocessor.
+    pub inner_loop: Option<Loop>,
     body: Body,
 }
 

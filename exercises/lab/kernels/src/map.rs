@@ -122,6 +122,7 @@ pub(crate) const fn kernel(stage: Stage) -> Kernel {
         threads: THREADS,
         blocks: Blocks::Any,
         items: Some(Items { bytes: 2 * ELEMENT_BYTES as u32, together: CHAINS }),
+        inner_loop: None,
         body: Body::Map(stage),
     }
 }

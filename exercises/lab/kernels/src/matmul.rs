@@ -32,6 +32,7 @@ pub(crate) const fn kernel(
         threads,
         blocks: Blocks::Exactly(blocks),
         items: None,
+        inner_loop: None,
         body: Body::Matmul,
     }
 }

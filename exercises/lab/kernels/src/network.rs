@@ -288,6 +288,7 @@ pub(crate) const fn kernel(operation: Operation) -> Kernel {
         threads: THREADS,
         blocks: Blocks::Any,
         items: None,
+        inner_loop: None,
         body: Body::Network(operation),
     }
 }

@@ -11,7 +11,7 @@
 //! `r` is the lower half of x after `rounds` steps of `f + 3` in 32-bit floats. All sums are whole numbers below 2^24, and
 //! so exact: [`Pipe::most_rounds`].
 
-use crate::{Access, Argument, Blocks, Body, Items, Kernel, Mode, Parameter, Twin, Work};
+use crate::{Access, Argument, Blocks, Body, Items, Kernel, Loop, Mode, Parameter, Twin, Work};
 
 /// The PTX of `cuda/pipes.cu`.
 pub const IMAGE: &str = include_str!("../ptx/pipes.ptx");
@@ -72,6 +72,19 @@ impl Pipe {
         }
     }
 
+    /// Read from what `cuobjdump -sass` prints for compute capability 9.0.
+    const fn inner_loop(self) -> Loop {
+        let (each_turn, chains, others) = match self {
+            // Sixteen rounds of each chain; the counter, the compare and the branch.
+            Self::Issue => (16 * 8, 8, 3),
+            Self::Latency => (16, 1, 3),
+            // Four loads under way together, waited for once.
+            Self::Memory => (1, 1, 51),
+            Self::Tensor => (16, 4, 5),
+        };
+        Loop { pipe: self, each_turn, chains, others }
+    }
+
     /// Words that a thread works on together.
     const fn together(self) -> u32 {
         match self {
@@ -104,6 +117,7 @@ pub(crate) const fn kernel(pipe: Pipe) -> Kernel {
         threads: 256,
         blocks: Blocks::Any,
         items: Some(Items { bytes: 2 * WORD as u32, together: pipe.together() }),
+        inner_loop: Some(pipe.inner_loop()),
         body: Body::Pipe(pipe),
     }
 }

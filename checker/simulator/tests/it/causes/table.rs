@@ -164,6 +164,7 @@ pub(crate) fn program(text: &str, shape: Shape) -> Program {
         registers: 32,
         shared_bytes: 0,
         items: None,
+        inner_loop: None,
     })];
     for own in made {
         for number in 0..shape.streams {

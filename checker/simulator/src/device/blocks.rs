@@ -314,6 +314,9 @@ impl Pool {
         for group in &mut self.groups {
             group.beside = group.own_speed;
         }
+        if !cfg!(feature = "schedulers") {
+            return false;
+        }
         // Kernels by age, with how many blocks each has.
         let mut kernels: SmallVec<[(OperationId, Loop, u64, u64); 4]> = SmallVec::new();
         let mut blocks = 0;

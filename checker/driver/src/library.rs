@@ -399,3 +399,24 @@ impl machine::Task for Set {
         self.0.expected(array, seed, first, elements);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_device_is_told_what_a_kernels_warps_issue_if_the_kernel_says_so() {
+        let told = |name: &str| {
+            let kernel = kernels::find(name).expect("it is listed");
+            machine::Kernel::inner_loop(&Known(kernel))
+        };
+        let inner =
+            |pipe, each_turn, chains, others| Some(Loop { pipe, each_turn, chains, others });
+        // The numbers of `checker/simulator/tests/it/pairs.rs` too, which is held to two devices.
+        assert_eq!(told("fma_map"), inner(Pipe::Floats, 128, 8, 3));
+        assert_eq!(told("chain_map"), inner(Pipe::Floats, 16, 1, 3));
+        assert_eq!(told("stream_map"), inner(Pipe::Memory, 1, 1, 51));
+        assert_eq!(told("tensor_product"), inner(Pipe::Tensor, 16, 4, 5));
+        assert_eq!(told("map_a"), None);
+    }
+}

@@ -124,6 +124,13 @@ fn a_device_that_stages_little_or_nothing_has_a_profile_too() {
 }
 
 #[test]
+fn a_device_that_cannot_run_the_product_on_tensor_cores_has_a_profile_without_its_rate() {
+    let profile = of(&without(&["tensor_"]));
+    assert!(profile.rate("tensor").is_err());
+    assert!(of(&raw()).rate("tensor").is_ok());
+}
+
+#[test]
 fn a_figure_that_was_not_measured_is_named_with_its_reason() {
     let mut raw = without(&["queue_depth"]);
     raw.lacks("queue_depth", "cuLaunchKernel: CUDA_ERROR_UNKNOWN");

@@ -56,7 +56,7 @@
 //!   one kernel end one after the other on a device, and together here. A streaming map that came before multiply-adds of two
 //!   warps a scheduler stands still on a device, and not here.
 //! - Where blocks go. Here all multiprocessors are equally full. On the same devices 132 blocks that found the device full
-//!   went to the 24 to 63 multiprocessors that emptied first, several on each, and took 4 to 8 times as long; and of two grids
+//!   went to the 24 to 50 multiprocessors that emptied first, up to eight on each, and took 6 to 8 times as long; and of two grids
 //!   of 100 blocks, 68 shared a multiprocessor. `tests/it/pairs.rs` has 28 such pairs, measured and simulated.
 //! - Blocks of one kernel all take the same time; real ones spread, which softens the edges of waves. What some
 //!   take longer because they have an item more comes at the end of the kernel.

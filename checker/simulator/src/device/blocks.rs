@@ -11,13 +11,11 @@
 
 use std::collections::BTreeMap;
 
+use smallvec::SmallVec;
 use trace::program::{Items, Launch, Loop};
 
-use smallvec::SmallVec;
-
 use super::ready_queue::Waiting;
-use super::scheduler;
-use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work};
+use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work, scheduler};
 use crate::profile::{Pace, Profile, SCHEDULERS};
 
 /// A multiprocessor is divided into this many shares; a kernel of which `n` blocks are resident takes

@@ -95,24 +95,9 @@ struct K {
     int blocks, threads;
     u n, rounds;
 };
+void (*const KERNELS[])(const u*, u*, u, u, Mark*) = {k_fma, k_tensor, k_stream, k_chain, k_map};
 void launch(const K& k, cudaStream_t st, int i) {
-    switch (k.kind) {
-        case FMA:
-            k_fma<<<k.blocks, k.threads, 0, st>>>(in[i], out[i], k.n, k.rounds, m[i]);
-            break;
-        case TENSOR:
-            k_tensor<<<k.blocks, k.threads, 0, st>>>(in[i], out[i], k.n, k.rounds, m[i]);
-            break;
-        case STREAM:
-            k_stream<<<k.blocks, k.threads, 0, st>>>(in[i], out[i], k.n, k.rounds, m[i]);
-            break;
-        case CHAIN:
-            k_chain<<<k.blocks, k.threads, 0, st>>>(in[i], out[i], k.n, k.rounds, m[i]);
-            break;
-        case MAP:
-            k_map<<<k.blocks, k.threads, 0, st>>>(in[i], out[i], k.n, k.rounds, m[i]);
-            break;
-    }
+    KERNELS[k.kind]<<<k.blocks, k.threads, 0, st>>>(in[i], out[i], k.n, k.rounds, m[i]);
 }
 int each(Kind k) { return k == FMA ? 8 : k == TENSOR ? 16 : k == CHAIN ? 1 : 4; }
 K make(Kind kind, int blocks, int threads, double rounds, u n = 0) {

@@ -52,12 +52,14 @@
 //! - What two kernels take of one multiprocessor. Where all of them say what their warps issue (`FunctionGet`, its
 //!   `inner_loop`), a scheduler is followed cycle by cycle; other kernels are slower alike, as if each unit of work took some
 //!   of the same store. On an H100 and an H200 (driver 580.159.04, 2026-11-26) the oldest warps go first there too: of two
-//!   of `map_a` with one block on each multiprocessor, the second one stands still until the first is over. Eight blocks of
-//!   one kernel end one after the other on a device, and together here. A streaming map that came before multiply-adds of two
-//!   warps a scheduler stands still on a device, and not here.
-//! - Where blocks go. Here all multiprocessors are equally full. On the same devices 132 blocks that found the device full
-//!   went to the 24 to 50 multiprocessors that emptied first, up to eight on each, and took 6 to 8 times as long; and of two grids
-//!   of 100 blocks, 68 shared a multiprocessor. `tests/it/pairs.rs` has 28 such pairs, measured and simulated.
+//!   of `map_a` with one block on each multiprocessor, the second one stands still until the first is over. A streaming map
+//!   that came before multiply-adds of two warps a scheduler stands still on a device, and not here.
+//! - Where blocks go, beside a kernel that does not say what its warps issue: all multiprocessors are equally full then. Of two
+//!   grids of 100 blocks of `map_a`, 68 shared a multiprocessor on the same devices; here all are slower alike.
+//! - What a grid finds that waits for one of several waves. Here blocks of a wave end together, and whoever waits fills one
+//!   multiprocessor after the other, as on a device after a grid of one wave. After four waves they end at times of their own
+//!   there: 132 blocks of a product went two to three on each multiprocessor instead of up to eight. `tests/it/pairs.rs` has 28
+//!   pairs of kernels, measured and simulated; these are the 5 that are off by more than a tenth.
 //! - Blocks of one kernel all take the same time; real ones spread, which softens the edges of waves. What some
 //!   take longer because they have an item more comes at the end of the kernel.
 //! - A thread's waits for memory take what they take where the cache holds what it asks for, but for the first.

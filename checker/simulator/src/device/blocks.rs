@@ -2,8 +2,15 @@
 //!
 //! The waiting grids are served in order of priority, then of readiness. A grid's blocks are dispatched
 //! in groups of equal blocks, as many as fit; the next grid's turn comes when the last block of the one
-//! before it has been placed (the leftover policy). Resident blocks share throughput and memory
-//! bandwidth: while the sum of what they could use alone is more than there is, all are slower.
+//! before it has been placed (the leftover policy). Resident blocks share memory bandwidth: while the sum of what
+//! they could use alone is more than there is, all are slower.
+//!
+//! Kernels that say what their warps issue ([`Loop`]) are placed and followed multiprocessor by multiprocessor, in sets of
+//! those that have the same residents. A block goes where there is most room; a grid that found no room when its turn came
+//! takes what comes free first, as much of one multiprocessor as there is: the others of its set are free only a moment
+//! later. Kernels that share a multiprocessor leave each other what [`scheduler`] says, and of the blocks of one kernel the
+//! oldest go first where they are too many for it. As soon as one is there that says nothing, all multiprocessors count as
+//! equally full until none has blocks, and what their blocks could use of the device's throughput is shared as bandwidth is.
 //!
 //! Blocks of a grid are equal here. Where a launch shares out items that do not come out even, what the longer
 //! blocks take more than the others comes at the end of the grid, and so does what its threads wait for memory:
@@ -12,7 +19,7 @@
 use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
-use trace::program::{Items, Launch, Loop};
+use trace::program::{Items, Launch, Loop, Pipe};
 
 use super::ready_queue::Waiting;
 use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work, scheduler};
@@ -241,6 +248,7 @@ fn tail_ns(launch: &Shape, facts: &Facts, resident: u64, profile: &Profile) -> u
 }
 
 /// Equal blocks of one grid that were dispatched together and end together.
+#[derive(Clone, Copy)]
 struct Group {
     id: OperationId,
     grid: Grid,
@@ -249,11 +257,70 @@ struct Group {
     left: u64,
     /// Of [`FULL_SPEED`].
     speed: u64,
-    /// What the blocks allow one another where several share a multiprocessor.
-    own_speed: u64,
-    /// What kernels beside it leave of that.
+    /// What the other blocks on its multiprocessors leave it, of [`FULL_SPEED`]; memory bandwidth apart.
     beside: u64,
 }
+
+/// Multiprocessors that have the same residents: the older groups first.
+struct Set {
+    multiprocessors: u64,
+    groups: Vec<Group>,
+}
+
+impl Set {
+    /// Shares that are free on each, rounded down.
+    fn free_shares(&self) -> u64 {
+        let taken: u64 = self.groups.iter().map(|group| group.blocks * group.grid.shares).sum();
+        (self.multiprocessors * SHARES).saturating_sub(taken) / self.multiprocessors
+    }
+
+    /// Leaves so many multiprocessors in it and gives the others.
+    fn split_off(&mut self, multiprocessors: u64) -> Self {
+        let whole = std::mem::replace(&mut self.multiprocessors, multiprocessors);
+        let mut others = Self { multiprocessors: whole - multiprocessors, groups: self.groups.clone() };
+        for (kept, other) in self.groups.iter_mut().zip(&mut others.groups) {
+            kept.blocks = kept.blocks * multiprocessors / whole;
+            other.blocks -= kept.blocks;
+        }
+        others
+    }
+
+    /// Sets what the blocks on one of these multiprocessors leave each other.
+    fn share(&mut self, mixes: &mut Mixes) {
+        // Kernels by age, with how many blocks each has here.
+        let mut kernels: SmallVec<[(OperationId, Grid, u64); 4]> = SmallVec::new();
+        for group in &self.groups {
+            let blocks = group.blocks / self.multiprocessors;
+            match kernels.iter_mut().find(|kernel| kernel.0 == group.id) {
+                Some(known) => known.2 += blocks,
+                None => kernels.push((group.id, group.grid, blocks)),
+            }
+        }
+        let mix = kernels.iter().filter_map(|(_, grid, blocks)| {
+            Some((grid.inner_loop?, (blocks * u64::from(grid.warps)).div_ceil(SCHEDULERS)))
+        });
+        let permille = match kernels.len() {
+            0 | 1 => &vec![1000],
+            _ => &*mixes.entry(mix.collect()).or_insert_with_key(|mix| scheduler::left(mix)),
+        };
+        for ((id, grid, blocks), permille) in kernels.into_iter().zip(permille) {
+            let all = (FULL_SPEED * FULL_SPEED / grid.block_load.max(1)).min(blocks * FULL_SPEED);
+            let mut left = all * permille / 1000;
+            // Where they are too many for a pipe, the oldest go first; who waits for memory is served in turn.
+            let in_turn = grid.inner_loop.is_some_and(|inner| inner.pipe == Pipe::Memory);
+            let by_age = !in_turn && all < blocks * FULL_SPEED;
+            let most = if by_age { FULL_SPEED } else { left / blocks.max(1) };
+            for group in self.groups.iter_mut().filter(|group| group.id == id) {
+                let blocks = (group.blocks / self.multiprocessors).max(1);
+                group.beside = most.min(left / blocks).max(1);
+                left = left.saturating_sub(blocks * group.beside);
+            }
+        }
+    }
+}
+
+/// What kernels that were beside each other issued, of what each issues alone: see [`scheduler`].
+type Mixes = BTreeMap<Vec<(Loop, u64)>, Vec<u64>>;
 
 #[derive(Clone, Copy)]
 struct Progress {
@@ -261,6 +328,8 @@ struct Progress {
     undispatched: u64,
     running: u64,
     started: bool,
+    /// There was no room at all when its turn came.
+    waited: bool,
 }
 
 fn progress_of(all: &mut [Progress], id: OperationId) -> &mut Progress {
@@ -271,15 +340,16 @@ fn progress_of(all: &mut [Progress], id: OperationId) -> &mut Progress {
 pub(super) struct Pool {
     multiprocessors: u64,
     resident_grids: u64,
-    free_shares: u64,
     /// Grids with blocks yet to be dispatched.
     waiting: Waiting,
     /// Of each grid that waits or has blocks running.
     progress: Vec<Progress>,
     started: u64,
-    groups: Vec<Group>,
-    /// What kernels that were beside each other issued, of what each issues alone: see [`scheduler`].
-    mixes: BTreeMap<Vec<(Loop, u64)>, Vec<u64>>,
+    /// All multiprocessors; one set with all of them, unless [`Pool::apart`].
+    sets: Vec<Set>,
+    /// All residents are followed multiprocessor by multiprocessor.
+    apart: bool,
+    mixes: Mixes,
     as_of: u64,
     generation: u32,
     /// Room for the grids that one event brings to an end, and what each takes after its blocks.
@@ -292,11 +362,11 @@ impl Pool {
         Self {
             multiprocessors,
             resident_grids: profile.chip.resident_grids.value,
-            free_shares: multiprocessors * SHARES,
             waiting: Waiting::default(),
             progress: Vec::new(),
             started: 0,
-            groups: Vec::new(),
+            sets: vec![Set { multiprocessors, groups: Vec::new() }],
+            apart: false,
             mixes: BTreeMap::new(),
             as_of: 0,
             generation: 0,
@@ -306,50 +376,74 @@ impl Pool {
 }
 
 impl Pool {
-    /// Sets what each group is left by those beside it, where all of them are kernels whose loops are known and share
-    /// multiprocessors; whether that is so. (Where all have room on multiprocessors of their own, they go there.)
-    fn share_schedulers(&mut self) -> bool {
-        for group in &mut self.groups {
-            group.beside = group.own_speed;
-        }
-        if !cfg!(feature = "schedulers") {
-            return false;
-        }
-        // Kernels by age, with how many blocks each has.
-        let mut kernels: SmallVec<[(OperationId, Loop, u64, u64); 4]> = SmallVec::new();
-        let mut blocks = 0;
-        for group in &self.groups {
-            let Some(inner) = group.grid.inner_loop else { return false };
-            blocks += group.blocks;
-            match kernels.iter_mut().find(|it| it.0 == group.id) {
-                Some(known) => known.2 += group.blocks,
-                None => kernels.push((group.id, inner, group.blocks, group.grid.warps.into())),
+    fn groups(&mut self) -> impl Iterator<Item = &mut Group> {
+        self.sets.iter_mut().flat_map(|set| &mut set.groups)
+    }
+
+    /// Makes one set of those that `belong`.
+    fn join(&mut self, belong: impl Fn(&Set) -> bool) {
+        let mut first: Option<usize> = None;
+        let mut at = 0;
+        while at < self.sets.len() {
+            match first {
+                _ if !belong(&self.sets[at]) => at += 1,
+                None => {
+                    first = Some(at);
+                    at += 1;
+                }
+                Some(first) => {
+                    let mut joined = self.sets.remove(at);
+                    self.sets[first].multiprocessors += joined.multiprocessors;
+                    self.sets[first].groups.append(&mut joined.groups);
+                }
             }
         }
-        if kernels.len() < 2 || blocks <= self.multiprocessors {
-            return false;
+    }
+
+    /// Places so many blocks at the most and says how many found room.
+    fn place(&mut self, most: u64, densely: bool, group: Group) -> u64 {
+        let shares = group.grid.shares;
+        let mut placed = 0;
+        while placed < most {
+            let room = |set: &Set| set.free_shares() / shares;
+            let emptiest = (0..self.sets.len()).rev().max_by_key(|&at| self.sets[at].free_shares());
+            let Some(at) = emptiest.filter(|&at| room(&self.sets[at]) > 0) else { break };
+            let on_each = if densely { room(&self.sets[at]).min(most - placed) } else { 1 };
+            let used = ((most - placed) / on_each).min(self.sets[at].multiprocessors);
+            if used < self.sets[at].multiprocessors {
+                let others = self.sets[at].split_off(used);
+                self.sets.insert(at + 1, others);
+            }
+            let of_each = Group { blocks: used, ..group };
+            self.sets[at].groups.extend(std::iter::repeat_n(of_each, on_each as usize));
+            placed += used * on_each;
         }
-        let warps = |blocks: u64, of_block: u64| {
-            (blocks.div_ceil(self.multiprocessors) * of_block).div_ceil(SCHEDULERS)
-        };
-        let mix: Vec<(Loop, u64)> = kernels
-            .iter()
-            .map(|&(_, inner, blocks, of_block)| (inner, warps(blocks, of_block)))
-            .collect();
-        let permille = self.mixes.entry(mix).or_insert_with_key(|mix| scheduler::left(mix));
-        for group in &mut self.groups {
-            let place = kernels.iter().position(|it| it.0 == group.id);
-            let left = place.map_or(1000, |place| permille[place]);
-            group.beside = (group.own_speed * left / 1000).max(1);
+        placed
+    }
+
+    /// The same where all multiprocessors are taken to be equally full.
+    fn place_evenly(&mut self, most: u64, is_memory: bool, group: Group) -> u64 {
+        let (all, shares) = (self.multiprocessors, group.grid.shares);
+        let Some(set) = self.sets.first_mut() else { return 0 };
+        let taken: u64 = set.groups.iter().map(|group| group.blocks * group.grid.shares).sum();
+        let free = all * SHARES - taken;
+        // Blocks that copy or clear memory need much of one multiprocessor.
+        let room = if is_memory { free / all / shares * all } else { free / shares };
+        let blocks = most.min(room);
+        let load = blocks.div_ceil(all) * group.grid.block_load;
+        let beside = (FULL_SPEED * FULL_SPEED / load.max(1)).min(FULL_SPEED);
+        if blocks > 0 {
+            set.groups.push(Group { blocks, beside, ..group });
         }
-        true
+        blocks
     }
 }
 
 impl Device {
     pub(super) fn grid_ready(&mut self, id: OperationId, grid: Grid, effects: &mut impl Effects) {
         self.pool.waiting.insert((grid.priority, self.now, id));
-        let progress = Progress { id, undispatched: grid.blocks, running: 0, started: false };
+        let undispatched = grid.blocks;
+        let progress = Progress { id, undispatched, running: 0, started: false, waited: false };
         self.pool.progress.push(progress);
         self.dispatch_blocks(effects);
     }
@@ -367,41 +461,37 @@ impl Device {
             if !progress.started && pool.started >= pool.resident_grids {
                 break;
             }
-            let room = match is_memory {
-                false => pool.free_shares / grid.shares,
-                // What is free is on all multiprocessors alike, and such a block needs much of one.
-                true => {
-                    pool.free_shares / pool.multiprocessors / grid.shares * pool.multiprocessors
-                }
-            };
-            let blocks = progress.undispatched.min(room);
+            let Progress { undispatched, started, waited, .. } = *progress;
             let capacity = pool.multiprocessors * (SHARES / grid.shares);
             let waves = (grid.blocks / capacity / MOST_WAVES).max(1);
+            let longest = LONGEST_NS.max(grid.block_ns);
+            let left = grid.block_ns.saturating_mul(waves).min(longest) * FULL_SPEED;
+            let group = Group { id, grid, blocks: 0, left, speed: 0, beside: FULL_SPEED };
+            let says = cfg!(feature = "schedulers") && grid.inner_loop.is_some();
+            let empty = pool.sets.iter().all(|set| set.groups.is_empty());
+            let was_apart = pool.apart;
+            pool.apart = says && (empty || was_apart);
+            let blocks = if pool.apart {
+                pool.place(undispatched, waited, group)
+            } else {
+                if was_apart {
+                    pool.join(|_| true);
+                    pool.groups().for_each(|group| group.beside = FULL_SPEED);
+                }
+                pool.place_evenly(undispatched, is_memory, group)
+            };
+            let progress = progress_of(&mut pool.progress, id);
             if blocks == 0 {
+                progress.waited |= !started;
                 break;
             }
-            let first = !progress.started;
-            progress.undispatched -= (blocks * waves).min(progress.undispatched);
+            progress.undispatched -= (blocks * waves).min(undispatched);
             progress.running += blocks;
             progress.started = true;
-            pool.free_shares -= blocks * grid.shares;
             if progress.undispatched == 0 {
                 pool.waiting.remove(id);
             }
-            let together = blocks.div_ceil(pool.multiprocessors);
-            let own_speed =
-                (FULL_SPEED * FULL_SPEED / (together * grid.block_load).max(1)).min(FULL_SPEED);
-            self.pool.groups.push(Group {
-                id,
-                grid,
-                blocks,
-                left: grid.block_ns.saturating_mul(waves).min(LONGEST_NS.max(grid.block_ns))
-                    * FULL_SPEED,
-                speed: own_speed,
-                own_speed,
-                beside: own_speed,
-            });
-            if first {
+            if !started {
                 self.pool.started += 1;
                 self.begin(id, effects);
             }
@@ -411,11 +501,10 @@ impl Device {
 
     /// Brings all groups up to now.
     fn advance_groups(&mut self) {
-        let pool = &mut self.pool;
-        let elapsed = self.now - pool.as_of;
-        pool.as_of = self.now;
+        let elapsed = self.now - self.pool.as_of;
+        self.pool.as_of = self.now;
         if elapsed > 0 {
-            for group in &mut pool.groups {
+            for group in self.pool.groups() {
                 group.left = group.left.saturating_sub(elapsed * group.speed);
             }
         }
@@ -424,11 +513,16 @@ impl Device {
     /// Gives each group its speed and foresees the next end.
     fn share_throughput(&mut self) {
         let pool = &mut self.pool;
-        let by_scheduler = pool.share_schedulers();
+        if pool.apart {
+            for set in &mut pool.sets {
+                set.share(&mut pool.mixes);
+            }
+        }
+        let apart = pool.apart;
         let (mut load, mut traffic) = (0u128, 0u128);
-        for group in &pool.groups {
+        for group in pool.groups() {
             let pull = u128::from(group.blocks) * u128::from(group.beside);
-            if !by_scheduler {
+            if !apart {
                 load += pull * u128::from(group.grid.block_load);
             }
             traffic += pull * u128::from(group.grid.block_traffic);
@@ -438,7 +532,7 @@ impl Device {
         let load_limit = u128::from(pool.multiprocessors) * full * full;
         let traffic_limit = full * full * full;
         let mut next = u64::MAX;
-        for group in &mut pool.groups {
+        for group in pool.groups() {
             let own = u128::from(group.beside);
             let mut speed = own;
             if load > load_limit && group.grid.block_load > 0 {
@@ -464,18 +558,20 @@ impl Device {
         self.advance_groups();
         let pool = &mut self.pool;
         let mut finished = std::mem::take(&mut pool.finished);
-        pool.groups.retain(|group| {
-            if group.left > 0 {
-                return true;
-            }
-            pool.free_shares += group.blocks * group.grid.shares;
-            let progress = progress_of(&mut pool.progress, group.id);
-            progress.running -= group.blocks;
-            if progress.running == 0 && progress.undispatched == 0 {
-                finished.push((group.id, group.grid.fixed_ns));
-            }
-            false
-        });
+        for set in &mut pool.sets {
+            set.groups.retain(|group| {
+                if group.left > 0 {
+                    return true;
+                }
+                let progress = progress_of(&mut pool.progress, group.id);
+                progress.running -= group.blocks;
+                if progress.running == 0 && progress.undispatched == 0 {
+                    finished.push((group.id, group.grid.fixed_ns));
+                }
+                false
+            });
+        }
+        pool.join(|set| set.groups.is_empty());
         for (id, fixed_ns) in finished.drain(..) {
             self.pool.progress.retain(|progress| progress.id != id);
             self.pool.started -= 1;

@@ -88,13 +88,7 @@ impl machine::Kernel for Known {
     }
 
     fn inner_loop(&self) -> Option<Loop> {
-        let kernels::Loop { pipe, each_turn, chains, others } = self.0.inner_loop?;
-        let pipe = match pipe {
-            kernels::pipes::Pipe::Issue | kernels::pipes::Pipe::Latency => Pipe::Floats,
-            kernels::pipes::Pipe::Memory => Pipe::Memory,
-            kernels::pipes::Pipe::Tensor => Pipe::Tensor,
-        };
-        Some(Loop { pipe, each_turn, chains, others })
+        inner_loop(self.0)
     }
 
     fn work(&self, bytes: &[u8], scale: u32) -> Option<KernelWork> {
@@ -133,6 +127,16 @@ fn items(kernel: &Kernel) -> Option<Items> {
     kernel.items.map(|kernels::Items { bytes, together }| Items { bytes, together })
 }
 
+fn inner_loop(kernel: &Kernel) -> Option<Loop> {
+    let kernels::Loop { pipe, each_turn, chains, others } = kernel.inner_loop?;
+    let pipe = match pipe {
+        kernels::pipes::Pipe::Issue | kernels::pipes::Pipe::Latency => Pipe::Floats,
+        kernels::pipes::Pipe::Memory => Pipe::Memory,
+        kernels::pipes::Pipe::Tensor => Pipe::Tensor,
+    };
+    Some(Loop { pipe, each_turn, chains, others })
+}
+
 fn side(side: task::Side) -> Side {
     match side {
         task::Side::Host => Side::Host,
@@ -161,7 +165,8 @@ impl machine::Task for Listed {
             threads: share.kernel.threads,
             registers: share.kernel.registers,
             items: items(share.kernel),
-            blocks: Some(share.blocks),
+            pipe: inner_loop(share.kernel).map(|inner| inner.pipe),
+            blocks: share.blocks,
             launches: Some(share.launches),
         };
         TaskWork {
@@ -310,6 +315,7 @@ impl machine::Task for Set {
                 threads: kernel.threads,
                 registers: kernel.registers,
                 items: items(kernel),
+                pipe: inner_loop(kernel).map(|inner| inner.pipe),
                 launches: None,
                 blocks: small
                     .iter()

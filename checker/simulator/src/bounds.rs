@@ -1,11 +1,12 @@
 //! What a task's work takes alone: the two ends of the scale on which overlap is measured.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
 use trace::metrics::Bounds;
 use trace::program::{
-    BlockId, Call, Direction, Items, KernelId, Launch, Mode, Place, Range, Step, StreamId,
+    BlockId, Call, Direction, Items, KernelId, Launch, Mode, Pipe, Place, Range, Step, StreamId,
 };
 use trace::{Program, Timeline};
 
@@ -41,6 +42,9 @@ pub struct TaskKernel {
     pub registers: u32,
     /// What the threads share out among them; none where each does the same.
     pub items: Option<Items>,
+    /// What most of its instructions need, where the kernel says so: kernels that need another may be side by side on one
+    /// multiprocessor and lose nothing.
+    pub pipe: Option<Pipe>,
     /// How many blocks each of these kernels has, where the task says that they leave a part of the device empty: others
     /// may run beside them, and alone they take longer.
     pub blocks: Option<u64>,
@@ -53,7 +57,7 @@ pub struct TaskKernel {
 /// S is what each engine takes for its share, one after the other, as it is measured on a GPU: as one copy, or a
 /// kernel of each kind, or as many as the task has, from the host's call to its waking up. The host is one of the engines where it has work.
 ///
-/// The floor is the longest of the shares at full speed. No fixed cost of an operation is in it, since how many
+/// The floor is the longest of the shares at full speed, and kernels that need different pipes are shares of their own. No fixed cost of an operation is in it, since how many
 /// operations there are is the student's choice, and small kernels are side by side where they leave nothing
 /// empty; so no schedule is shorter than the floor.
 pub fn bounds(work: &TaskWork, profile: &Arc<Profile>) -> Result<Bounds, NoSuchRate> {
@@ -61,12 +65,13 @@ pub fn bounds(work: &TaskWork, profile: &Arc<Profile>) -> Result<Bounds, NoSuchR
     let link_ns = |bytes: u64, link: &Link| bytes * 1000 / link.pinned_bytes_per_us.value;
     let up = link_ns(work.host_to_device_bytes, &copies.host_to_device);
     let down = link_ns(work.device_to_host_bytes, &copies.device_to_host);
-    let mut kernels = 0;
-    for TaskKernel { rate, units, .. } in &work.kernels {
+    let mut pipes: BTreeMap<Option<Pipe>, u64> = BTreeMap::new();
+    for TaskKernel { rate, units, pipe, .. } in &work.kernels {
         let per_us = profile.rate(rate)?.units_per_us_multiprocessor.value;
         let all = u128::from(per_us * profile.chip.multiprocessors.value);
-        kernels += (u128::from(*units) * 1000 / all) as u64;
+        *pipes.entry(*pipe).or_default() += (u128::from(*units) * 1000 / all) as u64;
     }
+    let kernels = pipes.into_values().max().unwrap_or(0);
     let longest = if profile.chip.copy_engines.value >= 2 { up.max(down) } else { up + down };
     let floor_ns = kernels.max(longest).max(work.host_ns);
 

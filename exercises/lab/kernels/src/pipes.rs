@@ -72,6 +72,15 @@ impl Pipe {
         }
     }
 
+    /// The arguments of a launch over so many words, with what it reads and what it writes.
+    #[must_use]
+    pub fn arguments(self, [read, written]: [u64; 2], words: u32, rounds: u32) -> Vec<Argument> {
+        let pointers = [Argument::Pointer(read), Argument::Pointer(written)];
+        let rounds = (self != Self::Memory).then_some(rounds);
+        let sizes = std::iter::once(words).chain(rounds).map(Argument::U32);
+        pointers.into_iter().chain(sizes).collect()
+    }
+
     /// Read from what `cuobjdump -sass` prints for compute capability 9.0.
     const fn inner_loop(self) -> Loop {
         let (each_turn, chains, others) = match self {
@@ -166,16 +175,9 @@ pub(crate) fn accesses(arguments: &[Argument]) -> Vec<Access> {
 pub(crate) fn arguments(pipe: Pipe, accesses: &[Access], units: u64) -> Option<Vec<Argument>> {
     let &[input, output] = accesses else { return None };
     let words = input.bytes / WORD as u64;
-    let mut found = vec![
-        Argument::Pointer(input.pointer),
-        Argument::Pointer(output.pointer),
-        Argument::U32(u32::try_from(words).ok()?),
-    ];
-    if pipe != Pipe::Memory {
-        let rounds = units.checked_div(words).unwrap_or(0);
-        found.push(Argument::U32(u32::try_from(rounds).ok()?));
-    }
-    Some(found)
+    let rounds = u32::try_from(units.checked_div(words).unwrap_or(0)).ok()?;
+    let pointers = [input.pointer, output.pointer];
+    Some(pipe.arguments(pointers, u32::try_from(words).ok()?, rounds))
 }
 
 pub(crate) fn twin(pipe: Pipe) -> Twin {
@@ -251,11 +253,7 @@ mod tests {
     }
 
     fn launch(pipe: Pipe, data: &[u32], rounds: u32) -> Vec<u32> {
-        let mut arguments =
-            vec![Argument::Pointer(16), Argument::Pointer(16), Argument::U32(data.len() as u32)];
-        if pipe != Pipe::Memory {
-            arguments.push(Argument::U32(rounds));
-        }
+        let arguments = pipe.arguments([16, 16], data.len() as u32, rounds);
         let input: Vec<u8> = data.iter().flat_map(|x| x.to_le_bytes()).collect();
         let mut outputs = vec![vec![0xa5; input.len()]];
         twin(pipe)(&arguments, &[&input], &mut outputs);

@@ -8,9 +8,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::Kernel;
 use crate::network::{Operation, Shape};
+use crate::pipes::Pipe;
 use crate::task::Side;
+use crate::{Argument, Kernel};
 
 /// Elements of an array, as they are in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,9 +90,11 @@ impl Values {
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// Which kernel.
-    pub operation: Operation,
-    /// The layer, its rows as they are in memory.
-    pub shape: Shape,
+    pub kernel: &'static Kernel,
+    /// Its arguments, as if all pointers were 0, with the sizes that are in memory.
+    arguments: Vec<Argument>,
+    /// How many blocks it has; none where the grid is up to who launches it.
+    blocks: Option<u64>,
     /// What it reads, in the order of the kernel's accesses.
     pub reads: Vec<Span>,
     /// What it writes, in the same order.
@@ -99,9 +102,36 @@ pub struct Launch {
 }
 
 impl Launch {
-    fn kernel(&self) -> &'static Kernel {
-        crate::find(self.operation.name()).expect("all operations are kernels")
+    /// One over a layer of this shape, its rows as they are in memory, where one stands for `scale`.
+    #[must_use]
+    pub fn of_layer(
+        operation: Operation,
+        shape: Shape,
+        scale: u64,
+        reads: Vec<Span>,
+        writes: Vec<Span>,
+    ) -> Self {
+        let nominal = Shape { rows: shape.rows * scale, ..shape };
+        Self {
+            kernel: known(operation.name()),
+            arguments: operation.arguments(&[0; 4], &shape),
+            blocks: Some(operation.blocks(&nominal)),
+            reads,
+            writes,
+        }
     }
+
+    /// One of a kernel that is bound by this pipe, between two arrays of one length.
+    #[must_use]
+    pub fn of_pipe(pipe: Pipe, rounds: u32, read: Span, write: Span) -> Self {
+        let arguments = pipe.arguments([0, 0], read.elements as u32, rounds);
+        let (reads, writes) = (vec![read], vec![write]);
+        Self { kernel: known(pipe.name()), arguments, blocks: None, reads, writes }
+    }
+}
+
+fn known(name: &str) -> &'static Kernel {
+    crate::find(name).expect("all operations are kernels")
 }
 
 /// A kernel's share of the work.
@@ -109,8 +139,8 @@ impl Launch {
 pub struct Share {
     /// Which kernel.
     pub kernel: &'static Kernel,
-    /// Blocks of a launch.
-    pub blocks: u64,
+    /// Blocks of a launch; none where its grid is up to who launches it.
+    pub blocks: Option<u64>,
     /// Launches, which are all of one size.
     pub launches: u64,
     /// Nominal units of its rate, over all launches.
@@ -146,10 +176,11 @@ impl Recipe {
     /// The task that the exercise with this name sets.
     #[must_use]
     pub fn find(name: &str, scale: u32) -> Option<Self> {
-        use crate::task::{frozen_encoder, gpu_augmentation};
+        use crate::task::{frozen_encoder, gpu_augmentation, tensor_and_cuda_cores};
         match name {
             frozen_encoder::NAME => Some(frozen_encoder::recipe(scale)),
             gpu_augmentation::NAME => Some(gpu_augmentation::recipe(scale)),
+            tensor_and_cuda_cores::NAME => Some(tensor_and_cuda_cores::recipe(scale)),
             _ => None,
         }
     }
@@ -189,7 +220,7 @@ impl Recipe {
     /// What a launch of this kernel over these elements writes; none if there is no such launch in the recipe.
     #[must_use]
     pub fn made(&self, kernel: &str, reads: &[Span]) -> Option<&[Span]> {
-        let is_it = |it: &&Launch| it.operation.name() == kernel && it.reads == reads;
+        let is_it = |it: &&Launch| it.kernel.name == kernel && it.reads == reads;
         self.launches.iter().find(is_it).map(|launch| launch.writes.as_slice())
     }
 
@@ -199,7 +230,7 @@ impl Recipe {
     pub fn misfit(&self, kernel: &str, reads: &[Span]) -> Option<String> {
         let arrays = |reads: &[Span]| reads.iter().map(|it| it.array).collect::<Vec<_>>();
         let alike =
-            |it: &&Launch| it.operation.name() == kernel && arrays(&it.reads) == arrays(reads);
+            |it: &&Launch| it.kernel.name == kernel && arrays(&it.reads) == arrays(reads);
         // Of the launches of this kind, the one in which most is right, what it reads first above all.
         let right = |it: &&Launch| {
             let same = it.reads.iter().zip(reads).filter(|(meant, found)| meant == found);
@@ -219,13 +250,10 @@ impl Recipe {
     #[must_use]
     pub fn shares(&self) -> Vec<Share> {
         let scale = u64::from(self.scale);
-        let mut shares: BTreeMap<(&str, u64, u64), Share> = BTreeMap::new();
-        for launch in &self.launches {
-            let kernel = launch.kernel();
-            let arguments = launch.operation.arguments(&[0; 4], &launch.shape);
-            let work = kernel.work(&arguments, self.scale);
-            let nominal = Shape { rows: launch.shape.rows * scale, ..launch.shape };
-            let blocks = launch.operation.blocks(&nominal);
+        let mut shares: BTreeMap<(&str, Option<u64>, u64), Share> = BTreeMap::new();
+        for Launch { kernel, arguments, blocks, .. } in &self.launches {
+            let (kernel, blocks) = (*kernel, *blocks);
+            let work = kernel.work(arguments, self.scale);
             let share = shares.entry((kernel.name, blocks, work.units)).or_insert(Share {
                 kernel,
                 blocks,
@@ -297,7 +325,7 @@ impl Recipe {
         let last_read: BTreeMap<Span, usize> = reads.collect();
         let mut made: BTreeMap<Span, Vec<u8>> = BTreeMap::new();
         for (number, launch) in self.launches.iter().enumerate() {
-            let Some(twin) = launch.kernel().twin() else { continue };
+            let Some(twin) = launch.kernel.twin() else { continue };
             for span in &launch.reads {
                 made.entry(*span).or_insert_with(|| {
                     let mut words = vec![0; span.elements as usize];
@@ -309,7 +337,7 @@ impl Recipe {
                 launch.reads.iter().filter_map(|span| made.get(span)).map(Vec::as_slice).collect();
             let empty = |span: &Span| vec![0; 4 * span.elements as usize];
             let mut writes: Vec<Vec<u8>> = launch.writes.iter().map(empty).collect();
-            twin(&launch.operation.arguments(&[0; 4], &launch.shape), &inputs, &mut writes);
+            twin(&launch.arguments, &inputs, &mut writes);
             for (span, written) in launch.writes.iter().zip(writes) {
                 if let Some(words) = results.get_mut(&span.array) {
                     let written = written.as_chunks().0.iter().map(|it| u32::from_le_bytes(*it));
@@ -336,9 +364,8 @@ pub(crate) fn assert_sound(recipe: &Recipe) {
     use crate::Mode;
     let mut made: std::collections::BTreeSet<Span> = std::collections::BTreeSet::new();
     for launch in recipe.launches() {
-        let name = launch.operation.name();
-        let arguments = launch.operation.arguments(&[0; 4], &launch.shape);
-        let accesses = launch.kernel().accesses(&arguments, recipe.scale);
+        let name = launch.kernel.name;
+        let accesses = launch.kernel.accesses(&launch.arguments, recipe.scale);
         let of = |mode| {
             let accesses = accesses.iter().filter(move |it| it.mode == mode);
             accesses.map(|it| it.bytes / 4).collect::<Vec<_>>()

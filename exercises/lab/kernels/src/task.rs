@@ -12,6 +12,7 @@ use crate::map::{Affine, Stage, map_constants};
 // Lists of launches: see `recipe`.
 pub mod frozen_encoder;
 pub mod gpu_augmentation;
+pub mod tensor_and_cuda_cores;
 pub mod training;
 
 /// The module of one task: from a file of its own, or, where an array goes up, through a map, and down again, made here.

@@ -72,21 +72,16 @@ pub fn recipe(scale: u32) -> Recipe {
     let mut launches = Vec::new();
     for batch in 0..BATCHES {
         let part = |array: u32| part(array, &arrays[array as usize], batch, BATCHES);
-        launches.push(Launch {
-            operation: Operation::Normalise,
-            shape: Shape::of_pixels(pixels),
-            reads: vec![part(IMAGES)],
-            writes: vec![part(ACTIVATIONS)],
-        });
+        let (reads, writes) = (vec![part(IMAGES)], vec![part(ACTIVATIONS)]);
+        let shape = Shape::of_pixels(pixels);
+        launches.push(Launch::of_layer(Operation::Normalise, shape, scale_of, reads, writes));
         for (number, layer) in (0..).zip(&ENCODER) {
             let weights =
                 Span { array: ENCODER_WEIGHTS + number, first: 0, elements: layer.weights() };
-            launches.push(Launch {
-                operation: Operation::DenseRelu,
-                shape: layer.shape(BATCH, scale_of),
-                reads: vec![part(ACTIVATIONS + number), weights],
-                writes: vec![part(ACTIVATIONS + number + 1)],
-            });
+            let reads = vec![part(ACTIVATIONS + number), weights];
+            let writes = vec![part(ACTIVATIONS + number + 1)];
+            let shape = layer.shape(BATCH, scale_of);
+            launches.push(Launch::of_layer(Operation::DenseRelu, shape, scale_of, reads, writes));
         }
         let features = part(ACTIVATIONS + ENCODER.len() as u32);
         launches.extend(DECODER.step(scale_of, batch, features, part(LABELS)));
@@ -113,7 +108,7 @@ mod tests {
     #[test]
     fn what_does_not_belong_together_is_named() {
         let recipe = recipe(32);
-        let loss = recipe.launches().iter().find(|it| it.operation == Operation::Loss);
+        let loss = recipe.launches().iter().find(|it| it.kernel.name == Operation::Loss.name());
         let mut reads = loss.expect("there are losses").reads.clone();
         assert!(recipe.made("softmax_cross_entropy", &reads).is_some());
         reads[1].first += 3 * reads[1].elements;

@@ -74,12 +74,9 @@ pub fn recipe(scale: u32) -> Recipe {
     for batch in 0..BATCHES {
         let part = |array: u32| part(array, &arrays[array as usize], batch, BATCHES);
         let mut launch = |operation, of_an_image: u64, reads: &[u32], writes: u32| {
-            launches.push(Launch {
-                operation,
-                shape: Shape::of_pixels(words(of_an_image)),
-                reads: reads.iter().copied().map(part).collect(),
-                writes: vec![part(writes)],
-            });
+            let shape = Shape::of_pixels(words(of_an_image));
+            let (reads, writes) = (reads.iter().copied().map(part).collect(), vec![part(writes)]);
+            launches.push(Launch::of_layer(operation, shape, scale_of, reads, writes));
         };
         launch(Operation::Crop, WINDOW, &[IMAGES, CHOICES], WINDOWS);
         launch(Operation::Resize, PIXELS, &[WINDOWS], RESIZED);

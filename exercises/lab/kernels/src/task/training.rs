@@ -118,7 +118,7 @@ impl Training {
         let [first, second] = self.layers.map(|layer| layer.shape(self.batch, scale));
         let launch = |operation, shape: Shape, reads: &[Span], writes: &[Span]| {
             let (reads, writes) = (reads.to_vec(), writes.to_vec());
-            Launch { operation, shape, reads, writes }
+            Launch::of_layer(operation, shape, scale, reads, writes)
         };
         let step = |layer: usize, shape: Shape| {
             let reads = [weights(layer, batch), of_weights[layer]];

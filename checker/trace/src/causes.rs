@@ -40,7 +40,7 @@
 //! | C02, C03, C11, C12 | how much earlier operations were ready but for it |
 //! | C06, C08 | the time in which the busiest lane was not; the time of the calls, where these set the pace |
 //! | C07 | the time before the busiest lane began and after it ended |
-//! | C09 | how long kernels were ready and others filled the device |
+//! | C09 | how long kernels were ready and others filled the device, and how long a small one was alone after that |
 //! | C10 | the time of the calls in which nothing ran on the device |
 //! | C17 | how long kernels were ready and came after others in a work queue |
 //!

@@ -49,6 +49,7 @@ pub mod pinned_memory;
 pub mod pipeline;
 pub mod prefetch;
 pub mod streams;
+pub mod tensor_and_cuda_cores;
 pub mod thread;
 pub mod torch;
 mod trained;

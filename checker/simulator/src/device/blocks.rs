@@ -277,7 +277,8 @@ impl Set {
     /// Leaves so many multiprocessors in it and gives the others.
     fn split_off(&mut self, multiprocessors: u64) -> Self {
         let whole = std::mem::replace(&mut self.multiprocessors, multiprocessors);
-        let mut others = Self { multiprocessors: whole - multiprocessors, groups: self.groups.clone() };
+        let mut others =
+            Self { multiprocessors: whole - multiprocessors, groups: self.groups.clone() };
         for (kept, other) in self.groups.iter_mut().zip(&mut others.groups) {
             kept.blocks = kept.blocks * multiprocessors / whole;
             other.blocks -= kept.blocks;

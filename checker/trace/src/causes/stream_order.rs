@@ -32,6 +32,9 @@ const FEWEST_GRIDS: u64 = 16;
 /// worth a note.
 const CROWDED_PERMILLE: u64 = 200;
 
+/// A kernel with so many times fewer threads than those for which it waited would have had room beside them, had they left any.
+const SMALL: u64 = 4;
+
 /// Of the time that a kernel waited, in thousandths, how much other kernels were at work for them to be the reason.
 const CROWDED_SHARE_PERMILLE: u64 = 900;
 
@@ -222,7 +225,12 @@ impl Order {
         let busy_ns = view.lanes.busy(Lane::Kernels, window);
         if blocks > FEW_BLOCKS && !is_under(busy_ns, CROWDED_SHARE_PERMILLE, window.ns()) {
             let grids = blocks == kernels && kernels >= FEWEST_GRIDS;
-            let (step, stream, ns) = (op.step, op.stream, window.ns());
+            // A small one is alone on few multiprocessors afterwards, where it could have been beside the others.
+            let own = Running::of(view, op);
+            let is_small = own.threads.saturating_mul(SMALL) <= threads;
+            let is_alone = self.kernels.at(op.start_ns.midpoint(op.end_ns)).blocks == own.blocks;
+            let after_ns = if is_small && is_alone { op.end_ns - op.start_ns } else { 0 };
+            let (step, stream, ns) = (op.step, op.stream, window.ns() + after_ns);
             let grids = grids.then(|| u32::try_from(kernels).unwrap_or(u32::MAX));
             self.crowded.push(Crowded { step, stream, ns, grids });
         }

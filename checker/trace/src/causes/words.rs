@@ -282,8 +282,8 @@ impl Cause {
                 "the limit counts kernels and not blocks: let one launch at {line} have the blocks of several"
             ),
             Code::FullDevice => {
-                "no order of launches helps: overlap kernels with copies instead, or make the \
-                 kernels smaller"
+                "leave room: launch the smaller grid first, or the larger one with fewer blocks, if that takes no \
+                 longer; where each kernel needs the whole device, overlap kernels with copies instead"
                     .to_owned()
             }
             Code::LaunchBound => format!(

@@ -229,8 +229,7 @@ impl Recipe {
     #[must_use]
     pub fn misfit(&self, kernel: &str, reads: &[Span]) -> Option<String> {
         let arrays = |reads: &[Span]| reads.iter().map(|it| it.array).collect::<Vec<_>>();
-        let alike =
-            |it: &&Launch| it.kernel.name == kernel && arrays(&it.reads) == arrays(reads);
+        let alike = |it: &&Launch| it.kernel.name == kernel && arrays(&it.reads) == arrays(reads);
         // Of the launches of this kind, the one in which most is right, what it reads first above all.
         let right = |it: &&Launch| {
             let same = it.reads.iter().zip(reads).filter(|(meant, found)| meant == found);

@@ -1,0 +1,24 @@
+//! A product and multiply-adds, one block of each on a multiprocessor. Streams: {n}.
+
+use lab::tensor_and_cuda_cores::{Kernel, multiprocessors};
+use lab::{Lab, Result};
+
+fn program(lab: &Lab) -> Result<()> {
+    let n = lab.number("n", 2)?;
+    let context = lab.context();
+    let streams = (0..n).map(|_| context.new_stream()).collect::<Result<Vec<_>, _>>()?;
+    let blocks = multiprocessors(lab)?;
+    let mut product = Kernel::product(lab)?;
+    let mut fma = Kernel::multiply_adds(lab)?;
+    lab.region(|| {
+        product.launch(&streams[0], blocks)?;
+        fma.launch(&streams[n - 1], blocks)?;
+        context.synchronize()?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

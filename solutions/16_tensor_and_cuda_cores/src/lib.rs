@@ -1,0 +1,31 @@
+//! The solution of `tensor_and_cuda_cores`: one block of the product on each multiprocessor, and after it as many of the map as have room beside it.
+
+use lab::Result;
+use lab::tensor_and_cuda_cores::Chip;
+
+/// Runs both kernels.
+pub fn compute(chip: &Chip) -> Result<()> {
+    let context = chip.context();
+    let multiprocessors = chip.multiprocessors()?;
+    let full = 8 * multiprocessors;
+    let one = context.new_stream()?;
+    let other = context.new_stream()?;
+    let mut pair = chip.allocate()?;
+
+    // The clock runs from here to the end of the closure.
+    pair.region(|product, map| {
+        // region: launches
+        // Two warps for each scheduler keep the tensor cores busy, and leave room for seven blocks of the map.
+        product.launch(&one, multiprocessors)?;
+        map.launch(&other, 7 * multiprocessors)?;
+        // endregion
+        if map.is_left() {
+            map.launch(&other, full)?;
+        }
+        if product.is_left() {
+            product.launch(&one, full)?;
+        }
+        context.synchronize()?;
+        Ok(())
+    })
+}

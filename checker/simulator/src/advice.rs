@@ -32,7 +32,7 @@ mod edit;
 mod words;
 
 use serde::Serialize;
-use trace::causes::{self, Basis, Cause, Code, LEAST_PERMILLE, Severity};
+use trace::causes::{self, Basis, Cause, Code, LEAST_PERMILLE};
 use trace::hazards::{self, CallAt, MOST_EFFORT};
 use trace::program::{Call, StreamId};
 use trace::{Program, Timeline};
@@ -168,8 +168,13 @@ fn weigh(
 ) -> Vec<Cause> {
     let mut weighed = Vec::new();
     for (mut cause, gain) in causes.into_iter().zip(gains) {
-        let same = |it: &&Advice| it.code == cause.code && it.at.site == cause.at.site;
-        let part = advice.iter().filter(same).map(Advice::gain_ns).max();
+        let same = |it: &Advice| it.code == cause.code && it.at.site == cause.at.site;
+        // What gains nothing alone is worth what it opens the way to.
+        let part = advice.iter().enumerate().filter(|(_, it)| same(it)).map(|(at, it)| {
+            let next = advice.get(at + 1).filter(|_| it.gain_ns() == 0).unwrap_or(it);
+            it.before_ns.saturating_sub(next.after_ns)
+        });
+        let part = part.max();
         if let Some(gain_ns) = (*gain).max(part) {
             if gain_ns.saturating_mul(1000) < makespan_ns.saturating_mul(LEAST_PERMILLE) {
                 continue;
@@ -296,9 +301,7 @@ impl<'a> Advisor<'a> {
     fn first(&mut self, causes: &[Cause], gains: &mut [Option<u64>]) -> Vec<Advice> {
         let mut best: Option<Trial> = None;
         let mut idle: Vec<Trial> = Vec::new();
-        let candidates = causes.iter().enumerate();
-        let candidates = candidates.filter(|(_, cause)| cause.severity == Severity::Warning);
-        for (index, cause) in candidates.take(CANDIDATES) {
+        for (index, cause) in causes.iter().enumerate().take(CANDIDATES) {
             for trial in self.trials(cause) {
                 let gain_ns = trial.advice.gain_ns();
                 gains[index] = gains[index].max(Some(gain_ns));
@@ -323,9 +326,8 @@ impl<'a> Advisor<'a> {
             let before_ns = self.makespan_ns();
             (self.program, self.timeline) = (program, timeline);
             let found = self.find();
-            let others = found.iter().filter(|it| it.severity == Severity::Warning);
             let mut pairs: Vec<Trial> = Vec::new();
-            for cause in others.take(CANDIDATES / 2) {
+            for cause in found.iter().take(CANDIDATES / 2) {
                 pairs.extend(self.trials(cause));
             }
             let least = pairs.into_iter().min_by_key(|pair| pair.advice.after_ns);
@@ -345,7 +347,7 @@ impl<'a> Advisor<'a> {
     fn trials(&mut self, cause: &Cause) -> Vec<Trial> {
         let mut trials: Vec<Trial> = Vec::new();
         let before_ns = self.makespan_ns();
-        for option in change::options(&self.program, cause) {
+        for option in change::options(&self.program, cause, self.profile) {
             if self.replays == 0 {
                 break;
             }

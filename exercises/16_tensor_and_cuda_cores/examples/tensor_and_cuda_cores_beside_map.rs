@@ -1,4 +1,4 @@
-//! A product and a streaming map, one block of each on a multiprocessor. Streams: {n}.
+//! A matrix multiplication and a streaming map, one block of each on a multiprocessor. Streams: {n}.
 
 use lab::tensor_and_cuda_cores::{Kernel, multiprocessors};
 use lab::{Lab, Result};
@@ -8,10 +8,10 @@ fn program(lab: &Lab) -> Result<()> {
     let context = lab.context();
     let streams = (0..n).map(|_| context.new_stream()).collect::<Result<Vec<_>, _>>()?;
     let blocks = multiprocessors(lab)?;
-    let mut product = Kernel::product(lab)?;
+    let mut matmul = Kernel::matmul(lab)?;
     let mut map = Kernel::streaming_map(lab)?;
     lab.region(|| {
-        product.launch(&streams[0], blocks)?;
+        matmul.launch(&streams[0], blocks)?;
         map.launch(&streams[n - 1], blocks)?;
         context.synchronize()?;
         Ok(())

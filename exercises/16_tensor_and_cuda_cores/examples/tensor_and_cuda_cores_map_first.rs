@@ -1,4 +1,4 @@
-//! A streaming map of {each} blocks on each multiprocessor, and then a product in another stream.
+//! A streaming map of {each} blocks on each multiprocessor, and then a matrix multiplication in another stream.
 
 use lab::tensor_and_cuda_cores::{Kernel, multiprocessors};
 use lab::{Lab, Result};
@@ -8,11 +8,11 @@ fn program(lab: &Lab) -> Result<()> {
     let streams = [context.new_stream()?, context.new_stream()?];
     let blocks = multiprocessors(lab)?;
     let each: u32 = lab.number("each", 8)?;
-    let mut product = Kernel::product(lab)?;
+    let mut matmul = Kernel::matmul(lab)?;
     let mut map = Kernel::streaming_map(lab)?;
     lab.region(|| {
         map.launch(&streams[0], each * blocks)?;
-        product.launch(&streams[1], blocks)?;
+        matmul.launch(&streams[1], blocks)?;
         context.synchronize()?;
         Ok(())
     })?;

@@ -1,4 +1,4 @@
-//! A streaming map that fills the device, and then a product in a stream of the highest priority.
+//! A streaming map that fills the device, and then a matrix multiplication in a stream of the highest priority.
 
 use cudarc::driver::result::stream::get_priority_range;
 use lab::tensor_and_cuda_cores::{Kernel, multiprocessors};
@@ -10,11 +10,11 @@ fn program(lab: &Lab) -> Result<()> {
     let fast = context.new_stream_with_priority(highest)?;
     let stream = context.new_stream()?;
     let blocks = multiprocessors(lab)?;
-    let mut product = Kernel::product(lab)?;
+    let mut matmul = Kernel::matmul(lab)?;
     let mut map = Kernel::streaming_map(lab)?;
     lab.region(|| {
         map.launch(&stream, 8 * blocks)?;
-        product.launch(&fast, blocks)?;
+        matmul.launch(&fast, blocks)?;
         context.synchronize()?;
         Ok(())
     })?;

@@ -1,5 +1,5 @@
-//! The work of `tensor_and_cuda_cores`: a product of matrices on the tensor cores, and a map that device memory bounds. Also the
-//! kernels of its puzzle.
+//! The work of `tensor_and_cuda_cores`: matrix multiplications on the tensor cores, and maps that device memory bounds. Also
+//! the kernels of its puzzle.
 
 use std::sync::Arc;
 
@@ -19,13 +19,25 @@ use crate::exercise::Exercise;
 use crate::memory::device_buffer;
 use crate::{Error, Lab, Result};
 
+pub use kernels::task::tensor_and_cuda_cores::STEPS;
+
 /// Threads of a block: what the kernels are built for.
 const THREADS: u32 = 256;
 
-/// Rounds of the multiply-adds of the puzzle, over as many words as the matrices have: they take as long as the product. In
+/// A kernel of the puzzle takes so many times as long as one of the exercise: there is one of each, and nobody has to look
+/// at what it makes.
+const LONG: u32 = 8;
+
+/// Rounds of the multiply-adds of the puzzle, over as many words as the matrices have: they take as long as a long multiplication. In
 /// a microsecond an H200 did a round of 32 million words, and a round of 20 million on its tensor cores (driver 580.159.04,
 /// 2026-11-26).
-const MULTIPLY_ADDS: u32 = ROUNDS * 32 / 20;
+const MULTIPLY_ADDS: u32 = LONG * ROUNDS * 32 / 20;
+
+/// How many multiprocessors the device of the lab has.
+pub fn multiprocessors(lab: &Lab) -> Result<u32> {
+    let count = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+    Ok(lab.context().attribute(count)? as u32)
+}
 
 /// The device and the work for it, not yet in memory.
 pub struct Chip {
@@ -38,29 +50,24 @@ impl Chip {
         self.lab.context()
     }
 
-    /// How many multiprocessors the device has. Each has room for eight blocks of one of these kernels, or for eight blocks of
-    /// both together.
+    /// How many multiprocessors the device has. Each has room for eight blocks: of one of these kernels, or of both.
     pub fn multiprocessors(&self) -> Result<u32> {
         multiprocessors(&self.lab)
     }
 
     /// Allocates the arrays of both kernels.
     pub fn allocate(&self) -> Result<Pair<'_>> {
-        let (product, map) = (Kernel::product(&self.lab)?, Kernel::streaming_map(&self.lab)?);
-        Ok(Pair { chip: self, product, map })
+        let kernel = |pipe, words, rounds| Kernel::load(&self.lab, pipe, words, rounds, STEPS);
+        let matmul = kernel(Pipe::Tensor, MATRIX_WORDS, Some(ROUNDS))?;
+        let map = kernel(Pipe::Memory, MAP_WORDS, None)?;
+        Ok(Pair { chip: self, matmul, map })
     }
-}
-
-/// How many multiprocessors the device of the lab has.
-pub fn multiprocessors(lab: &Lab) -> Result<u32> {
-    let count = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
-    Ok(lab.context().attribute(count)? as u32)
 }
 
 /// Both kernels, with their arrays in memory.
 pub struct Pair<'a> {
     chip: &'a Chip,
-    product: Kernel,
+    matmul: Kernel,
     map: Kernel,
 }
 
@@ -70,81 +77,88 @@ impl Pair<'_> {
         &mut self,
         body: impl FnOnce(&mut Kernel, &mut Kernel) -> Result<()>,
     ) -> Result<()> {
-        let Self { chip, product, map } = self;
-        (product.is_left, map.is_left) = (true, true);
+        let Self { chip, matmul, map } = self;
+        (matmul.left, map.left) = (STEPS, STEPS);
         let region = Region {
             task: NAME.to_owned(),
             inputs: vec![
-                device_buffer(MATRICES, 0, &product.input),
-                device_buffer(ELEMENTS, 0, &map.input),
+                device_buffer(MATRICES, 0, matmul.made()),
+                device_buffer(ELEMENTS, 0, map.made()),
             ],
+            // Two arrays in turn, an even number of times.
             outputs: vec![
-                device_buffer(PRODUCTS, 0, &product.output),
-                device_buffer(SHIFTED, 0, &map.output),
+                device_buffer(PRODUCTS, 0, matmul.made()),
+                device_buffer(SHIFTED, 0, map.made()),
             ],
             ..Region::default()
         };
-        chip.lab.region_on(region, || body(product, map)).map(drop)
+        chip.lab.region_on(region, || body(matmul, map)).map(drop)
     }
 }
 
-/// A kernel, and the arrays that it works on. Its blocks share the array evenly, however many they are.
+const _: () = assert!(STEPS.is_multiple_of(2), "the last step writes where the first one reads");
+
+/// A kernel that is launched several times, each time on what the time before has made. Its blocks share the work evenly,
+/// however many they are; `matmul` has work for one block on each multiprocessor, and further blocks of it end at once.
 pub struct Kernel {
     function: CudaFunction,
-    input: CudaSlice<u32>,
-    output: CudaSlice<u32>,
+    /// It reads one and writes the other, in turn.
+    arrays: [CudaSlice<u32>; 2],
     /// None where the kernel takes no such argument.
     rounds: Option<u32>,
-    is_left: bool,
+    left: u32,
 }
 
 impl Kernel {
-    /// The product of matrices, on the tensor cores.
-    pub fn product(lab: &Lab) -> Result<Self> {
-        Self::load(lab, Pipe::Tensor, MATRIX_WORDS, Some(ROUNDS))
+    /// The matrix multiplication, on the tensor cores.
+    pub fn matmul(lab: &Lab) -> Result<Self> {
+        Self::load(lab, Pipe::Tensor, MATRIX_WORDS, Some(LONG * ROUNDS), 1)
     }
 
     /// The map that device memory bounds.
     pub fn streaming_map(lab: &Lab) -> Result<Self> {
-        Self::load(lab, Pipe::Memory, MAP_WORDS, None)
+        Self::load(lab, Pipe::Memory, MAP_WORDS * u64::from(LONG), None, 1)
     }
 
     /// A map of multiply-adds that are always ready, of the puzzle.
     pub fn multiply_adds(lab: &Lab) -> Result<Self> {
-        Self::load(lab, Pipe::Issue, MATRIX_WORDS, Some(MULTIPLY_ADDS))
+        Self::load(lab, Pipe::Issue, MATRIX_WORDS, Some(MULTIPLY_ADDS), 1)
     }
 
-    fn load(lab: &Lab, pipe: Pipe, words: u64, rounds: Option<u32>) -> Result<Self> {
+    fn load(lab: &Lab, pipe: Pipe, words: u64, rounds: Option<u32>, left: u32) -> Result<Self> {
         let Some(kernel) = kernels::find(pipe.name()) else {
             return Err(Error::Refused(format!("there is no kernel `{}`", pipe.name())));
         };
         let module = lab.context().load_module(Ptx::from_src(kernel.image))?;
         let stream = lab.context().default_stream();
         let words = lab.elements(words as usize);
-        Ok(Self {
-            function: module.load_function(kernel.name)?,
-            // Where there is no task, 0 is a word like any other.
-            input: stream.alloc_zeros(words)?,
-            output: stream.alloc_zeros(words)?,
-            rounds,
-            is_left: true,
-        })
+        // Where there is no task, 0 is a word like any other.
+        let arrays = [stream.alloc_zeros(words)?, stream.alloc_zeros(words)?];
+        Ok(Self { function: module.load_function(kernel.name)?, arrays, rounds, left })
     }
 
-    /// Whether it has yet to be launched.
+    /// How many times it has yet to be launched.
     #[must_use]
-    pub fn is_left(&self) -> bool {
-        self.is_left
+    pub fn left(&self) -> u32 {
+        self.left
     }
 
-    /// Launches it, as a grid of so many blocks of 256 threads. It does nothing if it has been launched.
+    /// What it reads next.
+    fn made(&self) -> &CudaSlice<u32> {
+        &self.arrays[self.left as usize % 2]
+    }
+
+    /// Launches it once more, as a grid of so many blocks of 256 threads. It does nothing if nothing is left.
     pub fn launch(&mut self, stream: &Arc<CudaStream>, blocks: u32) -> Result<()> {
-        if !std::mem::take(&mut self.is_left) {
+        if self.left == 0 {
             return Ok(());
         }
-        let words = self.input.len() as u32;
-        let (input, _read) = self.input.device_ptr(stream);
-        let (output, _written) = self.output.device_ptr_mut(stream);
+        let [even, odd] = &mut self.arrays;
+        let (input, output) = if self.left.is_multiple_of(2) { (even, odd) } else { (odd, even) };
+        self.left -= 1;
+        let words = input.len() as u32;
+        let (input, _read) = input.device_ptr(stream);
+        let (output, _written) = output.device_ptr_mut(stream);
         let mut launch = stream.launch_builder(&self.function);
         launch.arg(&input).arg(&output).arg(&words);
         if let Some(rounds) = &self.rounds {
@@ -171,8 +185,11 @@ impl Exercise for Chip {
         let mut pair = self.allocate()?;
         // As many blocks as find room.
         let blocks = 8 * self.multiprocessors()?;
-        let Pair { product, map, .. } = &mut pair;
-        self.lab.alone("tensor_cores", |stream| product.launch(stream, blocks))?;
-        self.lab.alone("device_memory", |stream| map.launch(stream, blocks))
+        let Pair { matmul, map, .. } = &mut pair;
+        let all = |kernel: &mut Kernel, stream: &Arc<CudaStream>| {
+            (0..STEPS).try_for_each(|_| kernel.launch(stream, blocks))
+        };
+        self.lab.alone("tensor_cores", |stream| all(matmul, stream))?;
+        self.lab.alone("device_memory", |stream| all(map, stream))
     }
 }

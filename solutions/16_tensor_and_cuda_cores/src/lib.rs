@@ -1,29 +1,31 @@
-//! The solution of `tensor_and_cuda_cores`: one block of the product on each multiprocessor, and after it as many of the map as have room beside it.
+//! The solution of `tensor_and_cuda_cores`: two streams, and grids of `map` that leave room for `matmul`.
 
 use lab::Result;
 use lab::tensor_and_cuda_cores::Chip;
 
-/// Runs both kernels.
+/// Runs both kernels, twelve times each.
 pub fn compute(chip: &Chip) -> Result<()> {
     let context = chip.context();
     let multiprocessors = chip.multiprocessors()?;
     let full = 8 * multiprocessors;
-    let one = context.new_stream()?;
-    let other = context.new_stream()?;
+    let stream = context.new_stream()?;
+    // region: streams
+    let beside = context.new_stream()?;
+    // endregion
     let mut pair = chip.allocate()?;
 
     // The clock runs from here to the end of the closure.
-    pair.region(|product, map| {
+    pair.region(|matmul, map| {
         // region: launches
-        // Two warps for each scheduler keep the tensor cores busy, and leave room for seven blocks of the map.
-        product.launch(&one, multiprocessors)?;
-        map.launch(&other, 7 * multiprocessors)?;
-        // endregion
-        if map.is_left() {
-            map.launch(&other, full)?;
+        // One block of `matmul` and seven of `map` on each multiprocessor: neither ever waits for room, whichever comes first.
+        while matmul.left() > 0 {
+            matmul.launch(&beside, multiprocessors)?;
+            map.launch(&stream, 7 * multiprocessors)?;
         }
-        if product.is_left() {
-            product.launch(&one, full)?;
+        // endregion
+        while matmul.left() > 0 || map.left() > 0 {
+            map.launch(&stream, full)?;
+            matmul.launch(&stream, multiprocessors)?;
         }
         context.synchronize()?;
         Ok(())

@@ -15,6 +15,7 @@ use super::chunk;
 use super::edit::{
     close, create_streams, free_block, free_stream, moved, prepare, rewrite, step, stream_of,
 };
+use crate::Profile;
 
 /// What is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -30,6 +31,8 @@ pub enum Change {
     StreamForEachEngine,
     /// A stream is split: work that does not hand memory on, or one of two branches, gets streams of its own.
     StreamForEachBranch,
+    /// A kernel gets a stream of its own, and is asked for before the one that it came after: then it finds room.
+    OwnStreamFirst,
     /// Independent chunks take turns in more streams.
     Streams {
         /// In so many streams.
@@ -60,6 +63,13 @@ pub enum Change {
     DropWait,
     /// A synchronous call becomes an asynchronous one in a stream of its own.
     Asynchronous,
+    /// Kernels that fill the device get smaller grids, so that another one has room beside them.
+    LeaveRoom {
+        /// Blocks of the largest of them now.
+        now: u32,
+        /// And before.
+        before: u32,
+    },
     /// Streams with less work are given theirs first.
     ShortStreamsFirst,
     /// The host works before it waits.
@@ -72,8 +82,8 @@ pub(super) struct Choice {
     pub(super) program: Program,
 }
 
-/// The changes that `cause` suggests, small ones first.
-pub(super) fn options(program: &Program, cause: &Cause) -> Vec<Choice> {
+/// The changes that `cause` suggests on this device, small ones first.
+pub(super) fn options(program: &Program, cause: &Cause, profile: &Profile) -> Vec<Choice> {
     let at: HashSet<u32> = cause.steps.iter().copied().collect();
     let one = |change, program| vec![Choice { change, program }];
     let some = |change, program: Option<Program>| {
@@ -99,6 +109,7 @@ pub(super) fn options(program: &Program, cause: &Cause) -> Vec<Choice> {
                 split_by_branch(program, stream).unwrap_or_else(|| own_stream(program, &at));
             choices.push(Choice { change: Change::StreamForEachBranch, program: branches });
             choices.extend(more_streams(program, &at).or_else(|| in_turn(program, &at)));
+            choices.extend(some(Change::OwnStreamFirst, own_stream_first(program, cause)));
             choices
         }
         Code::HostSynchronisation => one(Change::WaitAtTheEnd, without(program, &at)),
@@ -119,7 +130,8 @@ pub(super) fn options(program: &Program, cause: &Cause) -> Vec<Choice> {
         Code::IdleHostWork => {
             some(Change::WorkBeforeTheWait, work_before_the_wait(program, &cause.steps))
         }
-        Code::FullDevice | Code::TakenQueue => Vec::new(),
+        Code::FullDevice => leave_room(program, &cause.steps, profile).into_iter().collect(),
+        Code::TakenQueue => Vec::new(),
     }
 }
 
@@ -154,6 +166,75 @@ fn own_stream(program: &Program, at: &HashSet<u32>) -> Program {
     create_streams(&mut changed, stream, 1);
     close(&mut changed);
     changed
+}
+
+/// None where it is not one kernel that came after another one.
+fn own_stream_first(program: &Program, cause: &Cause) -> Option<Program> {
+    let (&[late], Some(other)) = (cause.steps.as_slice(), &cause.other) else { return None };
+    let is_kernel = |step: u32| matches!(program.steps[step as usize].call, Call::Launch(_));
+    if other.step >= late || !is_kernel(late) || !is_kernel(other.step) {
+        return None;
+    }
+    let stream = free_stream(program);
+    let mut changed = rewrite(program, |index, own, out| {
+        if index == other.step {
+            let late = &program.steps[late as usize];
+            out.push(Step { call: moved(&late.call, stream), ..late.clone() });
+        }
+        if index != late {
+            out.push(own.clone());
+        }
+    });
+    create_streams(&mut changed, stream, 1);
+    close(&mut changed);
+    Some(changed)
+}
+
+/// None where kernels do not say what decides who finds room: what they issue, and that their blocks share out items.
+fn leave_room(program: &Program, waiting: &[u32], profile: &Profile) -> Option<Choice> {
+    let multiprocessors = profile.chip.multiprocessors.value;
+    let mut facts = BTreeMap::new();
+    for step in &program.steps {
+        if let &Call::FunctionGet { kernel, registers, shared_bytes, items, inner_loop, .. } =
+            &step.call
+            && items.is_some()
+            && inner_loop.is_some()
+        {
+            facts.insert(kernel, (registers, shared_bytes));
+        }
+    }
+    // Blocks on each multiprocessor, and how many there is room for; none of a grid that is more than a line of blocks.
+    let of = |call: &Call| match call {
+        Call::Launch(launch) if launch.grid[1..] == [1, 1] => {
+            let (registers, shared_bytes) = facts.get(&launch.kernel)?;
+            let threads = launch.block.iter().product();
+            let most =
+                profile.resident_blocks(threads, *registers, shared_bytes + launch.shared_bytes);
+            let on_each = u64::from(launch.grid[0]).div_ceil(multiprocessors);
+            Some((launch.kernel, on_each, u64::from(most)))
+        }
+        _ => None,
+    };
+    let late = waiting.first().map(|step| &program.steps[*step as usize].call)?;
+    let (kernel, on_each, most) = of(late)?;
+    let mut sizes: Option<(u32, u32)> = None;
+    let changed = rewrite(program, |_, own, out| {
+        let mut own = own.clone();
+        if let Some((other, on_each_now, most_of_other)) = of(&own.call)
+            && other != kernel
+            && let Call::Launch(launch) = &mut own.call
+        {
+            let room = most_of_other * most.saturating_sub(on_each) / most.max(1);
+            let blocks = (room * multiprocessors) as u32;
+            if on_each_now > room && blocks > 0 {
+                sizes = sizes.max(Some((launch.grid[0], blocks)));
+                launch.grid[0] = blocks;
+            }
+        }
+        out.push(own);
+    });
+    sizes
+        .map(|(before, now)| Choice { change: Change::LeaveRoom { now, before }, program: changed })
 }
 
 /// None where no stream takes turns with the default stream.

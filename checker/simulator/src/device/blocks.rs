@@ -130,7 +130,7 @@ impl Grid {
         if resident == 0 {
             return None;
         }
-        let blocks = product(launch.grid);
+        let blocks = facts.items.map_or(product(launch.grid), |it| Portions::of(launch, it).blocks);
         let warps = u64::from(threads.div_ceil(32).max(1));
         let throughput = facts.rate.units_per_us_multiprocessor.max(1);
         let alone = facts.rate.units_per_us(warps);
@@ -198,6 +198,7 @@ impl Grid {
 /// How the items of a launch are shared out.
 struct Portions {
     items: u64,
+    /// Blocks that have any: those after the last item have nothing to do.
     blocks: u64,
     /// Of a block.
     threads: u64,
@@ -209,8 +210,9 @@ struct Portions {
 
 impl Portions {
     fn of(launch: &Shape, items: Items) -> Self {
-        let (blocks, threads) = (product(launch.grid), product(launch.block));
+        let threads = product(launch.block);
         let items = launch.bytes / u64::from(items.bytes.max(1));
+        let blocks = product(launch.grid).min(items.div_ceil(threads).max(1));
         let all = blocks.saturating_mul(threads);
         Self { items, blocks, threads, each: items / all, more: items % all }
     }

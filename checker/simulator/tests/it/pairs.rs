@@ -6,9 +6,12 @@
 
 use std::fmt::Write as _;
 
+use simulator::advice::{Change, advise};
+use simulator::bounds::{TaskKernel, TaskWork, bounds};
 use simulator::{Profile, Schedule, replay};
+use trace::causes::{self, Cause, Code};
 use trace::program::StreamKind::NonBlocking;
-use trace::program::{Call, KernelId, Launch, Loop, Pipe, StreamId};
+use trace::program::{Call, Items, KernelId, Launch, Loop, Pipe, Program, StreamId};
 
 use crate::program::*;
 
@@ -96,6 +99,17 @@ fn pairs() -> Vec<Pair> {
 
 /// From the start of the first to the end of the last, in µs, of kernels in the streams with these numbers.
 fn simulated_us(profile: &Profile, kernels: &[(&Kernel, usize)]) -> f64 {
+    us_of(profile, &program(kernels))
+}
+
+fn us_of(profile: &Profile, program: &Program) -> f64 {
+    let spans = replay(program, profile, Schedule::Exact).spans;
+    let from = spans.iter().map(|span| span.start_ns).min().expect("they ran");
+    let to = spans.iter().map(|span| span.end_ns).max().expect("they ran");
+    (to - from) as f64 / 1000.0
+}
+
+fn program(kernels: &[(&Kernel, usize)]) -> Program {
     let mut script = Script::new();
     let streams = [script.stream(NonBlocking), script.stream(NonBlocking)];
     // 0 is the map that every script has.
@@ -110,10 +124,8 @@ fn simulated_us(profile: &Profile, kernels: &[(&Kernel, usize)]) -> f64 {
     for (id, kernel, stream) in kernels {
         script.call(kernel.launch(id, streams[stream]));
     }
-    let spans = replay(&script.program, profile, Schedule::Exact).spans;
-    let from = spans.iter().map(|span| span.start_ns).min().expect("they ran");
-    let to = spans.iter().map(|span| span.end_ns).max().expect("they ran");
-    (to - from) as f64 / 1000.0
+    script.call(Call::ContextSynchronize);
+    script.program
 }
 
 /// In percent of what was measured.
@@ -161,4 +173,125 @@ fn what_two_streams_gain_is_told_pair_by_pair_against_an_h200() {
         );
     }
     insta::assert_snapshot!(table);
+}
+
+/// One of 132 blocks for each `blocks`, with the work that 132 do in 600 µs.
+fn tensor(blocks: u32) -> Kernel {
+    let (threads, words, rounds) = (256, 540_672, 22_400);
+    Kernel { rate: "tensor".to_owned(), blocks, threads, words, rounds }
+}
+
+fn stream(blocks: u32) -> Kernel {
+    let (threads, words, rounds) = (256, 1 << 28, 1);
+    Kernel { rate: "stream".to_owned(), blocks, threads, words, rounds }
+}
+
+fn fma(blocks: u32) -> Kernel {
+    let (threads, words, rounds) = (256, 270_336, 72_000);
+    Kernel { rate: "fma".to_owned(), blocks, threads, words, rounds }
+}
+
+#[test]
+fn who_finds_the_device_full_gets_few_multiprocessors_and_who_comes_first_leaves_them_all() {
+    let profile = h200();
+    let us = |first: &Kernel, second: &Kernel| simulated_us(&profile, &[(first, 0), (second, 1)]);
+    let alone = simulated_us(&profile, &[(&tensor(132), 0)]);
+    // Eight of its blocks on each of 17 multiprocessors, one after the other.
+    let late = us(&stream(1056), &tensor(132));
+    assert!((8.0..10.0).contains(&(late / alone)), "{late} and {alone}");
+    for (first, second) in
+        [(tensor(132), stream(1056)), (tensor(132), stream(924)), (stream(528), tensor(132))]
+    {
+        let both = us(&first, &second);
+        assert!(both < 1.25 * alone, "{} {}: {both} and {alone}", first.words(), second.words());
+    }
+}
+
+#[test]
+fn grids_of_half_the_device_lie_side_by_side() {
+    let profile = h200();
+    let alone = simulated_us(&profile, &[(&tensor(66), 0)]);
+    let both = simulated_us(&profile, &[(&tensor(66), 0), (&fma(66), 1)]);
+    assert!(both < 1.1 * alone, "{both} and {alone}");
+}
+
+#[test]
+fn a_kernel_that_says_nothing_beside_those_that_do_shares_the_device_as_it_did() {
+    let profile = h200();
+    let map = Kernel { rate: "map".to_owned(), rounds: 20_000, ..fma(1056) };
+    let both = simulated_us(&profile, &[(&tensor(132), 0), (&map, 1)]);
+    let [first, second] = [tensor(132), map].map(|it| simulated_us(&profile, &[(&it, 0)]));
+    assert!(both > first.max(second) && both < 1.01 * (first + second), "{both}");
+}
+
+#[test]
+fn blocks_after_the_last_item_have_nothing_to_do() {
+    let profile = h200();
+    let with_items = |blocks| {
+        let mut program = program(&[(&tensor(blocks), 0)]);
+        for step in &mut program.steps {
+            if let Call::FunctionGet { items, rate, .. } = &mut step.call
+                && rate == "tensor"
+            {
+                // An item is what a thread has of four tiles, so 132 blocks have one for each of their threads.
+                *items = Some(Items { bytes: 128, together: 1 });
+            }
+        }
+        us_of(&profile, &program)
+    };
+    let (exact, more, fewer) = (with_items(132), with_items(1056), with_items(66));
+    assert_eq!(exact.to_bits(), more.to_bits());
+    assert!((1.9..2.1).contains(&(fewer / exact)), "{fewer} and {exact}");
+}
+
+#[test]
+fn the_floor_of_kernels_that_need_different_pipes_is_that_of_the_longest() {
+    let floor = |pipes: [Option<Pipe>; 2]| {
+        let kernel = |(rate, pipe): (&str, Option<Pipe>)| {
+            let (rate, units) = (rate.to_owned(), 1 << 33);
+            TaskKernel { rate, units, pipe, threads: 256, registers: 32, ..Default::default() }
+        };
+        let kernels = ["tensor", "fma"].into_iter().zip(pipes).map(kernel).collect();
+        let work = TaskWork { kernels, ..TaskWork::default() };
+        bounds(&work, &h200().into()).expect("the rates are known")
+    };
+    let apart = floor([Some(Pipe::Tensor), Some(Pipe::Floats)]);
+    let alike = floor([None, None]);
+    assert_eq!(apart.serial_ns, alike.serial_ns);
+    assert!(apart.floor_ns < alike.floor_ns && 2 * apart.floor_ns > alike.floor_ns);
+}
+
+fn found(program: &Program) -> Vec<Cause> {
+    causes::find(program, &replay(program, &h200(), Schedule::Exact))
+}
+
+#[test]
+fn two_kernels_that_need_different_parts_of_a_multiprocessor_need_not_share_a_stream() {
+    let codes = |first: &Kernel, second: &Kernel| {
+        found(&program(&[(first, 0), (second, 0)])).iter().map(|it| it.code).collect::<Vec<_>>()
+    };
+    assert_eq!(codes(&stream(1056), &tensor(132)), [Code::SharedStream]);
+    assert_eq!(codes(&fma(132), &tensor(132)), []);
+    assert_eq!(codes(&stream(1056), &stream(132)), []);
+}
+
+#[test]
+fn a_small_kernel_that_would_find_no_room_is_advised_to_come_first() {
+    let program = program(&[(&stream(1056), 0), (&tensor(132), 0)]);
+    let advised = advise(&program, found(&program), &h200(), &|_| true);
+    let [advice] = &advised.advice[..] else { panic!("{:?}", advised.advice) };
+    assert_eq!(advice.change, Change::OwnStreamFirst);
+    assert!(advice.after_ns * 100 < advice.before_ns * 60, "{advice:?}");
+}
+
+#[test]
+fn a_small_kernel_that_waits_for_a_full_device_loses_its_own_time_too() {
+    let cause = |first: &Kernel, second: &Kernel| {
+        let found = found(&program(&[(first, 0), (second, 1)]));
+        found.into_iter().find(|it| it.code == Code::FullDevice).map(|it| it.cost_ns)
+    };
+    // It waits for 0.5 of 5.4 ms, and is alone on few multiprocessors in the rest.
+    let cost_ns = cause(&stream(1056), &tensor(132)).expect("it finds no room");
+    assert!(cost_ns > 4_000_000, "{cost_ns}");
+    assert_eq!(cause(&tensor(132), &stream(1056)), None);
 }

@@ -3,26 +3,28 @@
 use lab::Result;
 use lab::tensor_and_cuda_cores::Chip;
 
-/// Runs both kernels.
+/// Runs both kernels, twelve times each.
 pub fn compute(chip: &Chip) -> Result<()> {
     let context = chip.context();
     let multiprocessors = chip.multiprocessors()?;
     let full = 8 * multiprocessors;
-    let one = context.new_stream()?;
+    let stream = context.new_stream()?;
+    // region: streams
     let other = context.new_stream()?;
+    // endregion
     let mut pair = chip.allocate()?;
 
     // The clock runs from here to the end of the closure.
-    pair.region(|product, map| {
+    pair.region(|matmul, map| {
         // region: launches
-        map.launch(&other, 7 * multiprocessors)?;
-        product.launch(&one, multiprocessors)?;
-        // endregion
-        if map.is_left() {
-            map.launch(&other, full)?;
+        while matmul.left() > 0 {
+            map.launch(&other, 7 * multiprocessors)?;
+            matmul.launch(&stream, multiprocessors)?;
         }
-        if product.is_left() {
-            product.launch(&one, full)?;
+        // endregion
+        while matmul.left() > 0 || map.left() > 0 {
+            map.launch(&stream, full)?;
+            matmul.launch(&stream, multiprocessors)?;
         }
         context.synchronize()?;
         Ok(())

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::hazards::{self, accesses};
-use crate::program::{AccessKind, BlockId, Call, Program, StreamId};
+use crate::program::{AccessKind, BlockId, Call, KernelId, Pipe, Program, StreamId};
 use crate::timeline::Interval;
 
 use super::dependencies::{Before, Turns};
@@ -85,6 +85,7 @@ struct Order {
     kernels: Kernels,
     crowded: Vec<Crowded>,
     queues: Queues,
+    pipes: BTreeMap<KernelId, Pipe>,
 }
 
 /// What runs at an instant.
@@ -167,6 +168,7 @@ impl Order {
             kernels: Kernels::of(view),
             crowded: Vec::new(),
             queues: Queues::of(view),
+            pipes: view.program.steps.iter().filter_map(|step| pipe(&step.call)).collect(),
         }
     }
 
@@ -198,7 +200,7 @@ impl Order {
         }
         if let Some(last) = last
             && by_stream > GAP_NS
-            && may_run_beside(view, &last, op)
+            && self.may_run_beside(view, &last, op)
         {
             found.charge(view, Code::SharedStream, op.step, by_stream).other = Some(last.step);
         }
@@ -206,6 +208,19 @@ impl Order {
         if op.lane == Lane::Kernels {
             self.kernel(view, op, ready_ns);
         }
+    }
+
+    /// Whether the device could run the two at the same time: on different lanes, as small kernels, or as two that need
+    /// different parts of a multiprocessor.
+    fn may_run_beside(&self, view: &View<'_>, first: &Op, second: &Op) -> bool {
+        let is_small = |op| blocks(view, op) <= FEW_BLOCKS;
+        let pipes = [first, second].map(|op| match view.call(op.step) {
+            Call::Launch(launch) => self.pipes.get(&launch.kernel),
+            _ => None,
+        });
+        // These leave each other nearly all that they need: see `tests/figures/pairs.cu` of the simulator.
+        let apart = [Pipe::Memory, Pipe::Tensor].iter().all(|pipe| pipes.contains(&Some(pipe)));
+        first.lane != second.lane || apart || (is_small(first) && is_small(second))
     }
 
     /// A kernel that was ready at `ready_ns`, and perhaps started later.
@@ -320,10 +335,12 @@ impl Default for Stream {
     }
 }
 
-/// Whether the device could run the two at the same time: on different lanes, or as small kernels.
-fn may_run_beside(view: &View<'_>, first: &Op, second: &Op) -> bool {
-    let is_small = |op| blocks(view, op) <= FEW_BLOCKS;
-    first.lane != second.lane || (is_small(first) && is_small(second))
+/// What most instructions of a kernel need, where it says so.
+fn pipe(call: &Call) -> Option<(KernelId, Pipe)> {
+    match call {
+        Call::FunctionGet { kernel, inner_loop: Some(inner), .. } => Some((*kernel, inner.pipe)),
+        _ => None,
+    }
 }
 
 /// The blocks of a kernel; of what is none, more than there can be.

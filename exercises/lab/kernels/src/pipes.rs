@@ -94,15 +94,15 @@ impl Pipe {
         Loop { pipe: self, each_turn, chains, others }
     }
 
-    /// Words that a thread works on together.
-    const fn together(self) -> u32 {
+    /// A word each; for the tensor cores four tiles of a warp, of which each thread has its part.
+    const fn items(self) -> Items {
+        const BYTES: u32 = 2 * WORD as u32;
         match self {
-            Self::Issue => 8,
-            Self::Latency => 1,
+            Self::Issue => Items { bytes: BYTES, together: 8 },
+            Self::Latency => Items { bytes: BYTES, together: 1 },
             // Four times 16 bytes.
-            Self::Memory => 16,
-            // Four tiles of a warp.
-            Self::Tensor => 4 * TILE as u32 / 32,
+            Self::Memory => Items { bytes: BYTES, together: 16 },
+            Self::Tensor => Items { bytes: 4 * TILE as u32 / 32 * BYTES, together: 1 },
         }
     }
 }
@@ -125,7 +125,7 @@ pub(crate) const fn kernel(pipe: Pipe) -> Kernel {
         shared_bytes: 0,
         threads: 256,
         blocks: Blocks::Any,
-        items: Some(Items { bytes: 2 * WORD as u32, together: pipe.together() }),
+        items: Some(pipe.items()),
         inner_loop: Some(pipe.inner_loop()),
         body: Body::Pipe(pipe),
     }

@@ -1,6 +1,6 @@
 //! # Tensor and CUDA cores: two engines, one chip
 //!
-//! Two kernels have to be run, twelve times each, and neither needs the other. `matmul` multiplies matrices on the tensor
+//! Two kernels have to be run, six times each, and neither needs the other. `matmul` multiplies matrices on the tensor
 //! cores, and hardly touches memory. `map` reads an array and writes another one, and hardly computes. Each launch takes
 //! what the launch before has made.
 //!
@@ -21,7 +21,7 @@
 use lab::Result;
 use lab::tensor_and_cuda_cores::Chip;
 
-/// Runs both kernels, twelve times each.
+/// Runs both kernels, six times each.
 pub fn compute(chip: &Chip) -> Result<()> {
     let context = chip.context();
     let multiprocessors = chip.multiprocessors()?;

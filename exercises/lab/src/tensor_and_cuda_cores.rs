@@ -11,7 +11,7 @@ use cudarc::driver::{
 use cudarc::nvrtc::Ptx;
 use kernels::pipes::Pipe;
 use kernels::task::tensor_and_cuda_cores::{
-    ELEMENTS, MAP_WORDS, MATRICES, MATRIX_WORDS, NAME, PRODUCTS, ROUNDS, SHIFTED,
+    ELEMENTS, MAP_ROUNDS, MAP_WORDS, MATRICES, MATRIX_WORDS, NAME, PRODUCTS, ROUNDS, SHIFTED,
 };
 use trace::lab::Region;
 
@@ -26,7 +26,7 @@ const THREADS: u32 = 256;
 
 /// A kernel of the puzzle takes so many times as long as one of the exercise: there is one of each, and nobody has to look
 /// at what it makes.
-const LONG: u32 = 8;
+const LONG: u32 = 4;
 
 /// Rounds of the multiply-adds of the puzzle, over as many words as the matrices have: they take as long as a long multiplication. In
 /// a microsecond an H200 did a round of 32 million words, and a round of 20 million on its tensor cores (driver 580.159.04,
@@ -58,8 +58,8 @@ impl Chip {
     /// Allocates the arrays of both kernels.
     pub fn allocate(&self) -> Result<Pair<'_>> {
         let kernel = |pipe, words, rounds| Kernel::load(&self.lab, pipe, words, rounds, STEPS);
-        let matmul = kernel(Pipe::Tensor, MATRIX_WORDS, Some(ROUNDS))?;
-        let map = kernel(Pipe::Memory, MAP_WORDS, None)?;
+        let matmul = kernel(Pipe::Tensor, MATRIX_WORDS, ROUNDS)?;
+        let map = kernel(Pipe::Memory, MAP_WORDS, MAP_ROUNDS)?;
         Ok(Pair { chip: self, matmul, map })
     }
 }
@@ -104,28 +104,27 @@ pub struct Kernel {
     function: CudaFunction,
     /// It reads one and writes the other, in turn.
     arrays: [CudaSlice<u32>; 2],
-    /// None where the kernel takes no such argument.
-    rounds: Option<u32>,
+    rounds: u32,
     left: u32,
 }
 
 impl Kernel {
     /// The matrix multiplication, on the tensor cores.
     pub fn matmul(lab: &Lab) -> Result<Self> {
-        Self::load(lab, Pipe::Tensor, MATRIX_WORDS, Some(LONG * ROUNDS), 1)
+        Self::load(lab, Pipe::Tensor, MATRIX_WORDS, LONG * ROUNDS, 1)
     }
 
     /// The map that device memory bounds.
     pub fn streaming_map(lab: &Lab) -> Result<Self> {
-        Self::load(lab, Pipe::Memory, MAP_WORDS * u64::from(LONG), None, 1)
+        Self::load(lab, Pipe::Memory, MAP_WORDS, LONG * MAP_ROUNDS, 1)
     }
 
     /// A map of multiply-adds that are always ready, of the puzzle.
     pub fn multiply_adds(lab: &Lab) -> Result<Self> {
-        Self::load(lab, Pipe::Issue, MATRIX_WORDS, Some(MULTIPLY_ADDS), 1)
+        Self::load(lab, Pipe::Issue, MATRIX_WORDS, MULTIPLY_ADDS, 1)
     }
 
-    fn load(lab: &Lab, pipe: Pipe, words: u64, rounds: Option<u32>, left: u32) -> Result<Self> {
+    fn load(lab: &Lab, pipe: Pipe, words: u64, rounds: u32, left: u32) -> Result<Self> {
         let Some(kernel) = kernels::find(pipe.name()) else {
             return Err(Error::Refused(format!("there is no kernel `{}`", pipe.name())));
         };
@@ -160,17 +159,13 @@ impl Kernel {
         let (input, _read) = input.device_ptr(stream);
         let (output, _written) = output.device_ptr_mut(stream);
         let mut launch = stream.launch_builder(&self.function);
-        launch.arg(&input).arg(&output).arg(&words);
-        if let Some(rounds) = &self.rounds {
-            launch.arg(rounds);
-        }
+        launch.arg(&input).arg(&output).arg(&words).arg(&self.rounds);
         let config = LaunchConfig {
             grid_dim: (blocks, 1, 1),
             block_dim: (THREADS, 1, 1),
             shared_mem_bytes: 0,
         };
-        // SAFETY: the kernel takes two pointers to so many words and one or two numbers, and stays inside them whatever
-        // the grid.
+        // SAFETY: the kernel takes two pointers to so many words and two numbers, and stays inside them whatever the grid.
         unsafe { launch.launch(config)? };
         Ok(())
     }
@@ -183,13 +178,12 @@ impl Exercise for Chip {
 
     fn calibrate(&self) -> Result<()> {
         let mut pair = self.allocate()?;
-        // As many blocks as find room.
-        let blocks = 8 * self.multiprocessors()?;
+        let multiprocessors = self.multiprocessors()?;
         let Pair { matmul, map, .. } = &mut pair;
-        let all = |kernel: &mut Kernel, stream: &Arc<CudaStream>| {
+        let all = |kernel: &mut Kernel, stream: &Arc<CudaStream>, blocks| {
             (0..STEPS).try_for_each(|_| kernel.launch(stream, blocks))
         };
-        self.lab.alone("tensor_cores", |stream| all(matmul, stream))?;
-        self.lab.alone("device_memory", |stream| all(map, stream))
+        self.lab.alone("tensor_cores", |stream| all(matmul, stream, multiprocessors))?;
+        self.lab.alone("device_memory", |stream| all(map, stream, 8 * multiprocessors))
     }
 }

@@ -130,7 +130,7 @@ pub(super) fn options(program: &Program, cause: &Cause, profile: &Profile) -> Ve
         Code::IdleHostWork => {
             some(Change::WorkBeforeTheWait, work_before_the_wait(program, &cause.steps))
         }
-        Code::FullDevice => leave_room(program, &cause.steps, profile).into_iter().collect(),
+        Code::FullDevice => leave_room(program, &cause.steps, profile),
         Code::TakenQueue => Vec::new(),
     }
 }
@@ -190,8 +190,8 @@ fn own_stream_first(program: &Program, cause: &Cause) -> Option<Program> {
     Some(changed)
 }
 
-/// None where kernels do not say what decides who finds room: what they issue, and that their blocks share out items.
-fn leave_room(program: &Program, waiting: &[u32], profile: &Profile) -> Option<Choice> {
+/// Nothing where kernels do not say what decides who finds room: what they issue, and that their blocks share out items.
+fn leave_room(program: &Program, waiting: &[u32], profile: &Profile) -> Vec<Choice> {
     let multiprocessors = profile.chip.multiprocessors.value;
     let mut facts = BTreeMap::new();
     for step in &program.steps {
@@ -215,26 +215,30 @@ fn leave_room(program: &Program, waiting: &[u32], profile: &Profile) -> Option<C
         }
         _ => None,
     };
-    let late = waiting.first().map(|step| &program.steps[*step as usize].call)?;
-    let (kernel, on_each, most) = of(late)?;
-    let mut sizes: Option<(u32, u32)> = None;
-    let changed = rewrite(program, |_, own, out| {
-        let mut own = own.clone();
-        if let Some((other, on_each_now, most_of_other)) = of(&own.call)
-            && other != kernel
-            && let Call::Launch(launch) = &mut own.call
-        {
-            let room = most_of_other * most.saturating_sub(on_each) / most.max(1);
-            let blocks = (room * multiprocessors) as u32;
-            if on_each_now > room && blocks > 0 {
-                sizes = sizes.max(Some((launch.grid[0], blocks)));
-                launch.grid[0] = blocks;
+    let late = waiting.first().and_then(|step| of(&program.steps[*step as usize].call));
+    let Some((kernel, on_each, most)) = late else { return Vec::new() };
+    // A single block on each, with which no multiprocessor is much emptier than another one; or all that there is room for.
+    let grids: [&dyn Fn(u64) -> u64; 2] =
+        [&|_| 1, &|most_of_other| most_of_other * most.saturating_sub(on_each) / most.max(1)];
+    let choice = |left: &dyn Fn(u64) -> u64| {
+        let mut sizes: Option<(u32, u32)> = None;
+        let program = rewrite(program, |_, own, out| {
+            let mut own = own.clone();
+            if let Some((other, on_each, most)) = of(&own.call)
+                && other != kernel
+                && let Call::Launch(launch) = &mut own.call
+            {
+                let blocks = (left(most) * multiprocessors) as u32;
+                if on_each > left(most) && blocks > 0 {
+                    sizes = sizes.max(Some((launch.grid[0], blocks)));
+                    launch.grid[0] = blocks;
+                }
             }
-        }
-        out.push(own);
-    });
-    sizes
-        .map(|(before, now)| Choice { change: Change::LeaveRoom { now, before }, program: changed })
+            out.push(own);
+        });
+        sizes.map(|(before, now)| Choice { change: Change::LeaveRoom { now, before }, program })
+    };
+    grids.into_iter().filter_map(choice).collect()
 }
 
 /// None where no stream takes turns with the default stream.

@@ -77,7 +77,7 @@ __global__ void LB k_chain(const u* in, u* out, u n, u r, Mark* marks) {
     END
 }
 __global__ void LB k_stream(const u* in, u* out, u n, u r, Mark* marks) {
-    BEGIN m1::stream_map(in, out, n);
+    BEGIN m1::stream_map(in, out, n, r);
     END
 }
 __global__ void LB k_tensor(const u* in, u* out, u n, u r, Mark* marks) {

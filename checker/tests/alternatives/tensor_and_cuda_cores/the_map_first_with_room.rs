@@ -3,7 +3,7 @@
 use lab::Result;
 use lab::tensor_and_cuda_cores::Chip;
 
-/// Runs both kernels, twelve times each.
+/// Runs both kernels, six times each.
 pub fn compute(chip: &Chip) -> Result<()> {
     let context = chip.context();
     let multiprocessors = chip.multiprocessors()?;

@@ -86,6 +86,8 @@ struct Order {
     crowded: Vec<Crowded>,
     queues: Queues,
     pipes: BTreeMap<KernelId, Pipe>,
+    /// What the shortest launch of a kernel takes, by its grid.
+    shortest: BTreeMap<(KernelId, [u32; 3]), u64>,
 }
 
 /// What runs at an instant.
@@ -161,6 +163,13 @@ struct Crowded {
 
 impl Order {
     fn new(view: &View<'_>) -> Self {
+        let mut shortest = BTreeMap::new();
+        for op in &view.ops {
+            if let Some(grid) = grid(view, op) {
+                let known: &mut u64 = shortest.entry(grid).or_insert(u64::MAX);
+                *known = (*known).min(op.end_ns - op.start_ns);
+            }
+        }
         Self {
             turns: Turns::new(view.program),
             streams: HashMap::new(),
@@ -169,6 +178,7 @@ impl Order {
             crowded: Vec::new(),
             queues: Queues::of(view),
             pipes: view.program.steps.iter().filter_map(|step| pipe(&step.call)).collect(),
+            shortest,
         }
     }
 
@@ -240,11 +250,18 @@ impl Order {
         let busy_ns = view.lanes.busy(Lane::Kernels, window);
         if blocks > FEW_BLOCKS && !is_under(busy_ns, CROWDED_SHARE_PERMILLE, window.ns()) {
             let grids = blocks == kernels && kernels >= FEWEST_GRIDS;
-            // A small one is alone on few multiprocessors afterwards, where it could have been beside the others.
+            // A small one gets few multiprocessors afterwards, and takes longer than elsewhere; or it is alone, where it could
+            // have been beside the others.
             let own = Running::of(view, op);
             let is_small = own.threads.saturating_mul(SMALL) <= threads;
             let is_alone = self.kernels.at(op.start_ns.midpoint(op.end_ns)).blocks == own.blocks;
-            let after_ns = if is_small && is_alone { op.end_ns - op.start_ns } else { 0 };
+            let took_ns = op.end_ns - op.start_ns;
+            let after_ns = match grid(view, op).and_then(|grid| self.shortest.get(&grid)) {
+                _ if !is_small => 0,
+                Some(shortest_ns) if !is_alone => took_ns - shortest_ns.min(&took_ns),
+                _ if is_alone => took_ns,
+                _ => 0,
+            };
             let (step, stream, ns) = (op.step, op.stream, window.ns() + after_ns);
             let grids = grids.then(|| u32::try_from(kernels).unwrap_or(u32::MAX));
             self.crowded.push(Crowded { step, stream, ns, grids });
@@ -332,6 +349,14 @@ impl Queues {
 impl Default for Stream {
     fn default() -> Self {
         Self { last: None, only_kernels: true }
+    }
+}
+
+/// Which kernel it is, with which grid.
+fn grid(view: &View<'_>, op: &Op) -> Option<(KernelId, [u32; 3])> {
+    match view.call(op.step) {
+        Call::Launch(launch) => Some((launch.kernel, launch.grid)),
+        _ => None,
     }
 }
 

@@ -1,8 +1,8 @@
 // Maps that are bound by one part of a multiprocessor each: by its issue slots (`fma_map`), by a latency (`chain_map`),
 // by device memory (`stream_map`). The fourth, bound by the tensor cores, is in tensor.cu.
 //
-// Each reads `n` words and writes `n`; `in` may equal `out`, and any other overlap of the two is an error of the
-// caller. All results are exact, whatever the order of the blocks.
+// Each reads `n` words and writes `n`; `in` may equal `out` but where it is said, and any other overlap of the two is an error
+// of the caller. All results are exact, whatever the order of the blocks.
 
 #define THREADS_PER_BLOCK 256
 #define BLOCKS_PER_SM 8
@@ -74,12 +74,14 @@ extern "C" __global__ void __launch_bounds__(THREADS_PER_BLOCK, BLOCKS_PER_SM)
 // 16-byte loads of a thread that are under way together.
 #define LOADS 4
 
-// x -> x + C, once: hardly any work for each byte, and none for the multipliers, which a product on the tensor cores
-// leaves little of.
+// x -> x + C: hardly any work for each byte, and none for the multipliers, which a product on the tensor cores leaves little
+// of.
 __device__ __forceinline__ unsigned shifted(unsigned x) { return x + 2654435769u; }
 
+// Each round reads all of `in` and writes the same into `out`, which must be other memory where there are several rounds: so
+// a launch can take long with arrays that are short, as long as no cache holds them.
 extern "C" __global__ void __launch_bounds__(THREADS_PER_BLOCK, BLOCKS_PER_SM)
-    stream_map(const unsigned* in, unsigned* out, unsigned n)
+    stream_map(const unsigned* in, unsigned* out, unsigned n, unsigned rounds)
 {
     const unsigned quads = n / 4;
     const uint4* from = reinterpret_cast<const uint4*>(in);
@@ -88,17 +90,20 @@ extern "C" __global__ void __launch_bounds__(THREADS_PER_BLOCK, BLOCKS_PER_SM)
     const unsigned stride = gridDim.x * blockDim.x;
     const unsigned first = blockIdx.x * blockDim.x + threadIdx.x;
 
-    for (unsigned i = first; i < quads; i += LOADS * stride) {
-        uint4 x[LOADS];
+#pragma unroll 1
+    for (unsigned left = rounds; left > 0; --left) {
+        for (unsigned i = first; i < quads; i += LOADS * stride) {
+            uint4 x[LOADS];
 #pragma unroll
-        for (int k = 0; k < LOADS; ++k) {
-            if (i + k * stride < quads) x[k] = from[i + k * stride];
-        }
+            for (int k = 0; k < LOADS; ++k) {
+                if (i + k * stride < quads) x[k] = from[i + k * stride];
+            }
 #pragma unroll
-        for (int k = 0; k < LOADS; ++k) {
-            x[k] = make_uint4(shifted(x[k].x), shifted(x[k].y), shifted(x[k].z), shifted(x[k].w));
-            if (i + k * stride < quads) to[i + k * stride] = x[k];
+            for (int k = 0; k < LOADS; ++k) {
+                x[k] = make_uint4(shifted(x[k].x), shifted(x[k].y), shifted(x[k].z), shifted(x[k].w));
+                if (i + k * stride < quads) to[i + k * stride] = x[k];
+            }
         }
+        if (first < n % 4) out[4ull * quads + first] = shifted(in[4ull * quads + first]);
     }
-    if (first < n % 4) out[4ull * quads + first] = shifted(in[4ull * quads + first]);
 }

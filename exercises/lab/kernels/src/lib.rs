@@ -156,7 +156,7 @@ impl Kernel {
             Body::Map(_) => map::work(arguments),
             Body::Matmul => matmul::work(scale),
             Body::Network(operation) => network::work(operation, arguments, scale),
-            Body::Pipe(_) => pipes::work(arguments),
+            Body::Pipe(pipe) => pipes::work(pipe, arguments),
         }
     }
 
@@ -189,7 +189,7 @@ impl Kernel {
                 (accesses.len() == self.parameters.len()).then(|| pointers.collect())
             }
             Body::Network(operation) => network::arguments(operation, accesses, units, copies),
-            Body::Pipe(pipe) => pipes::arguments(pipe, accesses, units),
+            Body::Pipe(_) => pipes::arguments(accesses, units),
         }
     }
 

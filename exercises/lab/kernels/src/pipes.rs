@@ -5,7 +5,7 @@
 //! | --- | --- | --- |
 //! | `fma_map` | issue slots: eight multiply-adds of each thread are ready at any time | `5 x + r` |
 //! | `chain_map` | a latency: each multiply-add waits for the one before | `9 x + r` |
-//! | `stream_map` | device memory | `x + 2 654 435 769` |
+//! | `stream_map` | device memory | `x + 2 654 435 769`; each round reads and writes all of it again |
 //! | `tensor_product` | the tensor cores | `3 x + rounds * (W X)`, where X has the lower three bits of 16 x 8 words |
 //!
 //! `r` is the lower half of x after `rounds` steps of `f + 3` in 32-bit floats. All sums are whole numbers below 2^24, and
@@ -66,7 +66,7 @@ impl Pipe {
         match self {
             // 3 for each round, after 2^16 - 1.
             Self::Issue | Self::Latency => (EXACT - (1 << 16)) / 3,
-            Self::Memory => 1,
+            Self::Memory => u32::MAX,
             // 16 products of at most 3 and 7.
             Self::Tensor => EXACT / (ROWS as u32 * 3 * 7),
         }
@@ -74,11 +74,9 @@ impl Pipe {
 
     /// The arguments of a launch over so many words, with what it reads and what it writes.
     #[must_use]
-    pub fn arguments(self, [read, written]: [u64; 2], words: u32, rounds: u32) -> Vec<Argument> {
+    pub fn arguments([read, written]: [u64; 2], words: u32, rounds: u32) -> Vec<Argument> {
         let pointers = [Argument::Pointer(read), Argument::Pointer(written)];
-        let rounds = (self != Self::Memory).then_some(rounds);
-        let sizes = std::iter::once(words).chain(rounds).map(Argument::U32);
-        pointers.into_iter().chain(sizes).collect()
+        pointers.into_iter().chain([words, rounds].map(Argument::U32)).collect()
     }
 
     /// Read from what `cuobjdump -sass` prints for compute capability 9.0.
@@ -108,13 +106,10 @@ impl Pipe {
 }
 
 pub(crate) const fn kernel(pipe: Pipe) -> Kernel {
-    const ROUNDS: &[Parameter] =
-        &[Parameter::Pointer, Parameter::Pointer, Parameter::U32, Parameter::U32];
-    const ONCE: &[Parameter] = &[Parameter::Pointer, Parameter::Pointer, Parameter::U32];
     Kernel {
         name: pipe.name(),
         image: if matches!(pipe, Pipe::Tensor) { TENSOR_IMAGE } else { IMAGE },
-        parameters: if matches!(pipe, Pipe::Memory) { ONCE } else { ROUNDS },
+        parameters: &[Parameter::Pointer, Parameter::Pointer, Parameter::U32, Parameter::U32],
         rate: match pipe {
             Pipe::Issue => "fma",
             Pipe::Latency => "chain",
@@ -140,27 +135,25 @@ struct Launch {
 
 impl Launch {
     fn read(arguments: &[Argument]) -> Self {
-        let (input, output, words, rounds) = match *arguments {
-            [Argument::Pointer(input), Argument::Pointer(output), Argument::U32(words)] => {
-                (input, output, words, 1)
-            }
-            [
-                Argument::Pointer(input),
-                Argument::Pointer(output),
-                Argument::U32(words),
-                Argument::U32(rounds),
-            ] => (input, output, words, rounds),
-            _ => panic!("it takes two pointers and one or two 32-bit integers, not {arguments:?}"),
+        let [
+            Argument::Pointer(input),
+            Argument::Pointer(output),
+            Argument::U32(words),
+            Argument::U32(rounds),
+        ] = *arguments
+        else {
+            panic!("it takes two pointers and two 32-bit integers, not {arguments:?}")
         };
         Self { input, output, words, rounds }
     }
 }
 
 /// Units are rounds of a word.
-pub(crate) fn work(arguments: &[Argument]) -> Work {
+pub(crate) fn work(pipe: Pipe, arguments: &[Argument]) -> Work {
     let Launch { words, rounds, .. } = Launch::read(arguments);
-    let words = u64::from(words);
-    Work { units: words * u64::from(rounds), bytes: 2 * WORD as u64 * words }
+    let units = u64::from(words) * u64::from(rounds);
+    let passed = if pipe == Pipe::Memory { units } else { words.into() };
+    Work { units, bytes: 2 * WORD as u64 * passed }
 }
 
 pub(crate) fn accesses(arguments: &[Argument]) -> Vec<Access> {
@@ -172,12 +165,12 @@ pub(crate) fn accesses(arguments: &[Argument]) -> Vec<Access> {
     ]
 }
 
-pub(crate) fn arguments(pipe: Pipe, accesses: &[Access], units: u64) -> Option<Vec<Argument>> {
+pub(crate) fn arguments(accesses: &[Access], units: u64) -> Option<Vec<Argument>> {
     let &[input, output] = accesses else { return None };
     let words = input.bytes / WORD as u64;
     let rounds = u32::try_from(units.checked_div(words).unwrap_or(0)).ok()?;
     let pointers = [input.pointer, output.pointer];
-    Some(pipe.arguments(pointers, u32::try_from(words).ok()?, rounds))
+    Some(Pipe::arguments(pointers, u32::try_from(words).ok()?, rounds))
 }
 
 pub(crate) fn twin(pipe: Pipe) -> Twin {
@@ -190,7 +183,11 @@ pub(crate) fn twin(pipe: Pipe) -> Twin {
             let rounds = Launch::read(arguments).rounds;
             each(inputs, outputs, |x| multiply_add(9, x, rounds));
         },
-        Pipe::Memory => |_, inputs, outputs| each(inputs, outputs, |x| x.wrapping_add(SHIFT)),
+        Pipe::Memory => |arguments, inputs, outputs| {
+            if Launch::read(arguments).rounds > 0 {
+                each(inputs, outputs, |x| x.wrapping_add(SHIFT));
+            }
+        },
         Pipe::Tensor => product,
     }
 }
@@ -253,7 +250,7 @@ mod tests {
     }
 
     fn launch(pipe: Pipe, data: &[u32], rounds: u32) -> Vec<u32> {
-        let arguments = pipe.arguments([16, 16], data.len() as u32, rounds);
+        let arguments = Pipe::arguments([16, 16], data.len() as u32, rounds);
         let input: Vec<u8> = data.iter().flat_map(|x| x.to_le_bytes()).collect();
         let mut outputs = vec![vec![0xa5; input.len()]];
         twin(pipe)(&arguments, &[&input], &mut outputs);

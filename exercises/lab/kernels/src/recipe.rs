@@ -124,7 +124,7 @@ impl Launch {
     /// One of a kernel that is bound by this pipe, between two arrays of one length.
     #[must_use]
     pub fn of_pipe(pipe: Pipe, rounds: u32, read: Span, write: Span) -> Self {
-        let arguments = pipe.arguments([0, 0], read.elements as u32, rounds);
+        let arguments = Pipe::arguments([0, 0], read.elements as u32, rounds);
         let (reads, writes) = (vec![read], vec![write]);
         Self { kernel: known(pipe.name()), arguments, blocks: None, reads, writes }
     }

@@ -36,8 +36,7 @@ pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
                 samples.take(format!("{rate}_{key}_period_ns/{units}"), times, || {
                     gpu.period(4 * MS, [10, 40], || {
                         let words = gpu.arm.in_memory(words) as u64;
-                        let mut all = [from, to, words, rounds.into()];
-                        let arguments = &mut all[..kernel.parameters.len()];
+                        let arguments = &mut [from, to, words, rounds.into()];
                         gpu.launch(function, [blocks, THREADS], stream, arguments)
                     })
                 });

@@ -253,10 +253,12 @@ impl Order {
             // A small one gets few multiprocessors afterwards, and takes longer than elsewhere; or it is alone, where it could
             // have been beside the others.
             let own = Running::of(view, op);
-            let is_small = own.threads.saturating_mul(SMALL) <= threads;
+            // Of others it is not known which multiprocessors they get.
+            let grid = grid(view, op).filter(|(kernel, _)| self.pipes.contains_key(kernel));
+            let is_small = grid.is_some() && own.threads.saturating_mul(SMALL) <= threads;
             let is_alone = self.kernels.at(op.start_ns.midpoint(op.end_ns)).blocks == own.blocks;
             let took_ns = op.end_ns - op.start_ns;
-            let after_ns = match grid(view, op).and_then(|grid| self.shortest.get(&grid)) {
+            let after_ns = match grid.and_then(|grid| self.shortest.get(&grid)) {
                 _ if !is_small => 0,
                 Some(shortest_ns) if !is_alone => took_ns - shortest_ns.min(&took_ns),
                 _ if is_alone => took_ns,

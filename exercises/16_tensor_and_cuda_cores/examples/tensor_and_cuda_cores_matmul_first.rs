@@ -1,18 +1,18 @@
-//! A matrix multiplication, and then a streaming map that fills the device. Streams: {n}.
+//! A matrix multiplication, and then a streaming map of {each} blocks on each multiprocessor in another stream.
 
 use lab::tensor_and_cuda_cores::{Kernel, multiprocessors};
 use lab::{Lab, Result};
 
 fn program(lab: &Lab) -> Result<()> {
-    let n = lab.number("n", 2)?;
     let context = lab.context();
-    let streams = (0..n).map(|_| context.new_stream()).collect::<Result<Vec<_>, _>>()?;
+    let streams = [context.new_stream()?, context.new_stream()?];
     let blocks = multiprocessors(lab)?;
+    let each: u32 = lab.number("each", 8)?;
     let mut matmul = Kernel::matmul(lab)?;
     let mut map = Kernel::streaming_map(lab)?;
     lab.region(|| {
-        matmul.launch(&streams[0], blocks)?;
-        map.launch(&streams[n - 1], 8 * blocks)?;
+        matmul.launch(&streams[1], blocks)?;
+        map.launch(&streams[0], each * blocks)?;
         context.synchronize()?;
         Ok(())
     })?;

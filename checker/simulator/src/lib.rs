@@ -60,6 +60,11 @@
 //!   multiprocessor after the other, as on a device after a grid of one wave. After four waves they end at times of their own
 //!   there: 132 blocks of a product went two to three on each multiprocessor instead of up to eight. `tests/it/pairs.rs` has 28
 //!   pairs of kernels, measured and simulated; these are the 5 that are off by more than a tenth.
+//! - What memory bandwidth that is short does to a kernel that needs little of it. Beside a streaming map a product of matrices
+//!   waits longer for the few words that it loads and stores: on an H200 (driver 580.159.04, 2026-11-26) one of 151 µs took 180 µs
+//!   beside a map with one block on each multiprocessor, and 190 to 226 µs beside 2 to 8; here it takes 158 to 187. So it ends at
+//!   other times, and where its next launch finds some multiprocessors emptier than others, its blocks are crowded there: on
+//!   that device in one of six launches beside maps of 2, 4, 6 and 7 blocks, which took 455 to 934 µs; here beside 6 and 7, 307 µs.
 //! - Blocks of one kernel all take the same time; real ones spread, which softens the edges of waves. What some
 //!   take longer because they have an item more comes at the end of the kernel.
 //! - A thread's waits for memory take what they take where the cache holds what it asks for, but for the first.

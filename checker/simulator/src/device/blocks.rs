@@ -306,8 +306,9 @@ impl Set {
         others
     }
 
-    /// Sets what the blocks on one of these multiprocessors leave each other.
-    fn share(&mut self, mixes: &mut Mixes) {
+    /// Sets what the blocks on one of these multiprocessors leave each other. In which order those of one kernel end matters
+    /// to whoever waits, and to other kernels beside it; what a kernel takes alone is measured, tail and all.
+    fn share(&mut self, mixes: &mut Mixes, is_awaited: bool) {
         // Kernels by age, with how many blocks each has here.
         let mut kernels: SmallVec<[(OperationId, Grid, u64); 4]> = SmallVec::new();
         for group in &self.groups {
@@ -324,11 +325,13 @@ impl Set {
             0 | 1 => &vec![1000],
             _ => &*mixes.entry(mix.collect()).or_insert_with_key(|mix| scheduler::left(mix)),
         };
+        let ordered = is_awaited || kernels.len() > 1;
         for ((id, grid, blocks), permille) in kernels.into_iter().zip(permille) {
             let all = (FULL_SPEED * FULL_SPEED / grid.block_load.max(1)).min(blocks * FULL_SPEED);
             let mut left = all * permille / 1000;
             // Where they are too many for a pipe, the oldest go first.
-            let most = if all < blocks * FULL_SPEED { FULL_SPEED } else { left / blocks.max(1) };
+            let by_age = ordered && all < blocks * FULL_SPEED;
+            let most = if by_age { FULL_SPEED } else { left / blocks.max(1) };
             for group in self.groups.iter_mut().filter(|group| group.id == id) {
                 let blocks = (group.blocks / self.multiprocessors).max(1);
                 group.beside = most.min(left / blocks).max(1);
@@ -395,6 +398,11 @@ impl Pool {
 }
 
 impl Pool {
+    /// Never without schedulers, and then nothing of it is compiled.
+    fn is_apart(&self) -> bool {
+        cfg!(feature = "schedulers") && self.apart
+    }
+
     fn groups(&mut self) -> impl Iterator<Item = &mut Group> {
         self.sets.iter_mut().flat_map(|set| &mut set.groups)
     }
@@ -529,14 +537,15 @@ impl Device {
             let longest = LONGEST_NS.max(grid.block_ns);
             let left = grid.block_ns.saturating_mul(waves).min(longest) * FULL_SPEED;
             let group = Group { id, grid, blocks: 0, left, speed: 0, beside: FULL_SPEED };
-            let says = cfg!(feature = "schedulers") && grid.inner_loop.is_some();
             let empty = pool.sets.iter().all(|set| set.groups.is_empty());
-            let was_apart = pool.apart;
-            pool.apart = says && (empty || was_apart);
-            if pool.apart && !was_apart {
+            let was_apart = pool.is_apart();
+            let apart =
+                cfg!(feature = "schedulers") && grid.inner_loop.is_some() && (empty || was_apart);
+            pool.apart = apart;
+            if apart && !was_apart {
                 pool.take_apart();
             }
-            let blocks = if pool.apart {
+            let blocks = if apart {
                 pool.place(undispatched, waited, group)
             } else {
                 if was_apart {
@@ -578,12 +587,13 @@ impl Device {
     /// Gives each group its speed and foresees the next end.
     fn share_throughput(&mut self) {
         let pool = &mut self.pool;
-        if pool.apart {
+        let apart = pool.is_apart();
+        if apart {
+            let is_awaited = pool.waiting.first().is_some();
             for set in &mut pool.sets {
-                set.share(&mut pool.mixes);
+                set.share(&mut pool.mixes, is_awaited);
             }
         }
-        let apart = pool.apart;
         let full = u128::from(FULL_SPEED);
         // `load` is in (blocks · speed · load): millionths of millionths of a multiprocessor.
         let load_limit = u128::from(pool.multiprocessors) * full * full;

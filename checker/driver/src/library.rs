@@ -165,7 +165,7 @@ impl machine::Task for Listed {
             threads: share.kernel.threads,
             registers: share.kernel.registers,
             items: items(share.kernel),
-            pipe: inner_loop(share.kernel).map(|inner| inner.pipe),
+            inner_loop: inner_loop(share.kernel),
             blocks: share.blocks,
             launches: Some(share.launches),
         };
@@ -315,7 +315,7 @@ impl machine::Task for Set {
                 threads: kernel.threads,
                 registers: kernel.registers,
                 items: items(kernel),
-                pipe: inner_loop(kernel).map(|inner| inner.pipe),
+                inner_loop: inner_loop(kernel),
                 launches: None,
                 blocks: small
                     .iter()

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use trace::metrics::Bounds;
 use trace::program::{
-    BlockId, Call, Direction, Items, KernelId, Launch, Mode, Pipe, Place, Range, Step, StreamId,
+    BlockId, Call, Direction, Items, KernelId, Launch, Loop, Mode, Pipe, Place, Range, Step,
+    StreamId,
 };
 use trace::{Program, Timeline};
 
@@ -42,9 +43,9 @@ pub struct TaskKernel {
     pub registers: u32,
     /// What the threads share out among them; none where each does the same.
     pub items: Option<Items>,
-    /// What most of its instructions need, where the kernel says so: kernels that need another may be side by side on one
+    /// What its warps issue over and over, where the kernel says so: kernels that need another pipe may be side by side on one
     /// multiprocessor and lose nothing.
-    pub pipe: Option<Pipe>,
+    pub inner_loop: Option<Loop>,
     /// How many blocks each of these kernels has, where the task says that they leave a part of the device empty: others
     /// may run beside them, and alone they take longer.
     pub blocks: Option<u64>,
@@ -66,10 +67,11 @@ pub fn bounds(work: &TaskWork, profile: &Arc<Profile>) -> Result<Bounds, NoSuchR
     let up = link_ns(work.host_to_device_bytes, &copies.host_to_device);
     let down = link_ns(work.device_to_host_bytes, &copies.device_to_host);
     let mut pipes: BTreeMap<Option<Pipe>, u64> = BTreeMap::new();
-    for TaskKernel { rate, units, pipe, .. } in &work.kernels {
+    for TaskKernel { rate, units, inner_loop, .. } in &work.kernels {
         let per_us = profile.rate(rate)?.units_per_us_multiprocessor.value;
         let all = u128::from(per_us * profile.chip.multiprocessors.value);
-        *pipes.entry(*pipe).or_default() += (u128::from(*units) * 1000 / all) as u64;
+        *pipes.entry(inner_loop.map(|it| it.pipe)).or_default() +=
+            (u128::from(*units) * 1000 / all) as u64;
     }
     let kernels = pipes.into_values().max().unwrap_or(0);
     let longest = if profile.chip.copy_engines.value >= 2 { up.max(down) } else { up + down };
@@ -106,7 +108,7 @@ fn launches(kernels: &[TaskKernel], profile: &Profile) -> Vec<Call> {
             registers: kernel.registers,
             shared_bytes: 0,
             items: kernel.items,
-            inner_loop: None,
+            inner_loop: kernel.inner_loop,
         };
         let launches = kernel.launches.unwrap_or(1).max(1);
         let launch = Launch {

@@ -130,7 +130,8 @@ impl Grid {
         if resident == 0 {
             return None;
         }
-        let blocks = facts.items.map_or(product(launch.grid), |it| Portions::of(launch, it).blocks);
+        let blocks =
+            facts.items.map_or(product(launch.grid), |it| Portions::of(launch, it, facts).blocks);
         let warps = u64::from(threads.div_ceil(32).max(1));
         let throughput = facts.rate.units_per_us_multiprocessor.max(1);
         let alone = facts.rate.units_per_us(warps);
@@ -213,10 +214,13 @@ struct Portions {
 }
 
 impl Portions {
-    fn of(launch: &Shape, items: Items) -> Self {
+    fn of(launch: &Shape, items: Items, facts: &Facts) -> Self {
         let threads = product(launch.block);
         let items = launch.bytes / u64::from(items.bytes.max(1));
-        let blocks = product(launch.grid).min(items.div_ceil(threads).max(1));
+        // Of kernels that say nothing of what they issue all blocks count, as when they were measured.
+        let with_items =
+            if facts.inner_loop.is_some() { items.div_ceil(threads).max(1) } else { u64::MAX };
+        let blocks = product(launch.grid).min(with_items);
         let all = blocks.saturating_mul(threads);
         Self { items, blocks, threads, each: items / all, more: items % all }
     }
@@ -225,7 +229,7 @@ impl Portions {
 /// What a thread waits for memory, in ns: each time that it takes up items.
 fn waiting_ns(launch: &Shape, facts: &Facts) -> u64 {
     let Some(items) = facts.items else { return 0 };
-    let Portions { each, more, .. } = Portions::of(launch, items);
+    let Portions { each, more, .. } = Portions::of(launch, items, facts);
     let together = u64::from(items.together.max(1));
     let times = |items: u64| items / together + items % together;
     let most = if more > 0 { times(each).max(times(each + 1)) } else { times(each) };
@@ -237,7 +241,7 @@ fn waiting_ns(launch: &Shape, facts: &Facts) -> u64 {
 /// Blocks of another grid may be there then.
 fn tail_ns(launch: &Shape, facts: &Facts, resident: u64, profile: &Profile) -> u64 {
     let Some(items) = facts.items else { return 0 };
-    let Portions { items, blocks, threads, more, .. } = Portions::of(launch, items);
+    let Portions { items, blocks, threads, more, .. } = Portions::of(launch, items, facts);
     let multiprocessors = profile.chip.multiprocessors.value.max(1);
     let (used, on_each) = (blocks.min(multiprocessors), blocks.div_ceil(multiprocessors));
     // In several waves, a multiprocessor that is done gets the next block.

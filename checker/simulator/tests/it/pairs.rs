@@ -249,7 +249,15 @@ fn the_floor_of_kernels_that_need_different_pipes_is_that_of_the_longest() {
     let floor = |pipes: [Option<Pipe>; 2]| {
         let kernel = |(rate, pipe): (&str, Option<Pipe>)| {
             let (rate, units) = (rate.to_owned(), 1 << 33);
-            TaskKernel { rate, units, pipe, threads: 256, registers: 32, ..Default::default() }
+            let inner_loop = pipe.map(|pipe| Loop { pipe, each_turn: 1, chains: 1, others: 0 });
+            TaskKernel {
+                rate,
+                units,
+                inner_loop,
+                threads: 256,
+                registers: 32,
+                ..Default::default()
+            }
         };
         let kernels = ["tensor", "fma"].into_iter().zip(pipes).map(kernel).collect();
         let work = TaskWork { kernels, ..TaskWork::default() };

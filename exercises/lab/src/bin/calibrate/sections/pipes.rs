@@ -61,9 +61,11 @@ fn sizes(pipe: Pipe, blocks: usize) -> Vec<(usize, u32)> {
 
 /// Words, rounds and blocks of launches that end in every stage of the kernel's loops.
 pub(crate) fn shapes(kernel: &Kernel) -> Vec<(usize, u32, usize)> {
-    let most =
-        Pipe::ALL.into_iter().find(|it| it.name() == kernel.name).map_or(1, Pipe::most_rounds);
-    vec![
+    let Some(pipe) = Pipe::ALL.into_iter().find(|it| it.name() == kernel.name) else {
+        return Vec::new();
+    };
+    let most = pipe.most_rounds();
+    let shapes = [
         (MIB, 0, 1056),
         (MIB, 1, 132),
         (MIB, 15, 7),
@@ -71,5 +73,8 @@ pub(crate) fn shapes(kernel: &Kernel) -> Vec<(usize, u32, usize)> {
         (MIB - 257, 1001, 1056),
         (TILE * 4 + 1, most, 1),
         (1, most, 3),
-    ]
+    ];
+    // Without a round nothing is written, and as many as there may be would take seconds.
+    let rounds = |rounds: u32| if pipe == Pipe::Memory { rounds.clamp(1, 3) } else { rounds };
+    shapes.into_iter().map(|(words, all, blocks)| (words, rounds(all), blocks)).collect()
 }

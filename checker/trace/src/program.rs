@@ -4,7 +4,11 @@
 //! numbered in the order in which they came to be, so the same source gives the same bytes on every
 //! machine. It can be simulated again, changed or unchanged, on any device profile.
 
+mod kernel;
+
 use serde::{Deserialize, Serialize};
+
+pub use kernel::{Access, AccessKind, Items, Loop, Pipe};
 
 /// Version of the JSON form of [`Program`]; a reader refuses any other.
 pub const VERSION: u32 = 1;
@@ -224,67 +228,6 @@ pub enum ChannelEnd {
     Sender,
     /// Where they are taken out.
     Receiver,
-}
-
-/// How a kernel uses a range of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum AccessKind {
-    /// Reads it.
-    Read,
-    /// Writes it.
-    Write,
-}
-
-/// A range of memory that a kernel uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Access {
-    /// How.
-    pub kind: AccessKind,
-    /// Where. A kernel may use pinned host memory as well as device memory.
-    pub range: Range,
-}
-
-/// Pieces of a kernel's work that one thread does as a whole. Thread `t` of `n` has the items `t`, `t + n`,
-/// `t + 2n` and so on: where they do not come out even, the first threads have one more than the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Items {
-    /// Device memory traffic of an item, in bytes.
-    pub bytes: u32,
-    /// How many a thread takes up together, waiting for memory once. What is left over it takes up one by one.
-    pub together: u32,
-}
-
-/// What most instructions of a kernel's innermost loop need.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Pipe {
-    /// Multiply-adds of floats.
-    Floats,
-    /// Multiply-adds of integers.
-    Integers,
-    /// Products on the tensor cores.
-    Tensor,
-    /// Loads from device memory.
-    Memory,
-}
-
-/// A kernel's innermost loop, as each warp issues it over and over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Loop {
-    /// What most of it needs: its main instruction.
-    pub pipe: Pipe,
-    /// Main instructions in a turn.
-    pub each_turn: u16,
-    /// Independent chains of them: each waits for the result of the one before in its chain.
-    pub chains: u8,
-    /// Instructions beside them in a turn, the branch among them.
-    pub others: u16,
 }
 
 /// How much is known of where the host used memory. (No byte of page-locked memory can be watched on

@@ -56,11 +56,12 @@ pub struct TaskKernel {
 /// S and floor of a task on a device.
 ///
 /// S is what each engine takes for its share, one after the other, as it is measured on a GPU: as one copy, or a
-/// kernel of each kind, or as many as the task has, from the host's call to its waking up. The host is one of the engines where it has work.
+/// kernel of each kind, or as many as the task has, from the host's call to its waking up. The host is one of the engines
+/// where it has work.
 ///
-/// The floor is the longest of the shares at full speed, and kernels that need different pipes are shares of their own. No fixed cost of an operation is in it, since how many
-/// operations there are is the student's choice, and small kernels are side by side where they leave nothing
-/// empty; so no schedule is shorter than the floor.
+/// The floor is the longest of the shares at full speed, and kernels that need different pipes are shares of their own. No
+/// fixed cost of an operation is in it, since how many operations there are is the student's choice, and small kernels are
+/// side by side where they leave nothing empty; so no schedule is shorter than the floor.
 pub fn bounds(work: &TaskWork, profile: &Arc<Profile>) -> Result<Bounds, NoSuchRate> {
     let copies = &profile.copies;
     let link_ns = |bytes: u64, link: &Link| bytes * 1000 / link.pinned_bytes_per_us.value;

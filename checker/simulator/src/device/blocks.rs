@@ -114,6 +114,11 @@ impl Grid {
         self.block_ns.saturating_mul(self.blocks.div_ceil(at_once)).saturating_add(self.fixed_ns)
     }
 
+    /// What so many of its blocks on one multiprocessor allow each other, of [`FULL_SPEED`].
+    fn allow(&self, together: u64) -> u64 {
+        (FULL_SPEED * FULL_SPEED / (together * self.block_load).max(1)).min(FULL_SPEED)
+    }
+
     /// Makes what is fixed in it so much shorter, in ns.
     pub(super) fn save(&mut self, ns: u64) {
         self.fixed_ns = self.fixed_ns.saturating_sub(ns);
@@ -151,10 +156,9 @@ impl Grid {
         let load_of = |ns: u64, whole: u64| {
             (u128::from(ns) * u128::from(whole) / u128::from(block_ns)) as u64
         };
-        // What bounds such a kernel is no part of its multiprocessor.
+        // The throughput of a kernel that memory bounds is what there is of bandwidth.
         let by_memory = facts.inner_loop.is_some_and(|inner| inner.pipe == Pipe::Memory);
-        let (busy_ns, memory_ns) =
-            if by_memory { (0, memory_ns.max(busy_ns)) } else { (busy_ns, memory_ns) };
+        let memory_ns = if by_memory { memory_ns.max(busy_ns) } else { memory_ns };
         Some(Self {
             priority: 0,
             multiprocessors: parts,
@@ -280,12 +284,16 @@ struct Set {
 }
 
 /// While memory bandwidth is short, multiprocessors do not get the same of it: those of each quarter get so many hundredths of
-/// an even part, if blocks could use very much more than there is, and less unequal parts if it is little more. Of 924 blocks of
-/// `stream_map`, 7 on each multiprocessor, the first ones ended after 65 to 70 % of the time that all took; with up to two on
-/// each they ended nearly together (NVIDIA H200, driver 580.159.04, 2026-11-26).
+/// an even part, if blocks could use very much more than there is, and less unequal parts if it is little more.
+///
+/// The parts are chosen and not measured. Six times 1056 blocks of `stream_map` were launched beside a product that left room for
+/// 924: the other 132 had all found room after 45 to 82 % of the time that a launch took (`tests/figures/steps.cu`, NVIDIA H200,
+/// driver 580.159.04, 2026-11-26). So at least an eighth of the blocks ended that early.
 const MEMORY_PARTS: [u64; 4] = [170, 120, 75, 35];
 
-/// Multiprocessors get even parts of the memory bandwidth until blocks could use so many times as much as there is.
+/// Multiprocessors get even parts of the memory bandwidth until blocks could use so many times as much as there is. Two blocks
+/// of `stream_map` on each multiprocessor took no longer than eight (`tests/figures/pairs.tsv`): had some ended much earlier,
+/// the others could not have used all of it.
 const EVEN_UP_TO: u128 = 2;
 
 impl Set {
@@ -331,7 +339,12 @@ impl Set {
         };
         let ordered = is_awaited || kernels.len() > 1;
         for ((id, grid, blocks), permille) in kernels.into_iter().zip(permille) {
-            let all = (FULL_SPEED * FULL_SPEED / grid.block_load.max(1)).min(blocks * FULL_SPEED);
+            // Memory, which bounds some, is no part of a multiprocessor.
+            let load = match grid.inner_loop {
+                Some(Loop { pipe: Pipe::Memory, .. }) | None => 1,
+                Some(_) => grid.block_load.max(1),
+            };
+            let all = (FULL_SPEED * FULL_SPEED / load).min(blocks * FULL_SPEED);
             let mut left = all * permille / 1000;
             // Where they are too many for a pipe, the oldest go first.
             let by_age = ordered && all < blocks * FULL_SPEED;
@@ -444,6 +457,19 @@ impl Pool {
         }
     }
 
+    /// Takes all multiprocessors to be equally full from now on.
+    fn put_together(&mut self) {
+        self.join(|_| true);
+        let mut blocks: BTreeMap<OperationId, u64> = BTreeMap::new();
+        for group in self.groups() {
+            *blocks.entry(group.id).or_default() += group.blocks;
+        }
+        let multiprocessors = self.multiprocessors;
+        for group in self.groups() {
+            group.beside = group.grid.allow(blocks[&group.id].div_ceil(multiprocessors));
+        }
+    }
+
     /// What each block draws of the memory bandwidth at the most, by where it is: so much that those which could use more
     /// share what the others leave.
     fn parts_of_memory(&self, traffic: u128, limit: u128) -> [u128; MEMORY_PARTS.len()] {
@@ -504,8 +530,7 @@ impl Pool {
         // Blocks that copy or clear memory need much of one multiprocessor.
         let room = if is_memory { free / all / shares * all } else { free / shares };
         let blocks = most.min(room);
-        let load = blocks.div_ceil(all) * group.grid.block_load;
-        let beside = (FULL_SPEED * FULL_SPEED / load.max(1)).min(FULL_SPEED);
+        let beside = group.grid.allow(blocks.div_ceil(all));
         if blocks > 0 {
             set.groups.push(Group { blocks, beside, ..group });
         }
@@ -553,8 +578,7 @@ impl Device {
                 pool.place(undispatched, waited, group)
             } else {
                 if was_apart {
-                    pool.join(|_| true);
-                    pool.groups().for_each(|group| group.beside = FULL_SPEED);
+                    pool.put_together();
                 }
                 pool.place_evenly(undispatched, is_memory, group)
             };

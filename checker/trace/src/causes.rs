@@ -281,7 +281,7 @@ impl Serialize for Code {
 pub enum Severity {
     /// There is a change that wins the time back.
     Warning,
-    /// It explains what is seen, and no order of calls changes it.
+    /// It explains what is seen; often nothing changes it.
     Note,
 }
 

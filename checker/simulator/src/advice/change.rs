@@ -31,7 +31,7 @@ pub enum Change {
     StreamForEachEngine,
     /// A stream is split: work that does not hand memory on, or one of two branches, gets streams of its own.
     StreamForEachBranch,
-    /// A kernel gets a stream of its own, and is asked for before the one that it came after: then it finds room.
+    /// A kernel gets a stream of its own, and is launched before the one that it came after: then it finds room.
     OwnStreamFirst,
     /// Independent chunks take turns in more streams.
     Streams {
@@ -228,8 +228,10 @@ fn leave_room(program: &Program, waiting: &[u32], profile: &Profile) -> Vec<Choi
                 && other != kernel
                 && let Call::Launch(launch) = &mut own.call
             {
-                let blocks = (left(most) * multiprocessors) as u32;
-                if on_each > left(most) && blocks > 0 {
+                let blocks = left(most) * multiprocessors;
+                if let Ok(blocks @ 1..) = u32::try_from(blocks)
+                    && on_each > left(most)
+                {
                     sizes = sizes.max(Some((launch.grid[0], blocks)));
                     launch.grid[0] = blocks;
                 }

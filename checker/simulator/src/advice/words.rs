@@ -33,9 +33,11 @@ impl Change {
             Self::DropWait if edges == 0 => "dropping this wait".to_owned(),
             Self::DropWait => "waiting for exactly what is needed".to_owned(),
             Self::Asynchronous => "the call with `Async`, in a stream of its own,".to_owned(),
-            Self::OwnStreamFirst => "asking for it first, in a stream of its own,".to_owned(),
+            Self::OwnStreamFirst => "launching it first, in a stream of its own,".to_owned(),
             Self::LeaveRoom { now, before } => {
-                format!("{now} blocks instead of {before} of the kernel that fills the device")
+                format!(
+                    "launching the kernel that fills the device with {now} blocks instead of {before}"
+                )
             }
             Self::ShortStreamsFirst => "asking for the other streams' work first".to_owned(),
             Self::WorkBeforeTheWait => "doing this work before the wait".to_owned(),

@@ -28,9 +28,9 @@ const THREADS: u32 = 256;
 /// at what it makes.
 const LONG: u32 = 4;
 
-/// Rounds of the multiply-adds of the puzzle, over as many words as the matrices have: they take as long as a long multiplication. In
-/// a microsecond an H200 did a round of 32 million words, and a round of 20 million on its tensor cores (driver 580.159.04,
-/// 2026-11-26).
+/// Rounds of the multiply-adds of the puzzle, over as many words as the matrices have: they take as long as a long
+/// multiplication. In a microsecond an H200 did a round of 32 million words, and a round of 20 million on its tensor cores
+/// (driver 580.159.04, 2026-11-26).
 const MULTIPLY_ADDS: u32 = LONG * ROUNDS * 32 / 20;
 
 /// How many multiprocessors the device of the lab has.
@@ -128,6 +128,13 @@ impl Kernel {
         let Some(kernel) = kernels::find(pipe.name()) else {
             return Err(Error::Refused(format!("there is no kernel `{}`", pipe.name())));
         };
+        let (major, minor) = lab.context().compute_capability()?;
+        if pipe == Pipe::Tensor && major < 8 {
+            return Err(Error::Refused(format!(
+                "the matrix multiplication needs a GPU of compute capability 8.0 or later, and this one has {major}.{minor}; \
+                 use `--device sim`"
+            )));
+        }
         let module = lab.context().load_module(Ptx::from_src(kernel.image))?;
         let stream = lab.context().default_stream();
         let words = lab.elements(words as usize);

@@ -2,7 +2,7 @@
 //!
 //! Two kernels have to be run, six times each, and neither needs the other. `matmul` multiplies matrices on the tensor
 //! cores, and hardly touches memory. `map` reads an array and writes another one, and hardly computes. Each launch takes
-//! what the launch before has made.
+//! what the launch before has made. In the timeline they are called `tensor_product` and `stream_map`.
 //!
 //! Blocks have 256 threads, and a multiprocessor has room for eight of them, of one kernel or of both. `matmul` has work
 //! for one block on each multiprocessor. `map` shares its work evenly among as many blocks as it gets, and as shipped they

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
-use trace::metrics::Bounds;
+use trace::metrics::{Bounds, Latency};
 use trace::numbers::{self, Numbers};
 
 use crate::exit::Usage;
@@ -103,15 +103,28 @@ pub enum Metric {
     OverlapEfficiency,
     /// The share of the makespan that the host had for its own work.
     HostFreedom,
+    /// The latency of a request on an idle device, of the mean latency of the requests.
+    LatencyRatio,
 }
 
 impl Metric {
-    /// What a run comes to that took `makespan_ns`; none where the task has nothing of the kind. The higher
-    /// the better, and only a shorter makespan makes it higher: `bounds` are the task's.
-    pub fn of(self, bounds: Bounds, makespan_ns: u64) -> Option<f64> {
+    /// What a run comes to in which [`Metric::ns`] is this; none where the task has nothing of the kind. The higher
+    /// the better, and only a shorter time makes it higher: `bounds` are the task's.
+    pub fn of(self, bounds: Bounds, ns: u64) -> Option<f64> {
         match self {
-            Self::OverlapEfficiency => bounds.overlap_efficiency(makespan_ns),
-            Self::HostFreedom => bounds.host_freedom(makespan_ns),
+            Self::OverlapEfficiency => bounds.overlap_efficiency(ns),
+            Self::HostFreedom => bounds.host_freedom(ns),
+            Self::LatencyRatio => bounds.latency_ratio(ns),
+        }
+    }
+
+    /// The time that counts: of a pass through the region that took `makespan_ns`, in which requests were answered with
+    /// this latency.
+    pub fn ns(self, makespan_ns: u64, latency: Option<Latency>) -> u64 {
+        match (self, latency) {
+            (Self::LatencyRatio, Some(latency)) => latency.mean_ns,
+            // Where no request was answered, the first one waited to the end.
+            (Self::LatencyRatio | Self::OverlapEfficiency | Self::HostFreedom, _) => makespan_ns,
         }
     }
 
@@ -122,6 +135,7 @@ impl Metric {
                 "the task has nothing to overlap on this device: one engine's work is all"
             }
             Self::HostFreedom => "the task has no work for the host that it could be kept from",
+            Self::LatencyRatio => "the task has no requests",
         }
     }
 }

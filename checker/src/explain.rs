@@ -40,6 +40,7 @@ pub const PAGES: &[Page] = &[
     Page { code: "SWIM-C15", text: include_str!("explain/SWIM-C15.md") },
     Page { code: "SWIM-C16", text: include_str!("explain/SWIM-C16.md") },
     Page { code: "SWIM-C17", text: include_str!("explain/SWIM-C17.md") },
+    Page { code: "SWIM-C18", text: include_str!("explain/SWIM-C18.md") },
 ];
 
 impl Page {

@@ -66,11 +66,13 @@ pub enum Gate {
     Idle,
     /// No more device memory is allocated at one time than the task allows.
     Memory,
+    /// Beside the requests that the host answers, the device does its other work in time.
+    Pace,
 }
 
 impl Gate {
     /// In the order in which they are looked at.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Builds,
         Self::Time,
         Self::Output,
@@ -78,6 +80,7 @@ impl Gate {
         Self::Work,
         Self::Idle,
         Self::Memory,
+        Self::Pace,
     ];
 
     /// The gate of this name.
@@ -100,6 +103,9 @@ impl Gate {
             Self::Memory => {
                 "where the task has a budget, no more device memory may be allocated at one time"
             }
+            Self::Pace => {
+                "where there are requests to answer, all other work may take a tenth longer than alone"
+            }
         }
     }
 }
@@ -114,6 +120,7 @@ impl fmt::Display for Gate {
             Self::Work => "work",
             Self::Idle => "idle",
             Self::Memory => "memory",
+            Self::Pace => "pace",
         })
     }
 }

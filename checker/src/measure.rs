@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use trace::metrics::Bounds;
+use trace::metrics::{Bounds, Latency};
+use trace::record::Trial;
 use trace::run;
 
 use crate::attempt::{self, Attempt, Order, Runnable, Watched};
@@ -48,12 +49,21 @@ pub struct Budget {
     pub cap: Duration,
 }
 
-/// Makespans of one round, in ns.
+/// One pass through the region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// From the host's entry into the region to its exit, in ns.
+    pub makespan_ns: u64,
+    /// How long requests waited, where there were any.
+    pub latency: Option<Latency>,
+}
+
+/// The passes of one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
-    student_ns: u64,
-    baseline_ns: u64,
-    reference_ns: Option<u64>,
+    student: Pass,
+    baseline: Pass,
+    reference: Option<Pass>,
 }
 
 /// What all rounds say.
@@ -61,6 +71,8 @@ pub struct Round {
 pub struct Summary {
     /// The student's median.
     pub makespan_ns: u64,
+    /// The medians of the student's, where there were requests.
+    pub latency: Option<Latency>,
     /// Baseline and reference, from their medians; none without a reference, or where it is no
     /// better than the baseline.
     pub standard: Option<Standard>,
@@ -114,17 +126,16 @@ pub fn measure(
         let demand = Demand::Task { trials: PASSES as usize };
         let student = match timed(Runnable::program(programs.student), demand, budget)? {
             Outcome::Stopped(finding, attempt) => return Ok(Outcome::Stopped(finding, attempt)),
-            Outcome::Done(makespans) => makespans,
+            Outcome::Done(passes) => passes,
         };
         let baseline = trusted(Runnable::program(programs.baseline), "baseline", budget)?;
         let reference = programs
             .reference
             .map(|reference| trusted(reference, "reference", budget))
             .transpose()?;
-        for (index, (&student_ns, &baseline_ns)) in student.iter().zip(&baseline).enumerate() {
-            let reference_ns =
-                reference.as_ref().and_then(|makespans| makespans.get(index)).copied();
-            rounds.push(Round { student_ns, baseline_ns, reference_ns });
+        for (index, (&student, &baseline)) in student.iter().zip(&baseline).enumerate() {
+            let reference = reference.as_ref().and_then(|passes| passes.get(index)).copied();
+            rounds.push(Round { student, baseline, reference });
         }
         if rounds.len() < ROUNDS_AT_LEAST {
             continue;
@@ -144,7 +155,7 @@ pub fn time(program: Runnable<'_>, budget: &Budget) -> Result<Outcome<u64>> {
     while makespans.len() < ROUNDS_AT_LEAST {
         match timed(program, Demand::Region, budget)? {
             Outcome::Stopped(finding, attempt) => return Ok(Outcome::Stopped(finding, attempt)),
-            Outcome::Done(more) => makespans.extend(more),
+            Outcome::Done(more) => makespans.extend(more.iter().map(|pass| pass.makespan_ns)),
         }
     }
     let median = spread::median(&makespans).context("there are no runs")?;
@@ -156,12 +167,14 @@ pub fn trace(program: Runnable<'_>, passes: u32, budget: &Budget) -> Result<Atte
     run_once(program, run::TRACE_CUPTI, passes, budget)
 }
 
-/// The makespans of the passes of one process.
-pub fn timed(program: Runnable<'_>, demand: Demand, budget: &Budget) -> Result<Outcome<Vec<u64>>> {
+/// The passes of one process.
+pub fn timed(program: Runnable<'_>, demand: Demand, budget: &Budget) -> Result<Outcome<Vec<Pass>>> {
     let attempt = run_once(program, run::TRACE_OFF, PASSES, budget)?;
     match (judge(&attempt, budget.limit_s, demand), attempt.record()) {
         (Finding::Clear, Some(record)) => {
-            Ok(Outcome::Done(record.trials.iter().map(|trial| trial.makespan_ns).collect()))
+            let pass =
+                |trial: &Trial| Pass { makespan_ns: trial.makespan_ns, latency: trial.latency };
+            Ok(Outcome::Done(record.trials.iter().map(pass).collect()))
         }
         (finding, _) => Ok(Outcome::Stopped(finding, Box::new(attempt))),
     }
@@ -185,13 +198,13 @@ fn run_once(
 }
 
 /// The same for a program that is ours: whatever goes wrong is not the student's.
-fn trusted(program: Runnable<'_>, whose: &str, budget: &Budget) -> Result<Vec<u64>> {
+fn trusted(program: Runnable<'_>, whose: &str, budget: &Budget) -> Result<Vec<Pass>> {
     let demand = match program.recorded {
         None => Demand::Task { trials: PASSES as usize },
         Some(_) => Demand::Region, // a player moves no data that anyone could check
     };
     match timed(program, demand, budget)? {
-        Outcome::Done(makespans) => Ok(makespans),
+        Outcome::Done(passes) => Ok(passes),
         Outcome::Stopped(Finding::Clear, _) => bail!("the {whose} left no record"),
         Outcome::Stopped(Finding::Failed { message, .. } | Finding::Trouble { message }, _) => {
             bail!("the {whose} fails on this GPU: {message}")
@@ -225,6 +238,9 @@ pub fn calibrate(baseline: &Path, budget: &Budget) -> Result<Bounds> {
 
 /// The name of the pass in which the host does its own work alone.
 const HOST: &str = "host";
+/// The name of the pass in which the host answers one request on an idle device: no engine's share of the work, which the other
+/// passes have all of.
+const REQUEST: &str = "request";
 /// The passes of kernels in a calibration …
 const KERNELS: &str = "kernels";
 /// … and of the same work in grids that leave no multiprocessor empty, where the task's own do: the floor
@@ -243,52 +259,66 @@ fn bounds(trials: &[(&str, u64)]) -> Result<Bounds> {
     let mut medians: BTreeMap<&str, u64> =
         engines.into_iter().filter_map(|(name, ns)| Some((name, spread::median(&ns)?))).collect();
     let packed = medians.remove(KERNELS_PACKED);
+    let request_ns = medians.remove(REQUEST).unwrap_or(0);
     let serial_ns = medians.values().sum();
     let host_ns = medians.get(HOST).copied().unwrap_or(0);
     if let (Some(kernels), Some(packed)) = (medians.get_mut(KERNELS), packed) {
         *kernels = packed;
     }
     let floor_ns = medians.into_values().max().context("the calibration has no passes")?;
-    Ok(Bounds { serial_ns, floor_ns, host_ns })
+    Ok(Bounds { serial_ns, floor_ns, host_ns, request_ns })
 }
 
 fn summarise(rounds: &[Round], bounds: Bounds, metric: Metric) -> Result<Summary> {
     let value = |ns: u64| metric.of(bounds, ns).with_context(|| metric.lacks());
+    let ns = |pass: Pass| metric.ns(pass.makespan_ns, pass.latency);
     let standard = |baseline_ns, reference_ns| -> Result<Option<Standard>> {
         Ok(Standard::new(value(baseline_ns)?, value(reference_ns)?))
     };
-    let median = |of: fn(&Round) -> Option<u64>| {
+    let median = |of: &dyn Fn(&Round) -> Option<u64>| {
         spread::median(&rounds.iter().filter_map(of).collect::<Vec<_>>())
     };
-    let makespan_ns = median(|round| Some(round.student_ns)).context("there are no rounds")?;
-    let baseline_ns = median(|round| Some(round.baseline_ns)).context("there are no rounds")?;
-    let Some(reference_ns) = median(|round| round.reference_ns) else {
-        return Ok(Summary { makespan_ns, standard: None, measured: None });
+    let own = |of: fn(Latency) -> u64| median(&|round| round.student.latency.map(of));
+    let makespan_ns =
+        median(&|round| Some(round.student.makespan_ns)).context("there are no rounds")?;
+    let latency = own(|it| it.mean_ns).zip(own(|it| it.longest_ns)).map(|(mean_ns, longest_ns)| {
+        let answers = own(|it| it.answers.into()).unwrap_or(0) as u32;
+        Latency { answers, mean_ns, longest_ns }
+    });
+    let baseline_ns = median(&|round| Some(ns(round.baseline))).context("there are no rounds")?;
+    let Some(reference_ns) = median(&|round| round.reference.map(ns)) else {
+        return Ok(Summary { makespan_ns, latency, standard: None, measured: None });
     };
     let central = standard(baseline_ns, reference_ns)?;
     let mut scores = Vec::new();
     for round in rounds {
-        let Some(reference_ns) = round.reference_ns else { continue };
-        let own = value(round.student_ns)?;
+        let Some(reference) = round.reference else { continue };
+        let own = value(ns(round.student))?;
         // A round in which the reference was no better says nothing, so it may say anything.
-        scores.push(standard(round.baseline_ns, reference_ns)?.map_or(f64::NAN, |s| s.score(own)));
+        let standard = standard(ns(round.baseline), ns(reference))?;
+        scores.push(standard.map_or(f64::NAN, |s| s.score(own)));
     }
-    let own = value(makespan_ns)?;
+    let own = value(metric.ns(makespan_ns, latency))?;
     let measured = central.map(|central| {
         let score = central.score(own);
         Measured::new(score, &scores).unwrap_or(Measured { score, low: 0.0, high: 100.0 })
     });
-    Ok(Summary { makespan_ns, standard: central, measured })
+    Ok(Summary { makespan_ns, latency, standard: central, measured })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const BOUNDS: Bounds = Bounds { serial_ns: 3_000, floor_ns: 1_000, host_ns: 0 };
+    const BOUNDS: Bounds = Bounds { serial_ns: 3_000, floor_ns: 1_000, host_ns: 0, request_ns: 0 };
 
     fn round(student_ns: u64, baseline_ns: u64, reference_ns: u64) -> Round {
-        Round { student_ns, baseline_ns, reference_ns: Some(reference_ns) }
+        let pass = |makespan_ns| Pass { makespan_ns, latency: None };
+        Round {
+            student: pass(student_ns),
+            baseline: pass(baseline_ns),
+            reference: Some(pass(reference_ns)),
+        }
     }
 
     #[test]
@@ -301,19 +331,19 @@ mod tests {
             ("device_to_host", 200),
         ];
         let found = bounds(&trials).expect("three engines");
-        assert_eq!(found, Bounds { serial_ns: 1_010, floor_ns: 500, host_ns: 0 });
+        assert_eq!(found, Bounds { serial_ns: 1_010, floor_ns: 500, host_ns: 0, request_ns: 0 });
     }
 
     #[test]
     fn the_hosts_own_work_counts_as_an_engines_and_is_known_by_itself() {
         let trials = [("kernels", 500), ("host", 590), ("host", 600), ("host", 9_000)];
         let found = bounds(&trials).expect("two engines");
-        assert_eq!(found, Bounds { serial_ns: 1_100, floor_ns: 600, host_ns: 600 });
+        assert_eq!(found, Bounds { serial_ns: 1_100, floor_ns: 600, host_ns: 600, request_ns: 0 });
     }
 
     #[test]
     fn host_freedom_is_scored_from_makespans_like_any_other_metric() {
-        let bounds = Bounds { serial_ns: 2_000, floor_ns: 1_000, host_ns: 1_000 };
+        let bounds = Bounds { serial_ns: 2_000, floor_ns: 1_000, host_ns: 1_000, request_ns: 0 };
         let rounds: Vec<_> = (0..8).map(|_| round(1_333, 2_000, 1_000)).collect();
         let summary = summarise(&rounds, bounds, Metric::HostFreedom).expect("a summary");
         let standard = summary.standard.expect("the reference is better");
@@ -329,7 +359,7 @@ mod tests {
     fn small_kernels_are_alone_in_serial_and_packed_in_the_floor() {
         let trials = [("kernels", 500), ("kernels_packed", 250), ("device_to_host", 200)];
         let found = bounds(&trials).expect("two engines");
-        assert_eq!(found, Bounds { serial_ns: 700, floor_ns: 250, host_ns: 0 });
+        assert_eq!(found, Bounds { serial_ns: 700, floor_ns: 250, host_ns: 0, request_ns: 0 });
     }
 
     #[test]
@@ -361,9 +391,12 @@ mod tests {
 
     #[test]
     fn without_a_reference_there_is_a_makespan_and_no_score() {
-        let rounds = [Round { student_ns: 2_000, baseline_ns: 3_000, reference_ns: None }; 7];
+        let rounds = [Round { reference: None, ..round(2_000, 3_000, 0) }; 7];
         let summary = summarise(&rounds, BOUNDS, Metric::OverlapEfficiency).expect("a summary");
-        assert_eq!(summary, Summary { makespan_ns: 2_000, standard: None, measured: None });
+        assert_eq!(
+            summary,
+            Summary { makespan_ns: 2_000, latency: None, standard: None, measured: None }
+        );
     }
 
     #[test]
@@ -375,5 +408,32 @@ mod tests {
             .measured
             .expect("a score");
         assert!(!measured.is_conclusive(), "{measured:?}");
+    }
+
+    #[test]
+    fn where_requests_count_it_is_their_latency_that_is_scored_and_no_makespan() {
+        let bounds = Bounds { request_ns: 30, ..BOUNDS };
+        let pass = |makespan_ns, ns: u64| Pass { makespan_ns, latency: Latency::of(&[ns]) };
+        // A makespan as long as it likes: it is for the gate.
+        let rounds = [Round {
+            student: pass(9_000, 60),
+            baseline: pass(2_000, 3_000),
+            reference: Some(pass(2_500, 40)),
+        }; 7];
+        let summary = summarise(&rounds, bounds, Metric::LatencyRatio).expect("a summary");
+        assert_eq!((summary.makespan_ns, summary.latency), (9_000, Latency::of(&[60])));
+        let standard = summary.standard.expect("the reference is better");
+        assert_eq!((standard.baseline(), standard.reference()), (0.01, 0.75));
+        let score = summary.measured.expect("seven rounds").score;
+        assert!((score - standard.score(0.5)).abs() < 1e-9, "{score}");
+        let error = summarise(&rounds, BOUNDS, Metric::LatencyRatio).expect_err("no requests");
+        assert_eq!(error.to_string(), "the task has no requests");
+    }
+
+    #[test]
+    fn what_a_request_takes_alone_is_no_engine_s_share_of_the_work() {
+        let trials = [("kernels", 500), ("host_to_device", 300), ("request", 40)];
+        let bounds = bounds(&trials).expect("all are named");
+        assert_eq!((bounds.serial_ns, bounds.floor_ns, bounds.request_ns), (800, 500, 40));
     }
 }

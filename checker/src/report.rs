@@ -26,7 +26,7 @@ use std::fmt;
 use simulator::advice::Advised;
 use trace::draw::Lanes;
 use trace::hazards::Names;
-use trace::metrics::Bounds;
+use trace::metrics::{Bounds, Latency};
 use trace::record::Memory;
 use trace::{Cause, Hazard, Program, Timeline};
 
@@ -69,6 +69,8 @@ pub struct Report {
     pub standard: Option<Standard>,
     /// From the host's entry into the measured region to its exit, in ns.
     pub makespan_ns: Option<u64>,
+    /// How long the task's requests waited for their answers, where it has any.
+    pub latency: Option<Latency>,
     /// The task's two ends.
     pub bounds: Option<Bounds>,
     /// The most device memory at one time, where the task has a budget.
@@ -201,10 +203,21 @@ impl Report {
         self.bounds?.host_freedom(self.makespan_ns?)
     }
 
+    /// The latency of a request on an idle device, of that of the requests here.
+    pub fn latency_ratio(&self) -> Option<f64> {
+        self.bounds?.latency_ratio(self.latency?.mean_ns)
+    }
+
+    /// The time that the metric is about.
+    pub fn graded_ns(&self) -> Option<u64> {
+        let ns = self.makespan_ns?;
+        Some(self.metric.map_or(ns, |metric| metric.ns(ns, self.latency)))
+    }
+
     /// What is kept of a run of the student's file; none of one that a gate failed.
     pub fn past(&self) -> Option<Past> {
         let is_sound = self.role == Some(Role::Student) && self.gate.is_none();
-        let ns = self.makespan_ns.filter(|_| is_sound && self.score.is_some())?;
+        let ns = self.graded_ns().filter(|_| is_sound && self.score.is_some())?;
         let codes = self.advised.causes.iter().map(|cause| cause.code.as_str().to_owned());
         let codes: BTreeSet<String> = codes.collect();
         Some(Past { ns, codes: codes.into_iter().collect() })

@@ -7,7 +7,7 @@ use simulator::Profile;
 use simulator::bounds::bounds_of_program;
 use trace::Record;
 use trace::draw::{duration, size};
-use trace::metrics::{Bounds, Metrics, memory};
+use trace::metrics::{self, Bounds, Metrics, memory};
 use trace::program::{Call, Direction};
 use trace::record::Output;
 use trace::timeline::{Interval, SpanKind};
@@ -55,7 +55,7 @@ impl Number {
 
 /// The names, for messages.
 const NAMES: &str = "makespan, kernels, kernel, up, down, hidden, exposed, overlap, all_lanes, idle, blocked, \
-                     efficiency, freedom, host_work, after_launches, after_downloads, after_uploads, \
+                     efficiency, freedom, latency, latency_ratio, host_work, after_launches, after_downloads, after_uploads, \
                      queued_after_launches, queued_after_downloads, in_uploads, launches_before_held, first_upload, first_download, \
                      last_copy, first_upload_call, last_upload_call, last_download_call, fill, drain, wrong, memory";
 
@@ -83,6 +83,11 @@ pub fn number(record: &Record, metric: &str) -> Result<Number, String> {
         "freedom" => {
             let freedom = task(record)?.host_freedom(metrics.makespan_ns);
             Number::Share(freedom.ok_or_else(|| missing("task with work for the host"))?)
+        }
+        "latency" => Number::Time(latency(record)?),
+        "latency_ratio" => {
+            let ratio = task(record)?.latency_ratio(latency(record)?);
+            Number::Share(ratio.ok_or_else(|| missing("task with requests"))?)
         }
         "host_work" => Number::Time(host_work(record)),
         "first_upload" => Number::Time(first(record, SpanKind::HostToDevice)?),
@@ -117,6 +122,23 @@ pub fn number(record: &Record, metric: &str) -> Result<Number, String> {
         "wrong" => Number::Share(wrong(record).ok_or_else(|| missing("outputs that are checked"))?),
         _ => return Err(format!("there is no metric `{metric}`; there are: {NAMES}")),
     })
+}
+
+/// The mean latency of requests. Where nobody says when they arrive, what is between the first call for a copy to the device and
+/// the end of the last copy.
+fn latency(record: &Record) -> Result<u64, String> {
+    if let Some(latency) = metrics::latency(&record.program, &record.timeline) {
+        return Ok(latency.mean_ns);
+    }
+    let begin = record.timeline.extent().start_ns;
+    let asks = |step: u32| {
+        let call = record.program.steps.get(step as usize).map(|step| &step.call);
+        call.and_then(Call::direction) == Some(Direction::HostToDevice)
+    };
+    let mut host = record.timeline.host.iter();
+    let first = host.find(|host| host.start_ns >= begin && asks(host.step));
+    let first = first.ok_or("this run has no request")?.start_ns - begin;
+    Ok(last_copy(record)?.saturating_sub(first))
 }
 
 /// The share of the outputs' elements that are not what the task expects.

@@ -143,7 +143,7 @@ mod tests {
             exercise: exercise.clone(),
             program: program.clone(),
             makespan_ns: 3,
-            bounds: Bounds { serial_ns: 5, floor_ns: 2, host_ns: 0 },
+            bounds: Bounds { serial_ns: 5, floor_ns: 2, host_ns: 0, request_ns: 0 },
             ends: Ends::Task,
             misses: Some("a \"programs\":[] in it".to_owned()),
         });

@@ -21,7 +21,7 @@ use checker::commands::run::{Reference, target};
 use checker::compile::{Apart as _, Build, Built, Optimisation, Source};
 use checker::device::{Gpu, cuda};
 use checker::exercise::Exercise;
-use checker::grade::Finding;
+use checker::grade::{Finding, gate};
 use checker::measure::{self, Budget, Measurement, Outcome, Programs};
 use checker::print::Style;
 use checker::report::Role;
@@ -123,12 +123,15 @@ impl Bed<'_> {
                  than the baseline on this GPU"
             ),
         };
-        let measured = summary.measured;
+        let too_slow = gate::too_slow(summary.makespan_ns, bounds, summary.latency);
+        let measured = summary.measured.filter(|_| too_slow.is_none());
+        let message = too_slow.unwrap_or(message);
+        let metric = exercise.manifest.metric;
         OnGpu {
             score: measured.filter(|it| it.is_conclusive()).map(|it| it.score),
             range: measured.map(|it| (it.low, it.high)),
             makespan_ns: Some(summary.makespan_ns),
-            metric_value: exercise.manifest.metric.of(bounds, summary.makespan_ns),
+            metric_value: metric.of(bounds, metric.ns(summary.makespan_ns, summary.latency)),
             baseline_value: summary.standard.map(|it| it.baseline()),
             reference_value: summary.standard.map(|it| it.reference()),
             rounds: Some(rounds as u64),

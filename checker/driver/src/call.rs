@@ -279,6 +279,8 @@ impl Simulated {
             | lab::Request::HostWork { .. }
             | lab::Request::Load { .. }
             | lab::Request::HostCopy { .. }
+            | lab::Request::Arrival { .. }
+            | lab::Request::Answer { .. }
                 if !state.threads.may_call() =>
             {
                 return lab::Reply::Refused { why: threads::FOREIGN.to_owned() };
@@ -291,6 +293,8 @@ impl Simulated {
             lab::Request::HostWork { .. }
             | lab::Request::Load { .. }
             | lab::Request::HostCopy { .. }
+            | lab::Request::Arrival { .. }
+            | lab::Request::Answer { .. }
             | lab::Request::Thread(_) => state.here(),
             _ => None,
         };

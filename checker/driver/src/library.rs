@@ -1,7 +1,8 @@
 //! The lab's kernels and tasks, as the simulator wants to see them.
 
+use kernels::task::priorities::{ARRIVALS_US, REQUEST_BLOCKS, REQUESTS, REQUESTS_FROM};
 use kernels::{Argument, Kernel, Mode, Parameter, Recipe, Stage, recipe, task};
-use simulator::bounds::{TaskKernel, TaskWork};
+use simulator::bounds::{Request, TaskKernel, TaskWork};
 use simulator::machine::{
     self, KernelAccess, KernelStep, KernelWork, Part, Role, Side, SmallGrid, Span, Twin,
 };
@@ -11,6 +12,8 @@ use trace::program::{AccessKind, Items, Loop, Pipe};
 
 /// The task whose host writes readings.
 const METERED: &str = kernels::task::measuring::SPEC.name;
+/// The task whose host answers requests.
+const SERVED: &str = kernels::task::priorities::NAME;
 
 /// All kernels and tasks of the lab.
 pub(crate) struct Library;
@@ -32,6 +35,10 @@ impl machine::Library for Library {
         let task = kernels::Task::find(name, &speeds, scale);
         let task = task.map(|task| match task.name() {
             METERED => Box::new(Metered(Set(task))) as Box<dyn machine::Task>,
+            SERVED => {
+                let requests = Set(kernels::Task::new(&REQUESTS, &speeds, scale));
+                Box::new(Served { job: Set(task), requests })
+            }
             _ => Box::new(Set(task)),
         });
         task.or_else(|| Some(Box::new(Listed(Recipe::find(name, scale)?))))
@@ -174,6 +181,7 @@ impl machine::Task for Listed {
             device_to_host_bytes: 0,
             kernels: self.0.shares().into_iter().map(kernel).collect(),
             host_ns: self.0.arrays().iter().filter_map(|it| it.loading_ns).sum(),
+            request: None,
         }
     }
 
@@ -298,6 +306,101 @@ impl machine::Task for Metered {
     }
 }
 
+/// A task of the lab whose host answers requests while the device does a job. Each of the two is a task with arrays of its own.
+struct Served {
+    job: Set,
+    requests: Set,
+}
+
+impl Served {
+    /// The one of the two that an array belongs to, its number there, and the seed of its own: no two arrays hold the same.
+    fn of(&self, array: u32, seed: u64) -> (&Set, u32, u64) {
+        match array.checked_sub(REQUESTS_FROM) {
+            Some(array) => (&self.requests, array, !seed),
+            None => (&self.job, array, seed),
+        }
+    }
+}
+
+impl machine::Task for Served {
+    fn work(&self) -> TaskWork {
+        let (job, requests) = (self.job.work(), self.requests.work());
+        let number = ARRIVALS_US.len() as u64;
+        let request = requests.kernels.first().map(|kernel| Request {
+            host_to_device_bytes: requests.host_to_device_bytes / number,
+            device_to_host_bytes: requests.device_to_host_bytes / number,
+            kernel: TaskKernel {
+                units: kernel.units / number,
+                bytes: kernel.bytes / number,
+                blocks: Some(REQUEST_BLOCKS.into()),
+                ..kernel.clone()
+            },
+        });
+        TaskWork {
+            host_to_device_bytes: job.host_to_device_bytes + requests.host_to_device_bytes,
+            device_to_host_bytes: job.device_to_host_bytes + requests.device_to_host_bytes,
+            kernels: job.kernels.into_iter().chain(requests.kernels).collect(),
+            host_ns: 0,
+            request,
+        }
+    }
+
+    fn kernel_units(&self) -> Vec<(String, u64)> {
+        self.job.kernel_units().into_iter().chain(self.requests.kernel_units()).collect()
+    }
+
+    fn elements(&self, array: u32) -> u64 {
+        let (of, array, _) = self.of(array, 0);
+        of.elements(array)
+    }
+
+    /// Each request has memory of its own.
+    fn parts(&self) -> Vec<Part> {
+        let requests = self.requests.parts().into_iter().flat_map(|part| {
+            let number = ARRIVALS_US.len() as u64;
+            let (array, elements) = (part.array + REQUESTS_FROM, part.elements / number);
+            (0..number).map(move |it| Part { array, first: it * elements, elements, ..part })
+        });
+        self.job.parts().into_iter().chain(requests).collect()
+    }
+
+    fn arrivals(&self) -> Vec<u64> {
+        ARRIVALS_US.iter().map(|us| us * 1000).collect()
+    }
+
+    fn origin(&self, array: u32) -> Option<(u32, Vec<KernelStep>)> {
+        let (of, own, _) = self.of(array, 0);
+        let (from, steps) = of.origin(own)?;
+        Some((from + (array - own), steps))
+    }
+
+    fn on_host(&self) -> Vec<u32> {
+        self.requests.on_host().into_iter().map(|array| array + REQUESTS_FROM).collect()
+    }
+
+    fn passed(
+        &self,
+        array: u32,
+        seed: u64,
+        first: u64,
+        steps: &[KernelStep],
+        elements: &mut [u32],
+    ) {
+        let (of, array, seed) = self.of(array, seed);
+        of.passed(array, seed, first, steps, elements);
+    }
+
+    fn input(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
+        let (of, array, seed) = self.of(array, seed);
+        of.input(array, seed, first, elements);
+    }
+
+    fn expected(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
+        let (of, array, seed) = self.of(array, seed);
+        of.expected(array, seed, first, elements);
+    }
+}
+
 /// A task of the lab.
 struct Set(kernels::Task);
 
@@ -328,6 +431,7 @@ impl machine::Task for Set {
             device_to_host_bytes: down,
             kernels: self.0.units().into_iter().filter_map(work).collect(),
             host_ns: self.0.host_ns(),
+            request: None,
         }
     }
 

@@ -26,6 +26,19 @@ pub struct TaskWork {
     pub kernels: Vec<TaskKernel>,
     /// The host's own work, in ns.
     pub host_ns: u64,
+    /// One of the requests that the host answers, where there are any; what all of them take is in the others.
+    pub request: Option<Request>,
+}
+
+/// The work of a request: up it goes, through a kernel, and down again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// Nominal bytes from host to device.
+    pub host_to_device_bytes: u64,
+    /// Nominal bytes from device to host.
+    pub device_to_host_bytes: u64,
+    /// What the kernel does.
+    pub kernel: TaskKernel,
 }
 
 /// The work of a task's kernels of one kind.
@@ -87,13 +100,21 @@ pub fn bounds(work: &TaskWork, profile: &Arc<Profile>) -> Result<Bounds, NoSuchR
             vec![Call::Copy { stream, mode, source, target, bytes }]
         }
     };
+    let upload = |bytes| copy(bytes, |range| [Place::Pinned(range), Place::Device(range)]);
+    let download = |bytes| copy(bytes, |range| [Place::Device(range), Place::Pinned(range)]);
     let shares = [
-        copy(work.host_to_device_bytes, |range| [Place::Pinned(range), Place::Device(range)]),
+        upload(work.host_to_device_bytes),
         launches(&work.kernels, profile),
-        copy(work.device_to_host_bytes, |range| [Place::Device(range), Place::Pinned(range)]),
+        download(work.device_to_host_bytes),
     ];
     let serial_ns = shares.into_iter().map(alone).sum::<u64>() + work.host_ns;
-    Ok(Bounds { serial_ns, floor_ns, host_ns: work.host_ns })
+    let request_ns = work.request.as_ref().map_or(0, |it| {
+        let mut calls = upload(it.host_to_device_bytes);
+        calls.extend(launches(std::slice::from_ref(&it.kernel), profile));
+        calls.extend(download(it.device_to_host_bytes));
+        alone(calls)
+    });
+    Ok(Bounds { serial_ns, floor_ns, host_ns: work.host_ns, request_ns })
 }
 
 /// A launch of each of these kernels, with what the device has to know of it.
@@ -262,6 +283,8 @@ fn bounds_of_shares([up, kernels, down]: [Alone; 3], copy_engines: u64) -> Bound
     Bounds {
         serial_ns: extents.iter().sum(),
         floor_ns: extents.into_iter().fold(one_engine, u64::max),
-        host_ns: 0, // of a program nobody knows what of its host's work was asked for
+        // Of a program nobody knows what of its host's work was asked for.
+        host_ns: 0,
+        request_ns: 0,
     }
 }

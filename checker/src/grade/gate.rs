@@ -1,8 +1,9 @@
 //! Gates: whether a run did the task at all, asked in a fixed order.
 
-use trace::draw::size;
+use trace::draw::{duration, size};
 use trace::failed_call::FailedCall;
 use trace::hazards::{Severity, TooMuch};
+use trace::metrics::{Bounds, Latency};
 use trace::record::{DeviceState, Origin, Output, Trial};
 use trace::unsupported::Unsupported;
 use trace::{Program, hazards};
@@ -149,6 +150,22 @@ pub fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding {
         return failed(Gate::Memory, message);
     }
     Finding::Clear
+}
+
+/// Where there are requests to answer, all work of the device has so many percent of the time that it takes alone. What
+/// remains empty for a while between two kernels is less; whoever lets the device wait for the host again and again takes more.
+const PACE_PERCENT: u64 = 110;
+
+/// Why a region with requests took too long. It is asked where times mean something: on no other schedule than the usual one, and
+/// on a GPU of the median.
+pub fn too_slow(makespan_ns: u64, bounds: Bounds, latency: Option<Latency>) -> Option<String> {
+    latency?;
+    let allowed_ns = bounds.floor_ns.saturating_mul(PACE_PERCENT) / 100;
+    let [took, alone, allowed] = [makespan_ns, bounds.floor_ns, allowed_ns].map(duration);
+    let said = format!(
+        "the requests are answered, but all of the work took {took}; alone it takes {alone}, and {allowed} are allowed"
+    );
+    (makespan_ns > allowed_ns).then_some(said)
 }
 
 /// The call that the simulated device does not have, where a program gave up over one.
@@ -340,4 +357,20 @@ fn signal_name(signal: i32) -> String {
         _ => return format!("signal {signal}"),
     };
     format!("signal {signal} ({name})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beside_requests_all_of_the_work_may_take_a_tenth_longer_than_alone_and_no_more() {
+        let bounds = Bounds { serial_ns: 0, floor_ns: 1_000_000, host_ns: 0, request_ns: 10 };
+        let latency = Latency::of(&[20]);
+        assert_eq!(too_slow(1_100_000, bounds, latency), None);
+        let message = too_slow(1_100_001, bounds, latency).expect("it is too slow");
+        assert!(message.contains("alone it takes 1.00 ms, and 1.10 ms are allowed"), "{message}");
+        // Where there are no requests, how long it takes is for the metric to say.
+        assert_eq!(too_slow(9_000_000, bounds, None), None);
+    }
 }

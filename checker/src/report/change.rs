@@ -92,5 +92,8 @@ fn effect(code: Code) -> (&'static str, &'static str) {
             "work that waits takes no queue from other work",
             "work that waits takes all work queues",
         ),
+        Code::WaitingRequest => {
+            ("requests wait no longer than they have to", "requests wait for other work")
+        }
     }
 }

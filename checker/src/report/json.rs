@@ -6,6 +6,7 @@
 use serde::Serialize;
 use simulator::advice::Advice;
 use trace::hazards::{CallAt, Code, Names, Severity};
+use trace::metrics::Latency;
 use trace::{Cause, Hazard, causes};
 
 use crate::cli::Feedback;
@@ -52,7 +53,13 @@ pub struct Object<'a> {
     overlap_efficiency: Option<f64>,
     /// Null where the task has no work for the host.
     host_freedom: Option<f64>,
+    /// Null where the task has no requests.
+    latency_ratio: Option<f64>,
     makespan_ns: Option<u64>,
+    /// How long requests waited for their answers; null where there are none.
+    latency: Option<Latency>,
+    /// What a request takes on an idle device; null where there are none.
+    request_ns: Option<u64>,
     floor_ns: Option<u64>,
     serial_ns: Option<u64>,
     /// The task's own work on the host, which is in the two before; null where there is none.
@@ -278,7 +285,10 @@ pub fn object<'a>(
         reference_value: report.standard.map(|standard| standard.reference()),
         overlap_efficiency: report.overlap_efficiency(),
         host_freedom: report.host_freedom(),
+        latency_ratio: report.latency_ratio(),
         makespan_ns: report.makespan_ns,
+        latency: report.latency,
+        request_ns: report.bounds.map(|bounds| bounds.request_ns).filter(|&ns| ns > 0),
         floor_ns: report.bounds.map(|bounds| bounds.floor_ns),
         serial_ns: report.bounds.map(|bounds| bounds.serial_ns),
         host_work_ns: report.bounds.map(|bounds| bounds.host_ns).filter(|&ns| ns > 0),

@@ -125,6 +125,15 @@ fn numbers(report: &Report) -> Vec<(&'static str, String)> {
     if let Some(makespan_ns) = report.makespan_ns {
         lines.push(("makespan", duration(makespan_ns)));
     }
+    if let (Some(latency), Some(bounds)) = (report.latency, report.bounds) {
+        let [mean, longest, alone] =
+            [latency.mean_ns, latency.longest_ns, bounds.request_ns].map(duration);
+        let requests = latency.answers;
+        let said = format!(
+            "{mean} on average of {requests} requests, {longest} at the longest; {alone} on an idle device"
+        );
+        lines.push(("latency", said));
+    }
     if let Some(prediction) = &report.prediction {
         lines.push(("your prediction", prediction.to_string()));
     }
@@ -148,8 +157,9 @@ fn numbers(report: &Report) -> Vec<(&'static str, String)> {
     }
     // A region that ended before its work did has a makespan that says nothing about overlap.
     let is_whole = report.gate != Some(Gate::Idle);
+    let overlaps = is_whole && report.metric != Some(Metric::LatencyRatio);
     if let (true, Some(value), Some(bounds)) =
-        (is_whole, report.overlap_efficiency(), report.bounds)
+        (overlaps, report.overlap_efficiency(), report.bounds)
     {
         let serial = format!("one engine after the other, {}", duration(bounds.serial_ns));
         let said = match value < 0.0 {
@@ -164,6 +174,9 @@ fn numbers(report: &Report) -> Vec<(&'static str, String)> {
             "host freedom",
             format!("{} of the makespan is the host's own work, {own}", percent(value)),
         ));
+    }
+    if let Some(value) = report.latency_ratio() {
+        lines.push(("latency ratio", format!("{}: an idle device has 100 %", percent(value))));
     }
     lines.extend(change::lines(report));
     if let (Some(score), None) = (report.score, report.gate) {
@@ -208,6 +221,10 @@ fn formula(report: &Report) -> Vec<String> {
     let mut lines = match report.metric {
         Some(Metric::HostFreedom) => {
             vec![format!("host freedom = host work / makespan = {}", percent(value))]
+        }
+        Some(Metric::LatencyRatio) => {
+            let value = percent(value);
+            vec![format!("latency ratio = latency on an idle device / mean latency = {value}")]
         }
         _ => vec![
             format!("serial = {serial}, each engine's work alone, added up"),

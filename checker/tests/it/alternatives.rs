@@ -69,6 +69,17 @@ fn solutions_written_differently_get_what_their_overlap_deserves() {
         for row in others {
             let student = row["student"].as_str().expect("a name");
             let name = student.strip_prefix(&format!("{exercise}-")).expect("its own exercise");
+            if row["gate"] == "pace" {
+                // Requests are answered at the cost of all other work, so how soon is no matter.
+                assert_eq!(number(row, "score"), 0.0, "{student}");
+                let late = number(row, "makespan_ns") / number(row, "floor_ns");
+                writeln!(
+                    table,
+                    "{exercise:<16} {name:<36}{late:>8.3} times the floor: gate `pace`"
+                )
+                .expect("a String takes everything");
+                continue;
+            }
             assert!(row["gate"].is_null(), "{student}: {}", row["message"]);
             assert_eq!(row["hazards"], serde_json::json!([]), "{student}");
             assert_eq!(row["score_rule"], 1, "a new rule is written down here too");

@@ -16,7 +16,8 @@ use trace::timeline::{HostMemory, HostSpan, Interval, Origin, Span, SpanKind};
 use trace::{Program, Record, Timeline, record};
 
 /// The two ends of every miniature task.
-pub(crate) const BOUNDS: Bounds = Bounds { serial_ns: 3_000_000, floor_ns: 1_000_000, host_ns: 0 };
+pub(crate) const BOUNDS: Bounds =
+    Bounds { serial_ns: 3_000_000, floor_ns: 1_000_000, host_ns: 0, request_ns: 0 };
 
 /// Name and student's file of each exercise. `lab` is the miniature one below.
 const EXERCISES: &[(&str, &str)] = &[
@@ -645,7 +646,12 @@ fn held() -> Record {
     let profile = toml::from_str(simulator::Profile::H200).expect("the built-in profile");
     let timeline = simulator::replay(&program, &profile, simulator::Schedule::Exact);
     let makespan_ns = timeline.extent().ns();
-    let bounds = Some(Bounds { serial_ns: makespan_ns, floor_ns: makespan_ns / 4, host_ns: 0 });
+    let bounds = Some(Bounds {
+        serial_ns: makespan_ns,
+        floor_ns: makespan_ns / 4,
+        host_ns: 0,
+        request_ns: 0,
+    });
     let trials = vec![Trial { bounds, ..trial(makespan_ns) }];
     Record { version: record::VERSION, program, timeline, trials, watched: None, notes: Vec::new() }
 }
@@ -660,6 +666,7 @@ fn trial(makespan_ns: u64) -> Trial {
         missing_work: Vec::new(),
         memory: None,
         misled: None,
+        latency: None,
     }
 }
 

@@ -23,6 +23,7 @@
 //! | `SWIM-C15` | `allocation-in-region` | warning | memory is allocated while the clock runs |
 //! | `SWIM-C16` | `idle-host-work` | warning | the host works while the device has nothing to do |
 //! | `SWIM-C17` | `taken-queue` | warning | work that waits takes a work queue, and work that could start is late |
+//! | `SWIM-C18` | `waiting-request` | warning | a request waits for other work of the device |
 //!
 //! # What a cause costs
 //! What is found here is an *attribution*, and an upper bound on what can be won back where it says
@@ -43,6 +44,7 @@
 //! | C09 | how long kernels were ready and others filled the device, and how long a small one was alone after that |
 //! | C10 | the time of the calls in which nothing ran on the device |
 //! | C17 | how long kernels were ready and came after others in a work queue |
+//! | C18 | how long operations of requests were ready but for it; C04, how long the host came too late to requests |
 //!
 //! Causes under [`LEAST_PERMILLE`] of the makespan are left out. A wait is called needless only if the
 //! program without it has no hazard.
@@ -56,6 +58,7 @@
 //! | `host` | what the host did while lanes were empty |
 //! | `order` | what operations waited for |
 //! | `turns` | what each operation comes after: its stream, events, the default stream |
+//! | `requests` | what requests waited for |
 //! | `chunks` | how jobs are cut and in which order they are asked for |
 //! | `words` | what is said about a cause |
 
@@ -66,6 +69,7 @@ mod dependencies;
 pub mod engines;
 mod host;
 mod region;
+mod requests;
 mod stream_order;
 mod words;
 
@@ -79,6 +83,7 @@ use crate::hazards::{self, CallAt, stream_named as stream};
 use crate::program::{Program, StreamId};
 use crate::{Timeline, hazards::call_at};
 use region::View;
+pub use requests::Behind;
 
 /// A cause that costs less than this of the makespan, in thousandths, is not worth a line: an exercise
 /// is passed within 5 % of its target, and the causes of the solutions, which have fills, drains and
@@ -118,6 +123,9 @@ pub struct Cause {
     /// For kernels that are ready: how many others run, where it is their number that leaves no room.
     #[serde(skip)]
     pub grids: Option<u32>,
+    /// For requests: how they come to wait for the other work.
+    #[serde(skip)]
+    pub behind: Option<Behind>,
     /// Those calls, as indices into the program's steps.
     #[serde(skip)]
     pub steps: Vec<u32>,
@@ -170,11 +178,13 @@ pub enum Code {
     IdleHostWork,
     /// `SWIM-C17`
     TakenQueue,
+    /// `SWIM-C18`
+    WaitingRequest,
 }
 
 impl Code {
     /// All codes, in order.
-    pub const ALL: [Code; 17] = [
+    pub const ALL: [Code; 18] = [
         Self::PageableCopy,
         Self::DefaultStreamBarrier,
         Self::SharedStream,
@@ -192,6 +202,7 @@ impl Code {
         Self::AllocationInRegion,
         Self::IdleHostWork,
         Self::TakenQueue,
+        Self::WaitingRequest,
     ];
 
     /// The code itself, such as `SWIM-C01`.
@@ -214,6 +225,7 @@ impl Code {
             Self::AllocationInRegion => "SWIM-C15",
             Self::IdleHostWork => "SWIM-C16",
             Self::TakenQueue => "SWIM-C17",
+            Self::WaitingRequest => "SWIM-C18",
         }
     }
 
@@ -237,6 +249,7 @@ impl Code {
             Self::AllocationInRegion => "allocation-in-region",
             Self::IdleHostWork => "idle-host-work",
             Self::TakenQueue => "taken-queue",
+            Self::WaitingRequest => "waiting-request",
         }
     }
 
@@ -294,6 +307,7 @@ pub fn find(program: &Program, timeline: &Timeline) -> Vec<Cause> {
     host::look(&view, &mut found);
     stream_order::look(&view, &mut found);
     chunks::look(&view, &mut found);
+    requests::look(&view, &mut found);
     found.causes(&view)
 }
 
@@ -316,6 +330,7 @@ struct Group {
     steps: Vec<u32>,
     other: Option<u32>,
     grids: Option<u32>,
+    behind: Option<Behind>,
 }
 
 impl Found {
@@ -340,7 +355,7 @@ impl Found {
         let lines = Lines::of(view);
         let mut causes = Vec::new();
         for ((mut code, place), group) in self.groups {
-            let Group { cost_ns, held_ns, call_ns, mut steps, other, grids } = group;
+            let Group { cost_ns, held_ns, call_ns, mut steps, other, grids, behind } = group;
             let cost_ns = cost_ns.min(makespan_ns);
             if is_under(cost_ns, LEAST_PERMILLE, makespan_ns) || steps.is_empty() {
                 continue;
@@ -368,6 +383,7 @@ impl Found {
                 is_fixed: false,
                 is_other_fixed: false,
                 grids,
+                behind,
                 steps,
             });
         }

@@ -95,6 +95,17 @@ pub enum Request {
         /// What they are moved by.
         seed: u64,
     },
+    /// The host waits for the next request that the open region's task has for it. The reply is its number, or [`Reply::Gone`]
+    /// if there are no more.
+    Arrival {
+        /// When it arrives where the region has no task: a recorded program is played. In ns from the beginning of the region.
+        played_ns: Option<u64>,
+    },
+    /// The host sends the answer to a request. Refused if it has not arrived, or was answered.
+    Answer {
+        /// Its number.
+        request: u32,
+    },
 }
 
 /// What [`Request::Thread`] asks. Threads and channels go by the numbers that the replies gave.
@@ -162,12 +173,12 @@ pub enum Reply {
         /// The host's clock, in ns.
         ns: u64,
     },
-    /// To [`Request::Thread`], where it asks for a number.
+    /// To [`Request::Thread`], where it asks for a number, and to [`Request::Arrival`].
     Number(u64),
-    /// To [`Request::Thread`]: nobody is at the other end of the channel.
+    /// To [`Request::Thread`]: nobody is at the other end of the channel. To [`Request::Arrival`]: there are no more.
     Gone,
     /// To [`Request::RegionEnd`]: how the pass through the region went.
-    Trial(crate::record::Trial),
+    Trial(Box<crate::record::Trial>),
     /// The request was refused.
     Refused {
         /// Why, for the one who reads it on a terminal.

@@ -13,9 +13,10 @@
 //! | [`idle`] | why did the device have nothing to do? |
 //! | [`critical_path`] | which chain of work and calls made the run as long as it was? |
 //! | [`copies`](mod@copies) | how much was copied, from what memory, and how fast? |
+//! | [`latency`](mod@latency) | how long did requests wait for their answers? |
 //! | [`memory`] | how much device memory was allocated at one time? |
 //! | [`ranking`](mod@places) | which of several runs came first? |
-//! | [`bounds`] | between the serial time and the floor, where does a makespan lie, and how free was the host? |
+//! | [`bounds`] | between the serial time and the floor, where does a makespan lie, how free was the host, and how near is a latency to that on an idle device? |
 
 pub mod blocking_calls;
 pub mod bounds;
@@ -23,6 +24,7 @@ pub mod copies;
 pub mod critical_path;
 pub mod idle;
 pub mod intervals;
+pub mod latency;
 pub mod memory;
 pub mod ranking;
 
@@ -34,6 +36,7 @@ pub use copies::{Copies, copies};
 pub use critical_path::{Path, path};
 pub use idle::{Idle, idle};
 pub use intervals::{Coverage, union};
+pub use latency::{Latency, latency};
 pub use ranking::places;
 
 use crate::Timeline;

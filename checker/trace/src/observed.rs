@@ -171,6 +171,7 @@ fn name(call: &Call) -> &'static str {
         Call::GraphLaunch { .. } => "cuGraphLaunch",
         Call::HostFunction { .. } => "cuLaunchHostFunc",
         Call::HostWork { .. } => "host work",
+        Call::Arrival { .. } => "wait for a request",
         // None of the others holds the host for long.
         _ => "other calls",
     }

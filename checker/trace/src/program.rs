@@ -365,6 +365,19 @@ pub enum Call {
         /// How long it takes.
         ns: u64,
     },
+    /// `lab::priorities::Requests::next`: the host waits for a request that somebody else makes, and goes on at once if it has
+    /// arrived already.
+    Arrival {
+        /// Its number, from 0.
+        request: u32,
+        /// When it arrives, in ns from the beginning of the region.
+        at_ns: u64,
+    },
+    /// The host sends the answer to a request.
+    Answer {
+        /// Its number.
+        request: u32,
+    },
 
     /// `lab::thread::spawn`: another host thread starts, after everything that this one did so far.
     ThreadSpawn {

@@ -1,8 +1,9 @@
 //! One run of one program, as the driver writes it down for whoever started the run.
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Serialize, Serializer};
 
-use crate::metrics::{Bounds, memory::Peak};
+use crate::metrics::{Bounds, Latency, memory::Peak};
 use crate::{Program, Timeline};
 
 /// Version of the JSON form of [`Record`]; a reader refuses any other.
@@ -86,7 +87,7 @@ pub struct Watched {
 
 /// One pass through the measured region. It also travels in a form that has no names, so no field is
 /// ever left out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Trial {
     /// What the region was, where a program has regions of several kinds; empty otherwise.
@@ -112,6 +113,41 @@ pub struct Trial {
     /// The first kernel that was given data that does not belong together, where the task can tell.
     #[serde(default)]
     pub misled: Option<Box<Misled>>,
+    /// How long the task's requests waited for their answers. It is left out where there were none.
+    #[serde(default)]
+    pub latency: Option<Latency>,
+}
+
+impl Serialize for Trial {
+    /// What was kept before there were requests reads the same in text.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self {
+            name,
+            makespan_ns,
+            bounds,
+            output,
+            device,
+            missing_work,
+            memory,
+            misled,
+            latency,
+        } = self;
+        let left_out = latency.is_none() && serializer.is_human_readable();
+        let mut fields = serializer.serialize_struct("Trial", if left_out { 8 } else { 9 })?;
+        fields.serialize_field("name", name)?;
+        fields.serialize_field("makespan_ns", makespan_ns)?;
+        fields.serialize_field("bounds", bounds)?;
+        fields.serialize_field("output", output)?;
+        fields.serialize_field("device", device)?;
+        fields.serialize_field("missing_work", missing_work)?;
+        fields.serialize_field("memory", memory)?;
+        fields.serialize_field("misled", misled)?;
+        match left_out {
+            true => fields.skip_field("latency")?,
+            false => fields.serialize_field("latency", latency)?,
+        }
+        fields.end()
+    }
 }
 
 /// The device memory of a region, and what the task allows.

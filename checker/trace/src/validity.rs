@@ -248,6 +248,8 @@ impl Validity {
             | Call::RegionEnd
             | Call::Connections { .. }
             | Call::HostWork { .. }
+            | Call::Arrival { .. }
+            | Call::Answer { .. }
             | Call::ThreadEnd
             | Call::ContextSynchronize
             | Call::PoolKeep { .. }

@@ -184,7 +184,7 @@ pub(crate) fn failed_call(code: u32) -> Option<FailedCall> {
 /// Leaves the measured region.
 pub(crate) fn end_region() -> Result<Trial> {
     match ask(&Request::RegionEnd)? {
-        Reply::Trial(trial) => Ok(trial),
+        Reply::Trial(trial) => Ok(*trial),
         _ => Err(Error::Refused("the driver library does not say how the region went".to_owned())),
     }
 }

@@ -48,6 +48,7 @@ mod network;
 pub mod pinned_memory;
 pub mod pipeline;
 pub mod prefetch;
+pub mod priorities;
 pub mod streams;
 pub mod tensor_and_cuda_cores;
 pub mod thread;

@@ -103,9 +103,14 @@ impl Map {
     /// As many blocks as can be resident, and the same number on each multiprocessor: no wave is
     /// left half full. The grid is the one that the nominal elements ask for.
     pub(crate) fn full_grid(&self, elements: usize) -> u32 {
+        self.grid(elements, MOST_BLOCKS)
+    }
+
+    /// So many blocks for each multiprocessor, and fewer where threads would have less than what they work on at a time.
+    pub(crate) fn grid(&self, elements: usize, most: usize) -> u32 {
         let nominal = elements * self.scale as usize;
         let per_wave = self.multiprocessors * THREADS as usize * ELEMENTS_PER_THREAD;
-        (self.multiprocessors * (nominal / per_wave).clamp(1, MOST_BLOCKS)) as u32
+        (self.multiprocessors * (nominal / per_wave).clamp(1, most)) as u32
     }
 
     fn queue(

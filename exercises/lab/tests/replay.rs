@@ -58,6 +58,10 @@ fn a_recorded_program_that_is_played_makes_the_calls_that_it_made_and_takes_as_l
         let record =
             record.unwrap_or_else(|| panic!("`{}` cannot be played: {said}", file.display()));
         assert_eq!(calls(&record.program.steps), calls(&program.steps), "{}", file.display());
+        // The device's own account of how long requests waited is what the timeline says.
+        let latency = trace::metrics::latency(&record.program, &record.timeline);
+        let last = record.trials.last().expect("a region");
+        assert_eq!(last.latency, latency, "{}", file.display());
         let simulated = simulator::replay(&program, &profile, Schedule::Exact);
         let [trial] = &record.trials[..] else { panic!("one pass, not {:?}", record.trials) };
         assert_eq!(trial.makespan_ns, simulated.extent().ns(), "{}", file.display());

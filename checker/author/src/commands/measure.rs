@@ -356,7 +356,9 @@ impl Session {
                 let runnable = program.runnable(exercise, &build)?;
                 let demand = program.demand(PASSES);
                 match measure::timed(runnable, demand, &budget) {
-                    Ok(Outcome::Done(makespans)) => measured.makespans_ns.extend(makespans),
+                    Ok(Outcome::Done(passes)) => {
+                        measured.makespans_ns.extend(passes.iter().map(|pass| pass.makespan_ns));
+                    }
                     Ok(Outcome::Stopped(finding, _)) => measured.failure = Some(words(finding)),
                     Err(error) => measured.failure = Some(print::chain(&error)),
                 }

@@ -158,6 +158,7 @@ fn formula(page: &mut Html, row: &Row) {
     let called = match row.metric {
         Metric::OverlapEfficiency => "overlap efficiency",
         Metric::HostFreedom => "host freedom",
+        Metric::LatencyRatio => "latency ratio",
     };
     let mut line = |what: &str, formula: &str, numbers: &str, value: &str| {
         page.put("<div>").element("dt", &[], what).put("<dd>");
@@ -180,6 +181,10 @@ fn formula(page: &mut Html, row: &Row) {
         (Metric::HostFreedom, (Some(makespan), _, _, Some(host))) => {
             let numbers = format!("{} / {}", duration(host), duration(makespan));
             line(called, "the host's own work / makespan", &numbers, &percent(metric));
+        }
+        (Metric::LatencyRatio, _) => {
+            let formula = "latency of a request on an idle device / mean latency of the requests";
+            line(called, formula, "", &percent(metric));
         }
         _ => line(called, "", "", &percent(metric)),
     }

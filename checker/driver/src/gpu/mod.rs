@@ -356,6 +356,8 @@ impl Gpu {
             lab::Request::Load { ns, began_ns, .. } => {
                 self.host_work(ns, began_ns.min(self.clock.now()))
             }
+            lab::Request::Arrival { played_ns } => self.take_request(played_ns),
+            lab::Request::Answer { request } => self.answer_request(request),
             lab::Request::Thread(asked) => self.ask_thread(asked),
             lab::Request::RegionBegin(_) | lab::Request::RegionEnd if self.threads.are_left() => {
                 let why = "the measured region begins and ends with one host thread, but others are \

@@ -142,6 +142,8 @@ impl Numbers {
             | Call::ChannelReceive { .. }
             | Call::ChannelClose { .. }
             | Call::HostWork { .. }
+            | Call::Arrival { .. }
+            | Call::Answer { .. }
             | Call::ContextSynchronize
             | Call::ModuleLoad
             | Call::ModuleUnload

@@ -38,6 +38,7 @@ pub(super) struct Regions {
 pub(super) struct Open {
     region: Region,
     task: Option<Box<dyn Task>>,
+    requests: machine::Requests,
     site: Option<u32>,
     times: Times,
     method: Method,
@@ -111,6 +112,7 @@ impl Gpu {
         let (method, watch) = self.prepare(&mut regions);
         let open = regions.open.insert(Open {
             region,
+            requests: machine::Requests::of(task.as_deref()),
             task,
             site,
             times: Times::default(),
@@ -157,6 +159,7 @@ impl Gpu {
             missing_work: Vec::new(),
             memory: None,
             misled: None,
+            latency: open.requests.latency(),
         };
         // A warm-up is not looked at, and reading gigabytes back takes longer than the run.
         if let Some(task) = &open.task
@@ -164,6 +167,7 @@ impl Gpu {
         {
             let program = regions.observed.program();
             trial.missing_work = machine::shortfalls(program, first_step, task.as_ref());
+            trial.missing_work.extend(open.requests.shortfall());
             trial.memory = machine::memory_of(program, task.as_ref());
             match self.check(&open.region, task.as_ref(), &regions.observed) {
                 Ok(output) => trial.output = output,
@@ -178,7 +182,46 @@ impl Gpu {
             self.write_record(&regions);
         }
         regions.observed.returned(thread(), self.clock.now());
-        Reply::Trial(trial)
+        Reply::Trial(Box::new(trial))
+    }
+
+    /// The host waits for the next request of the open region.
+    pub(super) fn take_request(&self, played_ns: Option<u64>) -> Reply {
+        let site = self.site();
+        let entered = self.clock.now();
+        let mut regions = lock(&self.regions);
+        let next = regions
+            .open
+            .as_mut()
+            .and_then(|it| Some((it.requests.take(played_ns)?, it.times.start)));
+        drop(regions); // others are not kept from anything meanwhile
+        let Some(((request, at_ns), begin)) = next else { return Reply::Gone };
+        let mut times = Times { entered, start: entered, end: entered };
+        let (number, _) = self.note_lab(Call::Arrival { request, at_ns }, site, times);
+        self.clock.spin_until(begin.saturating_add(at_ns));
+        if self.trace != Trace::Off {
+            times.end = self.clock.now();
+            lock(&self.log).came_back(number, times, code::SUCCESS);
+        }
+        Reply::Number(request.into())
+    }
+
+    /// The host answers a request of the open region.
+    pub(super) fn answer_request(&self, request: u32) -> Reply {
+        // The very first thing: what it takes to note it is not the program's.
+        let now = self.clock.now();
+        let mut regions = lock(&self.regions);
+        let Some(open) = &mut regions.open else {
+            return Reply::Refused { why: "no measured region is open".to_owned() };
+        };
+        let since = now.saturating_sub(open.times.start);
+        if let Err(why) = open.requests.answer(request, since) {
+            return Reply::Refused { why };
+        }
+        drop(regions);
+        let times = Times { entered: now, start: now, end: now };
+        self.note_lab(Call::Answer { request }, self.site(), times);
+        Reply::Done
     }
 
     /// Writes down what happened so far, where the starter of the run wants it.

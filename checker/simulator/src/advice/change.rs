@@ -131,7 +131,7 @@ pub(super) fn options(program: &Program, cause: &Cause, profile: &Profile) -> Ve
             some(Change::WorkBeforeTheWait, work_before_the_wait(program, &cause.steps))
         }
         Code::FullDevice => leave_room(program, &cause.steps, profile),
-        Code::TakenQueue => Vec::new(),
+        Code::TakenQueue | Code::WaitingRequest => Vec::new(),
     }
 }
 

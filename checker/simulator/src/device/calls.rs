@@ -126,7 +126,12 @@ impl Device {
         let (cost, wait) = match call {
             // A region begins on an idle device.
             Call::RegionBegin => (0, Wait::All),
-            Call::RegionEnd | Call::HostAccess { .. } => (0, Wait::None),
+            Call::RegionEnd | Call::HostAccess { .. } | Call::Answer { .. } => (0, Wait::None),
+            // It leaves the core to others.
+            Call::Arrival { at_ns, .. } => {
+                let arrives = self.region_start.unwrap_or(0).saturating_add(*at_ns);
+                (arrives.saturating_sub(start), Wait::None)
+            }
             Call::Connections { count, copies } => {
                 if self.operations.is_empty() {
                     let asked = WorkQueues { kernels: *count, copies: copies.unwrap_or(*count) };

@@ -182,6 +182,10 @@ pub trait Task: Send + Sync {
     fn loading_ns(&self, _array: u32, _elements: u64) -> Option<u64> {
         None
     }
+    /// When requests arrive, one after the other, in ns from the beginning of the region.
+    fn arrivals(&self) -> Vec<u64> {
+        Vec::new()
+    }
     /// Fills 32-bit elements of an input array as they are after some steps, from `first` on.
     fn passed(
         &self,

@@ -15,6 +15,7 @@ mod memory;
 mod names;
 mod provenance;
 mod region;
+mod requests;
 mod skipped_call;
 mod threads;
 mod watch;
@@ -39,6 +40,7 @@ pub use library::{
 pub use memory::{DEVICE_BASE, DEVICE_END, PINNED_BYTES};
 pub use names::Names;
 pub use region::{POISON, check_outputs, memory_of, shortfalls, speeds};
+pub use requests::Requests;
 pub use watch::Watch;
 
 use crate::device::{Answer, At, Device, Schedule};

@@ -14,6 +14,7 @@ use trace::record::{DeviceState, Memory, Output, Shortfall, Trial};
 use super::command::Address;
 use super::data::World;
 use super::library::Task;
+use super::requests::Requests;
 use super::{Host, Machine, PINNED_BYTES};
 use crate::bounds::bounds;
 use crate::profile::Profile;
@@ -36,6 +37,7 @@ pub(super) struct Open {
     start_ns: u64,
     /// The host thread that began it, and is to end it.
     thread: u32,
+    requests: Requests,
 }
 
 impl Machine {
@@ -88,6 +90,8 @@ impl Machine {
                 self.make(Call::HostWork { ns: *ns }, site, host);
                 LabReply::Done
             }
+            LabRequest::Arrival { played_ns } => self.take_request(*played_ns, site, host),
+            LabRequest::Answer { request } => self.answer_request(*request, site, host),
             LabRequest::Load { place, ns, .. } => self.load(place, *ns, site, host),
             LabRequest::HostCopy { source, target, bytes } => {
                 let buffer = |address| Buffer { address, bytes: *bytes, ..Buffer::default() };
@@ -118,6 +122,32 @@ impl Machine {
             | LabRequest::HostAccess { .. }
             | LabRequest::FailedCall { .. } => LabReply::Done,
         }
+    }
+
+    /// The host waits for the next request.
+    fn take_request(
+        &mut self,
+        played_ns: Option<u64>,
+        site: Option<u32>,
+        host: &mut dyn Host,
+    ) -> LabReply {
+        let next = self.open_region.as_mut().and_then(|open| open.requests.take(played_ns));
+        let Some((request, at_ns)) = next else { return LabReply::Gone };
+        self.make(Call::Arrival { request, at_ns }, site, host);
+        LabReply::Number(request.into())
+    }
+
+    /// The host answers a request.
+    fn answer_request(&mut self, request: u32, site: Option<u32>, host: &mut dyn Host) -> LabReply {
+        let now_ns = self.device.host_ns();
+        let Some(open) = &mut self.open_region else {
+            return LabReply::Refused { why: "no measured region is open".to_owned() };
+        };
+        if let Err(why) = open.requests.answer(request, now_ns.saturating_sub(open.start_ns)) {
+            return LabReply::Refused { why };
+        }
+        self.make(Call::Answer { request }, site, host);
+        LabReply::Done
     }
 
     /// Whether the host's clock would go too far by work that takes so long.
@@ -280,6 +310,7 @@ impl Machine {
         }
         self.open_region = Some(Open {
             region: region.clone(),
+            requests: Requests::of(task.as_deref()),
             task,
             first_step: self.program.steps.len(),
             start_ns: self.device.host_ns(),
@@ -326,7 +357,7 @@ impl Machine {
         };
         self.device.run_to_idle(&mut world);
         self.note_touched();
-        let Open { region, task, first_step, .. } = open;
+        let Open { region, task, first_step, requests, .. } = open;
         let mut trial = Trial {
             name: region.name.clone(),
             makespan_ns,
@@ -336,10 +367,12 @@ impl Machine {
             missing_work: Vec::new(),
             memory: None,
             misled: None,
+            latency: requests.latency(),
         };
         if let Some(task) = &task {
             trial.bounds = bounds(&task.work(), self.device.profile()).ok();
             trial.missing_work = shortfalls(&self.program, first_step, task.as_ref());
+            trial.missing_work.extend(requests.shortfall());
             trial.memory = memory_of(&self.program, task.as_ref());
             trial.output = check_outputs(&region, task.as_ref(), |buffer, bytes| {
                 if self.is_there(buffer) {
@@ -370,7 +403,7 @@ impl Machine {
         if region.pass == Pass::Counts {
             self.trials.push(trial.clone());
         }
-        LabReply::Trial(trial)
+        LabReply::Trial(Box::new(trial))
     }
 }
 

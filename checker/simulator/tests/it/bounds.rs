@@ -1,6 +1,6 @@
 //! The ends of the scale of a program without a task.
 
-use simulator::bounds::{Share, TaskKernel, TaskWork, bounds, bounds_of_program};
+use simulator::bounds::{Request, Share, TaskKernel, TaskWork, bounds, bounds_of_program};
 use simulator::machine::{Task, shortfalls};
 use trace::Timeline;
 use trace::metrics::{Bounds, Metrics};
@@ -186,6 +186,7 @@ fn serial_is_a_copy_a_kernel_and_a_copy_that_the_host_waits_for_one_by_one() {
         device_to_host_bytes: down,
         kernels: vec![kernel],
         host_ns: 7,
+        request: None,
     };
     let alone = |add: &dyn Fn(&mut Script, StreamId)| {
         let mut script = Script::new();
@@ -250,4 +251,42 @@ fn a_task_of_many_launches_pays_in_serial_for_each_of_them() {
     let each = h200.gaps.kernel_ns.value + rate.fixed_ns.value + 8 * rate.block_ns.value;
     let more = many.serial_ns - one.serial_ns;
     assert!((99 * each..102 * each).contains(&more), "{more} against {each} each");
+}
+
+#[test]
+fn a_request_alone_takes_what_its_copy_up_its_kernel_and_its_copy_down_take_in_one_stream() {
+    let (up, down, units, blocks) = (256 << 10, 128 << 10, 1 << 26, 64);
+    let (threads, registers) = (256, 32);
+    let kernel = TaskKernel {
+        rate: "map".into(),
+        units,
+        threads,
+        registers,
+        blocks: Some(blocks),
+        ..Default::default()
+    };
+    let request = Request { host_to_device_bytes: up, device_to_host_bytes: down, kernel };
+    let work = TaskWork { request: Some(request), ..TaskWork::default() };
+    let bounds = bounds(&work, &h200().into()).expect("the rate is known");
+    let share = |up, down, units| {
+        let kernel = TaskKernel {
+            rate: "map".into(),
+            units,
+            threads,
+            registers,
+            blocks: Some(blocks),
+            ..Default::default()
+        };
+        let kernels = if units > 0 { vec![kernel] } else { Vec::new() };
+        let (host_to_device_bytes, device_to_host_bytes) = (up, down);
+        let work =
+            TaskWork { host_to_device_bytes, device_to_host_bytes, kernels, ..TaskWork::default() };
+        simulator::bounds::bounds(&work, &h200().into()).expect("the rate is known").serial_ns
+    };
+    // One after the other with a wait after each takes longer than in one stream, and each of them is in it.
+    let each = [share(up, 0, 0), share(0, 0, units), share(0, down, 0)];
+    assert!(bounds.request_ns < each.iter().sum(), "{} {each:?}", bounds.request_ns);
+    assert!(each.iter().all(|alone| bounds.request_ns > *alone), "{} {each:?}", bounds.request_ns);
+    // It is no part of the two ends: what all requests take is in the task's work already.
+    assert_eq!((bounds.serial_ns, bounds.floor_ns), (0, 0));
 }

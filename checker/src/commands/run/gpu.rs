@@ -7,8 +7,8 @@ use anyhow::Result;
 use super::{NO_STANDARD, Reference, Run, Task, numbers, reference_chart, target};
 use crate::attempt::Runnable;
 use crate::compile::{Build, Optimisation};
-use crate::grade::gate::Demand;
-use crate::grade::{Finding, Verdict, judge, score};
+use crate::grade::gate::{Demand, too_slow};
+use crate::grade::{Finding, Gate, Verdict, judge, score};
 use crate::measure::{self, Budget, Measurement, Outcome, Programs};
 use crate::report::Role;
 
@@ -104,7 +104,9 @@ impl Run<'_> {
         let Measurement { bounds, summary, rounds } = *measurement;
         self.report.bounds = Some(bounds);
         self.report.makespan_ns = Some(summary.makespan_ns);
-        self.report.metric_value = task.exercise.manifest.metric.of(bounds, summary.makespan_ns);
+        self.report.latency = summary.latency;
+        let ns = self.report.graded_ns();
+        self.report.metric_value = ns.and_then(|ns| task.exercise.manifest.metric.of(bounds, ns));
         self.report.standard = summary.standard;
         self.report.measured = summary.measured;
         self.report.notes.push(format!(
@@ -112,6 +114,10 @@ impl Run<'_> {
         ));
         if (summary.makespan_ns as f64) < SUSPICIOUS * bounds.floor_ns as f64 {
             self.report.notes.push(BELOW_THE_FLOOR.to_owned());
+        }
+        if let Some(message) = too_slow(summary.makespan_ns, bounds, summary.latency) {
+            self.settle(task, Finding::Failed { gate: Gate::Pace, message });
+            return;
         }
         match summary.measured {
             Some(measured) if measured.is_conclusive() => {

@@ -61,6 +61,10 @@ impl Run<'_> {
             Gate::Memory => format!(
                 "in `{file}`, give memory back before you allocate more: the allocation that was too much is named above"
             ),
+            Gate::Pace => format!(
+                "in `{file}`, find where the device has nothing to do, or too little: how long does it wait for the host, \
+                 and for what?"
+            ),
         };
         format!("{what}{MARGIN}then `cargo run -- run {id}`")
     }

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use simulator::machine::{Connections, Demand as Demanded};
 use simulator::{Profile, Schedule};
+use trace::metrics::latency;
 use trace::program::{Call, WorkQueues};
 use trace::{Program, Timeline};
 
@@ -12,7 +13,7 @@ use crate::compile::{Optimisation, Source};
 use crate::device::Simulated;
 use crate::exercise::Place;
 use crate::exit::Usage;
-use crate::grade::gate::Demand;
+use crate::grade::gate::{Demand, too_slow};
 use crate::grade::{Finding, Gate, Standard, judge};
 use crate::report::Role;
 use crate::status::Status;
@@ -83,9 +84,19 @@ impl Run<'_> {
         {
             message.push_str(TIME_PASSES_IN_CALLS);
         }
+        if let (None, Finding::Clear, Some(trial)) = (
+            self.arguments.schedule,
+            &finding,
+            attempt.record().and_then(|record| record.trials.last()),
+        ) && let Some(bounds) = trial.bounds
+            && let Some(message) = too_slow(trial.makespan_ns, bounds, trial.latency)
+        {
+            finding = Finding::Failed { gate: Gate::Pace, message };
+        }
         self.observe(task, &attempt)?;
         if let Some(trial) = attempt.record().and_then(|record| record.trials.last()) {
             self.report.makespan_ns = Some(trial.makespan_ns);
+            self.report.latency = trial.latency;
             self.report.bounds = trial.bounds;
         }
         if demand == Demand::Region {
@@ -106,8 +117,8 @@ impl Run<'_> {
             self.exhibit.charts.push(reference_chart(task, program.clone(), timeline.clone()));
         }
         let metric = task.exercise.manifest.metric;
-        let (bounds, makespan_ns) = (self.report.bounds, self.report.makespan_ns);
-        self.report.metric_value = bounds.zip(makespan_ns).and_then(|(it, ns)| metric.of(it, ns));
+        let (bounds, ns) = (self.report.bounds, self.report.graded_ns());
+        self.report.metric_value = bounds.zip(ns).and_then(|(it, ns)| metric.of(it, ns));
         if !self.settle(task, finding) {
             return Ok(());
         }
@@ -118,10 +129,11 @@ impl Run<'_> {
         }
 
         let bounds = self.report.bounds.context(NO_BOUNDS)?;
-        let value = |timeline: &Timeline| {
-            metric.of(bounds, timeline.extent().ns()).with_context(|| metric.lacks())
+        let value = |(program, timeline): &(Program, Timeline)| {
+            let ns = metric.ns(timeline.extent().ns(), latency(program, timeline));
+            metric.of(bounds, ns).with_context(|| metric.lacks())
         };
-        let standard = Standard::new(value(&replay(BASELINE)?.1)?, value(&reference?.1)?);
+        let standard = Standard::new(value(&replay(BASELINE)?)?, value(&reference?)?);
         let profile = &device.profile.name;
         let standard = standard.with_context(|| format!("{NO_STANDARD} on profile `{profile}`"))?;
         self.report.standard = Some(standard);

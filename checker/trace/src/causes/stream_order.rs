@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::hazards::{self, accesses};
-use crate::program::{AccessKind, BlockId, Call, KernelId, Pipe, Program, StreamId};
+use crate::program::{AccessKind, BlockId, Call, KernelId, Pipe, Program, StreamId, WorkQueues};
 use crate::timeline::Interval;
 
 use super::dependencies::{Before, Turns};
@@ -272,6 +272,9 @@ impl Order {
 
     /// Kernels that came after others in a work queue. Each instant counts once.
     fn queued(&self, view: &View<'_>, found: &mut Found) {
+        if has_a_queue_each(view) {
+            return;
+        }
         let mut held: BTreeMap<Option<u32>, Vec<(Interval, u32, u32)>> = BTreeMap::new();
         for (op, ready_ns) in &self.queues.late {
             if let Some(before) = self.queues.before(view, op, *ready_ns) {
@@ -318,6 +321,17 @@ struct Queues {
     /// When each operation so far was ready, by its step.
     ready: HashMap<u32, u64>,
     late: Vec<(Op, u64)>,
+}
+
+/// Whether there are as many work queues for kernels as streams, so that no two of them share one.
+fn has_a_queue_each(view: &View<'_>) -> bool {
+    let created = view.program.steps.iter().filter_map(|step| match step.call {
+        Call::StreamCreate { stream, .. } => Some(stream),
+        _ => None,
+    });
+    let used = view.ops.iter().filter(|op| op.lane == Lane::Kernels).map(|op| op.stream);
+    let streams: HashSet<StreamId> = created.chain(used).collect();
+    streams.len() <= WorkQueues::of(view.program).kernels as usize
 }
 
 /// Kernels that are looked at of those that start within one gap: with so many a line is found.

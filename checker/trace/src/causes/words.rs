@@ -4,7 +4,7 @@ use crate::draw::duration;
 use crate::hazards::named;
 use crate::program::StreamId;
 
-use super::{Basis, Cause, Code};
+use super::{Basis, Behind, Cause, Code};
 
 impl Code {
     /// What is to be seen on the timeline: no line, no remedy.
@@ -39,6 +39,7 @@ impl Code {
             Self::TakenQueue => {
                 "work that waits for nothing starts together with work of other streams that waits"
             }
+            Self::WaitingRequest => "requests are there, and the device goes on with other work",
         }
     }
 
@@ -92,6 +93,9 @@ impl Code {
             Self::IdleHostWork => "what has the device been asked to do while the host works?",
             Self::TakenQueue => {
                 "how many streams wait for an event at one instant, and how many work queues are there for all streams?"
+            }
+            Self::WaitingRequest => {
+                "what runs while a request waits, when does it leave room, and who is next then?"
             }
         }
     }
@@ -166,6 +170,17 @@ impl Cause {
                     "{what} waits in {stream} and takes a work queue, and {other} comes after it there"
                 )
             }
+            Code::WaitingRequest => match self.behind {
+                Some(Behind::InItsStream) => {
+                    format!("a request waits: {what} comes after {other} in {stream}")
+                }
+                Some(Behind::WhatRuns) => format!(
+                    "a request waits: {what} has the higher priority, and the blocks of {other} stay until they end"
+                ),
+                _ => format!(
+                    "a request waits: {what} has no higher priority than {other}, which fills the device"
+                ),
+            },
         }
     }
 
@@ -213,6 +228,7 @@ impl Cause {
             Code::AllocationInRegion => format!("allocates here{times}"),
             Code::IdleHostWork => format!("works here{times}"),
             Code::TakenQueue => format!("takes a work queue while it waits{times}"),
+            Code::WaitingRequest => format!("waits here{times}"),
         };
         let other = self.other.as_ref().map(|_| {
             let other = match self.code {
@@ -220,6 +236,7 @@ impl Cause {
                 Code::SharedStream => "is in the same stream",
                 Code::IssueOrder => "could have begun",
                 Code::TakenQueue => "could have started",
+                Code::WaitingRequest => "goes on meanwhile",
                 Code::IdleHostWork => "leaves the device empty",
                 _ => "belongs to it",
             };
@@ -235,6 +252,9 @@ impl Cause {
             Basis::Replayed => format!("without it the program would be {cost} faster"),
             Basis::Attributed if self.code == Code::PageableCopy => {
                 format!("its calls took {cost}")
+            }
+            Basis::Attributed if self.code == Code::WaitingRequest => {
+                format!("requests waited {cost} for it, all of them together")
             }
             Basis::Attributed => format!("lanes that had work to come lost up to {cost} by it"),
         }
@@ -321,6 +341,14 @@ impl Cause {
                 "give the device its next work before {}, or do the work of {line} before that wait",
                 if self.is_other_fixed { wait.what.clone() } else { wait.place() }
             ),
+            Code::WaitingRequest => match self.behind {
+                Some(Behind::InItsStream) => "give requests a stream of their own".to_owned(),
+                Some(Behind::WhatRuns) => {
+                    "let the other kernels have more and shorter blocks, so that there is room soon".to_owned()
+                }
+                _ => "give requests a stream of a higher priority than the other work has: a lower number"
+                    .to_owned(),
+            },
             Code::TakenQueue => format!(
                 "let fewer streams wait at {line}, with more work in each launch, or ask for what waits after \
                  everything that can start"

@@ -267,6 +267,8 @@ fn host_lanes(
         let step = program.and_then(|program| program.steps.get(call.step as usize));
         let busy = match step.map(|step| &step.call) {
             Some(Call::RegionBegin | Call::RegionEnd) if call.blocked_ns == 0 => continue,
+            // It does nothing, and is not held by anything of the program's.
+            Some(Call::Arrival { .. } | Call::Answer { .. }) => continue,
             Some(Call::HostWork { .. }) => Mark::HostWork,
             _ => Mark::Call,
         };

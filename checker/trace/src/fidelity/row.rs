@@ -94,7 +94,10 @@ impl Sum {
 
 impl<'a> Row<'a> {
     pub(super) fn new(kept: &'a Fidelity, predicted: &'a Predicted) -> Self {
+        // Where the task is about requests, how much of its work overlaps is no matter.
+        let overlaps = predicted.bounds.request_ns == 0;
         let efficiency = predicted.bounds.overlap_efficiency(predicted.makespan_ns);
+        let efficiency = efficiency.filter(|_| overlaps);
         let of = || kept.measured(&predicted.exercise, &predicted.program);
         let failures = of().filter_map(|(_, measured)| measured.failure.as_deref()).collect();
         let (mut makespans, mut efficiencies, mut tracing) = (Vec::new(), Vec::new(), Vec::new());
@@ -112,7 +115,7 @@ impl<'a> Row<'a> {
                 }
                 Ends::Program => measured.bounds.or(Some(predicted.bounds)),
             };
-            let efficiency = |ns: &u64| bounds?.overlap_efficiency(*ns);
+            let efficiency = |ns: &u64| bounds.filter(|_| overlaps)?.overlap_efficiency(*ns);
             efficiencies
                 .push(measured.makespans_ns.iter().filter_map(efficiency).collect::<Vec<_>>());
             if let Some(more) = measured.order {

@@ -284,6 +284,8 @@ impl<'a> Search<'a> {
 
             Call::RegionEnd
             | Call::HostWork { .. }
+            | Call::Arrival { .. }
+            | Call::Answer { .. }
             | Call::Connections { .. }
             | Call::EventCreate { .. }
             | Call::PoolKeep { .. }

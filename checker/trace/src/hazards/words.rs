@@ -43,6 +43,8 @@ pub(super) fn what(call: &Call, kernels: &BTreeMap<KernelId, &str>) -> String {
         Call::HostFunction { .. } => "the host function",
         Call::GraphLaunch { .. } => "the graph launch",
         Call::HostWork { .. } => "the host's own work",
+        Call::Arrival { .. } => "the wait for a request",
+        Call::Answer { .. } => "the answer to a request",
         Call::HostAccess { .. } => "the host",
         _ => "the call",
     };

@@ -1,5 +1,5 @@
-//! Where a makespan lies between doing everything in turn and the best that the device allows, and what
-//! share of it the host had for its own work.
+//! Where a makespan lies between doing everything in turn and the best that the device allows, what share of it the host had
+//! for its own work, and how near the latency of requests came to what it is on an idle device.
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
@@ -20,6 +20,9 @@ pub struct Bounds {
     /// is none.
     #[serde(default)]
     pub host_ns: u64,
+    /// What a request takes on an idle device, from its arrival to its answer, in ns. It is left out where the task has none.
+    #[serde(default)]
+    pub request_ns: u64,
 }
 
 impl Bounds {
@@ -45,6 +48,11 @@ impl Bounds {
         (self.host_ns > 0 && makespan_ns > 0).then(|| self.host_ns as f64 / makespan_ns as f64)
     }
 
+    /// `alone / latency`, of the mean latency of the task's requests: 1 is an idle device's. None for a task without requests.
+    pub fn latency_ratio(self, latency_ns: u64) -> Option<f64> {
+        (self.request_ns > 0 && latency_ns > 0).then(|| self.request_ns as f64 / latency_ns as f64)
+    }
+
     /// `(serial - floor) / serial`: the share of the serial time that overlap can save. None where
     /// the serial time is not above the floor.
     pub fn headroom(self) -> Option<f64> {
@@ -57,16 +65,22 @@ impl Bounds {
 }
 
 impl Serialize for Bounds {
-    /// In text a field that says nothing is left out: most tasks have no work for the host, and what was
+    /// In text a field that says nothing is left out: most tasks have no work for the host and no requests, and what was
     /// kept of them before there was any reads the same. A form without names always has all fields.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let left_out = self.host_ns == 0 && serializer.is_human_readable();
-        let mut fields = serializer.serialize_struct("Bounds", if left_out { 2 } else { 3 })?;
+        let is_text = serializer.is_human_readable();
+        let some = [("host_ns", self.host_ns), ("request_ns", self.request_ns)];
+        let left_out = |ns: u64| is_text && ns == 0;
+        let kept = some.iter().filter(|(_, ns)| !left_out(*ns)).count();
+        let mut fields = serializer.serialize_struct("Bounds", 2 + kept)?;
         fields.serialize_field("serial_ns", &self.serial_ns)?;
         fields.serialize_field("floor_ns", &self.floor_ns)?;
-        match left_out {
-            true => fields.skip_field("host_ns")?,
-            false => fields.serialize_field("host_ns", &self.host_ns)?,
+        for (name, ns) in some {
+            if left_out(ns) {
+                fields.skip_field(name)?;
+            } else {
+                fields.serialize_field(name, &ns)?;
+            }
         }
         fields.end()
     }

@@ -349,6 +349,7 @@ fn wrong() -> (Program, Timeline, Vec<Hazard>, Vec<Cause>) {
         is_fixed: false,
         is_other_fixed: false,
         grids: None,
+        behind: None,
         steps: vec![5],
     };
     (program, timeline, found, vec![cause])

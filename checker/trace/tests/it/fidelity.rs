@@ -6,7 +6,8 @@ use trace::metrics::Bounds;
 use trace::program::StreamId;
 use trace::timeline::{Interval, Origin, Span, SpanKind};
 
-const BOUNDS: Bounds = Bounds { serial_ns: 3_000_000, floor_ns: 1_000_000, host_ns: 0 };
+const BOUNDS: Bounds =
+    Bounds { serial_ns: 3_000_000, floor_ns: 1_000_000, host_ns: 0, request_ns: 0 };
 
 /// A program that is predicted to take `predicted` ns, and what a GPU took.
 fn kept(predicted: u64, visits: &[&[u64]]) -> Fidelity {

@@ -1,9 +1,11 @@
 //! Metrics against values that were worked out by hand, and against counting every nanosecond.
 
-use trace::metrics::{Bounds, Coverage, Metrics, Usage, union};
+use trace::Program;
+use trace::metrics::{Bounds, Coverage, Latency, Metrics, Usage, latency, union};
+use trace::program::{Call, Step};
 use trace::timeline::{HostSpan, Interval, SpanKind};
 
-use crate::samples::{DOWN, Dice, INSIDE, KERNEL, SET, UP, timeline};
+use crate::samples::{DOWN, Dice, INSIDE, KERNEL, SET, UP, empty, timeline};
 
 fn of(region: Option<(u64, u64)>, spans: &[(SpanKind, u64, u64)]) -> Metrics {
     Metrics::of(&timeline(region, spans))
@@ -128,7 +130,7 @@ fn the_host_is_blocked_at_the_end_of_a_call_and_only_inside_the_region() {
 
 #[test]
 fn overlap_efficiency_is_0_at_the_serial_time_and_1_at_the_floor_and_not_clamped() {
-    let bounds = Bounds { serial_ns: 24, floor_ns: 10, host_ns: 0 };
+    let bounds = Bounds { serial_ns: 24, floor_ns: 10, host_ns: 0, request_ns: 0 };
     assert_eq!(bounds.overlap_efficiency(24), Some(0.0));
     assert_eq!(bounds.overlap_efficiency(10), Some(1.0));
     assert_eq!(bounds.overlap_efficiency(17), Some(0.5));
@@ -140,14 +142,14 @@ fn overlap_efficiency_is_0_at_the_serial_time_and_1_at_the_floor_and_not_clamped
 #[test]
 fn a_task_with_nothing_to_overlap_has_no_overlap_efficiency() {
     for (serial_ns, floor_ns) in [(10, 10), (9, 10), (0, 0)] {
-        let bounds = Bounds { serial_ns, floor_ns, host_ns: 0 };
+        let bounds = Bounds { serial_ns, floor_ns, host_ns: 0, request_ns: 0 };
         assert_eq!((bounds.overlap_efficiency(5), bounds.headroom()), (None, None));
     }
 }
 
 #[test]
 fn host_freedom_is_the_share_of_the_makespan_that_the_hosts_own_work_takes() {
-    let bounds = Bounds { serial_ns: 30, floor_ns: 20, host_ns: 20 };
+    let bounds = Bounds { serial_ns: 30, floor_ns: 20, host_ns: 20, request_ns: 0 };
     assert_eq!(bounds.host_freedom(20), Some(1.0));
     assert_eq!(bounds.host_freedom(30), Some(20.0 / 30.0));
     assert_eq!(bounds.host_freedom(80), Some(0.25));
@@ -157,15 +159,57 @@ fn host_freedom_is_the_share_of_the_makespan_that_the_hosts_own_work_takes() {
 }
 
 #[test]
-fn bounds_without_host_work_read_and_write_as_they_did_before_there_was_any() {
+fn the_latency_ratio_is_the_latency_on_an_idle_device_of_the_mean_latency() {
+    let bounds = Bounds { serial_ns: 30, floor_ns: 20, host_ns: 0, request_ns: 5 };
+    assert_eq!(bounds.latency_ratio(5), Some(1.0));
+    assert_eq!(bounds.latency_ratio(20), Some(0.25));
+    assert_eq!(bounds.latency_ratio(0), None);
+    assert_eq!(Bounds { request_ns: 0, ..bounds }.latency_ratio(20), None);
+}
+
+#[test]
+fn a_request_waits_from_its_arrival_to_its_answer_and_those_of_earlier_regions_do_not_count() {
+    let mut program = Program::new(1);
+    let mut timeline = empty();
+    for (call, start_ns) in [
+        (Call::RegionBegin, 0),
+        (Call::Arrival { request: 0, at_ns: 10 }, 5),
+        (Call::Answer { request: 0 }, 500),
+        (Call::RegionEnd, 600),
+        (Call::RegionBegin, 990),
+        (Call::Arrival { request: 0, at_ns: 10 }, 1_000),
+        (Call::Answer { request: 0 }, 1_040),
+        // It was there before the host came to it.
+        (Call::Arrival { request: 1, at_ns: 20 }, 1_050),
+        (Call::Answer { request: 1 }, 1_090),
+        (Call::Arrival { request: 2, at_ns: 100 }, 1_095),
+        (Call::RegionEnd, 1_200),
+    ] {
+        let step = program.steps.len() as u32;
+        program.steps.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0 });
+        timeline.host.push(HostSpan { step, start_ns, end_ns: start_ns, blocked_ns: 0 });
+    }
+    timeline.region = Some(Interval::new(1_000, 1_200));
+    let found = latency(&program, &timeline);
+    assert_eq!(found, Some(Latency { answers: 2, mean_ns: 50, longest_ns: 70 }));
+    program.steps.truncate(1);
+    assert_eq!(latency(&program, &timeline), None);
+}
+
+#[test]
+fn bounds_without_host_work_or_requests_read_and_write_as_they_did_before_there_was_any() {
     let old = r#"{"serial_ns":30,"floor_ns":20}"#;
     let bounds: Bounds = serde_json::from_str(old).expect("two fields are enough");
-    assert_eq!(bounds, Bounds { serial_ns: 30, floor_ns: 20, host_ns: 0 });
+    assert_eq!(bounds, Bounds { serial_ns: 30, floor_ns: 20, host_ns: 0, request_ns: 0 });
     assert_eq!(serde_json::to_string(&bounds).expect("plain data"), old);
     let worked = Bounds { host_ns: 7, ..bounds };
     let text = serde_json::to_string(&worked).expect("plain data");
     assert_eq!(text, r#"{"serial_ns":30,"floor_ns":20,"host_ns":7}"#);
-    for bounds in [bounds, worked] {
+    let served = Bounds { request_ns: 9, ..bounds };
+    let text = serde_json::to_string(&served).expect("plain data");
+    assert_eq!(text, r#"{"serial_ns":30,"floor_ns":20,"request_ns":9}"#);
+    assert_eq!(serde_json::from_str::<Bounds>(&text).expect("its own form"), served);
+    for bounds in [bounds, worked, served] {
         // The form that goes from the driver to the lab has no names, so no field may be missing.
         let bytes = postcard::to_stdvec(&bounds).expect("plain data");
         assert_eq!(postcard::from_bytes::<Bounds>(&bytes).expect("its own form"), bounds);

@@ -76,6 +76,7 @@ tasks! {
     /// One array is copied to the device, mapped, and copied back, by one plan of several. What a meter says of some traces
     /// is an output too: that is compared by the driver.
     measuring = mapped(4800, 125);
+    priorities;
 }
 
 /// How fast a device is, as far as the size of a task depends on it.

@@ -18,6 +18,7 @@ use cudarc::driver::sys::{
 use kernels::{Access, Argument, Kernel, Mode as Touch};
 use lab::{Error, Lab, Result};
 use trace::Program;
+use trace::lab::Request;
 use trace::program::{
     AccessKind, BlockId, Call, EventId, KernelId, Launch, Mode, Place, Range, Step, StreamId,
     StreamKind, Timing, VERSION, WorkQueues,
@@ -171,6 +172,12 @@ impl<'a> Player<'a> {
             | Call::Connections { .. }
             | Call::HostAccess { .. } => Ok(()),
             Call::HostWork { ns } => lab::host_work(Duration::from_nanos(*ns)),
+            Call::Arrival { at_ns, .. } => {
+                lab::driver::ask(&Request::Arrival { played_ns: Some(*at_ns) }).map(drop)
+            }
+            Call::Answer { request } => {
+                lab::driver::ask(&Request::Answer { request: *request }).map(drop)
+            }
             Call::StreamCreate { stream, kind, priority } => {
                 let flags = match kind {
                     StreamKind::Blocking => CUstream_flags::CU_STREAM_DEFAULT,

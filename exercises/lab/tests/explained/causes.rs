@@ -26,6 +26,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
     Explained { code: "SWIM-C15", wrong: c15::wrong, right: c15::right, also: &[] },
     Explained { code: "SWIM-C16", wrong: c16::wrong, right: c16::right, also: &["SWIM-C04"] },
     Explained { code: "SWIM-C17", wrong: c17::wrong, right: c17::right, also: &[] },
+    Explained { code: "SWIM-C18", wrong: c18::wrong, right: c18::right, also: &[] },
 ];
 
 mod c01 {
@@ -640,5 +641,49 @@ mod c17 {
             finish(lab)
         })?;
         Ok(())
+    }
+}
+
+mod c18 {
+    use lab::priorities::{Server, get_priority_range};
+
+    use super::*;
+
+    pub(crate) fn wrong(lab: &Lab) -> Result<()> {
+        let (server, work) = (Server::of(lab)?, stream(lab)?);
+        server.allocate()?.region(|job, requests| {
+            // listing: SWIM-C18
+            while job.left() > 0 {
+                job.launch(&work, 1, 1)?; // one long block in each place
+            }
+            while let Some(request) = requests.next()? {
+                request.queue(&work)?; // comes after the whole job
+                work.synchronize()?;
+                request.send()?;
+            }
+            // end
+            finish(lab)
+        })
+    }
+
+    pub(crate) fn right(lab: &Lab) -> Result<()> {
+        let (server, work, context) = (Server::of(lab)?, stream(lab)?, lab.context());
+        // listing: SWIM-C18
+        let (_least, highest) = get_priority_range()?;
+        let fast = context.new_stream_with_priority(highest)?;
+        // end
+        server.allocate()?.region(|job, requests| {
+            // listing: SWIM-C18
+            while job.left() > 0 {
+                job.launch(&work, 1, 16)?; // many short blocks
+            }
+            while let Some(request) = requests.next()? {
+                request.queue(&fast)?;
+                fast.synchronize()?;
+                request.send()?;
+            }
+            // end
+            finish(lab)
+        })
     }
 }

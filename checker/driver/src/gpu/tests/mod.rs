@@ -226,7 +226,7 @@ impl Program {
         assert_eq!(self.gpu.ask(lab::Request::RegionBegin(region)), lab::Reply::Done);
         work();
         match self.gpu.ask(lab::Request::RegionEnd) {
-            lab::Reply::Trial(trial) => trial,
+            lab::Reply::Trial(trial) => *trial,
             other => panic!("a region that ends gives a trial, not {other:?}"),
         }
     }

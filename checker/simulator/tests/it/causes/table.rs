@@ -145,6 +145,13 @@ pub(crate) const ROWS: &[Row] = &[
         Shape { streams: 8, blocks: 16, ..BASE },
         Shape { streams: 7, blocks: 16, ..BASE },
     ),
+    row(
+        Code::WaitingRequest,
+        "| map a x || arrive; up a h y; sync a; answer |",
+        "| map a x || arrive; up b h y; sync b; answer |",
+        BASE,
+        BASE,
+    ),
 ];
 
 /// The program that `text` stands for, inside a measured region.
@@ -252,6 +259,11 @@ fn sized(step: &Step, turn: u32, shape: Shape) -> Step {
             *block = fresh(*block);
         }
         Call::HostWork { ns } => *ns = shape.kernel_us * 1000,
+        Call::Arrival { request, at_ns } => {
+            *request = turn;
+            *at_ns = u64::from(turn) * shape.kernel_us * 1000;
+        }
+        Call::Answer { request } => *request = turn,
         _ => {}
     }
     step

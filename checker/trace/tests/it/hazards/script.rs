@@ -18,6 +18,7 @@
 //! | `elapsed e f`, `drop e` | time between events; destroy an event |
 //! | `sync a`, `q a`, `q? a`, `ctx` | synchronise, query |
 //! | `begin`, `end`, `load`, `work` | region, module load, host work |
+//! | `arrive`, `answer` | a request |
 //! | `fn a`, `fn a h > i` | host function; one that reads some of h and writes some of i |
 //! | `read h`, `write h`, `peek h`, `poke h` | the host itself: reads or writes all of h, or some of it |
 //! | `new x`, `newa a x`, `newh h`, `free x`, `freea a x`, `freeh h` | memory |
@@ -253,6 +254,8 @@ impl Writer {
                 extent: if verb == "write" { Extent::Whole } else { Extent::Part },
             },
             "work" => Call::HostWork { ns: 1 },
+            "arrive" => Call::Arrival { request: 0, at_ns: 0 },
+            "answer" => Call::Answer { request: 0 },
             "new" => Call::Alloc { block: self.new_block(of[0]), bytes: BYTES },
             "newh" => Call::AllocHost { block: self.new_block(of[0]), bytes: BYTES },
             "newa" => Call::AllocAsync {

@@ -1,0 +1,47 @@
+//! The job in two streams in turn, each step behind an event of the last one, and a fast lane.
+
+use lab::Result;
+use lab::priorities::Server;
+#[allow(unused_imports, reason = "for whoever wants it")]
+use lab::priorities::get_priority_range;
+
+/// Does the job, and answers requests.
+pub fn serve(server: &Server) -> Result<()> {
+    let context = server.context();
+    let stream = context.new_stream()?;
+    let streams = [&stream, &stream];
+    let waves = 1;
+    // region: streams
+    let (_least, highest) = get_priority_range()?;
+    let fast = context.new_stream_with_priority(highest)?;
+    let streams = [streams[0], &fast];
+    let waves = 16 * waves;
+    // endregion
+    let [working, serving] = streams;
+    let mut service = server.allocate()?;
+
+    // The clock runs from here to the end of the closure.
+    service.region(|job, requests| {
+        // region: job
+        let second = context.new_stream()?;
+        let mut turn = [working, &second];
+        while job.left() > 0 {
+            job.launch(turn[0], 1, waves)?;
+            turn[1].join(turn[0])?;
+            turn.swap(0, 1);
+        }
+        // endregion
+        while job.left() > 0 {
+            job.launch(working, 1, waves)?;
+        }
+        while let Some(request) = requests.next()? {
+            // region: request
+            // endregion
+            request.queue(serving)?;
+            serving.synchronize()?;
+            request.send()?;
+        }
+        context.synchronize()?;
+        Ok(())
+    })
+}

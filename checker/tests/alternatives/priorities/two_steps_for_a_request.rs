@@ -1,0 +1,44 @@
+//! The job is launched between the requests: the host comes back to it when it has answered one.
+
+use lab::Result;
+use lab::priorities::Server;
+#[allow(unused_imports, reason = "for whoever wants it")]
+use lab::priorities::get_priority_range;
+
+/// Does the job, and answers requests.
+pub fn serve(server: &Server) -> Result<()> {
+    let context = server.context();
+    let stream = context.new_stream()?;
+    let streams = [&stream, &stream];
+    let waves = 1;
+    // region: streams
+    // endregion
+    let [working, serving] = streams;
+    let mut service = server.allocate()?;
+
+    // The clock runs from here to the end of the closure.
+    service.region(|job, requests| {
+        // region: job
+        while let Some(request) = requests.next()? {
+            request.queue(serving)?;
+            serving.synchronize()?;
+            request.send()?;
+            for _ in 0..2 {
+                job.launch(working, 1, waves)?;
+            }
+        }
+        // endregion
+        while job.left() > 0 {
+            job.launch(working, 1, waves)?;
+        }
+        while let Some(request) = requests.next()? {
+            // region: request
+            // endregion
+            request.queue(serving)?;
+            serving.synchronize()?;
+            request.send()?;
+        }
+        context.synchronize()?;
+        Ok(())
+    })
+}

@@ -61,6 +61,7 @@ mod racy;
 mod readme;
 mod real;
 mod reports;
+mod requests;
 mod sandbox;
 mod student;
 mod synchronisations;

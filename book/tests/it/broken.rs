@@ -122,7 +122,7 @@ fn a_number_that_no_record_has() {
     let tiny =
         Tiny::new("# A\n\nIt took {{#value tiny.fast span}} and {{#value quick makespan}}.\n");
     assert_snapshot!(tiny.with_records().proof(), @"
-book/chapters/page.md:3: there is no metric `span`; there are: makespan, kernels, kernel, up, down, hidden, exposed, overlap, all_lanes, idle, blocked, efficiency, freedom, host_work, after_launches, after_downloads, after_uploads, queued_after_launches, queued_after_downloads, in_uploads, launches_before_held, first_upload, first_download, last_copy, first_upload_call, last_upload_call, last_download_call, fill, drain, wrong, memory
+book/chapters/page.md:3: there is no metric `span`; there are: makespan, kernels, kernel, up, down, hidden, exposed, overlap, all_lanes, idle, blocked, efficiency, freedom, latency, latency_ratio, host_work, after_launches, after_downloads, after_uploads, queued_after_launches, queued_after_downloads, in_uploads, launches_before_held, first_upload, first_download, last_copy, first_upload_call, last_upload_call, last_download_call, fill, drain, wrong, memory
 book/chapters/page.md:3: there is no record `quick`
 ");
 }

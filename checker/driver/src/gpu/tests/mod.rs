@@ -443,6 +443,36 @@ fn what_it_takes_to_ask_for_declared_work_is_part_of_its_time() {
 }
 
 #[test]
+fn a_request_waits_from_its_arrival_to_its_answer_whether_or_not_the_run_is_traced() {
+    const ARRIVES: u64 = 3_000_000;
+    const SERVED: u64 = 2_000_000;
+    for trace in [Trace::Off, Trace::Events] {
+        let program = Program::new(trace);
+        let ask = |request| program.gpu.ask(request);
+        let arrival = || ask(lab::Request::Arrival { played_ns: Some(ARRIVES) });
+        let answer = || ask(lab::Request::Answer { request: 0 });
+        assert_eq!(arrival(), lab::Reply::Gone);
+        assert!(matches!(answer(), lab::Reply::Refused { .. }));
+        assert_eq!(ask(lab::Request::RegionBegin(Region::default())), lab::Reply::Done);
+        assert!(matches!(answer(), lab::Reply::Refused { .. }));
+        assert_eq!(arrival(), lab::Reply::Number(0));
+        assert_eq!(ask(lab::Request::HostWork { ns: SERVED, asking_ns: 0 }), lab::Reply::Done);
+        assert_eq!(answer(), lab::Reply::Done);
+        assert!(matches!(answer(), lab::Reply::Refused { .. }));
+        let lab::Reply::Trial(trial) = ask(lab::Request::RegionEnd) else { panic!("a trial") };
+        let latency = trial.latency.expect("one was answered");
+        assert_eq!(latency.answers, 1);
+        assert!(latency.mean_ns >= SERVED, "{latency:?}");
+        assert!(trial.makespan_ns >= ARRIVES + latency.mean_ns, "{trial:?}");
+        let steps = program.record().program.steps;
+        let calls: Vec<_> = steps.iter().map(|step| &step.call).collect();
+        let place = |call: &Call| calls.iter().position(|it| *it == call);
+        let arrived = place(&Call::Arrival { request: 0, at_ns: ARRIVES });
+        assert!(arrived.is_some() && arrived < place(&Call::Answer { request: 0 }), "{calls:?}");
+    }
+}
+
+#[test]
 fn work_that_two_threads_declare_at_once_is_done_one_after_the_other() {
     const NS: u64 = 20_000_000;
     let program = Program::new(Trace::Events);

@@ -1,6 +1,6 @@
 //! The lab's kernels and tasks, as the simulator wants to see them.
 
-use kernels::task::priorities::{ARRIVALS_US, REQUEST_BLOCKS, REQUESTS, REQUESTS_FROM};
+use kernels::task::priorities::{ANSWERS, ARRIVALS_US, REQUEST_BLOCKS, REQUESTS, REQUESTS_FROM};
 use kernels::{Argument, Kernel, Mode, Parameter, Recipe, Stage, recipe, task};
 use simulator::bounds::{Request, TaskKernel, TaskWork};
 use simulator::machine::{
@@ -366,6 +366,12 @@ impl machine::Task for Served {
 
     fn arrivals(&self) -> Vec<u64> {
         ARRIVALS_US.iter().map(|us| us * 1000).collect()
+    }
+
+    fn answer(&self, request: u32) -> Option<Part> {
+        let elements = self.elements(ANSWERS) / ARRIVALS_US.len() as u64;
+        let first = u64::from(request) * elements;
+        self.parts().into_iter().find(|it| (it.array, it.first) == (ANSWERS, first))
     }
 
     fn origin(&self, array: u32) -> Option<(u32, Vec<KernelStep>)> {

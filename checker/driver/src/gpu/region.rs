@@ -211,11 +211,17 @@ impl Gpu {
         // The very first thing: what it takes to note it is not the program's.
         let now = self.clock.now();
         let mut regions = lock(&self.regions);
-        let Some(open) = &mut regions.open else {
+        let Regions { open, observed, .. } = &mut *regions;
+        let Some(open) = open else {
             return Reply::Refused { why: "no measured region is open".to_owned() };
         };
+        // Of a region without a task nobody knows what is right.
+        let is_right = open.task.as_deref().is_none_or(|task| {
+            machine::answer_of(&open.region, task, request)
+                .is_some_and(|it| self.check(&it, task, observed) == Ok(Output::Correct))
+        });
         let since = now.saturating_sub(open.times.start);
-        if let Err(why) = open.requests.answer(request, since) {
+        if let Err(why) = open.requests.answer(request, since, is_right) {
             return Reply::Refused { why };
         }
         drop(regions);

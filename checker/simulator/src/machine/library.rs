@@ -186,6 +186,10 @@ pub trait Task: Send + Sync {
     fn arrivals(&self) -> Vec<u64> {
         Vec::new()
     }
+    /// Where the answer to a request is to be when it is sent: a part that the region declares as an output.
+    fn answer(&self, _request: u32) -> Option<Part> {
+        None
+    }
     /// Fills 32-bit elements of an input array as they are after some steps, from `first` on.
     fn passed(
         &self,

@@ -39,7 +39,7 @@ pub use library::{
 };
 pub use memory::{DEVICE_BASE, DEVICE_END, PINNED_BYTES};
 pub use names::Names;
-pub use region::{POISON, check_outputs, memory_of, shortfalls, speeds};
+pub use region::{POISON, answer_of, check_outputs, memory_of, shortfalls, speeds};
 pub use requests::Requests;
 pub use watch::Watch;
 

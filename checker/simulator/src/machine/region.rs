@@ -140,14 +140,30 @@ impl Machine {
     /// The host answers a request.
     fn answer_request(&mut self, request: u32, site: Option<u32>, host: &mut dyn Host) -> LabReply {
         let now_ns = self.device.host_ns();
+        let is_right = self.is_answered(request, host);
         let Some(open) = &mut self.open_region else {
             return LabReply::Refused { why: "no measured region is open".to_owned() };
         };
-        if let Err(why) = open.requests.answer(request, now_ns.saturating_sub(open.start_ns)) {
+        let since_ns = now_ns.saturating_sub(open.start_ns);
+        if let Err(why) = open.requests.answer(request, since_ns, is_right) {
             return LabReply::Refused { why };
         }
         self.make(Call::Answer { request }, site, host);
         LabReply::Done
+    }
+
+    /// Whether the answer to a request is where it is to be. Of a region without a task nobody knows.
+    fn is_answered(&mut self, request: u32, host: &mut dyn Host) -> bool {
+        let open = self.open_region.as_ref();
+        let Some((region, task)) = open.and_then(|open| Some((&open.region, open.task.clone()?)))
+        else {
+            return true;
+        };
+        let Some(answer) = answer_of(region, task.as_ref(), request) else { return false };
+        let checked = check_outputs(&answer, task.as_ref(), |buffer, bytes| {
+            let _ = self.store.read(self.address(buffer), bytes, host);
+        });
+        checked == Output::Correct
     }
 
     /// Whether the host's clock would go too far by work that takes so long.
@@ -416,6 +432,14 @@ pub fn speeds(profile: &Profile, device: Kind) -> Speeds {
         map_units_per_us: map * profile.chip.multiprocessors.value,
         device,
     }
+}
+
+/// A region with one output, which is the answer to a request of this one; none if there is no such request.
+pub fn answer_of(region: &Region, task: &dyn Task, request: u32) -> Option<Region> {
+    let part = task.answer(request)?;
+    let is_it = |it: &&Buffer| (it.array, it.first) == (part.array, part.first);
+    let outputs = vec![*region.outputs.iter().find(is_it)?];
+    Some(Region { outputs, seed: region.seed, ..Region::default() })
 }
 
 /// Compares the outputs of a region with what its task expects. `read` reads one buffer; it is called

@@ -17,8 +17,8 @@ pub struct Requests {
     is_played: bool,
     /// How many have been taken.
     taken: usize,
-    /// How long those took that have been answered, in ns.
-    answered: BTreeMap<u32, u64>,
+    /// How long those took that have been answered, in ns; none where what was sent was not the answer.
+    answered: BTreeMap<u32, Option<u64>>,
 }
 
 impl Requests {
@@ -38,19 +38,20 @@ impl Requests {
         Some((self.taken as u32 - 1, at_ns))
     }
 
-    /// A request is answered so long after the beginning of the region, in ns.
+    /// A request is answered so long after the beginning of the region, in ns. `is_right` says whether the answer was there: one
+    /// that was not counts as none.
     ///
     /// # Errors
     ///
     /// If it has not been taken, or has been answered.
-    pub fn answer(&mut self, request: u32, now_ns: u64) -> Result<(), String> {
+    pub fn answer(&mut self, request: u32, now_ns: u64, is_right: bool) -> Result<(), String> {
         let taken = &self.arrivals[..self.taken];
         let Some(at_ns) = taken.get(request as usize) else {
             return Err(format!("request {request} has not arrived"));
         };
         match self.answered.entry(request) {
             Entry::Vacant(entry) => {
-                entry.insert(now_ns.saturating_sub(*at_ns));
+                entry.insert(is_right.then(|| now_ns.saturating_sub(*at_ns)));
                 Ok(())
             }
             Entry::Occupied(_) => Err(format!("request {request} is answered already")),
@@ -60,13 +61,14 @@ impl Requests {
     /// How long those waited that have been answered.
     #[must_use]
     pub fn latency(&self) -> Option<Latency> {
-        Latency::of(&self.answered.values().copied().collect::<Vec<_>>())
+        Latency::of(&self.answered.values().flatten().copied().collect::<Vec<_>>())
     }
 
     /// Those that have not been answered.
     #[must_use]
     pub fn shortfall(&self) -> Option<Shortfall> {
-        let (needed, found) = (self.arrivals.len() as u64, self.answered.len() as u64);
+        let found = self.answered.values().flatten().count() as u64;
+        let needed = self.arrivals.len() as u64;
         let what = "answers to requests".to_owned();
         (found < needed).then_some(Shortfall { what, needed, found })
     }
@@ -87,10 +89,10 @@ mod tests {
         assert_eq!(requests.take(None), Some((1, 200)));
         assert_eq!(requests.take(None), None);
         assert_eq!(requests.latency(), None);
-        assert_eq!(requests.answer(1, 250), Ok(()));
+        assert_eq!(requests.answer(1, 250, true), Ok(()));
         let left = requests.shortfall().map(|it| (it.needed, it.found));
         assert_eq!(left, Some((2, 1)));
-        assert_eq!(requests.answer(0, 400), Ok(()));
+        assert_eq!(requests.answer(0, 400, true), Ok(()));
         assert_eq!(requests.shortfall(), None);
         let latency = Latency { answers: 2, mean_ns: 175, longest_ns: 300 };
         assert_eq!(requests.latency(), Some(latency));
@@ -106,12 +108,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_sent_and_is_not_the_answer_counts_as_none() {
+        let mut requests = requests();
+        requests.take(None);
+        requests.take(None);
+        assert_eq!(requests.answer(0, 101, false), Ok(()));
+        assert_eq!(requests.answer(1, 250, true), Ok(()));
+        assert_eq!(requests.latency(), Latency::of(&[50]));
+        let left = requests.shortfall().map(|it| (it.needed, it.found));
+        assert_eq!(left, Some((2, 1)));
+    }
+
+    #[test]
     fn what_has_not_arrived_or_was_answered_cannot_be_answered() {
         let mut requests = requests();
         requests.take(None);
-        assert_eq!(requests.answer(1, 0), Err("request 1 has not arrived".to_owned()));
-        assert_eq!(requests.answer(0, 150), Ok(()));
-        assert_eq!(requests.answer(0, 160), Err("request 0 is answered already".to_owned()));
+        assert_eq!(requests.answer(1, 0, true), Err("request 1 has not arrived".to_owned()));
+        assert_eq!(requests.answer(0, 150, true), Ok(()));
+        assert_eq!(requests.answer(0, 160, true), Err("request 0 is answered already".to_owned()));
         assert_eq!(requests.latency().map(|it| it.mean_ns), Some(50));
     }
 }

@@ -20,15 +20,21 @@ pub enum Behind {
     WhatRuns,
 }
 
+/// Requests that are looked at, from the first on: each takes time in proportion to the program's length, and with so many a line
+/// is found.
+const MOST_REQUESTS: usize = 256;
+
 /// Looks at a program that answers requests. What counts there is how long each of them waits: no other finding about the calls
 /// that belong to a request is of any use.
 pub(super) fn look(view: &View<'_>, found: &mut Found) {
     let mut own: HashSet<u32> = HashSet::new();
+    let mut left = MOST_REQUESTS;
     let mut open: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
     for (step, call) in view.calls() {
         let thread = view.program.steps[step as usize].thread;
         match *call {
-            Call::Arrival { request, at_ns } => {
+            Call::Arrival { request, at_ns } if left > 0 => {
+                left -= 1;
                 open.insert(thread, (request, step));
                 come_late(view, found, step, view.region.start_ns.saturating_add(at_ns));
             }

@@ -75,6 +75,18 @@ impl Gpu {
         Ok(together(outputs, all))
     }
 
+    /// What is in a buffer now. An error is that of the read.
+    pub(super) fn bytes_of(
+        &self,
+        buffer: &Buffer,
+        observed: &Observed,
+    ) -> Result<Vec<u8>, CUresult> {
+        let part = Part { buffer: *buffer, on_device: self.is_device(buffer.address, observed) };
+        let mut bytes = vec![0; buffer.bytes as usize];
+        self.read(&part, &mut bytes)?;
+        Ok(bytes)
+    }
+
     /// Buffers in parts, in order.
     fn parts(&self, buffers: &[Buffer], observed: &Observed) -> Vec<Part> {
         let mut parts = Vec::new();

@@ -39,11 +39,31 @@ pub(super) struct Open {
     region: Region,
     task: Option<Box<dyn Task>>,
     requests: machine::Requests,
+    /// What was in memory when a request was answered. It is looked at after the region, since that takes as long as several
+    /// requests do.
+    sent: Vec<Sent>,
     site: Option<u32>,
     times: Times,
     method: Method,
     /// Where CUPTI watches.
     watch: Option<Watch>,
+}
+
+/// What was sent to answer a request.
+struct Sent {
+    request: u32,
+    /// Where the answer is to be, and what was there.
+    answer: Option<(Region, Vec<u8>)>,
+}
+
+impl Sent {
+    fn is_right(&self, task: &dyn Task) -> bool {
+        self.answer.as_ref().is_some_and(|(answer, bytes)| {
+            let checked =
+                machine::check_outputs(answer, task, |_, room| room.copy_from_slice(bytes));
+            checked == Output::Correct
+        })
+    }
 }
 
 /// How CUPTI's records are to be read.
@@ -113,6 +133,7 @@ impl Gpu {
         let open = regions.open.insert(Open {
             region,
             requests: machine::Requests::of(task.as_deref()),
+            sent: Vec::new(),
             task,
             site,
             times: Times::default(),
@@ -131,9 +152,14 @@ impl Gpu {
         let device = self.state();
         let site = self.site();
         let mut regions = lock(&self.regions);
-        let Some(open) = regions.open.take() else {
+        let Some(mut open) = regions.open.take() else {
             return Reply::Refused { why: "no measured region is open".to_owned() };
         };
+        if let Some(task) = open.task.as_deref() {
+            for sent in open.sent.iter().filter(|sent| !sent.is_right(task)) {
+                open.requests.discard(sent.request);
+            }
+        }
         if let Err(result) = self.wait() {
             regions
                 .note(format!("after the region the device reports {}", self.real.error(result)));
@@ -215,14 +241,16 @@ impl Gpu {
         let Some(open) = open else {
             return Reply::Refused { why: "no measured region is open".to_owned() };
         };
-        // Of a region without a task nobody knows what is right.
-        let is_right = open.task.as_deref().is_none_or(|task| {
-            machine::answer_of(&open.region, task, request)
-                .is_some_and(|it| self.check(&it, task, observed) == Ok(Output::Correct))
-        });
         let since = now.saturating_sub(open.times.start);
-        if let Err(why) = open.requests.answer(request, since, is_right) {
+        if let Err(why) = open.requests.answer(request, since) {
             return Reply::Refused { why };
+        }
+        if let Some(task) = open.task.as_deref() {
+            let answer = machine::answer_of(&open.region, task, request).and_then(|answer| {
+                let bytes = self.bytes_of(answer.outputs.first()?, observed).ok()?;
+                Some((answer, bytes))
+            });
+            open.sent.push(Sent { request, answer });
         }
         drop(regions);
         let times = Times { entered: now, start: now, end: now };

@@ -145,8 +145,11 @@ impl Machine {
             return LabReply::Refused { why: "no measured region is open".to_owned() };
         };
         let since_ns = now_ns.saturating_sub(open.start_ns);
-        if let Err(why) = open.requests.answer(request, since_ns, is_right) {
+        if let Err(why) = open.requests.answer(request, since_ns) {
             return LabReply::Refused { why };
+        }
+        if !is_right {
+            open.requests.discard(request);
         }
         self.make(Call::Answer { request }, site, host);
         LabReply::Done

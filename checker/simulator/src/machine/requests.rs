@@ -38,24 +38,28 @@ impl Requests {
         Some((self.taken as u32 - 1, at_ns))
     }
 
-    /// A request is answered so long after the beginning of the region, in ns. `is_right` says whether the answer was there: one
-    /// that was not counts as none.
+    /// A request is answered so long after the beginning of the region, in ns.
     ///
     /// # Errors
     ///
     /// If it has not been taken, or has been answered.
-    pub fn answer(&mut self, request: u32, now_ns: u64, is_right: bool) -> Result<(), String> {
+    pub fn answer(&mut self, request: u32, now_ns: u64) -> Result<(), String> {
         let taken = &self.arrivals[..self.taken];
         let Some(at_ns) = taken.get(request as usize) else {
             return Err(format!("request {request} has not arrived"));
         };
         match self.answered.entry(request) {
             Entry::Vacant(entry) => {
-                entry.insert(is_right.then(|| now_ns.saturating_sub(*at_ns)));
+                entry.insert(Some(now_ns.saturating_sub(*at_ns)));
                 Ok(())
             }
             Entry::Occupied(_) => Err(format!("request {request} is answered already")),
         }
+    }
+
+    /// What was sent to answer a request was not the answer, and counts as none.
+    pub fn discard(&mut self, request: u32) {
+        self.answered.insert(request, None);
     }
 
     /// How long those waited that have been answered.
@@ -89,10 +93,10 @@ mod tests {
         assert_eq!(requests.take(None), Some((1, 200)));
         assert_eq!(requests.take(None), None);
         assert_eq!(requests.latency(), None);
-        assert_eq!(requests.answer(1, 250, true), Ok(()));
+        assert_eq!(requests.answer(1, 250), Ok(()));
         let left = requests.shortfall().map(|it| (it.needed, it.found));
         assert_eq!(left, Some((2, 1)));
-        assert_eq!(requests.answer(0, 400, true), Ok(()));
+        assert_eq!(requests.answer(0, 400), Ok(()));
         assert_eq!(requests.shortfall(), None);
         let latency = Latency { answers: 2, mean_ns: 175, longest_ns: 300 };
         assert_eq!(requests.latency(), Some(latency));
@@ -112,8 +116,9 @@ mod tests {
         let mut requests = requests();
         requests.take(None);
         requests.take(None);
-        assert_eq!(requests.answer(0, 101, false), Ok(()));
-        assert_eq!(requests.answer(1, 250, true), Ok(()));
+        assert_eq!(requests.answer(0, 101), Ok(()));
+        assert_eq!(requests.answer(1, 250), Ok(()));
+        requests.discard(0);
         assert_eq!(requests.latency(), Latency::of(&[50]));
         let left = requests.shortfall().map(|it| (it.needed, it.found));
         assert_eq!(left, Some((2, 1)));
@@ -123,9 +128,9 @@ mod tests {
     fn what_has_not_arrived_or_was_answered_cannot_be_answered() {
         let mut requests = requests();
         requests.take(None);
-        assert_eq!(requests.answer(1, 0, true), Err("request 1 has not arrived".to_owned()));
-        assert_eq!(requests.answer(0, 150, true), Ok(()));
-        assert_eq!(requests.answer(0, 160, true), Err("request 0 is answered already".to_owned()));
+        assert_eq!(requests.answer(1, 0), Err("request 1 has not arrived".to_owned()));
+        assert_eq!(requests.answer(0, 150), Ok(()));
+        assert_eq!(requests.answer(0, 160), Err("request 0 is answered already".to_owned()));
         assert_eq!(requests.latency().map(|it| it.mean_ns), Some(50));
     }
 }

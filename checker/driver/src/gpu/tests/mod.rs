@@ -7,7 +7,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use kernels::task::{Task, chunked_pipeline};
 use kernels::{Stage, map_constants};
-use simulator::machine::{Address, Arguments};
+use simulator::machine::{Address, Arguments, Library as _, Part};
 use trace::Record;
 use trace::lab::{Buffer, Device, Pass, Region, ThreadRequest};
 use trace::program::{AccessKind, Call, ChannelEnd, ChannelId, Mode, Step, StreamKind};
@@ -470,6 +470,42 @@ fn a_request_waits_from_its_arrival_to_its_answer_whether_or_not_the_run_is_trac
         let arrived = place(&Call::Arrival { request: 0, at_ns: ARRIVES });
         assert!(arrived.is_some() && arrived < place(&Call::Answer { request: 0 }), "{calls:?}");
     }
+}
+
+#[test]
+fn an_answer_counts_only_if_it_was_in_memory_when_it_was_sent() {
+    let program = Program::new(Trace::Off);
+    let task = Library.task("priorities", &SPEEDS, 1).expect("the lab has it");
+    let seed = 7;
+    let part = task.answer(0).expect("it has requests");
+    let mut right = vec![0; part.elements as usize];
+    task.expected(part.array, seed, part.first, &mut right);
+    let mut answers: Vec<_> = (0..2).map(|_| vec![0; right.len()]).collect();
+    let outputs = (0..2).zip(&answers).map(|(request, answer)| {
+        let Part { array, first, elements, .. } = task.answer(request).expect("it has two");
+        Buffer { array, first, address: answer.as_ptr().addr() as u64, bytes: elements * 4 }
+    });
+    let region = Region {
+        task: "priorities".to_owned(),
+        pass: Pass::WarmUp,
+        seed,
+        outputs: outputs.collect(),
+        ..Region::default()
+    };
+    assert_eq!(program.gpu.ask(lab::Request::RegionBegin(region)), lab::Reply::Done);
+    for request in 0..2 {
+        let arrival = program.gpu.ask(lab::Request::Arrival { played_ns: None });
+        assert_eq!(arrival, lab::Reply::Number(request));
+    }
+    let answer = |request| program.gpu.ask(lab::Request::Answer { request });
+    answers[0].copy_from_slice(&right);
+    assert_eq!([answer(0), answer(1)], [lab::Reply::Done, lab::Reply::Done]);
+    // What becomes of the memory afterwards does not matter.
+    answers[0].fill(0);
+    let part = task.answer(1).expect("it has two");
+    task.expected(part.array, seed, part.first, &mut answers[1]);
+    let lab::Reply::Trial(trial) = program.gpu.ask(lab::Request::RegionEnd) else { panic!() };
+    assert_eq!(trial.latency.map(|it| it.answers), Some(1));
 }
 
 #[test]

@@ -20,6 +20,9 @@ pub use cudarc::driver::result::stream::get_priority_range;
 /// A step of the job has no more parts than this, and a grid no more waves.
 const MOST: usize = 1024;
 
+/// Words of a page of host memory, which is what the simulated device sees a program touch.
+const PAGE_WORDS: usize = 1024;
+
 /// The job and the requests, not yet in memory.
 pub struct Server {
     lab: Lab,
@@ -162,9 +165,9 @@ impl Request {
     pub fn send(&self) -> Result<()> {
         let (address, bytes) = (self.answer_at, self.answer.len() as u64 * 4);
         driver::ask(&Asked::HostAccess { address, bytes, kind: AccessKind::Read })?;
-        // What the network takes. Cudarc's own way to the words would wait for the copy.
+        // A word of each page: more take as long as the request itself. Cudarc's own way to them would wait for the copy.
         let words = address as *const u32;
-        for word in 0..self.answer.len() {
+        for word in (0..self.answer.len()).step_by(PAGE_WORDS) {
             // SAFETY: the words are there as long as `answer`, and no word is ever invalid.
             unsafe { words.add(word).read_volatile() };
         }

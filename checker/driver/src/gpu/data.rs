@@ -75,16 +75,18 @@ impl Gpu {
         Ok(together(outputs, all))
     }
 
-    /// What is in a buffer now. An error is that of the read.
-    pub(super) fn bytes_of(
+    /// What single words of one block of memory are now. An error is that of a read.
+    pub(super) fn words_of(
         &self,
-        buffer: &Buffer,
+        words: &[Buffer],
         observed: &Observed,
-    ) -> Result<Vec<u8>, CUresult> {
-        let part = Part { buffer: *buffer, on_device: self.is_device(buffer.address, observed) };
-        let mut bytes = vec![0; buffer.bytes as usize];
-        self.read(&part, &mut bytes)?;
-        Ok(bytes)
+    ) -> Result<Vec<[u8; 4]>, CUresult> {
+        let on_device = words.first().is_some_and(|it| self.is_device(it.address, observed));
+        let read = |&buffer: &Buffer| {
+            let mut word = [0; 4];
+            self.read(&Part { buffer, on_device }, &mut word).map(|()| word)
+        };
+        words.iter().map(read).collect()
     }
 
     /// Buffers in parts, in order.

@@ -39,8 +39,7 @@ pub(super) struct Open {
     region: Region,
     task: Option<Box<dyn Task>>,
     requests: machine::Requests,
-    /// What was in memory when a request was answered. It is looked at after the region, since that takes as long as several
-    /// requests do.
+    /// What was in memory when a request was answered. It is compared after the region: the program's time is not for that.
     sent: Vec<Sent>,
     site: Option<u32>,
     times: Times,
@@ -52,15 +51,17 @@ pub(super) struct Open {
 /// What was sent to answer a request.
 struct Sent {
     request: u32,
-    /// Where the answer is to be, and what was there.
-    answer: Option<(Region, Vec<u8>)>,
+    /// Where words of the answer are to be, and what was there.
+    answer: Option<(Region, Vec<[u8; 4]>)>,
 }
 
 impl Sent {
     fn is_right(&self, task: &dyn Task) -> bool {
-        self.answer.as_ref().is_some_and(|(answer, bytes)| {
-            let checked =
-                machine::check_outputs(answer, task, |_, room| room.copy_from_slice(bytes));
+        self.answer.as_ref().is_some_and(|(answer, words)| {
+            let mut found = words.iter();
+            let checked = machine::check_outputs(answer, task, |_, room| {
+                room.copy_from_slice(found.next().unwrap_or(&[0; 4]));
+            });
             checked == Output::Correct
         })
     }
@@ -247,8 +248,8 @@ impl Gpu {
         }
         if let Some(task) = open.task.as_deref() {
             let answer = machine::answer_of(&open.region, task, request).and_then(|answer| {
-                let bytes = self.bytes_of(answer.outputs.first()?, observed).ok()?;
-                Some((answer, bytes))
+                let words = self.words_of(&answer.outputs, observed).ok()?;
+                Some((answer, words))
             });
             open.sent.push(Sent { request, answer });
         }

@@ -213,7 +213,7 @@ pub struct Run {
     /// Which device to run on
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     pub device: DeviceChoice,
-    /// Profile of the simulated device: `h200` (measured), `one_engine` or `slow_link` (invented for
+    /// Profile of the simulated device: `h200` or `h100` (measured), `one_engine` or `slow_link` (invented for
     /// teaching), or a TOML file
     #[arg(long, value_name = "P")]
     pub profile: Option<String>,

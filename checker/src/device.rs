@@ -86,7 +86,7 @@ fn simulated(profile: Option<&str>) -> Result<Simulated> {
     if let Some(named) = named {
         // The driver knows the names too.
         let file = profile.map(PathBuf::from).filter(|_| named != BuiltIn::H200);
-        return Ok(Simulated { profile: named.profile(built_in()?), file });
+        return Ok(Simulated { profile: built_in(named)?, file });
     }
     let path = profile.unwrap_or_default();
     let file = Path::new(path);
@@ -106,9 +106,10 @@ fn simulated(profile: Option<&str>) -> Result<Simulated> {
     Ok(Simulated { profile, file: Some(file) })
 }
 
-/// The profile that is taken where none is named.
-pub fn built_in() -> Result<Profile> {
-    toml::from_str(Profile::H200).context("the built-in profile is broken")
+/// A profile that comes with the simulator.
+pub fn built_in(named: BuiltIn) -> Result<Profile> {
+    let measured = toml::from_str(named.measured()).context("the built-in profile is broken")?;
+    Ok(named.profile(measured))
 }
 
 /// How long a driver may take to say whether there is a GPU. A cold one needs seconds; one that hangs

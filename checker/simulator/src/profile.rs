@@ -337,6 +337,9 @@ impl Profile {
     /// The H200 as measured: the text of its file, for those who can read TOML.
     pub const H200: &'static str = include_str!("../profiles/h200.toml");
 
+    /// The H100 80GB HBM3, in the same way.
+    pub const H100: &'static str = include_str!("../profiles/h100.toml");
+
     /// What a rate says, or the reason why it does not.
     pub fn rate(&self, name: &str) -> Result<&Rate, NoSuchRate> {
         self.rates

@@ -12,11 +12,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 pub use reference::Reference;
+use simulator::profile::BuiltIn;
 use simulator::{Profile, advice};
 use trace::draw::Lanes;
 use trace::hazards::{CallAt, TooMuch};
 use trace::numbers::Numbers;
 use trace::record::Output;
+use trace::timeline::Origin;
 use trace::{Hazard, Metrics, Program, Timeline, causes, draw, hazards};
 
 use crate::attempt::{Attempt, NO_NUMBERS};
@@ -355,7 +357,13 @@ impl Run<'_> {
         }
         let profile = match &self.profile {
             Some(profile) => profile.clone(),
-            None => device::built_in()?,
+            None => {
+                let own = match &record.timeline.origin {
+                    Origin::Measured { device, .. } => BuiltIn::of_device(device),
+                    _ => None,
+                };
+                device::built_in(own.unwrap_or(BuiltIn::H200))?
+            }
         };
         let advised = softly("why lanes were empty", || {
             let found = causes::find(&record.program, &record.timeline);

@@ -52,16 +52,20 @@ fn seen<'a>(visit: &'a Visit, exercise: &str, program: &str) -> &'a Measured {
 fn what_is_predicted_and_the_report_are_what_the_simulated_device_says_today() {
     let output = folder("measured-today");
     let to = output.to_str().expect("UTF-8");
-    let run = crate::real::output(&["dev", "measure", "--device", "sim", "--output", to]);
-    let text = shown(&run, &output);
-    assert!(text.starts_with("exit code: 0"), "{text}");
-    for name in ["h200.json", "h200.md"] {
-        let today = std::fs::read_to_string(output.join(name)).expect("it was written");
-        let kept = std::fs::read_to_string(measured().join(name)).unwrap_or_default();
-        assert!(
-            today == kept,
-            "`book/measured/{name}` is stale; hint: `cargo run -- dev measure --device sim`"
-        );
+    // Of one device all, and of the other some: what makes those stale makes these stale too.
+    let some: &[&str] = &["two_streams", "events", "fork_join", "wrapper_tracking", "priorities"];
+    for (profile, exercises) in [("h200", &[][..]), ("h100", some)] {
+        let options = ["--device", "sim", "--profile", profile, "--output", to];
+        let run = crate::real::output(&[&["dev", "measure"], exercises, &options].concat());
+        let text = shown(&run, &output);
+        assert!(text.starts_with("exit code: 0"), "{text}");
+        for ending in ["json", "md"] {
+            let name = format!("{profile}.{ending}");
+            let today = std::fs::read_to_string(output.join(&name)).expect("it was written");
+            let kept = std::fs::read_to_string(measured().join(&name)).unwrap_or_default();
+            let hint = format!("cargo run -- dev measure --device sim --profile {profile}");
+            assert!(today == kept, "`book/measured/{name}` is stale; hint: `{hint}`");
+        }
     }
 }
 

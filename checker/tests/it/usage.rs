@@ -80,12 +80,12 @@ fn a_class_that_is_not_there_is_a_mistake_of_usage_that_says_what_a_class_is() {
 
 #[test]
 fn an_unknown_profile_says_what_a_profile_is() {
-    assert_snapshot!(tree().run(&["run", "swift", "--profile", "h100"]), @"
+    assert_snapshot!(tree().run(&["run", "swift", "--profile", "a100"]), @"
     exit code: 2
     ----- stderr -----
-    error: there is no profile `h100`
+    error: there is no profile `a100`
 
-    hint: it is one of `h200`, `one_engine`, `slow_link`, or the path of a TOML file
+    hint: it is one of `h200`, `h100`, `one_engine`, `slow_link`, or the path of a TOML file
     ");
 }
 

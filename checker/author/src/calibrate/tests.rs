@@ -1,7 +1,7 @@
 //! From kept raw figures to a profile: those of the simulated H200, whose profile is known.
 
 use simulator::Profile;
-use simulator::profile::Figure;
+use simulator::profile::{BuiltIn, Figure};
 
 use super::fit::profile;
 use super::raw::{Answer, Raw};
@@ -143,14 +143,19 @@ fn a_figure_that_was_not_measured_is_named_with_its_reason() {
 
 /// `checker calibrate --raw F` on an NVIDIA H200, driver 580.159.04, 2026-11-22, without the samples.
 const H200: &str = include_str!("h200_raw.json");
-/// Most of it once more on that machine.
+/// The same on an NVIDIA H100 80GB HBM3, 2026-11-27.
+const H100: &str = include_str!("h100_raw.json");
+/// Most of it once more on the H200's machine.
 const OTHER_H200: &str = include_str!("h200_other_raw.json");
 
 #[test]
-fn the_shipped_profile_is_what_was_measured_and_nothing_else() {
-    let raw = serde_json::from_str(H200).expect("the kept figures are raw figures");
-    let shipped: Profile = toml::from_str(Profile::H200).expect("the shipped profile");
-    assert_eq!(profile(&raw, "h200").expect("there is enough for a profile"), shipped);
+fn a_shipped_profile_is_what_was_measured_and_nothing_else() {
+    for (name, raw, shipped) in [("h200", H200, Profile::H200), ("h100", H100, Profile::H100)] {
+        let raw = serde_json::from_str(raw).expect("the kept figures are raw figures");
+        let shipped: Profile = toml::from_str(shipped).expect("the shipped profile");
+        assert_eq!(profile(&raw, name).expect("there is enough for a profile"), shipped);
+        assert_eq!(BuiltIn::of_device(&shipped.device).map(BuiltIn::name), Some(name));
+    }
 }
 
 #[test]

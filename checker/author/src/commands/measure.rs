@@ -13,6 +13,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use simulator::Schedule;
 use simulator::bounds::{self, Share};
+use simulator::profile::BuiltIn;
 use trace::draw::duration;
 use trace::fidelity::report::verdict;
 use trace::fidelity::{Ends, Measured, Operations, Overhead, Predicted, Row, Sum, Visit, median};
@@ -59,11 +60,18 @@ pub(crate) fn measure(arguments: &cli::author::Measure) -> Result<Exit> {
         Device::Gpu(gpu) => Some(gpu),
         Device::Simulated(_) => None,
     };
-    let simulated = match device::choose(cli::DeviceChoice::Sim, arguments.profile.as_deref())? {
+    // A GPU whose profile comes with the simulator is predicted by that.
+    let own = gpu.as_ref().and_then(|gpu| BuiltIn::of_device(&gpu.name)).map(BuiltIn::name);
+    let profile = arguments.profile.as_deref().or(own);
+    let simulated = match device::choose(cli::DeviceChoice::Sim, profile)? {
         Device::Simulated(simulated) => *simulated,
         Device::Gpu(_) => bail!("the simulated device is not simulated"),
     };
-    let name = gpu.as_ref().map_or(simulated.profile.name.clone(), |gpu| short_name(&gpu.name));
+    let name = match (own, &gpu) {
+        (Some(own), _) => own.to_owned(),
+        (None, Some(gpu)) => short_name(&gpu.name),
+        (None, None) => simulated.profile.name.clone(),
+    };
     let shelf = Shelf::of(&workspace, name, arguments.output.as_deref());
     let profile = simulated.profile.name.clone();
     let kept = shelf.read()?.unwrap_or_else(|| {

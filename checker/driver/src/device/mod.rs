@@ -104,7 +104,10 @@ pub(crate) fn profile() -> Result<Profile, String> {
                 .map_err(|error| format!("cannot read the profile `{path}`: {error}"))?;
             (format!("`{path}`"), text)
         }
-        _ => ("the built-in profile".to_owned(), Profile::H200.to_owned()),
+        _ => {
+            let measured = built_in.unwrap_or(BuiltIn::H200).measured();
+            ("the built-in profile".to_owned(), measured.to_owned())
+        }
     };
     let profile = toml::from_str(&text)
         .map_err(|error| format!("{name} is not a device profile: {error}"))?;

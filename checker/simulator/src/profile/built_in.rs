@@ -1,7 +1,7 @@
-//! Profiles that come with the simulator: one that was measured, and two that were invented for
+//! Profiles that come with the simulator: two that were measured, and two that were invented for
 //! teaching, because no device at hand shows what they show.
 //!
-//! A teaching profile is the measured one with a few figures changed, so that a new measurement reaches
+//! A teaching profile is the H200's with a few figures changed, so that a new measurement reaches
 //! it too. What was changed says that it is invented, and why.
 
 use super::{Figure, Profile};
@@ -11,6 +11,8 @@ use super::{Figure, Profile};
 pub enum BuiltIn {
     /// The NVIDIA H200, as measured.
     H200,
+    /// The NVIDIA H100 80GB HBM3, as measured.
+    H100,
     /// Invented: copies of both directions share one engine, as on many small GPUs. Then a pipeline that
     /// overlaps both directions on other devices has its copies take turns, and streams do not help.
     OneEngine,
@@ -25,12 +27,13 @@ const SLOW_LINK_BYTES_PER_US: u64 = 3_300;
 
 impl BuiltIn {
     /// All of them, the default first.
-    pub const ALL: [Self; 3] = [Self::H200, Self::OneEngine, Self::SlowLink];
+    pub const ALL: [Self; 4] = [Self::H200, Self::H100, Self::OneEngine, Self::SlowLink];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::H200 => "h200",
+            Self::H100 => "h100",
             Self::OneEngine => "one_engine",
             Self::SlowLink => "slow_link",
         }
@@ -41,11 +44,26 @@ impl BuiltIn {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// The profile, from what [`Profile::H200`] holds.
-    pub fn profile(self, h200: Profile) -> Profile {
-        let mut profile = Profile { name: self.name().to_owned(), ..h200 };
+    /// The one that was measured on a device of this name.
+    pub fn of_device(device: &str) -> Option<Self> {
+        [(Self::H200, "NVIDIA H200"), (Self::H100, "NVIDIA H100 80GB HBM3")]
+            .into_iter()
+            .find_map(|(built_in, name)| (name == device).then_some(built_in))
+    }
+
+    /// The file of what was measured for it, for those who can read TOML.
+    pub fn measured(self) -> &'static str {
         match self {
-            Self::H200 => {}
+            Self::H100 => Profile::H100,
+            Self::H200 | Self::OneEngine | Self::SlowLink => Profile::H200,
+        }
+    }
+
+    /// The profile, from what the file of [`Self::measured`] holds.
+    pub fn profile(self, measured: Profile) -> Profile {
+        let mut profile = Profile { name: self.name().to_owned(), ..measured };
+        match self {
+            Self::H200 | Self::H100 => {}
             Self::OneEngine => {
                 profile.device = "an invented H200 with one copy engine".to_owned();
                 let one = |figure: &mut Figure| {

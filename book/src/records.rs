@@ -231,6 +231,11 @@ impl Records {
         self.runs.values()
     }
 
+    /// What is kept of each GPU, by its name.
+    pub fn gpus(&self) -> &BTreeMap<String, Fidelity> {
+        &self.kept
+    }
+
     /// The number that `RECORD METRIC` stands for, with its unit; or `GPU PROGRAM METRIC`, or `GPU NAME`.
     pub fn value(&self, argument: &str) -> Result<String, String> {
         let Some((name, metric)) = argument.trim().split_once(' ') else {

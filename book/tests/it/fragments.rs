@@ -229,6 +229,59 @@ fn a_measured_record_says_on_what_when_and_how() {
 }
 
 #[test]
+fn what_the_simulated_device_is_worth_is_counted_and_what_is_far_off_has_a_row_with_its_reason() {
+    let program = |name: &str, ns: u64, rest: &str| {
+        format!(
+            r#"{{"exercise":"ex","program":"{name}","makespan_ns":{ns},"bounds":{{"serial_ns":200,"floor_ns":50}},"ends":"task"{rest}}}"#
+        )
+    };
+    let kept = |device: &str, profile: &str, programs: &[String], seen: &[(&str, u64)]| {
+        let seen = seen.iter().map(|(name, ns)| {
+            format!(r#"{{"exercise":"ex","program":"{name}","makespans_ns":[{ns}]}}"#)
+        });
+        format!(
+            r#"{{"version":1,"device":"{device}","profile":"{profile}","programs":[{}],"visits":[
+{{"date":"2026-11-27","driver":"580","cuda":13000,"host":"","cores":1,"command":"run","programs":[{}]}}]}}"#,
+            programs.join(","),
+            seen.collect::<Vec<_>>().join(",")
+        )
+    };
+    let why = r#","misses":"The `host` is slow.""#;
+    let programs = [
+        program("good", 98, ""),
+        program("fair", 92, ""),
+        program("bad", 60, why),
+        program("new", 1, ""),
+    ];
+    let one = kept("Some GPU", "one", &programs, &[("good", 100), ("fair", 100), ("bad", 100)]);
+    let two = kept("Other GPU", "two", &programs[1..2], &[("fair", 80)]);
+    let tiny = Tiny::new("# A\n\n{{#trust counts}}\n\n{{#trust off}}\n")
+        .with("measured/one.json", &one)
+        .with("measured/two.json", &two)
+        .with_records();
+    let page = tiny.page();
+    let rows: Vec<_> = page
+        .split("<tr>")
+        .skip(1)
+        .map(|row| {
+            let row = row.split("</tr>").next().unwrap_or_default();
+            let row = row.replace("</td>", "|<").replace("</th>", "|<");
+            row.split('<').filter_map(|part| part.rsplit('>').next()).collect::<String>()
+        })
+        .collect();
+    assert_snapshot!(rows.join("\n"), @"
+    GPU|profile|programs|makespan within 5 %|within 10 %|efficiency within 5 % of the scale|predicted too short|
+    Other GPU|two|1|0|0|0 of 0|0|
+    Some GPU|one|3|1|2|0 of 0|3|
+    program|Other GPU, off by|Some GPU, off by|why|
+    ex fair|+15 %|-8 %|Not looked into.|
+    ex bad|–|-40 %|The host is slow.|
+    ");
+    let odd = Tiny::new("# A\n\n{{#trust me}}\n").with_records();
+    assert_snapshot!(odd.proof(), @"book/chapters/page.md:3: `trust` takes `counts` or `off`, and not `me`");
+}
+
+#[test]
 fn a_mark_belongs_on_the_lanes_of_its_record() {
     let tiny = Tiny::new(
         "# A\n\n```predict\nid = \"when\"\nform = \"mark\"\nask = \"When?\"\nrecord = \"tiny.slow\"\n\

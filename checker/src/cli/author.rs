@@ -116,7 +116,8 @@ pub struct Measure {
     /// Whether to measure on a GPU; without one the predictions alone are made again
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     pub device: DeviceChoice,
-    /// Profile of the simulated device, and the kept file: `h200`, `h100`, or a TOML file; default: that of the GPU
+    /// Profile of the simulated device, and the kept file: `h200`, `h100`, or a TOML file; default: that of the
+    /// GPU if it has one, else `h200`
     #[arg(long, value_name = "P")]
     pub profile: Option<String>,
 }

@@ -67,10 +67,10 @@ pub(crate) fn measure(arguments: &cli::author::Measure) -> Result<Exit> {
         Device::Simulated(simulated) => *simulated,
         Device::Gpu(_) => bail!("the simulated device is not simulated"),
     };
-    let name = match (own, &gpu) {
-        (Some(own), _) => own.to_owned(),
-        (None, Some(gpu)) => short_name(&gpu.name),
-        (None, None) => simulated.profile.name.clone(),
+    // Another profile's predictions are another file's.
+    let name = match &gpu {
+        Some(gpu) if own != Some(&*simulated.profile.name) => short_name(&gpu.name),
+        _ => simulated.profile.name.clone(),
     };
     let shelf = Shelf::of(&workspace, name, arguments.output.as_deref());
     let profile = simulated.profile.name.clone();

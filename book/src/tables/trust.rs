@@ -4,17 +4,12 @@
 use std::collections::BTreeMap;
 
 use trace::Fidelity;
-use trace::fidelity::Row;
+use trace::fidelity::{
+    CLOSE_GOAL as CLOSE, EFFICIENCY_GOAL as EFFICIENCY, MAKESPAN_GOAL as FAR, Row,
+};
 
 use crate::markup::{escape, inline};
 use crate::page::{Directive, Page};
-
-/// A makespan is close if it is off by no more than this share of what was measured …
-const CLOSE: f64 = 0.05;
-/// … and far off beyond this one.
-const FAR: f64 = 0.1;
-/// An overlap efficiency is close if it is off by no more than this.
-const EFFICIENCY: f64 = 0.05;
 
 /// One of the two.
 pub fn table(page: &mut Page<'_>, at: &Directive) -> Option<String> {
@@ -26,10 +21,15 @@ pub fn table(page: &mut Page<'_>, at: &Directive) -> Option<String> {
     page.note(at.line, made)
 }
 
+/// The GPUs, the H200 first, which is the device that the book is about.
+fn in_order(gpus: &BTreeMap<String, Fidelity>) -> impl Iterator<Item = &Fidelity> {
+    gpus.values().rev()
+}
+
 /// A row for each GPU. Nothing is allowed for: what a GPU's own runs differ by does not matter here.
 fn counts(gpus: &BTreeMap<String, Fidelity>) -> String {
     let mut rows = String::new();
-    for kept in gpus.values().rev() {
+    for kept in in_order(gpus) {
         let all = kept.rows();
         let errors: Vec<f64> = all.iter().filter_map(Row::error).collect();
         let within = |share: f64| errors.iter().filter(|error| error.abs() <= share).count();
@@ -61,10 +61,10 @@ fn counts(gpus: &BTreeMap<String, Fidelity>) -> String {
     whole(&heads, &rows)
 }
 
-/// A row for each program that is far off on one GPU at least, and why.
+/// A row for each program that is far off on one GPU at least, and why: the reasons of all that it is far off on.
 fn off(gpus: &BTreeMap<String, Fidelity>) -> String {
     let mut programs: Vec<(String, String)> = Vec::new();
-    for row in gpus.values().rev().flat_map(Fidelity::rows) {
+    for row in in_order(gpus).flat_map(Fidelity::rows) {
         let name = (row.predicted.exercise.clone(), row.predicted.program.clone());
         if row.error().is_some_and(|error| error.abs() > FAR) && !programs.contains(&name) {
             programs.push(name);
@@ -73,9 +73,9 @@ fn off(gpus: &BTreeMap<String, Fidelity>) -> String {
     let mut rows = String::new();
     let mut before = String::new();
     for (exercise, program) in &programs {
-        let mut reason = None;
+        let mut reasons: Vec<String> = Vec::new();
         let mut cells = String::new();
-        for kept in gpus.values().rev() {
+        for kept in in_order(gpus) {
             let all = kept.rows();
             let is_it = |row: &&Row<'_>| {
                 (&row.predicted.exercise, &row.predicted.program) == (exercise, program)
@@ -85,15 +85,18 @@ fn off(gpus: &BTreeMap<String, Fidelity>) -> String {
             let text = error.map_or("–".to_owned(), |error| format!("{:+.0} %", error * 100.0));
             cells.push_str(&format!("<td>{text}</td>"));
             let is_far = error.is_some_and(|error| error.abs() > FAR);
-            if let Some(row) = row.filter(|_| is_far && reason.is_none()) {
+            if let Some(row) = row.filter(|_| is_far) {
                 let own = match row.makespan_holds() {
                     Some(true) => "The GPU's own runs differ by as much.",
                     _ => "Not looked into.",
                 };
-                reason = Some(row.predicted.misses.clone().unwrap_or_else(|| own.to_owned()));
+                let reason = row.predicted.misses.clone().unwrap_or_else(|| own.to_owned());
+                if !reasons.contains(&reason) {
+                    reasons.push(reason);
+                }
             }
         }
-        let reason = reason.unwrap_or_default();
+        let reason = reasons.join(" ");
         let said = if reason == before { "As above.".to_owned() } else { inline(&reason) };
         before = reason;
         let (exercise, program) = (escape(exercise), escape(program));
@@ -103,7 +106,7 @@ fn off(gpus: &BTreeMap<String, Fidelity>) -> String {
         ));
     }
     let mut heads = vec!["program".to_owned()];
-    heads.extend(gpus.values().rev().map(|kept| format!("{}, off by", kept.device)));
+    heads.extend(in_order(gpus).map(|kept| format!("{}, off by", kept.device)));
     heads.push("why".to_owned());
     whole(&heads, &rows)
 }

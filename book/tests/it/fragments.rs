@@ -254,7 +254,8 @@ fn what_the_simulated_device_is_worth_is_counted_and_what_is_far_off_has_a_row_w
         program("new", 1, ""),
     ];
     let one = kept("Some GPU", "one", &programs, &[("good", 100), ("fair", 100), ("bad", 100)]);
-    let two = kept("Other GPU", "two", &programs[1..2], &[("fair", 80)]);
+    let cold = [program("fair", 92, ""), program("bad", 60, r#","misses":"A cold day.""#)];
+    let two = kept("Other GPU", "two", &cold, &[("fair", 80), ("bad", 100)]);
     let tiny = Tiny::new("# A\n\n{{#trust counts}}\n\n{{#trust off}}\n")
         .with("measured/one.json", &one)
         .with("measured/two.json", &two)
@@ -271,11 +272,11 @@ fn what_the_simulated_device_is_worth_is_counted_and_what_is_far_off_has_a_row_w
         .collect();
     assert_snapshot!(rows.join("\n"), @"
     GPU|profile|programs|makespan within 5 %|within 10 %|efficiency within 5 % of the scale|predicted too short|
-    Other GPU|two|1|0|0|0 of 0|0|
+    Other GPU|two|2|0|0|0 of 0|1|
     Some GPU|one|3|1|2|0 of 0|3|
     program|Other GPU, off by|Some GPU, off by|why|
     ex fair|+15 %|-8 %|Not looked into.|
-    ex bad|–|-40 %|The host is slow.|
+    ex bad|-40 %|-40 %|A cold day. The host is slow.|
     ");
     let odd = Tiny::new("# A\n\n{{#trust me}}\n").with_records();
     assert_snapshot!(odd.proof(), @"book/chapters/page.md:3: `trust` takes `counts` or `off`, and not `me`");

@@ -469,8 +469,11 @@ pub struct Calibrate {
     /// Write every sample, with medians and quartiles, to this file, as JSON
     #[arg(long, value_name = "F")]
     pub raw: Option<PathBuf>,
+    /// Measure nothing: make the profile of what earlier visits wrote with `--raw`, from the samples of all
+    #[arg(long, value_name = "F", num_args = 1..)]
+    pub from: Vec<PathBuf>,
     /// Take programs that `checker dev bundle` built, instead of cargo
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "from")]
     pub prebuilt: Option<PathBuf>,
 
     #[command(flatten)]

@@ -277,7 +277,7 @@ fn of_many_streams_a_listener_is_told_the_sum() {
     let Some(said) = book().says("how_many_lanes.html", act) else { return };
     insta::assert_snapshot!(said, @"
 0 ns. 128 kernels, 128 streams: the host is busy at line 13; all streams are empty. 129 kernels, 129 streams: the host is busy at line 13; all streams are empty
-6.08 ms. 128 kernels, 128 streams: the host is blocked at line 15; 128 streams together: 0 waiting, 128 running. 129 kernels, 129 streams: the host is blocked at line 15; 129 streams together: 1 waiting, 128 running
+6.09 ms. 128 kernels, 128 streams: the host is blocked at line 15; 128 streams together: 0 waiting, 128 running. 129 kernels, 129 streams: the host is blocked at line 15; 129 streams together: 1 waiting, 128 running
 14.2 ms. 128 kernels, 128 streams: all is done; all streams are empty. 129 kernels, 129 streams: the host is blocked at line 15; stream 129: 0 waiting, 1 running
 20.3 ms. 128 kernels, 128 streams: all is done; all streams are empty. 129 kernels, 129 streams: all is done; all streams are empty
 errors: none

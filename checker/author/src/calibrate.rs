@@ -44,8 +44,8 @@ pub(crate) struct Section {
     pub(crate) about: &'static str,
 }
 
-/// All sections in their order. The last is seen through the driver library.
-pub(crate) const SECTIONS: [Section; 14] = [
+/// All sections in their order. The last two are seen through the driver library.
+pub(crate) const SECTIONS: [Section; 16] = [
     Section { name: "device", about: "what the device says about itself" },
     Section { name: "correctness", about: "whether the kernels compute what they should" },
     Section { name: "kernels", about: "how fast kernels are" },
@@ -60,11 +60,14 @@ pub(crate) const SECTIONS: [Section; 14] = [
     Section { name: "calls", about: "what calls cost the host" },
     Section { name: "gaps", about: "from one operation to the next" },
     Section { name: "graphs", about: "graphs" },
+    Section { name: "first_calls", about: "the first call of each kind" },
     Section { name: "pools", about: "the pool of stream-ordered memory" },
     Section { name: "limits", about: "what a stream and the device hold" },
+    Section { name: PROGRAM, about: "what passes between two calls of a program" },
     Section { name: SPANS, about: "when operations start and end, by CUPTI" },
 ];
 
+const PROGRAM: &str = "program";
 const SPANS: &str = "spans";
 /// The simulated device computes by the twins themselves: there is nothing to compare.
 const CORRECTNESS: &str = "correctness";
@@ -123,9 +126,12 @@ impl Bench {
             command.env_remove(name);
         }
         let arm = match &self.subject {
-            Subject::Gpu if traced => {
-                command.env(run::DEVICE, run::DEVICE_GPU).env(run::TRACE, run::TRACE_CUPTI);
-                "traced"
+            Subject::Gpu if traced || section.name == PROGRAM => {
+                command.env(run::DEVICE, run::DEVICE_GPU);
+                if traced {
+                    command.env(run::TRACE, run::TRACE_CUPTI);
+                }
+                "library"
             }
             Subject::Gpu => "real",
             Subject::Simulated(profile) => {

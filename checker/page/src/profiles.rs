@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use simulator::Profile;
-use simulator::profile::{Chip, Copies, Figure, Gaps, Host, Link, Rate};
+use simulator::profile::{Chip, Copies, Figure, FirstCalls, Gaps, Host, Link, Rate};
 
 /// The texts of a profile that a page shows.
 struct Named {

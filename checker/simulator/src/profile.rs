@@ -57,6 +57,8 @@ pub struct Profile {
     pub gaps: Gaps,
     /// What calls cost the host.
     pub host: Host,
+    /// What the first calls of a region cost it beside.
+    pub first_calls: FirstCalls,
 }
 
 figures! {
@@ -330,6 +332,49 @@ figures! {
         host_function_run_ns,
         /// Everything else.
         other_ns,
+        /// From the return of a call in a measured region to the next: what the wrapper and the program do.
+        between_ns,
+    }
+}
+
+figures! {
+    /// What the first call of its kind in a measured region takes longer than later ones, in ns: the host has worked
+    /// on other memory since the call before, and the driver's code and data have left its caches.
+    FirstCalls {
+        /// The first that gives the device work, of whatever kind.
+        work_ns,
+        /// `cuLaunchKernel`.
+        launch_ns,
+        /// `cuMemcpy…`.
+        copy_ns,
+        /// `cuMemset…`.
+        memset_ns,
+        /// `cuLaunchHostFunc`.
+        host_function_ns,
+        /// `cuEventRecord`.
+        event_record_ns,
+        /// `cuStreamWaitEvent`.
+        stream_wait_ns,
+        /// `cuStreamCreate`.
+        stream_create_ns,
+        /// `cuStreamDestroy`.
+        stream_destroy_ns,
+        /// `cuEventCreate`.
+        event_create_ns,
+        /// `cuEventDestroy`.
+        event_destroy_ns,
+        /// `cuMemAlloc`.
+        alloc_ns,
+        /// `cuMemFree`.
+        free_ns,
+        /// `cuMemAllocAsync`.
+        alloc_async_ns,
+        /// `cuMemFreeAsync`.
+        free_async_ns,
+        /// A capture.
+        graph_create_ns,
+        /// `cuGraphLaunch`.
+        graph_launch_ns,
     }
 }
 

@@ -109,18 +109,21 @@ fn solutions_written_differently_get_what_their_overlap_deserves() {
     }
     // What a graph does counts as one operation, and no cause has a name for the others: fewer slots than there could
     // be, or blocks that are used again while there could be others, tasks in the streams of work that waits, downloads
-    // after all else, two halves that need not be in one order, grids that leave multiprocessors empty, and blocks that
+    // after all else, two halves that need not be in one order, all of one kernel before
+    // the first of the other, grids that leave multiprocessors empty, and blocks that
     // are crowded on a few though there is room on all.
     let known = [
         "buffer_lifetime-joins",
         "buffer_lifetime-the_streams_wait_at_once",
         "events-two_slots_of_four",
+        "fork_join-a_graph_of_one_layer",
         "fork_join-one_graph",
         "how_many_lanes-the_streams_of_the_tasks_wait_too",
         "issue_order-a_graph",
         "measuring-chooses_by_busy_kernels",
         "measuring-chooses_by_the_hidden_share",
         "issue_order-downloads_last",
+        "tensor_and_cuda_cores-a_loop_for_each_stream",
         "tensor_and_cuda_cores-full_grids_for_both",
         "tensor_and_cuda_cores-half_of_the_map",
         "tensor_and_cuda_cores-half_of_the_multiprocessors_each",

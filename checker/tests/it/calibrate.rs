@@ -70,7 +70,7 @@ const LOST: &[(&str, &str)] = &[
 /// Times are whole nanoseconds, and a figure is a sum of a few of them.
 const NS: u64 = 10;
 /// Lines through whole nanoseconds, and through sizes of whole elements, in thousandths.
-const PERMILLE: u64 = 2;
+const PERMILLE: u64 = 4;
 
 fn assert_comes_back(built_in: BuiltIn, lost: &[&str]) -> Arc<Measured> {
     let measured = measured(built_in);

@@ -83,12 +83,12 @@ fn a_run_says_what_changed_against_the_last_one_and_the_best() {
     };
     let runs = ["held", "held", "sluggish", "racy", "swift", "sluggish"].map(hand_over);
     assert_snapshot!(runs.join("\n"), @"
-    makespan             8.46 ms
+    makespan             10.7 ms
 
-    makespan             8.46 ms
+    makespan             10.7 ms
 
     makespan             3.00 ms
-    since your last run  8.46 ms to 3.00 ms: copies no longer block the host
+    since your last run  10.7 ms to 3.00 ms: copies no longer block the host
     your best            this run
 
     makespan             1.05 ms

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use simulator::Profile;
-use simulator::profile::{Chip, Copies, Figure, Gaps, Host, Link, Pace, Rate};
+use simulator::profile::{Chip, Copies, Figure, FirstCalls, Gaps, Host, Link, Pace, Rate};
 
 use super::raw::Raw;
 use super::spans::SMALL;
@@ -50,6 +50,7 @@ pub(crate) fn profile(raw: &Raw, name: &str) -> Result<Profile> {
         rates: rates(&from, &parts)?,
         gaps: gaps(&from, &parts)?,
         host: host(&from, &parts)?,
+        first_calls: first_calls(&from)?,
     })
 }
 
@@ -537,8 +538,8 @@ fn host(from: &From<'_>, parts: &Parts) -> Result<Host> {
     let staging = staging(from, staged)?;
     let alloc_host = PerMib::of(from, "call_alloc_host_ns")?;
     let free_host = PerMib::of(from, "call_free_host_ns")?;
-    let capture = from.line("graph_capture_ns", |nodes| nodes >= GRAPH_NODES)?;
-    let instantiate = from.line("graph_instantiate_ns", |nodes| nodes >= GRAPH_NODES)?;
+    let capture = from.line("graph_capture_ns", |_| true)?;
+    let instantiate = from.line("graph_instantiate_ns", |_| true)?;
     let grow = from.line("pool_grow_ns", |_| true)?;
     let give_back = from.line("pool_give_back_ns", |_| true)?;
     let copy_gap =
@@ -600,23 +601,79 @@ fn host(from: &From<'_>, parts: &Parts) -> Result<Host> {
             "graph_copies_launch_ns: each upload of 4 KiB more in a graph of 1 to 32",
         ),
         graph_capture_node_ns: from
-            .measured(capture.slope, "graph_capture_ns: each kernel more in a graph of 20 to 200"),
+            .measured(capture.slope, "graph_capture_ns: each kernel more in a graph of 1 to 200"),
         graph_instantiate_ns: from.measured(
             instantiate.intercept,
-            "graph_instantiate_ns: the rest of the line from 20 to 200 kernels",
+            "graph_instantiate_ns: the rest of the line from 1 to 200 kernels",
         ),
         graph_instantiate_node_ns: from.measured(
             instantiate.slope,
-            "graph_instantiate_ns: each kernel more in a graph of 20 to 200",
+            "graph_instantiate_ns: each kernel more in a graph of 1 to 200",
         ),
         graph_upload_node_ns: from.measured_then(
-            from.line("graph_first_launch_ns", |nodes| nodes >= GRAPH_NODES)?.slope,
-            "graph_first_launch_ns: each kernel more in a graph of 20 to 200",
+            from.line("graph_first_launch_ns", |_| true)?.slope,
+            "graph_first_launch_ns: each kernel more in a graph of 1 to 200",
         ),
         host_function_run_ns: from.measured(
             from.median("host_function_period_ns")? - copy_gap,
             "host_function_period_ns, less the gap between copies",
         ),
         other_ns: from.as_measured("call_function_get_ns")?,
+        between_ns: from.measured_then(
+            from.mean(&["program_launch_ns", "program_event_record_ns", "program_stream_wait_ns"])?
+                - from.mean(&[
+                    "call_launch_busy_ns",
+                    "call_event_record_busy_ns",
+                    "call_stream_wait_busy_ns",
+                ])?,
+            "program_launch_ns, program_event_record_ns, program_stream_wait_ns: less the driver's own functions, the mean",
+        ),
+    })
+}
+
+fn first_calls(from: &From<'_>) -> Result<FirstCalls> {
+    let copy = from.mean(&["call_h2d_busy_ns", "call_d2h_busy_ns"])?;
+    // What two calls that give the device work pay once between them.
+    let shared = |alone: &str, after: &str| Ok(from.median(alone)? - from.median(after)?);
+    let work: [Result<f64>; 2] = [
+        shared("first_launch_ns", "first_launch_after_copy_ns"),
+        shared("first_copy_ns", "first_copy_after_launch_ns"),
+    ];
+    let [first, second] = work;
+    let work = f64::midpoint(first?, second?);
+    let longer = |key: &str, usual: f64| -> Result<Figure> {
+        Ok(from.measured_then(from.median(key)? - usual, &format!("{key}: less a later one")))
+    };
+    let longer_than = |key: &str, usual: &str| longer(key, from.median(usual)?);
+    let capture = from.line("graph_capture_ns", |_| true)?;
+    let launch = from.line("graph_first_launch_ns", |_| true)?;
+    let usual = from.median(&format!("graph_launch_ns/{GRAPH_NODES}"))?;
+    Ok(FirstCalls {
+        work_ns: from.measured_then(
+            work,
+            "first_launch_ns, first_copy_ns: less first_launch_after_copy_ns and first_copy_after_launch_ns, the mean",
+        ),
+        launch_ns: longer_than("first_launch_after_copy_ns", "call_launch_busy_ns")?,
+        copy_ns: longer("first_copy_after_launch_ns", copy)?,
+        memset_ns: longer_than("first_memset_ns", "call_memset_busy_ns")?,
+        host_function_ns: longer_than("first_host_function_ns", "call_host_function_busy_ns")?,
+        event_record_ns: longer_than("first_event_record_ns", "call_event_record_busy_ns")?,
+        stream_wait_ns: longer_than("first_stream_wait_ns", "call_stream_wait_busy_ns")?,
+        stream_create_ns: longer_than("first_stream_create_ns", "call_stream_create_ns")?,
+        stream_destroy_ns: longer_than("first_stream_destroy_ns", "call_stream_destroy_ns")?,
+        event_create_ns: longer_than("first_event_create_ns", "call_event_create_ns")?,
+        event_destroy_ns: longer_than("first_event_destroy_ns", "call_event_destroy_ns")?,
+        alloc_ns: longer_than("first_alloc_ns", "call_alloc_ns")?,
+        free_ns: longer_than("first_free_ns", "call_free_ns")?,
+        alloc_async_ns: longer_than("first_alloc_async_ns", "call_alloc_async_ns")?,
+        free_async_ns: longer_than("first_free_async_ns", "call_free_async_ns")?,
+        graph_create_ns: from.measured_then(
+            capture.intercept - from.median("call_function_get_ns")?,
+            "graph_capture_ns: the rest of the line from 1 to 200 kernels, less call_function_get_ns",
+        ),
+        graph_launch_ns: from.measured_then(
+            launch.intercept - usual - work,
+            "graph_first_launch_ns: the rest of the line from 1 to 200 kernels, less a later launch and work_ns",
+        ),
     })
 }

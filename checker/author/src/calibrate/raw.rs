@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
 use super::machine::Machine;
@@ -26,6 +26,9 @@ pub(crate) struct Answer {
 pub(crate) struct Raw {
     format: u32,
     pub(crate) machine: Machine,
+    /// How many visits these are the figures of.
+    #[serde(default = "one")]
+    pub(crate) visits: u32,
     /// By key. A key ends in its unit; the argument of a curve comes after a slash.
     figures: BTreeMap<String, Spread>,
     /// Why others are not there.
@@ -59,9 +62,19 @@ impl Spread {
     }
 }
 
+fn one() -> u32 {
+    1
+}
+
 impl Raw {
     pub(crate) fn new(machine: Machine) -> Self {
-        Self { format: FORMAT, machine, figures: BTreeMap::new(), missing: BTreeMap::new() }
+        Self {
+            format: FORMAT,
+            machine,
+            visits: 1,
+            figures: BTreeMap::new(),
+            missing: BTreeMap::new(),
+        }
     }
 
     /// Takes up what a section found, beside what it found before.
@@ -75,6 +88,31 @@ impl Raw {
         }
         self.missing.extend(answer.missing);
         self.machine.learn(&answer.facts, |key| self.figures.get(key).map(|it| it.median));
+    }
+
+    /// Takes up what another visit to the same kind of device measured: hosts differ by more than what one of them
+    /// says twice. Where samples were not kept, median and quartiles stand for them.
+    pub(crate) fn join(&mut self, other: Self) -> Result<()> {
+        let (here, there) = (&self.machine.device, &other.machine.device);
+        if here != there {
+            bail!("one was measured on an {here}, the other on an {there}");
+        }
+        let samples = |it: Spread| match it.samples.is_empty() {
+            true => vec![it.lower, it.median, it.upper],
+            false => it.samples,
+        };
+        for (key, spread) in other.figures {
+            let mut all = self.figures.remove(&key).map_or_else(Vec::new, samples);
+            self.missing.remove(&key);
+            all.extend(samples(spread));
+            if let Some(spread) = Spread::of(all) {
+                self.figures.insert(key, spread);
+            }
+        }
+        self.visits += other.visits;
+        let date = other.machine.date;
+        self.machine.date = self.machine.date.clone().max(date);
+        Ok(())
     }
 
     /// As JSON, one figure to a line.
@@ -96,8 +134,9 @@ impl Raw {
             missing.push(entry(key, serde_json::to_string(why)?)?);
         }
         Ok(format!(
-            "{{\n\"format\": {},\n\"machine\": {machine},\n\"figures\": {},\n\"missing\": {}\n}}\n",
+            "{{\n\"format\": {},\n\"machine\": {machine},\n\"visits\": {},\n\"figures\": {},\n\"missing\": {}\n}}\n",
             self.format,
+            self.visits,
             lines(figures),
             lines(missing)
         ))
@@ -192,6 +231,30 @@ mod tests {
         assert_eq!(read.median("a_ns").expect("it is there"), 2);
         let why = read.median("b_ns").expect_err("it is missing").to_string();
         assert_eq!(why, "`b_ns` was not measured: it said \"no\"");
+    }
+
+    #[test]
+    fn several_visits_are_one_of_all_their_samples_and_another_device_is_refused() {
+        let visit = |samples: Vec<i64>| {
+            let mut raw = Raw::new(Machine::here());
+            raw.add(Answer { samples: [("a_ns".to_owned(), samples)].into(), ..Answer::default() });
+            raw
+        };
+        let mut raw = visit(vec![1, 2, 3]);
+        raw.lacks("b_ns", "it was not there");
+        let mut later = visit(vec![7, 8, 9, 10]);
+        later.add(Answer { samples: [("b_ns".to_owned(), vec![4])].into(), ..Answer::default() });
+        raw.join(later).expect("the device is the same");
+        assert_eq!(
+            (raw.visits, raw.median("a_ns").ok(), raw.median("b_ns").ok()),
+            (2, Some(7), Some(4))
+        );
+        assert_eq!(raw.missing().count(), 0);
+
+        let mut elsewhere = visit(vec![5]);
+        elsewhere.machine.device = "another".to_owned();
+        let error = raw.join(elsewhere).expect_err("it is another device").to_string();
+        assert!(error.ends_with("the other on an another"), "{error}");
     }
 
     #[test]

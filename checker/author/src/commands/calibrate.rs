@@ -47,6 +47,50 @@ struct Object<'a> {
 /// Measures, and writes down what came of it.
 pub(crate) fn calibrate(arguments: &cli::Calibrate) -> Result<Exit> {
     let began = Instant::now();
+    let raw = match arguments.from.as_slice() {
+        [] => measure(arguments)?,
+        visits => join(visits)?,
+    };
+    if let Some(path) = &arguments.raw {
+        write(path, &raw.to_json().context("cannot write raw figures")?)?;
+    }
+    if raw.wrong_elements() > 0 {
+        bail!(
+            "the kernels compute wrong results on this GPU ({} elements), so that no figure of them \
+             means anything",
+            raw.wrong_elements()
+        );
+    }
+
+    let name = arguments.name.clone().unwrap_or_else(|| name_of(&raw.machine.device));
+    let profile = fit::profile(&raw, &name).context("there is too little for a profile")?;
+    let text = profile.to_toml(&header(&raw, &name));
+    let read: Profile = toml::from_str(&text).context("the profile cannot be read back")?;
+    if read != profile {
+        bail!("the profile reads back as another one");
+    }
+    let output = arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.toml")));
+    write(&output, &text)?;
+    let shown = output.display().to_string();
+    if arguments.look.json {
+        print::json(&Object {
+            format: FORMAT,
+            name: &name,
+            output: shown,
+            machine: &raw.machine,
+            seconds: began.elapsed().as_secs_f64(),
+            figures: figures(&profile)?,
+            wide: raw.wide(WIDE_PERCENT),
+            missing: raw.missing().collect(),
+        })?;
+        return Ok(Exit::Passed);
+    }
+    print::out(&summary(&raw, &profile, &shown, began.elapsed().as_secs_f64()));
+    Ok(Exit::Passed)
+}
+
+/// Measures what this machine has.
+fn measure(arguments: &cli::Calibrate) -> Result<Raw> {
     let style = if arguments.look.plain { Style::Plain } else { Style::of_stderr() };
     let subject = subject(arguments)?;
     let mut machine = Machine::here();
@@ -91,42 +135,23 @@ pub(crate) fn calibrate(arguments: &cli::Calibrate) -> Result<Exit> {
             }
         }
     }
-    if let Some(path) = &arguments.raw {
-        write(path, &raw.to_json().context("cannot write raw figures")?)?;
-    }
-    if raw.wrong_elements() > 0 {
-        bail!(
-            "the kernels compute wrong results on this GPU ({} elements), so that no figure of them \
-             means anything",
-            raw.wrong_elements()
-        );
-    }
+    Ok(raw)
+}
 
-    let name = arguments.name.clone().unwrap_or_else(|| name_of(&raw.machine.device));
-    let profile = fit::profile(&raw, &name).context("there is too little for a profile")?;
-    let text = profile.to_toml(&header(&raw, &name));
-    let read: Profile = toml::from_str(&text).context("the profile cannot be read back")?;
-    if read != profile {
-        bail!("the profile reads back as another one");
+/// What several visits measured, as one.
+fn join(visits: &[PathBuf]) -> Result<Raw> {
+    let read = |path: &PathBuf| -> Result<Raw> {
+        let context = || format!("cannot read raw figures from `{}`", path.display());
+        let text = std::fs::read(path).with_context(context)?;
+        serde_json::from_slice(&text).with_context(context)
+    };
+    let [first, others @ ..] = visits else { bail!("there is no visit to join") };
+    let mut raw = read(first)?;
+    for other in others {
+        raw.join(read(other)?)
+            .with_context(|| format!("`{}` does not belong to it", other.display()))?;
     }
-    let output = arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.toml")));
-    write(&output, &text)?;
-    let shown = output.display().to_string();
-    if arguments.look.json {
-        print::json(&Object {
-            format: FORMAT,
-            name: &name,
-            output: shown,
-            machine: &raw.machine,
-            seconds: began.elapsed().as_secs_f64(),
-            figures: figures(&profile)?,
-            wide: raw.wide(WIDE_PERCENT),
-            missing: raw.missing().collect(),
-        })?;
-        return Ok(Exit::Passed);
-    }
-    print::out(&summary(&raw, &profile, &shown, began.elapsed().as_secs_f64()));
-    Ok(Exit::Passed)
+    Ok(raw)
 }
 
 fn subject(arguments: &cli::Calibrate) -> Result<Subject> {
@@ -178,12 +203,16 @@ fn build(arguments: &cli::Calibrate, subject: &Subject) -> Result<Build> {
 fn header(raw: &Raw, name: &str) -> String {
     format!(
         "Profile `{name}`, written by `checker calibrate`: micro-benchmarks alone, nothing here was \
-         fitted to\nan exercise.\n\n{}\n\
+         fitted to\nan exercise.\n\n{}{}\n\
          Each figure says where it comes from: when and where it was measured, and from which keys of \
          the raw\nfigures (`checker calibrate --raw F`). Times of copies of ordinary memory, of \
          page-locking it, and of\ncalls depend on the host as much as on the device: on another host \
          they differ by a tenth and more.\n",
-        raw.machine.describe()
+        raw.machine.describe(),
+        match raw.visits {
+            1 => String::new(),
+            visits => format!("visits: {visits}, each figure from the samples of all\n"),
+        }
     )
 }
 

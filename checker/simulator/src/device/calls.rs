@@ -121,6 +121,8 @@ impl Device {
             Call::HostWork { ns } => [self.take_core(start, *ns); 2].into(),
             _ => (asked, start),
         };
+        let mut blocked_ns = start - asked;
+        let start = start + self.before_ns(call);
         let mut answer = Answer::YES;
         let host = &self.profile.host;
         let (cost, wait) = match call {
@@ -343,7 +345,6 @@ impl Device {
             let times = (asked, start, end);
             return self.hold((thread, step), times, (wait, waited), answer, how);
         }
-        let mut blocked_ns = start - asked;
         let held_until = match wait {
             Wait::Operation { id, held_ns } => {
                 self.run_to_end_of(id, |device| device.goes_on(call, wait), effects);
@@ -376,8 +377,12 @@ impl Device {
             self.run_until(end, effects);
         }
         match call {
-            Call::RegionBegin => self.region_start = Some(end),
+            Call::RegionBegin => {
+                self.region_start = Some(end);
+                self.region.begin();
+            }
             Call::RegionEnd => {
+                self.region.end();
                 self.timeline.region =
                     self.region_start.map(|region_start| Interval::new(region_start, end));
             }

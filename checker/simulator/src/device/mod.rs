@@ -13,6 +13,7 @@ mod copy_engines;
 mod graphs;
 mod memory_pool;
 mod ready_queue;
+mod region;
 mod reordering;
 mod schedule;
 mod scheduler;
@@ -215,6 +216,7 @@ pub struct Device {
     timeline: Timeline,
     /// The host entered the measured region at this instant.
     region_start: Option<u64>,
+    region: region::Region,
     reordering: reordering::Reordering,
 }
 
@@ -253,6 +255,7 @@ impl Device {
             freed: Vec::new(),
             timeline,
             region_start: None,
+            region: region::Region::NONE,
             profile,
         }
     }

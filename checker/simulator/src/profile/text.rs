@@ -20,6 +20,7 @@ impl Profile {
         tables.extend(rates.map(|(name, rate)| (format!("rates.{name}"), rate.figures())));
         tables.push(("gaps".to_owned(), self.gaps.figures()));
         tables.push(("host".to_owned(), self.host.figures()));
+        tables.push(("first_calls".to_owned(), self.first_calls.figures()));
         tables
     }
 

@@ -63,7 +63,7 @@ fn a_launch_that_was_held_and_does_not_fit_is_refused() {
     session.spawn();
     let work = |ns| Command::Lab(lab::Request::HostWork { ns, asking_ns: 0 });
     assert_eq!(session.ask(0, launch(32)), Reply::Done);
-    session.ask(0, work(10_000));
+    session.ask(0, work(7_000));
     assert_eq!(session.ask(0, launch(32)), Reply::Done);
     // One runs, one waits: there is no room.
     assert_eq!(session.ask(0, launch(256)), Reply::Held);

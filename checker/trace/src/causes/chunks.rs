@@ -107,7 +107,8 @@ fn is_carried_on(view: &View<'_>, job: &Job) -> bool {
     false
 }
 
-/// How long the busiest lane of a job had not begun yet or was already done; none where that is little.
+/// How long the busiest lane of a job had not begun yet or was already done while others were at it; none where that is
+/// little.
 fn filling(view: &View<'_>, ops: &[Vec<Op>]) -> Option<u64> {
     let of = |lane: Lane| ops.iter().flatten().filter(move |op| op.lane == lane);
     let busy_ns = |lane| sum(of(lane));
@@ -115,8 +116,9 @@ fn filling(view: &View<'_>, ops: &[Vec<Op>]) -> Option<u64> {
     let busiest = lanes.into_iter().max_by_key(|&lane| (busy_ns(lane), lane))?;
     let start_ns = of(busiest).map(|op| op.start_ns).min()?;
     let end_ns = of(busiest).map(|op| op.end_ns).max()?;
-    let before_ns = start_ns.saturating_sub(view.region.start_ns);
-    let after_ns = view.region.end_ns.saturating_sub(end_ns);
+    let all = || ops.iter().flatten();
+    let before_ns = start_ns - all().map(|op| op.start_ns).min()?;
+    let after_ns = all().map(|op| op.end_ns).max()? - end_ns;
     let cost_ns = before_ns.saturating_add(after_ns);
     (!is_under(cost_ns, FILL_PERMILLE, view.region.ns())).then_some(cost_ns)
 }

@@ -25,6 +25,10 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
     let lost: HashMap<u32, u64> =
         engines::held(view.timeline).iter().map(|held| (held.step, held.lost_ns)).collect();
     let mut device_ns = 0; // when the last operation asked for so far ends
+    // The first call of a kind finds the host's caches without the driver. No other way to do the same is spared that,
+    // and where calls of the kind follow, they are what it is charged with.
+    let mut launched = false;
+    let mut allocated = view.calls().filter(|(_, call)| is_allocation(call)).count() < 2;
     let mut waited: Option<u32> = None; // the wait that held the host since that operation was asked for
     let mut ops = view.ops.iter().peekable();
     for (step, call) in view.calls() {
@@ -36,8 +40,14 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
         let thread = |step: u32| view.program.steps[step as usize].thread;
         let own_wait = waited.filter(|&wait| thread(wait) == thread(step));
         let whole = Interval::new(span.start_ns, span.end_ns);
+        let first = match call {
+            Call::Launch(_) => !std::mem::replace(&mut launched, true),
+            call if is_allocation(call) => !std::mem::replace(&mut allocated, true),
+            _ => false,
+        };
         let held = lost.get(&step).copied().unwrap_or(0);
         let (code, cost_ns) = match call {
+            _ if first => continue,
             Call::Copy { mode, source, target, .. } => match (mode, call.direction()) {
                 (_, Some(Direction::HostToHost)) => continue,
                 (Mode::Synchronous, _) => (Code::SynchronousCall, held),
@@ -86,4 +96,8 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
             }
         }
     }
+}
+
+fn is_allocation(call: &Call) -> bool {
+    matches!(call, Call::Alloc { .. })
 }

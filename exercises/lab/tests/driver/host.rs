@@ -355,5 +355,5 @@ fn pinning_a_block() {
     });
     let pinned = ns(&|| ordinary.pin(&context));
     // `staging_bytes_per_us` of the profile.
-    assert_eq!(pinned - allocated, BYTES as u64 * 1000 / 10_037);
+    assert_eq!(pinned - allocated, BYTES as u64 * 1000 / 7_391);
 }

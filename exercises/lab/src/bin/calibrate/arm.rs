@@ -16,8 +16,8 @@ const SCALE: usize = 32;
 pub(crate) enum Arm {
     /// The system's driver.
     Real,
-    /// The system's driver behind the driver library, which notes what ran when.
-    Traced,
+    /// The system's driver behind the driver library.
+    Library,
     /// The simulated device.
     Simulated,
 }
@@ -34,9 +34,9 @@ impl Arm {
     pub(crate) fn load(name: &str) -> Outcome<Self> {
         let arm = match name {
             "real" => Self::Real,
-            "traced" => Self::Traced,
+            "library" => Self::Library,
             "simulated" => Self::Simulated,
-            other => return Err(format!("`{other}` is none of `real`, `traced` and `simulated`")),
+            other => return Err(format!("`{other}` is none of `real`, `library` and `simulated`")),
         };
         if arm == Self::Real {
             // SAFETY: it only tries to load the library.
@@ -56,7 +56,7 @@ impl Arm {
                 let request = Request::Scale { scale: SCALE as u32 };
                 lab::driver::ask(&request).map(drop).map_err(|error| error.to_string())
             }
-            Self::Real | Self::Traced => Ok(()),
+            Self::Real | Self::Library => Ok(()),
         }
     }
 
@@ -64,7 +64,7 @@ impl Arm {
     pub(crate) fn in_memory(self, nominal: usize) -> usize {
         match self {
             Self::Simulated => nominal / SCALE,
-            Self::Real | Self::Traced => nominal,
+            Self::Real | Self::Library => nominal,
         }
     }
 
@@ -72,7 +72,7 @@ impl Arm {
     pub(crate) fn nominal(self, in_memory: usize) -> usize {
         match self {
             Self::Simulated => in_memory * SCALE,
-            Self::Real | Self::Traced => in_memory,
+            Self::Real | Self::Library => in_memory,
         }
     }
 
@@ -80,14 +80,14 @@ impl Arm {
     pub(crate) fn repetitions(self, times: usize) -> usize {
         match self {
             Self::Simulated => 1,
-            Self::Real | Self::Traced => times,
+            Self::Real | Self::Library => times,
         }
     }
 
     pub(crate) fn now(self) -> Outcome<Moment> {
         match self {
             Self::Real => Ok(Moment::Host(Instant::now())),
-            Self::Traced | Self::Simulated => {
+            Self::Library | Self::Simulated => {
                 lab::Instant::now().map(Moment::Lab).map_err(|error| error.to_string())
             }
         }
@@ -104,7 +104,7 @@ impl Arm {
                 }
                 Ok(())
             }
-            Self::Traced | Self::Simulated => {
+            Self::Library | Self::Simulated => {
                 lab::host_work(time).map_err(|error| error.to_string())
             }
         }

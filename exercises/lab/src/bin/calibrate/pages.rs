@@ -3,7 +3,37 @@
 
 use std::ptr;
 
-use crate::gpu::Outcome;
+use trace::lab::{Region, Request};
+
+use crate::arm::Arm;
+use crate::gpu::{Gpu, MIB, Outcome};
+
+/// More than the caches of a processor hold.
+const CACHES: usize = 256 * MIB;
+
+/// What empties the host's caches.
+pub(crate) struct Caches(Pages);
+
+impl Caches {
+    pub(crate) fn new(gpu: &Gpu) -> Outcome<Self> {
+        Pages::new(gpu.arm.in_memory(CACHES)).map(Self)
+    }
+
+    /// Has the host work on other memory, as before a program's region, and then wait for the device.
+    ///
+    /// The simulated device has no caches: a region that begins tells it that they are empty.
+    pub(crate) fn empty(&self, gpu: &Gpu) -> Outcome<()> {
+        gpu.idle()?;
+        self.0.touch();
+        if gpu.arm == Arm::Simulated {
+            let region = Region { name: "caches".to_owned(), ..Region::default() };
+            for request in [Request::RegionBegin(region), Request::RegionEnd] {
+                lab::driver::ask(&request).map_err(|error| error.to_string())?;
+            }
+        }
+        gpu.idle()
+    }
+}
 
 /// So many bytes.
 pub(crate) struct Pages {

@@ -3,6 +3,7 @@
 mod calls;
 mod correctness;
 mod device;
+mod first_calls;
 mod gaps;
 mod graphs;
 mod kernels;
@@ -13,6 +14,7 @@ mod pageable;
 mod pinned;
 mod pipes;
 mod pools;
+mod program;
 mod spans;
 
 use crate::gpu::{Gpu, Outcome};
@@ -32,9 +34,11 @@ pub(crate) fn find(name: &str) -> Option<Section> {
         "pinned" => pinned::measure,
         "pageable" => pageable::measure,
         "calls" => calls::measure,
+        "first_calls" => first_calls::measure,
         "gaps" => gaps::measure,
         "graphs" => graphs::measure,
         "pools" => pools::measure,
+        "program" => program::measure,
         "limits" => limits::measure,
         "spans" => spans::measure,
         _ => return None,

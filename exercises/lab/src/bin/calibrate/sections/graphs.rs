@@ -1,11 +1,15 @@
 //! Graphs of kernels in a row: to capture, to instantiate, to launch, and from kernel to kernel; and of copies in a
 //! row, to launch.
+//!
+//! A program captures, instantiates and launches once, one after the other, and where it does the driver's code and
+//! data are in no cache: a loop of nothing else takes half as long.
 
 use std::ptr;
 
 use cudarc::driver::sys::{CUgraph, CUgraphExec, CUstreamCaptureMode};
 
 use crate::gpu::{Direction, Gpu, KIB, MS, Outcome, REPETITIONS, call};
+use crate::pages::Caches;
 use crate::samples::Samples;
 
 /// Kernels in a graph.
@@ -17,31 +21,30 @@ pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
     let [stream, _] = gpu.streams;
     let times = gpu.arm.repetitions(REPETITIONS);
     let kernel = || gpu.nothing(stream);
+    let caches = Caches::new(gpu)?;
     for nodes in NODES {
-        samples.take(format!("graph_capture_ns/{nodes}"), times, || {
-            gpu.idle()?;
+        let (mut captures, mut instantiations, mut launches) = (Vec::new(), Vec::new(), Vec::new());
+        let measured = (0..times).try_for_each(|_| {
+            caches.empty(gpu)?;
             let began = gpu.arm.now()?;
             let graph = capture(gpu, nodes, kernel)?;
-            let taken = began.elapsed_ns()?;
-            call!(cuGraphDestroy(graph))?;
-            Ok(taken)
-        });
-        let graph = capture(gpu, nodes, kernel)?;
-        samples.take(format!("graph_instantiate_ns/{nodes}"), times, || {
+            captures.push(began.elapsed_ns()?);
             let began = gpu.arm.now()?;
             let executable = instantiate(graph)?;
-            let taken = began.elapsed_ns()?;
-            call!(cuGraphExecDestroy(executable))?;
-            Ok(taken)
-        });
-        samples.take(format!("graph_first_launch_ns/{nodes}"), times, || {
-            let executable = instantiate(graph)?;
-            gpu.idle()?;
-            let taken = gpu.held(|| call!(cuGraphLaunch(executable, stream)))?;
+            instantiations.push(began.elapsed_ns()?);
+            launches.push(gpu.held(|| call!(cuGraphLaunch(executable, stream)))?);
             gpu.idle()?;
             call!(cuGraphExecDestroy(executable))?;
-            Ok(taken)
+            call!(cuGraphDestroy(graph))
         });
+        for (key, taken) in [
+            ("graph_capture_ns", captures),
+            ("graph_instantiate_ns", instantiations),
+            ("graph_first_launch_ns", launches),
+        ] {
+            samples.keep(format!("{key}/{nodes}"), measured.clone().map(|()| taken));
+        }
+        let graph = capture(gpu, nodes, kernel)?;
         let executable = instantiate(graph)?;
         let launch = || call!(cuGraphLaunch(executable, stream));
         launch()?; // the first one uploads it

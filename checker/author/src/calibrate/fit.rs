@@ -634,13 +634,8 @@ fn host(from: &From<'_>, parts: &Parts) -> Result<Host> {
 fn first_calls(from: &From<'_>) -> Result<FirstCalls> {
     let copy = from.mean(&["call_h2d_busy_ns", "call_d2h_busy_ns"])?;
     // What two calls that give the device work pay once between them.
-    let shared = |alone: &str, after: &str| Ok(from.median(alone)? - from.median(after)?);
-    let work: [Result<f64>; 2] = [
-        shared("first_launch_ns", "first_launch_after_copy_ns"),
-        shared("first_copy_ns", "first_copy_after_launch_ns"),
-    ];
-    let [first, second] = work;
-    let work = f64::midpoint(first?, second?);
+    let work = from.mean(&["first_launch_ns", "first_copy_ns"])?
+        - from.mean(&["first_launch_after_copy_ns", "first_copy_after_launch_ns"])?;
     let longer = |key: &str, usual: f64| -> Result<Figure> {
         Ok(from.measured_then(from.median(key)? - usual, &format!("{key}: less a later one")))
     };

@@ -141,7 +141,8 @@ fn a_figure_that_was_not_measured_is_named_with_its_reason() {
     );
 }
 
-/// `checker calibrate --raw F` on an NVIDIA H200, driver 580.159.04, 2026-11-22, without the samples.
+/// `checker calibrate --from A B C --raw F` of three visits to an NVIDIA H200, driver 580.159.04, 2026-11-27, without
+/// the samples. What a graph takes to be captured, instantiated and launched for the first time is of a fourth visit.
 const H200: &str = include_str!("h200_raw.json");
 /// The same on an NVIDIA H100 80GB HBM3, 2026-11-27.
 const H100: &str = include_str!("h100_raw.json");

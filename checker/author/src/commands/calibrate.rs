@@ -211,7 +211,7 @@ fn header(raw: &Raw, name: &str) -> String {
         raw.machine.describe(),
         match raw.visits {
             1 => String::new(),
-            visits => format!("visits: {visits}, each figure from the samples of all\n"),
+            visits => format!("visits: {visits}, a figure is of the samples of all that have it\n"),
         }
     )
 }

@@ -5,6 +5,7 @@ mod bounds;
 mod causes;
 mod contained;
 mod engines;
+mod first_calls;
 mod graphs;
 mod held;
 mod hostile;

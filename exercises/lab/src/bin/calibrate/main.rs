@@ -10,9 +10,9 @@
 //! ```
 //!
 //! `real` talks to the system's driver with nothing in between, by the host's clock. `library` goes
-//! through the driver library, as programs do, and may have it note what ran when. `simulated` is the library's simulated device
-//! with its virtual clock, so that calibrating it must give back the profile that it works by. The
-//! answer is a JSON file: samples by key, and why others are missing. Keys end in the unit; the argument
+//! through the driver library, as programs do, and may have it note what ran when. `simulated` is the
+//! library's simulated device with its virtual clock, so that calibrating it must give back the
+//! profile that it works by. The answer is a JSON file: samples by key, and why others are missing. Keys end in the unit; the argument
 //! of a curve, such as a number of bytes, comes after a slash.
 //!
 //! | module | what it holds |

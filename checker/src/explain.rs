@@ -41,6 +41,7 @@ pub const PAGES: &[Page] = &[
     Page { code: "SWIM-C16", text: include_str!("explain/SWIM-C16.md") },
     Page { code: "SWIM-C17", text: include_str!("explain/SWIM-C17.md") },
     Page { code: "SWIM-C18", text: include_str!("explain/SWIM-C18.md") },
+    Page { code: "SWIM-C19", text: include_str!("explain/SWIM-C19.md") },
 ];
 
 impl Page {

@@ -95,5 +95,6 @@ fn effect(code: Code) -> (&'static str, &'static str) {
         Code::WaitingRequest => {
             ("requests wait no longer than they have to", "requests wait for other work")
         }
+        Code::RebuiltGraph => ("each graph is built once", "a graph is built again and again"),
     }
 }

@@ -117,6 +117,7 @@ fn solutions_written_differently_get_what_their_overlap_deserves() {
         "events-two_slots_of_four",
         "fork_join-a_graph_of_one_layer",
         "fork_join-one_graph",
+        "graphs-no_branch",
         "how_many_lanes-the_streams_of_the_tasks_wait_too",
         "issue_order-a_graph",
         "measuring-chooses_by_busy_kernels",

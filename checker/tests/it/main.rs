@@ -41,6 +41,7 @@ mod attacks;
 mod authors;
 mod book;
 mod calibrate;
+mod captured;
 mod chapters;
 mod class;
 mod compiled;

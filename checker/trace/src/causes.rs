@@ -24,6 +24,7 @@
 //! | `SWIM-C16` | `idle-host-work` | warning | the host works while the device has nothing to do |
 //! | `SWIM-C17` | `taken-queue` | warning | work that waits takes a work queue, and work that could start is late |
 //! | `SWIM-C18` | `waiting-request` | warning | a request waits for other work of the device |
+//! | `SWIM-C19` | `rebuilt-graph` | warning | a graph is captured and instantiated again, of the same calls on the same memory |
 //!
 //! # What a cause costs
 //! What is found here is an *attribution*, and an upper bound on what can be won back where it says
@@ -36,7 +37,7 @@
 //! | --- | --- |
 //! | C01 | the time of the calls |
 //! | C04, C05, C13, C14 | lost time, from where the host is held until it next gives the device work |
-//! | C15 | lost time of the calls |
+//! | C15, C19 | lost time of the calls |
 //! | C16 | the time of the calls in which nothing ran on the device, while work was to come |
 //! | C02, C03, C11, C12 | how much earlier operations were ready but for it |
 //! | C06, C08 | the time in which the busiest lane was not; the time of the calls, where these set the pace |
@@ -67,6 +68,7 @@ mod chunks;
 pub mod delays;
 mod dependencies;
 pub mod engines;
+pub mod graphs;
 mod host;
 mod region;
 mod requests;
@@ -180,11 +182,13 @@ pub enum Code {
     TakenQueue,
     /// `SWIM-C18`
     WaitingRequest,
+    /// `SWIM-C19`
+    RebuiltGraph,
 }
 
 impl Code {
     /// All codes, in order.
-    pub const ALL: [Code; 18] = [
+    pub const ALL: [Code; 19] = [
         Self::PageableCopy,
         Self::DefaultStreamBarrier,
         Self::SharedStream,
@@ -203,6 +207,7 @@ impl Code {
         Self::IdleHostWork,
         Self::TakenQueue,
         Self::WaitingRequest,
+        Self::RebuiltGraph,
     ];
 
     /// The code itself, such as `SWIM-C01`.
@@ -226,6 +231,7 @@ impl Code {
             Self::IdleHostWork => "SWIM-C16",
             Self::TakenQueue => "SWIM-C17",
             Self::WaitingRequest => "SWIM-C18",
+            Self::RebuiltGraph => "SWIM-C19",
         }
     }
 
@@ -250,6 +256,7 @@ impl Code {
             Self::IdleHostWork => "idle-host-work",
             Self::TakenQueue => "taken-queue",
             Self::WaitingRequest => "waiting-request",
+            Self::RebuiltGraph => "rebuilt-graph",
         }
     }
 
@@ -264,6 +271,7 @@ impl Code {
                 | Self::LateEvent
                 | Self::SynchronousCall
                 | Self::IdleHostWork
+                | Self::RebuiltGraph
         )
     }
 
@@ -304,9 +312,10 @@ pub enum Severity {
 pub fn find(program: &Program, timeline: &Timeline) -> Vec<Cause> {
     let view = View::new(program, timeline);
     let mut found = Found::default();
-    host::look(&view, &mut found);
+    let short = chunks::shorter_than_their_launches(&view);
+    host::look(&view, &short, &mut found);
     stream_order::look(&view, &mut found);
-    chunks::look(&view, &mut found);
+    chunks::look(&view, &short, &mut found);
     requests::look(&view, &mut found);
     found.causes(&view)
 }

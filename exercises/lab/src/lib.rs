@@ -36,6 +36,7 @@ pub mod first_launch;
 pub mod fork_join;
 pub mod frozen_encoder;
 pub mod gpu_augmentation;
+pub mod graphs;
 pub mod how_many_lanes;
 pub mod implicit_sync;
 pub mod issue_order;

@@ -48,7 +48,6 @@ impl Feed {
     fn epoch(&self, batches: usize, slots: usize) -> Result<Epoch<'_>> {
         let stream = self.context().default_stream();
         let elements = self.task.elements() as usize / batches;
-        let time = Duration::from_nanos(self.task.host_ns().div_ceil(batches as u64));
         let slot = |_| {
             // SAFETY: the copy up writes all of it before the map reads any.
             let data = unsafe { stream.alloc(elements)? };
@@ -61,15 +60,9 @@ impl Feed {
                 trained: None,
             })
         };
-        let batch = |number| {
-            let first = (number * elements) as u64;
-            let mut stored = vec![0; elements / WORDS_PER_LOSS];
-            self.task.input(INPUT, self.lab.seed, first, &mut stored);
-            Batch { number, elements, stored, time }
-        };
         Ok(Epoch {
             feed: self,
-            batches: (0..batches).map(batch).collect(),
+            batches: Batch::all(&self.lab, &self.task, batches, elements / WORDS_PER_LOSS),
             slots: (0..slots).map(slot).collect::<Result<_>>()?,
             losses: Losses::of(batches, elements / WORDS_PER_LOSS),
         })
@@ -96,6 +89,33 @@ pub struct Batch {
     time: Duration,
 }
 
+impl Batch {
+    /// So many batches of array 0 of a task. Of each only the first `stored` words are there to be loaded.
+    pub(crate) fn all(lab: &Lab, task: &Task, batches: usize, stored: usize) -> Vec<Self> {
+        let elements = task.elements() as usize / batches;
+        let time = Duration::from_nanos(task.host_ns().div_ceil(batches as u64));
+        let batch = |number| {
+            let mut stored = vec![0; stored];
+            task.input(INPUT, lab.seed, (number * elements) as u64, &mut stored);
+            Self { number, elements, stored, time }
+        };
+        (0..batches).map(batch).collect()
+    }
+
+    /// Puts it into `images`. It is over when the batch's time has passed since `began`.
+    pub(crate) fn load(&self, images: &mut [u32], began: Instant) -> Result<()> {
+        images[..self.stored.len()].copy_from_slice(&self.stored);
+        let place = Buffer {
+            array: INPUT,
+            first: (self.number * self.elements) as u64,
+            address: images.as_ptr() as u64,
+            bytes: self.elements.min(images.len()) as u64 * 4,
+        };
+        let ns = u64::try_from(self.time.as_nanos()).unwrap_or(u64::MAX);
+        driver::ask(&Request::Load { place, ns, began_ns: began.ns() }).map(drop)
+    }
+}
+
 /// A place for a batch on its way: pinned host memory, device memory, and pinned host memory again.
 pub struct Slot {
     /// What the host loads, and the copy up reads.
@@ -116,16 +136,8 @@ impl Slot {
         // it takes a GPU's host about as long again, and the declared work stands for that and the decoding.
         let images = self.images.words_mut()?;
         let began = Instant::now()?;
-        images[..batch.stored.len()].copy_from_slice(&batch.stored);
         self.loaded = Some(batch.number);
-        let place = Buffer {
-            array: INPUT,
-            first: (batch.number * batch.elements) as u64,
-            address: images.as_ptr() as u64,
-            bytes: batch.elements.min(images.len()) as u64 * 4,
-        };
-        let ns = u64::try_from(batch.time.as_nanos()).unwrap_or(u64::MAX);
-        driver::ask(&Request::Load { place, ns, began_ns: began.ns() }).map(drop)
+        batch.load(images, began)
     }
 
     /// Queues the kernel that trains on what is on the device, and leaves the losses there.

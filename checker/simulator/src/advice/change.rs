@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
 use trace::Program;
-use trace::causes::chains::{chains, lane, region};
+use trace::causes::chains::{chains, jobs, lane, region};
 use trace::causes::engines::Lane;
+use trace::causes::graphs::rebuilt;
 use trace::causes::{Cause, Code};
 use trace::program::{
-    BlockId, Call, EventId, GraphId, GraphNode, Place, Range, Step, StreamId, StreamKind,
+    BlockId, Call, EventId, GraphId, GraphNode, Mode, Place, Range, Step, StreamId, StreamKind,
 };
 
 use super::chunk;
@@ -59,6 +60,8 @@ pub enum Change {
     },
     /// Launches are captured, and launched as one graph.
     Graph,
+    /// A graph is built once and launched again.
+    KeepGraph,
     /// A wait for an event goes, or is put where the data needs it.
     DropWait,
     /// A synchronous call becomes an asynchronous one in a stream of its own.
@@ -131,6 +134,7 @@ pub(super) fn options(program: &Program, cause: &Cause, profile: &Profile) -> Ve
             some(Change::WorkBeforeTheWait, work_before_the_wait(program, &cause.steps))
         }
         Code::FullDevice => leave_room(program, &cause.steps, profile),
+        Code::RebuiltGraph => one(Change::KeepGraph, keep_graphs(program)),
         Code::TakenQueue | Code::WaitingRequest => Vec::new(),
     }
 }
@@ -496,16 +500,31 @@ fn short_streams_first(program: &Program) -> Option<Program> {
 /// Launches of a graph that are too few to be worth one.
 const SHORT_RUN: usize = 2;
 
-/// None where no two of the launches follow each other in their stream.
+/// Graphs of this many runs are compared with: buffers that are used in turn are fewer.
+const MOST_SLOTS: usize = 8;
+
+/// The launches and, where they are those of chunks, what else belongs to a chunk. Runs of the same calls on the same memory are one
+/// graph. None where no two of the calls follow each other in their stream.
 fn graph(program: &Program, at: &[u32]) -> Option<Program> {
-    let wanted: HashSet<u32> = at.iter().copied().collect();
+    let mut wanted: HashSet<u32> = at.iter().copied().collect();
+    for job in jobs(program) {
+        if job.chains.iter().flatten().any(|step| wanted.contains(step)) {
+            wanted.extend(job.chains.into_iter().flatten());
+        }
+    }
+    let can_be_captured = |call: &Call| match call {
+        Call::Copy { mode, source, target, .. } => {
+            *mode == Mode::Asynchronous && ![source, target].contains(&&Place::Pageable)
+        }
+        call => lane(call).is_some(),
+    };
     let mut open: HashMap<StreamId, Vec<u32>> = HashMap::new();
     let mut runs: Vec<Vec<u32>> = Vec::new();
     for index in region(program).map(|index| index as u32) {
         let call = &program.steps[index as usize].call;
         match call {
-            Call::Launch(launch) if wanted.contains(&index) => {
-                open.entry(launch.stream).or_default().push(index);
+            call if wanted.contains(&index) && can_be_captured(call) => {
+                open.entry(stream_of(call)?).or_default().push(index);
             }
             Call::EventRecord { stream, .. } | Call::StreamWait { stream, .. } => {
                 runs.extend(open.remove(stream));
@@ -526,17 +545,26 @@ fn graph(program: &Program, at: &[u32]) -> Option<Program> {
         Call::GraphCreate { graph, .. } => Some(graph.0 + 1),
         _ => None,
     });
-    let first_graph = graphs.max().unwrap_or(0);
+    let mut next = graphs.max().unwrap_or(0);
     let mut launches: HashMap<u32, Option<Call>> = HashMap::new();
-    let mut made = Vec::new();
-    for (number, run) in (0u32..).zip(&runs) {
-        let graph = GraphId(first_graph + number);
+    let mut made: Vec<Call> = Vec::new();
+    for run in &runs {
         let nodes = (0u32..).zip(run).map(|(node, &step)| {
             let Step { call, site, .. } = program.steps[step as usize].clone();
             GraphNode { call, after: node.checked_sub(1).into_iter().collect(), site }
         });
-        made.push(Call::GraphCreate { graph, nodes: nodes.collect() });
-        made.push(Call::GraphInstantiate { graph });
+        let nodes: Vec<GraphNode> = nodes.collect();
+        let known = made.iter().rev().take(2 * MOST_SLOTS).find_map(|call| match call {
+            Call::GraphCreate { graph, nodes: others } if *others == nodes => Some(*graph),
+            _ => None,
+        });
+        let graph = known.unwrap_or_else(|| {
+            let graph = GraphId(next);
+            next += 1;
+            made.push(Call::GraphCreate { graph, nodes });
+            made.push(Call::GraphInstantiate { graph });
+            graph
+        });
         let stream = stream_of(&program.steps[run[0] as usize].call)?;
         launches.extend(run.iter().map(|&step| (step, None)));
         launches.insert(
@@ -551,6 +579,24 @@ fn graph(program: &Program, at: &[u32]) -> Option<Program> {
     });
     prepare(&mut changed, made);
     Some(changed)
+}
+
+/// Launches the first of graphs that are equal.
+fn keep_graphs(program: &Program) -> Program {
+    let first = rebuilt(program);
+    rewrite(program, |_, own, out| match &own.call {
+        Call::GraphCreate { graph, .. } | Call::GraphInstantiate { graph }
+            if first.contains_key(graph) => {}
+        Call::GraphLaunch { graph, copy, stream, accesses } => {
+            let known = first.get(graph);
+            let graph = *known.unwrap_or(graph);
+            let copy = if known.is_some() { 0 } else { *copy };
+            let call =
+                Call::GraphLaunch { graph, copy, stream: *stream, accesses: accesses.clone() };
+            out.push(Step { call, ..own.clone() });
+        }
+        _ => out.push(own.clone()),
+    })
 }
 
 /// None where no wait comes just before the work.

@@ -29,7 +29,8 @@ impl Change {
                     Streams::OneForEachEngine => format!("{cut}, with a stream for each engine,"),
                 }
             }
-            Self::Graph => format!("a graph of these {calls} launches"),
+            Self::Graph => format!("capturing these {calls} launches in graphs"),
+            Self::KeepGraph => "building each graph once".to_owned(),
             Self::DropWait if edges == 0 => "dropping this wait".to_owned(),
             Self::DropWait => "waiting for exactly what is needed".to_owned(),
             Self::Asynchronous => "the call with `Async`, in a stream of its own,".to_owned(),

@@ -25,7 +25,24 @@ const MANY: usize = 8;
 /// of the program: what is left is too little for the device to be the reason.
 const CALLS_PERMILLE: u64 = 750;
 
-pub(super) fn look(view: &View<'_>, found: &mut Found) {
+/// With so many kernels in a chunk it is not the chunks that are cut too finely, where the kernels are shorter than their launches.
+const MANY_KERNELS: usize = 4;
+
+/// Launches of chunks that are many kernels each, and shorter than the calls that launch them.
+pub(super) fn shorter_than_their_launches(view: &View<'_>) -> HashSet<u32> {
+    let mut launches = HashSet::new();
+    for job in chains::jobs(view.program).into_iter().filter(|job| job.chains.len() >= MANY) {
+        let ops = operations(view, &job);
+        let kernels = || ops.iter().flatten().filter(|op| op.lane == Lane::Kernels);
+        let steps: Vec<u32> = kernels().map(|op| op.step).collect();
+        if steps.len() >= MANY_KERNELS * job.chains.len() && own_ns(view, &steps) > sum(kernels()) {
+            launches.extend(steps);
+        }
+    }
+    launches
+}
+
+pub(super) fn look(view: &View<'_>, short: &HashSet<u32>, found: &mut Found) {
     let Some((_, busiest_ns)) = view.lanes.busiest() else { return };
     let idle_ns = view.region.ns().saturating_sub(busiest_ns);
     for job in chains::jobs(view.program) {
@@ -40,8 +57,9 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
         }
         let all = || ops.iter().flatten();
         let work_ns = sum(all());
-        if job.chains.len() >= MANY {
-            let calls_ns = calls(view, &job);
+        let is_launch_bound = job.chains[0].iter().any(|step| short.contains(step));
+        if job.chains.len() >= MANY && !is_launch_bound {
+            let calls_ns = own_ns(view, job.chains.iter().flatten());
             let are_short = work_ns / (all().count() as u64) < SHORT_NS;
             // A lane counts as busy while a single block runs there.
             let set_the_pace = !is_under(calls_ns, CALLS_PERMILLE, view.region.ns());
@@ -123,9 +141,9 @@ fn filling(view: &View<'_>, ops: &[Vec<Op>]) -> Option<u64> {
     (!is_under(cost_ns, FILL_PERMILLE, view.region.ns())).then_some(cost_ns)
 }
 
-/// How long the host was in the calls of a job without being blocked.
-fn calls(view: &View<'_>, job: &Job) -> u64 {
-    let spans = job.chains.iter().flatten().filter_map(|&step| view.host(step));
+/// How long the host was in calls without being blocked.
+fn own_ns<'a>(view: &View<'_>, steps: impl IntoIterator<Item = &'a u32>) -> u64 {
+    let spans = steps.into_iter().filter_map(|&step| view.host(step));
     let own_ns = spans.map(|span| (span.end_ns - span.start_ns).saturating_sub(span.blocked_ns));
     own_ns.fold(0, u64::saturating_add)
 }

@@ -6,13 +6,14 @@ use crate::program::{BlockId, Call, Direction, Mode, Place};
 use crate::timeline::Interval;
 
 use super::region::View;
-use super::{Code, Found, engines};
+use super::{Code, Found, engines, graphs};
 
 /// An operation starts no later than this after its call where nothing else keeps it, in ns: it takes
 /// 7 µs to the device and from one engine to the next on an H200.
 const PROMPT_NS: u64 = 10_000;
 
-pub(super) fn look(view: &View<'_>, found: &mut Found) {
+/// `short` are launches that count as a whole: kernels that are shorter follow each other, and they set the pace.
+pub(super) fn look(view: &View<'_>, short: &HashSet<u32>, found: &mut Found) {
     let stream_ordered: HashSet<BlockId> = view
         .program
         .steps
@@ -24,6 +25,7 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
         .collect();
     let lost: HashMap<u32, u64> =
         engines::held(view.timeline).iter().map(|held| (held.step, held.lost_ns)).collect();
+    let rebuilt = graphs::rebuilt(view.program);
     let mut device_ns = 0; // when the last operation asked for so far ends
     // The first call of a kind finds the host's caches without the driver. No other way to do the same is spared that,
     // and where calls of the kind follow, they are what it is charged with.
@@ -59,6 +61,7 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
             Call::Memset { mode: Mode::Synchronous, .. } => (Code::SynchronousCall, held),
             Call::Memset { .. } | Call::HostFunction { .. } => (Code::FullQueue, held),
             Call::Launch(_) if span.blocked_ns > 0 => (Code::FullQueue, held),
+            Call::Launch(_) if short.contains(&step) => (Code::LaunchBound, whole.ns()),
             // The host had let the device run empty before it came to the launch: that is the wait's doing.
             Call::Launch(_) if own_wait.is_some() => continue,
             Call::Launch(_) => {
@@ -87,6 +90,11 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
             // While anything runs, the host's work is beside it, whichever lane is empty.
             Call::HostWork { .. } if view.lanes.lost(whole, step) == 0 => continue,
             Call::HostWork { .. } => (Code::IdleHostWork, view.lanes.idle(whole)),
+            Call::GraphCreate { graph, .. } | Call::GraphInstantiate { graph }
+                if rebuilt.contains_key(graph) =>
+            {
+                (Code::RebuiltGraph, view.lanes.lost(whole, step))
+            }
             _ => continue,
         };
         if cost_ns > 0 {

@@ -40,6 +40,7 @@ impl Code {
                 "work that waits for nothing starts together with work of other streams that waits"
             }
             Self::WaitingRequest => "requests are there, and the device goes on with other work",
+            Self::RebuiltGraph => "the host builds graphs while lanes with work to come are empty",
         }
     }
 
@@ -96,6 +97,9 @@ impl Code {
             }
             Self::WaitingRequest => {
                 "what runs while a request waits, when does it leave room, and who is next then?"
+            }
+            Self::RebuiltGraph => {
+                "how often is each graph built, and what differs from the last time?"
             }
         }
     }
@@ -181,6 +185,9 @@ impl Cause {
                     "a request waits: {what} has no higher priority than {other}, which fills the device"
                 ),
             },
+            Code::RebuiltGraph => {
+                "a graph is built again, of the same calls on the same memory".to_owned()
+            }
         }
     }
 
@@ -229,6 +236,7 @@ impl Cause {
             Code::IdleHostWork => format!("works here{times}"),
             Code::TakenQueue => format!("takes a work queue while it waits{times}"),
             Code::WaitingRequest => format!("waits here{times}"),
+            Code::RebuiltGraph => format!("built here{times}, without need"),
         };
         let other = self.other.as_ref().map(|_| {
             let other = match self.code {
@@ -349,6 +357,9 @@ impl Cause {
                 _ => "give requests a stream of a higher priority than the other work has: a lower number"
                     .to_owned(),
             },
+            Code::RebuiltGraph => {
+                format!("keep the graph that {line} builds first, and launch it again")
+            }
             Code::TakenQueue => format!(
                 "let fewer streams wait at {line}, with more work in each launch, or ask for what waits after \
                  everything that can start"

@@ -77,6 +77,7 @@ tasks! {
     /// is an output too: that is compared by the driver.
     measuring = mapped(4800, 125);
     priorities;
+    graphs;
 }
 
 /// How fast a device is, as far as the size of a task depends on it.

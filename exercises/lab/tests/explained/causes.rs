@@ -27,6 +27,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
     Explained { code: "SWIM-C16", wrong: c16::wrong, right: c16::right, also: &["SWIM-C04"] },
     Explained { code: "SWIM-C17", wrong: c17::wrong, right: c17::right, also: &[] },
     Explained { code: "SWIM-C18", wrong: c18::wrong, right: c18::right, also: &[] },
+    Explained { code: "SWIM-C19", wrong: c19::wrong, right: c19::right, also: &[] },
 ];
 
 mod c01 {
@@ -636,6 +637,50 @@ mod c17 {
             for (reader, answer) in readers.iter().zip(&mut answers) {
                 reader.wait(&updated)?;
                 short.launch_with(reader, &weights, answer)?;
+            }
+            // end
+            finish(lab)
+        })?;
+        Ok(())
+    }
+}
+
+mod c19 {
+    use cudarc::driver::CudaGraph;
+    use cudarc::driver::sys::{
+        CUgraphInstantiate_flags as Flags,
+        CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL as THREAD_LOCAL,
+    };
+
+    use super::*;
+
+    pub(crate) fn wrong(lab: &Lab) -> Result<()> {
+        let (stream, kernel) = (stream(lab)?, Kernel::sized(lab, 16, 20)?);
+        let (mut data, mode) = (sized(lab, 1)?, THREAD_LOCAL);
+        lab.region(|| {
+            // listing: SWIM-C19
+            for _ in 0..8 {
+                stream.begin_capture(mode)?;
+                kernel.launch(&stream, &mut data)?;
+                let graph = stream.end_capture(Flags(0))?; // a new graph of the same kernel
+                graph.iter().try_for_each(CudaGraph::launch)?;
+            }
+            // end
+            finish(lab)
+        })?;
+        Ok(())
+    }
+
+    pub(crate) fn right(lab: &Lab) -> Result<()> {
+        let (stream, kernel) = (stream(lab)?, Kernel::sized(lab, 16, 20)?);
+        let (mut data, mode) = (sized(lab, 1)?, THREAD_LOCAL);
+        lab.region(|| {
+            // listing: SWIM-C19
+            stream.begin_capture(mode)?;
+            kernel.launch(&stream, &mut data)?;
+            let graph = stream.end_capture(Flags(0))?;
+            for _ in 0..8 {
+                graph.iter().try_for_each(CudaGraph::launch)?;
             }
             // end
             finish(lab)

@@ -85,7 +85,8 @@ pub(in crate::gpu) fn join(wanted: &[Wanted], activities: &[Activity]) -> Result
             pushed.insert(*correlation, *step);
         }
     }
-    if pushed.is_empty() {
+    // Where all work is in graphs, no call of the program's is told, and all operations are others'.
+    if pushed.is_empty() && !wanted.is_empty() {
         by_order(wanted, activities)
     } else {
         Ok(by_number(wanted, activities, &pushed))
@@ -289,6 +290,9 @@ mod tests {
         ];
         let error = join(&wanted, &long).expect_err("one is too many");
         assert_eq!(error, "it shows more than the 2 operations asked for");
+
+        let all_in_graphs = join(&[], &long).expect("no call says otherwise");
+        assert_eq!((all_in_graphs.found.len(), all_in_graphs.foreign), (0, 3));
 
         let error = join(&wanted, &[]).expect_err("there is nothing");
         assert_eq!(error, "it shows calls from 0 threads where 1 made some");

@@ -4,7 +4,7 @@
 //! is done [`Shape::turns`] times, with memory of its own in each turn.
 
 use trace::causes::Code;
-use trace::program::{BlockId, Call, KernelId, Place, Program, Range, Step, StreamId};
+use trace::program::{BlockId, Call, GraphId, KernelId, Place, Program, Range, Step, StreamId};
 
 use crate::program::h200;
 use crate::script;
@@ -152,6 +152,13 @@ pub(crate) const ROWS: &[Row] = &[
         BASE,
         BASE,
     ),
+    row(
+        Code::RebuiltGraph,
+        "| build a x; inst; go a |",
+        "build a x; inst | go a |",
+        Shape { kernel_us: 10, ..BASE },
+        Shape { kernel_us: 10, ..BASE },
+    ),
 ];
 
 /// The program that `text` stands for, inside a measured region.
@@ -163,7 +170,7 @@ pub(crate) fn program(text: &str, shape: Shape) -> Program {
     let all: usize = parts.iter().map(|part| count(part)).sum();
     let (made, mut rest) = written.steps.split_at(written.steps.len() - all);
 
-    let step = |call| Step { call, site: None, thread: 0, gap_ns: 0, result: 0 };
+    let step = |call| Step { call, ..plain() };
     let mut steps = vec![step(Call::FunctionGet {
         kernel: KernelId(0),
         name: "map_a".to_owned(),
@@ -193,6 +200,20 @@ pub(crate) fn program(text: &str, shape: Shape) -> Program {
             steps.extend(body.iter().map(|own| sized(own, turn, shape)));
         }
     }
+    // Whatever is built is a graph of its own, and what is launched is the last one.
+    let mut built = 0;
+    for step in &mut steps {
+        match &mut step.call {
+            Call::GraphCreate { graph, .. } => {
+                *graph = GraphId(built);
+                built += 1;
+            }
+            Call::GraphInstantiate { graph } | Call::GraphLaunch { graph, .. } => {
+                *graph = GraphId(built - 1);
+            }
+            _ => {}
+        }
+    }
     steps.push(step(Call::ContextSynchronize));
     steps.push(step(Call::RegionEnd));
     Program { steps, ..written }
@@ -201,6 +222,11 @@ pub(crate) fn program(text: &str, shape: Shape) -> Program {
 /// A launch of the map takes 6 µs and more; one of the product may be shorter.
 fn rate(shape: Shape) -> &'static str {
     if shape.kernel_us < 5 { "matmul" } else { "map" }
+}
+
+/// A call of no line.
+fn plain() -> Step {
+    Step { call: Call::RegionBegin, site: None, thread: 0, gap_ns: 0, result: 0 }
 }
 
 fn turned(stream: StreamId, turn: u32) -> StreamId {
@@ -257,6 +283,13 @@ fn sized(step: &Step, turn: u32, shape: Shape) -> Step {
         }
         Call::Free { block } | Call::FreeHost { block } | Call::FreeAsync { block, .. } => {
             *block = fresh(*block);
+        }
+        // The memory of a graph stays where it is.
+        Call::GraphCreate { nodes, .. } => {
+            for node in nodes {
+                let own = Step { call: node.call.clone(), ..plain() };
+                node.call = sized(&own, 0, shape).call;
+            }
         }
         Call::HostWork { ns } => *ns = shape.kernel_us * 1000,
         Call::Arrival { request, at_ns } => {

@@ -232,6 +232,13 @@ impl Writer {
                 self.made_graphs += 1;
                 Call::GraphCreate { graph: GraphId(self.made_graphs - 1), nodes }
             }
+            // A graph of one kernel, captured and ended at once.
+            "build" => {
+                let call = self.launch(of[0], &of[1..], &of[1..]);
+                self.made_graphs += 1;
+                let nodes = vec![GraphNode { call, after: Vec::new(), site: None }];
+                Call::GraphCreate { graph: GraphId(self.made_graphs - 1), nodes }
+            }
             "inst" => Call::GraphInstantiate { graph: GraphId(self.made_graphs - 1) },
             "go" => Call::GraphLaunch {
                 graph: GraphId(self.made_graphs - 1),

@@ -1,0 +1,54 @@
+//! Each graph is captured when its slot is used for the first time.
+
+use std::sync::Arc;
+
+use cudarc::driver::CudaStream;
+use cudarc::driver::sys::{
+    CUgraphInstantiate_flags as Flags,
+    CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL as MODE,
+};
+use lab::Result;
+use lab::graphs::{Inference, Slot};
+
+/// Answers all batches.
+pub fn answer(inference: &Inference) -> Result<()> {
+    let context = inference.context();
+    let (main, side) = (&context.new_stream()?, &context.new_stream()?);
+    let done = [context.new_event(None)?, context.new_event(None)?];
+    let mut session = inference.allocate()?;
+
+    // The clock runs from here to the end of the closure.
+    session.region(|batches, slots, answers| {
+        let mut graphs = [None, None];
+        for batch in batches {
+            let index = batch.number % 2;
+            let slot = &mut slots[index];
+            // The images have been uploaded, and the answers downloaded.
+            done[index].synchronize()?;
+            answers.keep(slot)?;
+            slot.load(batch)?;
+            if graphs[index].is_none() {
+                main.begin_capture(MODE)?;
+                issue(slot, [main, side])?;
+                graphs[index] = main.end_capture(Flags(0))?;
+            }
+            graphs[index].as_ref().expect("it has just been captured").launch()?;
+            done[index].record(main)?;
+        }
+        context.synchronize()?;
+        slots.iter().try_for_each(|slot| answers.keep(slot))
+    })
+}
+
+/// Issues the work of a batch.
+fn issue(slot: &mut Slot, [main, side]: [&Arc<CudaStream>; 2]) -> Result<()> {
+    main.memcpy_htod(&slot.images, &mut slot.device)?;
+    slot.stem(main)?;
+    side.join(main)?;
+    slot.left(main)?;
+    slot.right(side)?;
+    main.join(side)?;
+    slot.merge(main)?;
+    main.memcpy_dtoh(&slot.device, &mut slot.answers)?;
+    Ok(())
+}

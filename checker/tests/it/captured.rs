@@ -24,11 +24,27 @@ macro_rules! wrong {
     };
 }
 
-const WRONG: [Wrong; 8] = [
-    wrong!("a_branch_that_is_not_joined", Told::Error("cuStreamEndCapture", 26, "UNJOINED")),
-    wrong!("a_branch_that_is_not_forked", Told::Error("cuStreamWaitEvent", 49, "ISOLATION")),
-    wrong!("an_event_from_outside", Told::Error("cuStreamWaitEvent", 26, "ISOLATION")),
-    wrong!("waits_for_the_host_inside", Told::Error("cuStreamSynchronize", 53, "UNSUPPORTED")),
+const WRONG: [Wrong; 9] = [
+    wrong!(
+        "a_branch_that_is_not_joined",
+        Told::Error("cuStreamEndCapture", 26, "STREAM_CAPTURE_UNJOINED")
+    ),
+    wrong!(
+        "a_branch_that_is_not_forked",
+        Told::Error("cuStreamWaitEvent", 49, "STREAM_CAPTURE_ISOLATION")
+    ),
+    wrong!(
+        "an_event_from_outside",
+        Told::Error("cuStreamWaitEvent", 26, "STREAM_CAPTURE_ISOLATION")
+    ),
+    wrong!(
+        "waits_for_the_host_inside",
+        Told::Error("cuStreamSynchronize", 53, "STREAM_CAPTURE_UNSUPPORTED")
+    ),
+    wrong!(
+        "an_update_to_another_shape",
+        Told::Error("cuGraphExecUpdate_v2", 40, "GRAPH_EXEC_UPDATE_FAILURE")
+    ),
     wrong!("forked_too_early", Told::Hazard("SWIM-H01", [47, 49])),
     wrong!("joined_too_late", Told::Hazard("SWIM-H01", [49, 50])),
     // An address that is in a graph is used as long as the graph may run.
@@ -45,9 +61,7 @@ fn what_is_wrong_with_a_capture_or_a_graph_is_told_at_its_line() {
         assert_eq!(object["verdict"], "failed", "{name}: {object:#}");
         match told {
             Told::Error(call, line, error) => {
-                let says = format!(
-                    "`{call}` at src/lib.rs:{line} failed with CUDA_ERROR_STREAM_CAPTURE_{error}"
-                );
+                let says = format!("`{call}` at src/lib.rs:{line} failed with CUDA_ERROR_{error}");
                 let message = object["message"].as_str().unwrap_or_default();
                 assert!(message.starts_with(&says), "{name}: {message}");
             }

@@ -43,9 +43,51 @@ impl FailedCall {
     }
 }
 
+impl FailedCall {
+    /// What is so when a call ends in this, of the codes whose names say less than one has to know: those of captures and
+    /// graphs. As `cuda.h` and the programming guide say it.
+    pub fn meaning(&self) -> Option<&'static str> {
+        Some(match self.code.strip_prefix("CUDA_ERROR_")? {
+            "STREAM_CAPTURE_UNJOINED" => {
+                "another stream came into the capture, and the first one does not wait for its last work"
+            }
+            "STREAM_CAPTURE_ISOLATION" => {
+                "what is captured cannot wait for work outside of the capture: fork from the capturing stream first"
+            }
+            "STREAM_CAPTURE_UNSUPPORTED" => {
+                "this call cannot be made during a capture, because it waits or may wait: make it before or after"
+            }
+            "STREAM_CAPTURE_INVALIDATED" => "an earlier call has spoilt the capture",
+            "STREAM_CAPTURE_IMPLICIT" => {
+                "the default stream would have to wait for a blocking stream that captures: use non-blocking streams"
+            }
+            "STREAM_CAPTURE_MERGE" => "two captures cannot become one",
+            "STREAM_CAPTURE_UNMATCHED" => "a capture ends in the stream in which it began",
+            "STREAM_CAPTURE_WRONG_THREAD" => "a capture ends in the thread in which it began",
+            "GRAPH_EXEC_UPDATE_FAILURE" => {
+                "an update changes arguments, and not which operations there are or what comes after what"
+            }
+            _ => return None,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_code_of_captures_and_of_graphs_has_a_meaning_and_others_speak_for_themselves() {
+        let of = |code: &str| {
+            let said = format!("error: `cuStreamEndCapture` at src/lib.rs:7 failed with {code}");
+            FailedCall::last_in(&said).expect("a failed call").meaning()
+        };
+        for code in ["UNSUPPORTED", "INVALIDATED", "MERGE", "UNMATCHED", "UNJOINED", "ISOLATION"] {
+            assert!(of(&format!("CUDA_ERROR_STREAM_CAPTURE_{code}")).is_some(), "{code}");
+        }
+        assert!(of("CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE").is_some());
+        assert_eq!(of("CUDA_ERROR_OUT_OF_MEMORY"), None);
+    }
 
     #[test]
     fn what_the_lab_says_of_a_failed_call_is_read_as_it_was_meant() {

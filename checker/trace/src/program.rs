@@ -623,10 +623,18 @@ pub enum Call {
         /// Its operations, in the order in which they were captured.
         nodes: Vec<GraphNode>,
     },
-    /// `cuGraphInstantiateWithFlags`.
+    /// `cuGraphInstantiateWithFlags`; or `cuGraphExecUpdate`, which makes an executable copy of another graph one of this
+    /// graph.
     GraphInstantiate {
         /// The graph.
         graph: GraphId,
+        /// Of an update, the graph and the number of the copy that is updated. No step names it so any more.
+        #[cfg_attr(
+            not(target_arch = "wasm32"),
+            serde(default, skip_serializing_if = "Option::is_none")
+        )]
+        #[cfg_attr(target_arch = "wasm32", serde(skip))] // the playground has no graphs
+        updates: Option<(GraphId, u32)>,
     },
     /// `cuGraphLaunch`: the whole graph comes after what its stream holds, and before what it is given
     /// from then on. Spans of its operations carry the step of this call.

@@ -166,7 +166,8 @@ fn every_call() -> Vec<Call> {
                 },
             ],
         },
-        Call::GraphInstantiate { graph: GraphId(0) },
+        Call::GraphInstantiate { graph: GraphId(0), updates: None },
+        Call::GraphInstantiate { graph: GraphId(0), updates: Some((GraphId(0), 0)) },
         Call::GraphLaunch { graph: GraphId(0), copy: 1, stream, accesses: Vec::new() },
     ]
 }

@@ -144,6 +144,15 @@ impl Validity {
         self.call(&step.call).map_err(|what| Invalid { step: index, what })
     }
 
+    /// A graph has an executable copy of this number.
+    fn copy(&self, graph: GraphId, copy: u32) -> Result<(), Flaw> {
+        self.exists(Named::Graph(graph))?;
+        match self.copies.get(&graph) {
+            Some(made) if copy < *made => Ok(()),
+            _ => Err(Flaw::Missing(Named::Copy(graph, copy))),
+        }
+    }
+
     fn exists(&self, named: Named) -> Result<(), Flaw> {
         let is_there = match named {
             Named::Stream(stream) if stream.0 < StreamId::FIRST_CREATED => true,
@@ -226,16 +235,16 @@ impl Validity {
                 }
                 self.create(Named::Graph(*graph))
             }
-            Call::GraphInstantiate { graph } => {
+            Call::GraphInstantiate { graph, updates } => {
                 self.exists(Named::Graph(*graph))?;
+                if let &Some((other, copy)) = updates {
+                    self.copy(other, copy)?;
+                }
                 *self.copies.entry(*graph).or_default() += 1;
                 Ok(())
             }
             Call::GraphLaunch { graph, copy, stream, .. } => {
-                self.exists(Named::Graph(*graph))?;
-                if *copy >= self.copies.get(graph).copied().unwrap_or(0) {
-                    return Err(Flaw::Missing(Named::Copy(*graph, *copy)));
-                }
+                self.copy(*graph, *copy)?;
                 self.exists(Named::Stream(*stream))
             }
             Call::ThreadSpawn { thread } => self.create(Named::Thread(*thread)),

@@ -54,6 +54,10 @@ fn a_recorded_program_that_is_played_makes_the_calls_that_it_made_and_takes_as_l
     assert!(files.len() >= 4, "{files:?}");
     for (index, file) in files.iter().enumerate() {
         let program = read(file);
+        // Those are refused.
+        if program.steps.iter().any(|step| matches!(step.call, Call::GraphCreate { .. })) {
+            continue;
+        }
         let (record, said) = play(file, &scratch.path().join(format!("{index}.json")));
         let record =
             record.unwrap_or_else(|| panic!("`{}` cannot be played: {said}", file.display()));

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char};
 use super::{CUresult, answers, code};
 
 /// Code, name, description: those that this library gives, worded as `cuda.h` words them.
-const ERRORS: [(CUresult, &CStr, &CStr); 29] = [
+const ERRORS: [(CUresult, &CStr, &CStr); 30] = [
     (0, c"CUDA_SUCCESS", c"no error"),
     (1, c"CUDA_ERROR_INVALID_VALUE", c"invalid argument"),
     (2, c"CUDA_ERROR_OUT_OF_MEMORY", c"out of memory"),
@@ -65,6 +65,12 @@ const ERRORS: [(CUresult, &CStr, &CStr); 29] = [
         908,
         c"CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
         c"attempt to terminate a thread-local capture sequence from another thread",
+    ),
+    (
+        910,
+        c"CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE",
+        c"the graph update was not performed because it included changes which violated constraints specific to \
+          instantiated graph update",
     ),
     (999, c"CUDA_ERROR_UNKNOWN", c"unknown error"),
 ];

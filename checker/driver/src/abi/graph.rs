@@ -6,6 +6,18 @@ use simulator::machine::{Command, GraphCommand, Reply};
 
 use super::{Handle, calls};
 
+/// `CUgraphExecUpdateResultInfo`: what came of it, and the nodes that differ.
+#[repr(C)]
+struct UpdateInfo {
+    result: c_int,
+    nodes: [Handle; 2],
+}
+
+/// `CU_GRAPH_EXEC_UPDATE_SUCCESS`
+const UPDATE_SUCCESS: c_int = 0;
+/// `CU_GRAPH_EXEC_UPDATE_ERROR`
+const UPDATE_ERROR: c_int = 1;
+
 calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
     fn cuStreamBeginCapture_v2(stream: Handle, mode: u32) {
@@ -52,6 +64,19 @@ calls! {
         gpu Reply::Number(unsafe { *executable });
         // SAFETY: checked not to be null; the caller gives room for a handle.
         sim Reply::Number(handle) => unsafe { *executable = handle };
+    }
+
+    /// On a GPU the driver says in `info` what differs; the simulated device says that something does.
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html>
+    fn cuGraphExecUpdate_v2(executable: Handle, graph: Handle, info: *mut UpdateInfo) {
+        require info;
+        command {
+            // SAFETY: checked not to be null; the caller gives room for it.
+            unsafe { info.write(UpdateInfo { result: UPDATE_ERROR, nodes: [0; 2] }) };
+            Command::Graph(GraphCommand::Update { executable, graph })
+        };
+        // SAFETY: as above.
+        sim Reply::Done => unsafe { (*info).result = UPDATE_SUCCESS };
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html>

@@ -122,6 +122,13 @@ impl Graphs {
         capture.nodes.push(GraphNode { call, after: before.into_iter().collect(), site });
     }
 
+    /// Names the executable copy that is made of a graph now.
+    fn next_copy(&mut self, graph: GraphId) -> (GraphId, u32) {
+        let made = self.copies.entry(graph).or_default();
+        *made += 1;
+        (graph, *made - 1)
+    }
+
     fn graph(
         &mut self,
         asked: &GraphCommand,
@@ -155,10 +162,17 @@ impl Graphs {
             }
             GraphCommand::Instantiate { graph, .. } if succeeded => {
                 if let Some(&graph) = self.graphs.get(&graph) {
-                    let made = self.copies.entry(graph).or_default();
-                    self.executables.insert(given, (graph, *made));
-                    *made += 1;
-                    return Meaning::Step(Call::GraphInstantiate { graph });
+                    let copy = self.next_copy(graph);
+                    self.executables.insert(given, copy);
+                    return Meaning::Step(Call::GraphInstantiate { graph, updates: None });
+                }
+            }
+            GraphCommand::Update { executable, graph } if succeeded => {
+                let updates = self.executables.get(&executable).copied();
+                if let (Some(_), Some(&graph)) = (updates, self.graphs.get(&graph)) {
+                    let copy = self.next_copy(graph);
+                    self.executables.insert(executable, copy);
+                    return Meaning::Step(Call::GraphInstantiate { graph, updates });
                 }
             }
             GraphCommand::Launch { executable, stream } if succeeded => {

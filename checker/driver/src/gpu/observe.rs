@@ -465,7 +465,7 @@ mod tests {
         let after: Vec<&[u32]> = nodes.iter().map(|node| &node.after[..]).collect();
         assert_eq!(after, [&[][..], &[0], &[0], &[1, 2]]);
         assert!(matches!(nodes[1].call, Call::Memset { stream: StreamId(3), .. }));
-        assert_eq!(*instantiated, Call::GraphInstantiate { graph: id });
+        assert_eq!(*instantiated, Call::GraphInstantiate { graph: id, updates: None });
         assert_eq!(
             *launched,
             Call::GraphLaunch { graph: id, copy: 0, stream: StreamId(3), accesses: Vec::new() }

@@ -562,7 +562,7 @@ fn graph(program: &Program, at: &[u32]) -> Option<Program> {
             let graph = GraphId(next);
             next += 1;
             made.push(Call::GraphCreate { graph, nodes });
-            made.push(Call::GraphInstantiate { graph });
+            made.push(Call::GraphInstantiate { graph, updates: None });
             graph
         });
         let stream = stream_of(&program.steps[run[0] as usize].call)?;
@@ -585,7 +585,7 @@ fn graph(program: &Program, at: &[u32]) -> Option<Program> {
 fn keep_graphs(program: &Program) -> Program {
     let first = rebuilt(program);
     rewrite(program, |_, own, out| match &own.call {
-        Call::GraphCreate { graph, .. } | Call::GraphInstantiate { graph }
+        Call::GraphCreate { graph, .. } | Call::GraphInstantiate { graph, .. }
             if first.contains_key(graph) => {}
         Call::GraphLaunch { graph, copy, stream, accesses } => {
             let known = first.get(graph);

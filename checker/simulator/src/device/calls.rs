@@ -313,12 +313,8 @@ impl Device {
                 self.create_graph(*graph, nodes);
                 (cost, Wait::None)
             }
-            Call::GraphInstantiate { graph } => {
-                let nodes = self.graph_nodes(*graph);
-                (
-                    host.graph_instantiate_ns.value + nodes * host.graph_instantiate_node_ns.value,
-                    Wait::None,
-                )
+            Call::GraphInstantiate { graph, updates } => {
+                (self.instantiate_graph(*graph, *updates), Wait::None)
             }
             Call::GraphLaunch { graph, copy, stream, .. } => {
                 let cost = self.graph_launch_ns(*graph, *copy);

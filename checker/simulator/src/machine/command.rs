@@ -66,6 +66,8 @@ pub mod code {
     pub const CAPTURED_EVENT: u32 = 907;
     /// `CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD`
     pub const STREAM_CAPTURE_WRONG_THREAD: u32 = 908;
+    /// `CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE`
+    pub const GRAPH_EXEC_UPDATE_FAILURE: u32 = 910;
     /// `CUDA_ERROR_UNKNOWN`
     pub const UNKNOWN: u32 = 999;
 }
@@ -315,6 +317,8 @@ pub enum GraphCommand {
     ExecDestroy { executable: u64 },
     /// `cuGraphDestroy`.
     Destroy { graph: u64 },
+    /// `cuGraphExecUpdate_v2`.
+    Update { executable: u64, graph: u64 },
 }
 
 /// What the default pool has, in bytes.

@@ -109,6 +109,13 @@ impl Graphs {
         Some((*self.made.get(graph.0 as usize)?, (node as usize).checked_sub(1)?))
     }
 
+    /// Names the executable copy that is made of a graph now.
+    fn next_copy(&mut self, graph: GraphId) -> (GraphId, u32) {
+        let made = self.copies.entry(graph).or_default();
+        *made += 1;
+        (graph, *made - 1)
+    }
+
     fn of_stream(&mut self, stream: StreamId) -> Option<&mut Capture> {
         self.open.iter_mut().find(|capture| capture.streams.contains_key(&stream))
     }
@@ -395,14 +402,26 @@ impl Machine {
                 if flags > 15 || flags & both == both {
                     return Err(Failure::bare(code::INVALID_VALUE));
                 }
-                self.make(Call::GraphInstantiate { graph: found }, site, host);
+                self.make(Call::GraphInstantiate { graph: found, updates: None }, site, host);
                 let reply = self.new_handle();
                 if let Reply::Number(handle) = reply {
-                    let made = self.graphs.copies.entry(found).or_default();
-                    self.graphs.executables.insert(handle, (found, *made));
-                    *made += 1;
+                    let copy = self.graphs.next_copy(found);
+                    self.graphs.executables.insert(handle, copy);
                 }
                 Ok(reply)
+            }
+            GraphCommand::Update { executable, graph } => {
+                let updated =
+                    self.graphs.executables.get(&executable).copied().ok_or(no_graph.clone())?;
+                let found = self.graphs.graphs.get(&graph).copied().ok_or(no_graph)?;
+                if !self.is_alike(updated.0, found) {
+                    return Err(Failure::bare(code::GRAPH_EXEC_UPDATE_FAILURE));
+                }
+                let updates = Some(updated);
+                self.make(Call::GraphInstantiate { graph: found, updates }, site, host);
+                let copy = self.graphs.next_copy(found);
+                self.graphs.executables.insert(executable, copy);
+                Ok(Reply::Done)
             }
             GraphCommand::Launch { executable, stream } => {
                 let found = self.graphs.executables.get(&executable).copied();
@@ -497,6 +516,26 @@ impl Machine {
         self.make(Call::GraphLaunch { graph, copy, stream, accesses }, site, host);
         self.guard(None, host);
         Ok(Reply::Done)
+    }
+
+    /// Whether an executable copy of one graph can be made one of the other: both have the same kinds of nodes, in the same
+    /// order (CUDA driver API, `cuGraphExecUpdate`). A copy may get another size, and not another direction (H200, driver
+    /// 580.159.04, 2026-11-27).
+    fn is_alike(&self, graph: GraphId, other: GraphId) -> bool {
+        let nodes = |graph: GraphId| {
+            let made = *self.graphs.made.get(graph.0 as usize)?;
+            match &self.program.steps.get(made as usize)?.call {
+                Call::GraphCreate { nodes, .. } => Some(nodes),
+                _ => None,
+            }
+        };
+        let (Some(own), Some(others)) = (nodes(graph), nodes(other)) else { return false };
+        let kind = |call: &Call| (std::mem::discriminant(call), call.direction());
+        own.len() == others.len()
+            && own
+                .iter()
+                .zip(others)
+                .all(|(a, b)| a.after == b.after && kind(&a.call) == kind(&b.call))
     }
 
     /// The nodes of a graph that use other memory now than when they were captured: a kernel goes where its

@@ -17,7 +17,7 @@ fn capture(script: &mut Script, after: &[&[u32]]) {
         .map(|(step, after)| GraphNode { call: step.call, after: after.to_vec(), site: None })
         .collect();
     script.call(Call::GraphCreate { graph: GRAPH, nodes });
-    script.call(Call::GraphInstantiate { graph: GRAPH });
+    script.call(Call::GraphInstantiate { graph: GRAPH, updates: None });
 }
 
 fn launch(script: &mut Script, stream: StreamId) -> u32 {
@@ -95,7 +95,7 @@ fn launches_of_one_copy_take_turns_and_those_of_two_copies_do_not() {
         let streams = [script.stream(NonBlocking), script.stream(NonBlocking)];
         script.kernel(streams[0], 1, 100);
         capture(&mut script, &[&[]]);
-        script.call(Call::GraphInstantiate { graph: GRAPH });
+        script.call(Call::GraphInstantiate { graph: GRAPH, updates: None });
         let first = launch(&mut script, streams[0]);
         let second = launch_copy(&mut script, second_copy, streams[1]);
         script.synchronize();
@@ -104,6 +104,35 @@ fn launches_of_one_copy_take_turns_and_those_of_two_copies_do_not() {
     };
     assert!(!overlap(0));
     assert!(overlap(1));
+}
+
+#[test]
+fn an_updated_copy_takes_turns_with_what_it_was_and_is_not_brought_to_the_device_again() {
+    let other = GraphId(1);
+    let mut script = Script::new();
+    let streams = [script.stream(NonBlocking), script.stream(NonBlocking)];
+    script.kernel(streams[0], 1, 100);
+    capture(&mut script, &[&[]]);
+    let first = launch(&mut script, streams[0]);
+    let again = launch(&mut script, streams[0]);
+    let Call::GraphCreate { nodes, .. } = script.program.steps[first as usize - 2].call.clone()
+    else {
+        panic!("a graph is created")
+    };
+    script.call(Call::GraphCreate { graph: other, nodes });
+    let made = script.call(Call::GraphInstantiate { graph: other, updates: None });
+    let updated = script.call(Call::GraphInstantiate { graph: other, updates: Some((GRAPH, 0)) });
+    let accesses = Vec::new();
+    let launched =
+        script.call(Call::GraphLaunch { graph: other, copy: 1, stream: streams[1], accesses });
+    script.synchronize();
+    let timeline = script.run();
+    assert!(span(&timeline, launched).start_ns >= span(&timeline, again).end_ns);
+    let [first, again, made, updated, launched] = [first, again, made, updated, launched]
+        .map(|step| timeline.host.iter().find(|call| call.step == step).expect("a call"))
+        .map(|call| call.end_ns - call.start_ns);
+    assert!(updated * 5 < made, "{updated} and {made}");
+    assert!(launched == again && again < first, "{launched}, {again} and {first}");
 }
 
 #[test]

@@ -299,7 +299,8 @@ impl Writer {
     fn graph(&mut self, stream: u64) -> GraphCommand {
         let graph = self.of(|given| &given.graphs);
         let executable = self.of(|given| &given.executables);
-        match self.dice.below(14) {
+        match self.dice.below(15) {
+            14 => GraphCommand::Update { executable, graph },
             12 => GraphCommand::ExchangeMode { mode: self.dice.below(4) as u32 },
             13 => GraphCommand::External { event: self.event(), stream },
             0 | 1 => {

@@ -139,7 +139,7 @@ impl Mixed {
         }
         let nodes = self.graph.clone();
         self.script.call(Call::GraphCreate { graph: GRAPH, nodes });
-        self.script.call(Call::GraphInstantiate { graph: GRAPH });
+        self.script.call(Call::GraphInstantiate { graph: GRAPH, updates: None });
     }
 
     /// One thing that a thread does.

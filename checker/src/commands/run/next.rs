@@ -1,5 +1,6 @@
 //! What to do after a run: it follows what went wrong first, from the compiler to the score.
 
+use trace::failed_call::FailedCall;
 use trace::hazards::{self, CallAt, Hazard, Severity};
 use trace::record::Output;
 use trace::unsupported::Unsupported;
@@ -109,9 +110,19 @@ impl Run<'_> {
                 }
             },
             Some(Ending::Exited(0)) | None => self.after_wrong_data(task, file),
-            Some(Ending::Exited(_)) => format!(
-                "find the call in `{file}` whose error ended the program: what it printed is above"
-            ),
+            Some(Ending::Exited(_)) => {
+                // The message begins as what the program printed does.
+                let failed = FailedCall::last_in(&format!("error: {}", self.report.message));
+                match failed.as_ref().and_then(|it| Some((it.place.as_ref()?, it.meaning()?))) {
+                    Some((place, meaning)) => {
+                        let line = place.rsplit_once(':').map_or("", |(_, line)| line);
+                        format!("look at `{file}:{line}`: {meaning}")
+                    }
+                    None => format!(
+                        "find the call in `{file}` whose error ended the program: what it printed is above"
+                    ),
+                }
+            }
             Some(_) => format!("find out what in `{file}` ends the program before the region does"),
         }
     }

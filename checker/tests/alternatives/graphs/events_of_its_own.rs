@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 use cudarc::driver::sys::{
-    CUgraphInstantiate_flags as Flags,
-    CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL as MODE,
+    CUgraphInstantiate_flags as Flags, CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL as MODE,
 };
 use lab::Result;
 use lab::graphs::{Inference, Slot};

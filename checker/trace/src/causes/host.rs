@@ -90,7 +90,7 @@ pub(super) fn look(view: &View<'_>, short: &HashSet<u32>, found: &mut Found) {
             // While anything runs, the host's work is beside it, whichever lane is empty.
             Call::HostWork { .. } if view.lanes.lost(whole, step) == 0 => continue,
             Call::HostWork { .. } => (Code::IdleHostWork, view.lanes.idle(whole)),
-            Call::GraphCreate { graph, .. } | Call::GraphInstantiate { graph }
+            Call::GraphCreate { graph, .. } | Call::GraphInstantiate { graph, .. }
                 if rebuilt.contains_key(graph) =>
             {
                 (Code::RebuiltGraph, view.lanes.lost(whole, step))

@@ -14,6 +14,8 @@ use super::uses::accesses_of_node;
 /// A graph, as far as the calls gone through so far say.
 pub(super) struct Graph<'a> {
     pub(super) nodes: &'a [GraphNode],
+    /// How many executable copies were made of it.
+    pub(super) copies: u32,
     /// With which memory it was launched when it was last said what is wrong inside it.
     told: Option<&'a [NodeAccesses]>,
     /// What the last launch looked at, in entries of clocks and pieces of memory.
@@ -73,7 +75,7 @@ impl Chains {
 
 impl<'a> Graph<'a> {
     pub(super) fn new(nodes: &'a [GraphNode]) -> Self {
-        Self { nodes, told: None, effort: 0 }
+        Self { nodes, copies: 0, told: None, effort: 0 }
     }
 
     /// What is wrong inside it when it is launched, where that has not been said yet. `moved` says which nodes use

@@ -411,6 +411,13 @@ impl Order {
         epoch
     }
 
+    /// An executable copy of a graph becomes one of another graph: its next launch comes after its last one.
+    pub(super) fn update(&mut self, updated: (GraphId, u32), copy: (GraphId, u32)) {
+        if let Some(said) = self.launched.remove(&updated) {
+            self.launched.insert(copy, said);
+        }
+    }
+
     /// A thread says what the clock of a stream's queue is now.
     fn say(&mut self, said: &mut Said, (thread, stream): (u32, StreamId), slot: u32) {
         // It is kept, so it counts for what memory it takes too.

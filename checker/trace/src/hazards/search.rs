@@ -292,8 +292,16 @@ impl<'a> Search<'a> {
             | Call::PoolTrim { .. }
             | Call::ModuleLoad
             | Call::ModuleUnload
-            | Call::FunctionGet { .. }
-            | Call::GraphInstantiate { .. } => {}
+            | Call::FunctionGet { .. } => {}
+            // The playground's language has no graphs, and each byte counts there.
+            Call::GraphInstantiate { .. } if cfg!(target_arch = "wasm32") => {}
+            Call::GraphInstantiate { graph, updates } => {
+                let Some(known) = self.graphs.get_mut(graph) else { return };
+                if let Some(updated) = updates {
+                    self.order.update(*updated, (*graph, known.copies));
+                }
+                known.copies += 1;
+            }
         }
     }
 

@@ -411,7 +411,8 @@ fn a_use_inside_a_graph_is_marked_only_where_its_bar_is_known() {
     let nodes = operations.map(node).to_vec();
     let graph = GraphId(0);
     program.steps[2].call = Call::GraphCreate { graph, nodes };
-    program.steps[3] = Step { call: Call::GraphInstantiate { graph }, ..program.steps[2].clone() };
+    program.steps[3] =
+        Step { call: Call::GraphInstantiate { graph, updates: None }, ..program.steps[2].clone() };
     program.steps[4].call =
         Call::GraphLaunch { graph, copy: 0, stream: stream(1), accesses: Vec::new() };
     program.steps[1].call = Call::HostWork { ns: 1 };

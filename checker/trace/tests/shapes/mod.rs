@@ -262,7 +262,7 @@ fn graphs(writer: &mut Writer, turn: u32) {
         for graph in 0..STREAMS {
             let nodes = (0..NODES).map(|node| writer.node(graph, node)).collect();
             writer.push(Call::GraphCreate { graph: GraphId(graph), nodes });
-            writer.push(Call::GraphInstantiate { graph: GraphId(graph) });
+            writer.push(Call::GraphInstantiate { graph: GraphId(graph), updates: None });
         }
     }
     let stream = existing(turn);
@@ -355,7 +355,7 @@ fn launching_threads(writer: &mut Writer, turn: u32) {
     if turn == 0 {
         let nodes = (0..NODES).map(|node| writer.node(0, node)).collect();
         writer.push(Call::GraphCreate { graph: GraphId(0), nodes });
-        writer.push(Call::GraphInstantiate { graph: GraphId(0) });
+        writer.push(Call::GraphInstantiate { graph: GraphId(0), updates: None });
     }
     let (channel, message) = (ChannelId(0), Some(turn));
     let launch =

@@ -27,6 +27,8 @@ pub(crate) const CASES: &[Case] = &[
     ("captures_end_where_they_began", captures_end_where_they_began),
     ("a_capture_ends_with_its_stream", a_capture_ends_with_its_stream),
     ("launches_of_one_graph_take_turns", launches_of_one_graph_take_turns),
+    ("an_update_puts_other_arguments_into_a_graph", an_update_puts_other_arguments_into_a_graph),
+    ("an_update_that_changes_what_there_is_to_do_is_refused", an_update_is_refused),
     ("pageable_memory_is_read_when_the_graph_runs", pageable_memory_is_read_when_the_graph_runs),
     ("handles_of_graphs_that_are_gone_are_refused", handles_of_graphs_that_are_gone_are_refused),
     ("a_graph_on_freed_memory_loses_the_context", a_graph_on_freed_memory_loses_the_context),
@@ -402,6 +404,76 @@ fn launches_of_one_graph_take_turns() {
     unsafe { sys::cuGraphLaunch(graph.cu_graph_exec(), second.cu_stream()) }.result().unwrap();
     let expected = mapped(Stage::A, 1001, mapped(Stage::A, 1001, 5));
     assert_eq!(second.clone_dtoh(&data).unwrap()[0], expected);
+}
+
+/// Updates what `graph` launches to what `other` was captured as.
+fn update(graph: &CudaGraph, other: &CudaGraph) -> CUresult {
+    let mut info = std::mem::MaybeUninit::zeroed();
+    let (executable, other) = (graph.cu_graph_exec(), other.cu_graph());
+    // SAFETY: both are live, and there is room for what is said.
+    unsafe { sys::cuGraphExecUpdate_v2(executable, other, info.as_mut_ptr()) }
+}
+
+/// As an H200 did (driver 580.159.04, 2026-11-27).
+fn an_update_puts_other_arguments_into_a_graph() {
+    let context = context();
+    let (stream, side) = (context.new_stream().unwrap(), context.new_stream().unwrap());
+    let a = map(&context, Stage::A);
+    let mut data = [5u32, 7].map(|x| stream.clone_htod(&vec![x; ELEMENTS]).unwrap());
+    let [first, second] = [0, 1].map(|which| {
+        stream.begin_capture(GLOBAL).unwrap();
+        side.join(&stream).unwrap();
+        one_block(&stream, &a, &mut data[which], 3);
+        stream.join(&side).unwrap();
+        end(&stream).unwrap()
+    });
+    first.launch().unwrap();
+    // While it runs, too.
+    assert_eq!(update(&first, &second), CUresult::CUDA_SUCCESS);
+    first.launch().unwrap();
+    first.launch().unwrap();
+    let once = |x| mapped(Stage::A, 3, x);
+    assert_eq!(stream.clone_dtoh(&data[0]).unwrap()[0], once(5));
+    assert_eq!(stream.clone_dtoh(&data[1]).unwrap()[0], once(once(7)));
+}
+
+/// As an H200 did (driver 580.159.04, 2026-11-27).
+fn an_update_is_refused() {
+    const REFUSED: CUresult = CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    let context = context();
+    let (stream, side) = (context.new_stream().unwrap(), context.new_stream().unwrap());
+    let a = map(&context, Stage::A);
+    let mut data = stream.clone_htod(&vec![5u32; ELEMENTS]).unwrap();
+    let mut other = stream.clone_htod(&vec![7u32; ELEMENTS]).unwrap();
+    let mut host = vec![0u32; ELEMENTS];
+    stream.begin_capture(GLOBAL).unwrap();
+    one_block(&stream, &a, &mut data, 3);
+    one_block(&stream, &a, &mut other, 3);
+    let chain = end(&stream).unwrap();
+    stream.begin_capture(GLOBAL).unwrap();
+    one_block(&stream, &a, &mut data, 3);
+    let shorter = end(&stream).unwrap();
+    stream.begin_capture(GLOBAL).unwrap();
+    side.join(&stream).unwrap();
+    one_block(&stream, &a, &mut data, 3);
+    one_block(&side, &a, &mut other, 3);
+    stream.join(&side).unwrap();
+    let forked = end(&stream).unwrap();
+    let [up, more, down] = [0, 1, 2].map(|which| {
+        stream.begin_capture(GLOBAL).unwrap();
+        match which {
+            0 => stream.memcpy_htod(&host[..ELEMENTS / 2], &mut data).unwrap(),
+            1 => stream.memcpy_htod(&host, &mut data).unwrap(),
+            _ => stream.memcpy_dtoh(&data, &mut host).unwrap(),
+        }
+        end(&stream).unwrap()
+    });
+    for (own, others) in [(&chain, &shorter), (&chain, &forked), (&shorter, &up), (&up, &down)] {
+        assert_eq!(update(own, others), REFUSED);
+    }
+    assert_eq!(update(&up, &more), CUresult::CUDA_SUCCESS, "a copy may get longer");
+    chain.launch().unwrap();
+    assert_eq!(stream.clone_dtoh(&other).unwrap()[0], mapped(Stage::A, 3, 7), "it is as it was");
 }
 
 fn pageable_memory_is_read_when_the_graph_runs() {

@@ -279,6 +279,10 @@ fn one(n: u32, dice: &mut Dice, given: &mut Given, function: u64, heap: &mut [u8
             let code = call!(n, cuGraphInstantiateWithFlags(result.cast(), graph, flags));
             (code, Some(&mut given.executables))
         }
+        41 if dice.below(3) == 0 => {
+            let mut info = std::mem::MaybeUninit::zeroed();
+            (call!(n, cuGraphExecUpdate_v2(executable, graph, info.as_mut_ptr())), None)
+        }
         41 => (call!(n, cuGraphLaunch(executable, stream)), None),
         42 => match dice.below(4) {
             0 => (call!(n, cuGraphExecDestroy(executable)), None),

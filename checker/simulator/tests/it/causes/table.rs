@@ -208,7 +208,7 @@ pub(crate) fn program(text: &str, shape: Shape) -> Program {
                 *graph = GraphId(built);
                 built += 1;
             }
-            Call::GraphInstantiate { graph } | Call::GraphLaunch { graph, .. } => {
+            Call::GraphInstantiate { graph, .. } | Call::GraphLaunch { graph, .. } => {
                 *graph = GraphId(built - 1);
             }
             _ => {}

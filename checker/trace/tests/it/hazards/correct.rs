@@ -124,6 +124,10 @@ pub(crate) const PROGRAMS: &[(&str, &str)] = &[
     ),
     ("launches of one copy take turns", "cap a; map a x; endcap; inst; go a; go b"),
     (
+        "launches of a copy before and after its update take turns",
+        "cap a; map a x; endcap; inst; go a; cap a; set a x; endcap; upd 0; go b",
+    ),
+    (
         "launches of the second copy take turns",
         "cap a; map a x; endcap; inst; inst; go a 1; go b 1",
     ),

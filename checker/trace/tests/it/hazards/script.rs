@@ -24,6 +24,7 @@
 //! | `new x`, `newa a x`, `newh h`, `free x`, `freea a x`, `freeh h` | memory |
 //! | `stream a`, `kill a` | streams |
 //! | `cap a`, `endcap`, `inst`, `go a 1` | capture in stream a from here on, up to here; instantiate; launch, the second copy; no number: the first |
+//! | `upd 0`, `build a x` | the last graph in the place of the first copy of graph 0; a graph of a map, captured and ended at once |
 //! | `spawn 1`, `done`, `join 1` | host threads |
 //! | `open 0 2`, `send 0 3`, `recv 0 3` | channels: capacity; message |
 //! | `shut 0`, `shut 0 2` | the last sender goes; one goes and two are left |
@@ -239,7 +240,14 @@ impl Writer {
                 let nodes = vec![GraphNode { call, after: Vec::new(), site: None }];
                 Call::GraphCreate { graph: GraphId(self.made_graphs - 1), nodes }
             }
-            "inst" => Call::GraphInstantiate { graph: GraphId(self.made_graphs - 1) },
+            "inst" => {
+                Call::GraphInstantiate { graph: GraphId(self.made_graphs - 1), updates: None }
+            }
+            // The last graph in the place of a copy of an earlier one, which comes first.
+            "upd" => Call::GraphInstantiate {
+                graph: GraphId(self.made_graphs - 1),
+                updates: Some((GraphId(of[0].parse().expect("a graph")), 0)),
+            },
             "go" => Call::GraphLaunch {
                 graph: GraphId(self.made_graphs - 1),
                 copy: of.get(1).map_or(0, |copy| copy.parse().expect("a number")),

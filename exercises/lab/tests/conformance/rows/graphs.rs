@@ -1,6 +1,7 @@
 //! Capture and graphs. Documented in the driver API's chapters on streams and graphs, and in the
 //! programming guide on stream capture.
 
+use std::mem::MaybeUninit;
 use std::ptr;
 
 use cudarc::driver::sys::{self, CUresult, CUstreamCaptureMode};
@@ -25,6 +26,7 @@ const UNMATCHED: Fact = Fact::Code(CUresult::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED
 const IMPLICIT: Fact = Fact::Code(CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 const ISOLATION: Fact = Fact::Code(CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
 const CAPTURED: Fact = Fact::Code(CUresult::CUDA_ERROR_CAPTURED_EVENT);
+const REFUSED: Fact = Fact::Code(CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
 const ILLEGAL_STATE: Fact = Fact::Code(CUresult::CUDA_ERROR_ILLEGAL_STATE);
 
 pub(super) fn begin(stream: &Stream, mode: CUstreamCaptureMode) -> Result<()> {
@@ -433,5 +435,189 @@ pub(super) fn rows() -> Vec<Row> {
             Ok(vec![Fact::Code(code.map_or_else(|error| error.0, |()| CUresult::CUDA_SUCCESS))])
         }),
     ];
-    rows.into_iter().map(Row::alone).collect()
+    rows.into_iter().chain(updates()).map(Row::alone).collect()
+}
+
+/// Captures what `body` does to the stream, and instantiates nothing.
+fn captured(stream: &Stream, body: impl FnOnce(&Stream) -> Result<()>) -> Result<sys::CUgraph> {
+    begin(stream, GLOBAL)?;
+    let done = body(stream);
+    let (code, graph) = end(stream);
+    done?;
+    code.result()?;
+    Ok(graph)
+}
+
+impl Graph {
+    /// Puts what was captured in the place of what is launched, and destroys it as such.
+    fn update(&self, other: sys::CUgraph) -> Result<CUresult> {
+        let mut info = MaybeUninit::zeroed();
+        let code = cu!(cuGraphExecUpdate_v2(self.0, other, info.as_mut_ptr()));
+        cu!(cuGraphDestroy(other)).result()?;
+        Ok(code)
+    }
+}
+
+/// What it comes back with to update a graph of what `own` does to one of what `other` does.
+fn update(
+    own: impl FnOnce(&Stream) -> Result<()>,
+    other: impl FnOnce(&Stream) -> Result<()>,
+) -> Result<Vec<Fact>> {
+    let stream = Stream::new(KIND)?;
+    let graph = Graph::captured(&stream, own)?;
+    Ok(vec![Fact::Code(graph.update(captured(&stream, other)?)?)])
+}
+
+/// `cuGraphExecUpdate`. Each graph that one is updated with is destroyed at once.
+fn updates() -> Vec<Row> {
+    let name = |what: &str| format!("update of a graph: {what}");
+    let upload = |to: &Memory, from: &Pinned, bytes: usize, stream: &Stream| {
+        cu!(cuMemcpyHtoDAsync_v2(to.address(), from.address(), bytes, stream.handle())).result()
+    };
+    vec![
+        Row::new(name("to other memory"), &[SUCCESS, OLD, NEW], |bench| {
+            let (stream, one, other) = (Stream::new(KIND)?, Memory::new(4096)?, Memory::new(4096)?);
+            for memory in [&one, &other] {
+                cu!(cuMemsetD32_v2(memory.address(), 1, 1024)).result()?;
+            }
+            let into = |memory: &Memory| {
+                let address = memory.address();
+                move |stream: &Stream| bench.launch_on(stream.handle(), 1, 101, address)
+            };
+            let graph = Graph::captured(&stream, into(&one))?;
+            let code = graph.update(captured(&stream, into(&other))?)?;
+            graph.launch(stream.handle())?;
+            Ok(vec![Fact::Code(code), word(bench, &one)?, word(bench, &other)?])
+        }),
+        Row::new(name("to a larger grid"), &[SUCCESS], |bench| {
+            update(|it| bench.launch(it.handle(), 1, 101), |it| bench.launch(it.handle(), 8, 101))
+        }),
+        Row::new(name("to a kernel more"), &[REFUSED], |bench| {
+            update(
+                |it| bench.kernel(it.handle(), 1.0),
+                |it| {
+                    bench.kernel(it.handle(), 1.0)?;
+                    bench.kernel(it.handle(), 1.0)
+                },
+            )
+        }),
+        Row::new(name("to a kernel less"), &[REFUSED], |bench| {
+            update(
+                |it| {
+                    bench.kernel(it.handle(), 1.0)?;
+                    bench.kernel(it.handle(), 1.0)
+                },
+                |it| bench.kernel(it.handle(), 1.0),
+            )
+        }),
+        Row::new(name("to a fork of as many kernels"), &[REFUSED], |bench| {
+            let branch = Stream::new(KIND)?;
+            update(
+                |it| {
+                    bench.kernel(it.handle(), 1.0)?;
+                    bench.kernel(it.handle(), 1.0)
+                },
+                |it| {
+                    branch.wait(&Event::recorded(it.handle())?)?;
+                    bench.kernel(it.handle(), 1.0)?;
+                    bench.kernel(branch.handle(), 1.0)?;
+                    it.wait(&Event::recorded(branch.handle())?)
+                },
+            )
+        }),
+        Row::new(name("from a kernel to a memset"), &[REFUSED], |bench| {
+            let memory = Memory::new(4096)?;
+            update(
+                |it| bench.kernel(it.handle(), 1.0),
+                |it| cu!(cuMemsetD32Async(memory.address(), 1, 1024, it.handle())).result(),
+            )
+        }),
+        Row::new(name("from an upload to a download"), &[REFUSED], move |_| {
+            let (memory, host) = (Memory::new(4096)?, Pinned::new(4096)?);
+            update(
+                |it| upload(&memory, &host, 4096, it),
+                |it| {
+                    let (to, from) = (host.address(), memory.address());
+                    cu!(cuMemcpyDtoHAsync_v2(to, from, 4096, it.handle())).result()
+                },
+            )
+        }),
+        Row::new(name("from an upload to a longer one"), &[SUCCESS], move |_| {
+            let (memory, host) = (Memory::new(8192)?, Pinned::new(8192)?);
+            update(|it| upload(&memory, &host, 4096, it), |it| upload(&memory, &host, 8192, it))
+        }),
+        Row::new(name("from an upload to one of other memory"), &[SUCCESS], move |_| {
+            let (memory, host) = (Memory::new(4096)?, Pinned::new(4096)?);
+            let (other, others) = (Memory::new(4096)?, Pinned::new(4096)?);
+            update(|it| upload(&memory, &host, 4096, it), |it| upload(&other, &others, 4096, it))
+        }),
+        Row::new(name("from a memset to one of another value"), &[SUCCESS], |_| {
+            let memory = Memory::new(4096)?;
+            let set = |value: u32, it: &Stream| {
+                cu!(cuMemsetD32Async(memory.address(), value, 1024, it.handle())).result()
+            };
+            update(|it| set(1, it), |it| set(2, it))
+        }),
+        Row::new(name("launched after one that was refused"), &[REFUSED, SUCCESS, NEW], |bench| {
+            let (stream, memory) = (Stream::new(KIND)?, Memory::new(4096)?);
+            cu!(cuMemsetD32_v2(memory.address(), 1, 1024)).result()?;
+            let graph = Graph::captured(&stream, |stream| {
+                bench.launch_on(stream.handle(), 1, 101, memory.address())
+            })?;
+            let none = captured(&stream, |_| Ok(()))?;
+            let refused = graph.update(none)?;
+            let launched = cu!(cuGraphLaunch(graph.0, stream.handle()));
+            Ok(vec![Fact::Code(refused), Fact::Code(launched), word(bench, &memory)?])
+        }),
+        Row::new(name("while it runs"), &[SUCCESS, FREE], |bench| {
+            let stream = Stream::new(KIND)?;
+            let kernel = |stream: &Stream| bench.kernel(stream.handle(), MS);
+            let graph = Graph::captured(&stream, kernel)?;
+            let other = captured(&stream, kernel)?;
+            graph.launch(stream.handle())?;
+            bench.synchronize()?;
+            graph.launch(stream.handle())?;
+            let watch = Stopwatch::start();
+            let code = graph.update(other)?;
+            let waited = watch.ms() > MS / 2.0;
+            bench.synchronize()?;
+            Ok(vec![Fact::Code(code), if waited { BLOCKED } else { FREE }])
+        }),
+        Row::new(
+            name("launches before and after it, in two streams, run in turn"),
+            &[SERIAL],
+            |bench| {
+                let (first, second) = (Stream::new(KIND)?, Stream::new(KIND)?);
+                let kernel = |stream: &Stream| bench.kernel(stream.handle(), MS);
+                let graph = Graph::captured(&first, kernel)?;
+                let other = captured(&first, kernel)?;
+                bench.synchronize()?;
+                let start = Event::recorded(first.handle())?;
+                graph.launch(first.handle())?;
+                graph.update(other)?.result()?;
+                graph.launch(second.handle())?;
+                let end = Event::recorded(second.handle())?;
+                bench.synchronize()?;
+                Ok(vec![if end.since(&start)? > 1.6 * MS { SERIAL } else { OVERLAP }])
+            },
+        ),
+        Row::new(name("while the thread captures"), &[SUCCESS, SUCCESS], |bench| {
+            let other = Stream::new(KIND)?;
+            let kernel = |stream: &Stream| bench.kernel(stream.handle(), 1.0);
+            let graph = Graph::captured(&other, kernel)?;
+            let next = captured(&other, kernel)?;
+            during(bench, KIND, |_| graph.update(next))
+        }),
+        Row::new(name("that was destroyed"), &[INVALID_VALUE], |bench| {
+            let stream = Stream::new(KIND)?;
+            let kernel = |stream: &Stream| bench.kernel(stream.handle(), 1.0);
+            let graph = Graph::captured(&stream, kernel)?;
+            let other = captured(&stream, kernel)?;
+            cu!(cuGraphExecDestroy(graph.0)).result()?;
+            let code = graph.update(other)?;
+            std::mem::forget(graph);
+            Ok(vec![Fact::Code(code)])
+        })
+        .undefined(),
+    ]
 }

@@ -43,7 +43,7 @@
 //! | C06, C08 | the time in which the busiest lane was not; the time of the calls, where these set the pace |
 //! | C07 | the time before the busiest lane began and after it ended |
 //! | C09 | how long kernels were ready and others filled the device, and how long a small one was alone after that |
-//! | C10 | the time of the calls in which nothing ran on the device |
+//! | C10 | the time of the calls in which nothing ran on the device; all of it where chunks are many kernels shorter than these |
 //! | C17 | how long kernels were ready and came after others in a work queue |
 //! | C18 | how long operations of requests were ready but for it; C04, how long the host came too late to requests |
 //!

@@ -50,6 +50,22 @@ fn no_more_chunks_are_said_to_be_begun_than_are() {
 }
 
 #[test]
+fn chunks_of_many_short_kernels_are_launch_bound_and_those_of_one_are_too_many() {
+    let shape = Shape { turns: 64, kib: 64, kernel_us: 0, blocks: 16, ..Shape::default() };
+    let of = |kernels: usize| {
+        let launches = "map a x; ".repeat(kernels);
+        advised(&program(&format!("| up a h x; {launches}down a x i |"), shape))
+    };
+    let (many, few) = (of(12), of(1));
+    let has = |found: &simulator::advice::Advised, code| codes(found).contains(&code);
+    assert!(has(&many, Code::LaunchBound) && !has(&many, Code::TooManyChunks));
+    assert!(has(&few, Code::TooManyChunks), "{:?}", codes(&few));
+    let step = &many.advice[0];
+    assert_eq!(step.code, Code::LaunchBound);
+    assert!(step.gain_ns() * 10 > step.before_ns, "{}", step.message());
+}
+
+#[test]
 fn chunks_are_many_where_their_calls_set_the_pace_however_long_their_kernels_are() {
     let tasks = Shape { turns: 512, kib: 64, kernel_us: 190, blocks: 1, streams: 128 };
     let count = |shape| {

@@ -35,7 +35,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     // copied as a whole, where `Clone` would go through it figure by figure.
     let constant = |value: String| {
         let value = value.replace("\"\"", "String::new()");
-        format!("const {{ {} }}", value.replace("rates: {}", "rates: BTreeMap::new()"))
+        let value = value.replace("rates: {}", "rates: BTreeMap::new()");
+        // A page has one device.
+        let peers = ", #[cfg(not(target_arch = \"wasm32\"))] peers: Peers {";
+        format!("const {{ {} }}", value.replace(", peers: Peers {", peers))
     };
     let mut first = format!("let mut p = {};\n", constant(format!("{plain:?}")));
     for (rate, figures) in rates {

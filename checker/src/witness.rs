@@ -382,7 +382,7 @@ mod tests {
     fn program(calls: &[Call]) -> Program {
         let mut program = Program::new(1);
         program.steps = (calls.iter().cloned())
-            .map(|call| Step { call, site: None, thread: 0, gap_ns: 0, result: 0 })
+            .map(|call| Step { call, site: None, thread: 0, gap_ns: 0, result: 0, device: 0 })
             .collect();
         program
     }

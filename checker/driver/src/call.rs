@@ -14,6 +14,7 @@ use trace::unsupported::Unsupported;
 use trace::{lab, run};
 
 use crate::abi::CUresult;
+use crate::abi::context::current_device;
 use crate::call_sites::CallSites;
 use crate::device::watch::{self, Use};
 use crate::device::{self, Link};
@@ -50,7 +51,8 @@ struct State {
 
 /// The number of a place in the student's source.
 fn number_of(link: &mut Link, place: Site) -> Option<u32> {
-    let request = Request { command: Command::Site(place), site: None, thread: threads::number() };
+    let request =
+        Request { command: Command::Site(place), site: None, thread: threads::number(), device: 0 };
     match link.execute(&request).0 {
         Reply::Number(number) => Some(number as u32),
         _ => None,
@@ -60,7 +62,12 @@ fn number_of(link: &mut Link, place: Site) -> Option<u32> {
 impl State {
     /// Puts a request to the machine, from the host thread that is calling.
     fn execute(&mut self, command: Command, site: Option<u32>) -> Reply {
-        let request = Request { command, site, thread: threads::number() };
+        self.execute_on(None, command, site)
+    }
+
+    fn execute_on(&mut self, device: Option<u32>, command: Command, site: Option<u32>) -> Reply {
+        let device = device.unwrap_or_else(current_device);
+        let request = Request { command, site, thread: threads::number(), device };
         let (reply, turn) = self.link.execute(&request);
         self.threads.turn = turn;
         reply
@@ -143,7 +150,7 @@ fn start() -> Result<Arm, StartFailure> {
 fn simulated() -> Result<Simulated, StartFailure> {
     let failed = |why: String| StartFailure { code: code::UNKNOWN, why };
     let (mut link, pinned) = device::connect().map_err(failed)?;
-    let first = |command| Request { command, site: None, thread: 0 };
+    let first = |command| Request { command, site: None, thread: 0, device: 0 };
     let facts = match link.execute(&first(Command::DeviceFacts)).0 {
         Reply::Device(facts) => facts,
         _ => return Err(failed("the simulated device does not say what it is".to_owned())),
@@ -209,8 +216,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Puts a command to the simulated device.
-pub(crate) fn issue(command: Command) -> Result<Reply, CUresult> {
+/// Puts a command to the simulated devices, about this one; none for the one whose context is current.
+pub(crate) fn issue(device: Option<u32>, command: Command) -> Result<Reply, CUresult> {
     let simulated = simulated_arm()?;
     if IN_HOST_FUNCTION.get() {
         say("a host function called the driver, which CUDA does not permit");
@@ -225,7 +232,7 @@ pub(crate) fn issue(command: Command) -> Result<Reply, CUresult> {
     }
     state.tell_uses();
     let site = state.here();
-    let reply = state.execute(command, site);
+    let reply = state.execute_on(device, command, site);
     match simulated.take_turns(state, reply) {
         Reply::Failed(Failure { code, why }) => {
             if let Some(why) = why {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use simulator::Profile;
+#[cfg(not(target_arch = "wasm32"))]
+use simulator::profile::Peers;
 use simulator::profile::{Chip, Copies, Figure, FirstCalls, Gaps, Host, Link, Rate};
 
 /// The texts of a profile that a page shows.

@@ -109,7 +109,14 @@ fn range(block: BlockId, offset: u64, bytes: u64) -> Range {
 
 impl Writer {
     fn call(&mut self, call: Call) {
-        self.program.steps.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0 });
+        self.program.steps.push(Step {
+            call,
+            site: None,
+            thread: 0,
+            gap_ns: 0,
+            result: 0,
+            device: 0,
+        });
     }
 
     fn begin(&mut self, streams: u64, device_bytes: u64, host_bytes: u64, kernel: Call) {

@@ -126,7 +126,7 @@ fn program(length: usize, shape: fn(&mut Program, u32)) -> Program {
 }
 
 fn push(program: &mut Program, call: Call) {
-    program.steps.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0 });
+    program.steps.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0, device: 0 });
 }
 
 fn stream(turn: u32) -> StreamId {

@@ -34,7 +34,7 @@ mod words;
 use serde::Serialize;
 use trace::causes::{self, Basis, Cause, Code, LEAST_PERMILLE};
 use trace::hazards::{self, CallAt, MOST_EFFORT};
-use trace::program::{Call, StreamId};
+use trace::program::{Call, Step, StreamId};
 use trace::{Program, Timeline};
 
 use crate::{Profile, Schedule, replay_changed};
@@ -94,6 +94,8 @@ pub enum Refused {
     Long,
     /// The program uses what it does not create: it was recorded elsewhere.
     Invalid,
+    /// The program uses two devices.
+    Devices,
 }
 
 /// Steps of the longest program that gets advice: each change is a copy of all of it, simulated again.
@@ -226,6 +228,12 @@ fn refusal(program: &Program) -> Option<Refused> {
     };
     if let Some(index) = region.clone().find(asks) {
         return Some(Refused::Query(hazards::call(program, index as u32)));
+    }
+    let there = |step: &Step| {
+        step.device > 0 || edit::stream_of(&step.call).is_some_and(|it| it.device() > 0)
+    };
+    if program.steps.iter().any(there) {
+        return Some(Refused::Devices);
     }
     let Ok(hazards) = hazards::find_within(program, MOST_SEARCHED) else {
         return Some(Refused::Long);

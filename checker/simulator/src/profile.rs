@@ -59,6 +59,10 @@ pub struct Profile {
     pub host: Host,
     /// What the first calls of a region cost it beside.
     pub first_calls: FirstCalls,
+    /// The way between two devices of this kind. (The playground has one device.)
+    #[cfg(not(target_arch = "wasm32"))]
+    #[serde(default)]
+    pub peers: Peers,
 }
 
 figures! {
@@ -334,6 +338,66 @@ figures! {
         other_ns,
         /// From the return of a call in a measured region to the next: what the wrapper and the program do.
         between_ns,
+    }
+}
+
+figures! {
+    /// Copies between two devices, and what one hears of the other.
+    Peers {
+        /// Over the link, alone, in bytes per µs.
+        bytes_per_us,
+        /// Fixed time of such a copy, in ns.
+        fixed_ns,
+        /// What its call costs the host in a stream of the device whose engine does it, in ns,
+        call_ns,
+        /// and in a stream of the other one.
+        far_call_ns,
+        /// From the end of an operation to the start of one that waits for it on the other device, in ns, beside the gap that
+        /// there is on one device.
+        heard_ns,
+        /// Through the host, in bytes per µs,
+        staged_bytes_per_us,
+        /// with this fixed time, in ns.
+        staged_fixed_ns,
+        /// What is in the second device when the first has sent all, in bytes.
+        staged_piece_bytes,
+        /// What the call of a copy through the host costs, in ns,
+        staged_call_ns,
+        /// and what bytes beyond these
+        staged_free_bytes,
+        /// cost it, in bytes per µs.
+        staged_call_bytes_per_us,
+    }
+}
+
+impl Default for Peers {
+    /// As measured between two H200 with NVLink. Copies between two H100 took the same within a twentieth.
+    fn default() -> Self {
+        let figure = |value: u64, what: &str| Figure {
+            value,
+            source: format!(
+                "measured, 2026-11-27, two NVIDIA H200 with NVLink, driver 580.159.04, {what}"
+            ),
+        };
+        Self {
+            bytes_per_us: figure(394_000, "cuMemcpyPeerAsync of 16 and 64 MiB: slope"),
+            fixed_ns: figure(2_000, "cuMemcpyPeerAsync of 4 KiB, to its synchronisation"),
+            call_ns: figure(
+                2_750,
+                "cuMemcpyPeerAsync in a stream of the device whose engine does it",
+            ),
+            far_call_ns: figure(5_700, "cuMemcpyPeerAsync in a stream of the other one"),
+            heard_ns: figure(4_600, "kernels on each device in turn, less kernels on one"),
+            staged_bytes_per_us: figure(38_200, "without access, 16 and 64 MiB: slope"),
+            staged_fixed_ns: figure(3_900, "without access, 4 KiB"),
+            staged_piece_bytes: figure(458_752, "without access, 1 MiB less what its bytes take"),
+            staged_call_ns: figure(9_000, "cuMemcpyPeerAsync of 4 KiB without access"),
+            staged_free_bytes: figure(1_048_576, "cuMemcpyPeerAsync of 1 MiB without access"),
+            staged_call_bytes_per_us: figure(
+                175_000,
+                "cuMemcpyPeerAsync of 4 to 64 MiB without access",
+            ),
+        }
     }
 }
 

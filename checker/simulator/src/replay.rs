@@ -72,7 +72,7 @@ fn play(
     if !cfg!(feature = "threads") || threads.is_empty() {
         // One host thread, or several of which it is not known what made them wait for one another:
         // played in the order in which they made their calls.
-        steps.for_each(|(index, step)| _ = device.call(index, &step.call, &mut ()));
+        steps.for_each(|(index, step)| _ = device.call_on(step.device, index, &step.call, &mut ()));
     } else {
         let mut by_thread: BTreeMap<u32, VecDeque<(u32, &Step)>> = BTreeMap::new();
         for (index, step) in &mut steps {
@@ -86,7 +86,7 @@ fn play(
                 Some((index, step)) => {
                     ended = validity.as_mut().map_or(Ok(()), |it| it.check(index, step));
                     if ended.is_ok() {
-                        _ = device.call(index, &step.call, &mut ());
+                        _ = device.call_on(step.device, index, &step.call, &mut ());
                     }
                 }
                 None => device.retire(),

@@ -48,11 +48,16 @@ pub fn chrome(devices: &[Device<'_>], out: &mut dyn Write) -> io::Result<()> {
         let mut streams: Vec<StreamId> = observed.timeline.spans.iter().map(|s| s.stream).collect();
         streams.sort_unstable();
         streams.dedup();
+        if streams.iter().any(|stream| stream.device() > 0) {
+            let what = format!("device {}: {}", index + 1, name(&observed.timeline.origin));
+            rows.name("process_name", index + 1, 0, &what)?;
+        }
         for stream in streams {
-            rows.name("thread_name", *index, number(stream), &stream.to_string())?;
+            let (process, named) = (index + stream.device(), StreamId(stream.number()));
+            rows.name("thread_name", process, number(stream), &named.to_string())?;
         }
         for span in &observed.timeline.spans {
-            rows.work(*index, span)?;
+            rows.work(index + span.stream.device(), span)?;
         }
     }
     // All devices of one trace have the same calls.
@@ -143,7 +148,7 @@ fn name(origin: &Origin) -> &str {
 
 /// The number that [`import`](mod@crate::import) takes for that stream.
 fn number(stream: StreamId) -> u32 {
-    match stream {
+    match StreamId(stream.number()) {
         StreamId::LEGACY => 0,
         // CUPTI has no number for it; this one is a stream's that no one creates.
         StreamId::PER_THREAD => u32::MAX,

@@ -25,7 +25,7 @@ macro_rules! id {
 
 id! {
     /// A stream. [`StreamId::LEGACY`] and [`StreamId::PER_THREAD`] always exist; the streams that the
-    /// program creates are numbered from 2.
+    /// program creates are numbered from 2. Those of the second device are [`SECOND`] and so on.
     StreamId
 }
 id! {
@@ -33,7 +33,8 @@ id! {
     EventId
 }
 id! {
-    /// A block of device or pinned host memory, numbered from 0 in order of allocation.
+    /// A block of device or pinned host memory, numbered from 0 in order of allocation. Those in the memory of the second
+    /// device are numbered from [`SECOND`].
     BlockId
 }
 id! {
@@ -50,22 +51,82 @@ id! {
     ChannelId
 }
 
+/// How many devices a program can use. (The playground's language has no second one, and each byte counts there.)
+pub const DEVICES: u32 = if cfg!(target_arch = "wasm32") { 1 } else { 2 };
+
+/// Streams and blocks of memory of the second device are numbered from here. A run makes a million steps at most, so no
+/// number of the first device is as high.
+pub const SECOND: u32 = 1_000_000;
+
+/// The device that something with this number is on. What others than the lab numbered may be higher, and is on the first.
+fn device_of(number: u32) -> u32 {
+    u32::from(DEVICES > 1 && number / SECOND == 1)
+}
+
 impl StreamId {
-    /// The legacy default stream, also called the NULL stream.
+    /// The legacy default stream of the first device, also called the NULL stream.
     pub const LEGACY: StreamId = StreamId(0);
-    /// The per-thread default stream.
+    /// The per-thread default stream of the first device.
     pub const PER_THREAD: StreamId = StreamId(1);
     /// The number of the first stream that a program creates.
     pub const FIRST_CREATED: u32 = 2;
+
+    /// The stream that has this number on a device.
+    pub fn on(device: u32, number: u32) -> Self {
+        Self(device * SECOND + number)
+    }
+
+    /// The device that it is on, from 0.
+    pub fn device(self) -> u32 {
+        device_of(self.0)
+    }
+
+    /// Its number on its device.
+    pub fn number(self) -> u32 {
+        self.0 - self.device() * SECOND
+    }
+
+    /// Whether it is the legacy default stream of its device.
+    pub fn is_legacy(self) -> bool {
+        self.number() == Self::LEGACY.0
+    }
+
+    /// Whether it is the per-thread default stream of its device.
+    pub fn is_per_thread(self) -> bool {
+        self.number() == Self::PER_THREAD.0
+    }
+
+    /// The legacy default stream of the device that it is on.
+    pub fn legacy(self) -> Self {
+        Self::on(self.device(), Self::LEGACY.0)
+    }
 }
 
 impl std::fmt::Display for StreamId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match *self {
+        match Self(self.number()) {
             Self::LEGACY => f.write_str("default stream"),
             Self::PER_THREAD => f.write_str("per-thread stream"),
             Self(created) => write!(f, "stream {}", created - Self::FIRST_CREATED + 1),
-        }
+        }?;
+        if DEVICES > 1 && self.device() > 0 { f.write_str(" of device 1") } else { Ok(()) }
+    }
+}
+
+impl BlockId {
+    /// The block that has this number on a device.
+    pub fn on(device: u32, number: u32) -> Self {
+        Self(device * SECOND + number)
+    }
+
+    /// The device that it is on, from 0; of page-locked memory 0.
+    pub fn device(self) -> u32 {
+        device_of(self.0)
+    }
+
+    /// Its number on its device.
+    pub fn number(self) -> u32 {
+        self.0 - self.device() * SECOND
     }
 }
 
@@ -135,6 +196,15 @@ pub struct Step {
     /// The CUresult: 0 for success, 600 for a query that found work still running.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub result: u32,
+    /// The device whose context was current, from 0, of calls that name neither a stream nor memory:
+    /// [`Call::ContextSynchronize`], [`Call::ModuleLoad`], [`Call::AllocHost`] and those of pools. 0 for all others.
+    #[cfg_attr(not(target_arch = "wasm32"), serde(default, skip_serializing_if = "is_zero"))]
+    #[cfg_attr(target_arch = "wasm32", serde(skip))] // the playground has one device
+    pub device: u32,
+}
+
+fn is_not(value: &bool) -> bool {
+    !value
 }
 
 fn is_zero(value: &u32) -> bool {
@@ -182,6 +252,8 @@ pub enum Direction {
     DeviceToHost,
     /// Inside device memory.
     DeviceToDevice,
+    /// From the memory of one device to that of another.
+    PeerToPeer,
     /// Between two places in host memory; the device has no part in it.
     HostToHost,
 }
@@ -570,6 +642,19 @@ pub enum Call {
         target: Range,
     },
 
+    /// `cuCtxEnablePeerAccess`, `cuCtxDisablePeerAccess`, or `cuMemPoolSetAccess` of the default pool: whether a device may
+    /// use the memory of the other one.
+    #[cfg_attr(target_arch = "wasm32", serde(skip))] // the playground has one device
+    PeerAccess {
+        /// The device that may.
+        by: u32,
+        /// What came from the other one's default pool, and not what `cuMemAlloc` gave.
+        #[serde(default, skip_serializing_if = "is_not")]
+        pool: bool,
+        /// It may from now on, or may no more.
+        enabled: bool,
+    },
+
     /// `cuModuleLoadData`, `cuModuleLoad`, `cuModuleLoadDataEx`.
     ModuleLoad,
     /// `cuModuleUnload`.
@@ -667,8 +752,18 @@ impl Call {
         Some(match (on_device(source), on_device(target)) {
             (false, true) => Direction::HostToDevice,
             (true, false) => Direction::DeviceToHost,
+            (true, true) if DEVICES > 1 && peers(source, target) => Direction::PeerToPeer,
             (true, true) => Direction::DeviceToDevice,
             (false, false) => Direction::HostToHost,
         })
     }
+}
+
+/// Whether two places are in the memory of two devices.
+fn peers(source: &Place, target: &Place) -> bool {
+    let on = |place: &Place| match place {
+        Place::Device(range) => range.block.device(),
+        _ => 0,
+    };
+    on(source) != on(target)
 }

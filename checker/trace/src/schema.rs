@@ -104,6 +104,8 @@ fn every_call() -> Vec<Call> {
         Call::StreamQuery { stream: StreamId::PER_THREAD },
         Call::StreamWait { stream, event },
         Call::ContextSynchronize,
+        Call::PeerAccess { by: 0, pool: false, enabled: true },
+        Call::PeerAccess { by: 1, pool: true, enabled: false },
         Call::EventCreate { event, timing: Timing::Enabled },
         Call::EventCreate { event, timing: Timing::Disabled },
         Call::EventDestroy { event },
@@ -182,7 +184,8 @@ fn a_program_with_every_call_survives_json() {
     for (index, call) in (0..).zip(every_call()) {
         let site = (index % 3 < 2).then_some(index % 3);
         let gap_ns = u64::from(index % 2) * 900;
-        program.steps.push(Step { call, site, thread: index % 2, gap_ns, result: index % 5 * 150 });
+        let (thread, result, device) = (index % 2, index % 5 * 150, index / 2 % 2);
+        program.steps.push(Step { call, site, thread, gap_ns, result, device });
     }
     let json = serde_json::to_string(&program).unwrap();
     assert_eq!(serde_json::from_str::<Program>(&json).unwrap(), program);

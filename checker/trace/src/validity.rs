@@ -58,9 +58,9 @@ pub enum Named {
 impl Named {
     fn number(self) -> u32 {
         match self {
-            Self::Stream(StreamId(number))
-            | Self::Event(EventId(number))
-            | Self::Block(BlockId(number))
+            Self::Stream(stream) => stream.number(),
+            Self::Block(block) => block.number(),
+            Self::Event(EventId(number))
             | Self::Kernel(KernelId(number))
             | Self::Graph(GraphId(number))
             | Self::Copy(_, number)
@@ -155,7 +155,7 @@ impl Validity {
 
     fn exists(&self, named: Named) -> Result<(), Flaw> {
         let is_there = match named {
-            Named::Stream(stream) if stream.0 < StreamId::FIRST_CREATED => true,
+            Named::Stream(stream) if stream.number() < StreamId::FIRST_CREATED => true,
             Named::Thread(0) => true,
             named => self.existing.contains(&named),
         };
@@ -164,7 +164,7 @@ impl Validity {
 
     fn create(&mut self, named: Named) -> Result<(), Flaw> {
         let is_old = match named {
-            Named::Stream(stream) => stream.0 < StreamId::FIRST_CREATED,
+            Named::Stream(stream) => stream.number() < StreamId::FIRST_CREATED,
             Named::Thread(thread) => thread == 0,
             _ => false,
         };
@@ -263,6 +263,7 @@ impl Validity {
             | Call::ContextSynchronize
             | Call::PoolKeep { .. }
             | Call::PoolTrim { .. }
+            | Call::PeerAccess { .. }
             | Call::ModuleLoad
             | Call::ModuleUnload => Ok(()),
         }
@@ -292,7 +293,7 @@ impl Validity {
         let Self { created, before, numbers, .. } = self;
         let mut missing = None;
         accesses(call, |_, Range { block, .. }| {
-            if block.0 >= *numbers {
+            if block.number() >= *numbers {
                 missing.get_or_insert(block);
             } else if is_used_now && !created.contains(&Named::Block(block)) {
                 before.insert(block);

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use simulator::Profile;
-use simulator::profile::{Chip, Copies, Figure, FirstCalls, Gaps, Host, Link, Pace, Rate};
+use simulator::profile::{Chip, Copies, Figure, FirstCalls, Gaps, Host, Link, Pace, Peers, Rate};
 
 use super::raw::Raw;
 use super::spans::SMALL;
@@ -51,6 +51,7 @@ pub(crate) fn profile(raw: &Raw, name: &str) -> Result<Profile> {
         gaps: gaps(&from, &parts)?,
         host: host(&from, &parts)?,
         first_calls: first_calls(&from)?,
+        peers: Peers::default(),
     })
 }
 

@@ -238,7 +238,14 @@ mod tests {
         let mut program = Program::new(32);
         program.sites.push(Site { file: "src/lib.rs".to_owned(), line: 3, column: None });
         for call in [Call::RegionBegin, Call::HostWork { ns: 5 }, Call::RegionEnd] {
-            program.steps.push(Step { call, site: Some(0), thread: 0, gap_ns: 0, result: 0 });
+            program.steps.push(Step {
+                call,
+                site: Some(0),
+                thread: 0,
+                gap_ns: 0,
+                result: 0,
+                device: 0,
+            });
         }
         let text = lines(&program).expect("plain data");
         assert_eq!(text.lines().count(), 1 + program.sites.len() + program.steps.len());

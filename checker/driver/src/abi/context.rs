@@ -1,53 +1,111 @@
-//! Contexts: there is one, the primary context of the one device, and each thread holds it or not.
+//! Contexts: there is the primary one of each device, and each thread has a stack of them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use simulator::machine::Command;
+use trace::program::DEVICES;
 
-use super::{Handle, answers, calls, code};
-use crate::call;
+use super::device::known as device_known;
+use super::{CUresult, Handle, answers, calls, code};
+use crate::call::{self, lock};
+use crate::gpu::Gpu;
 
-/// The handle of the primary context.
+/// The handle of the first device's primary context.
 const PRIMARY: Handle = 0xc0_0000;
+/// From one device's to the next.
+const STRIDE: Handle = 0x1_0000;
 
-/// Flags that were set for it; they change nothing on the simulated device.
-static FLAGS: AtomicU32 = AtomicU32::new(0);
-/// How often it was retained.
-static RETAINED: AtomicU32 = AtomicU32::new(0);
+/// Flags that were set for each; they change nothing on the simulated device.
+static FLAGS: [AtomicU32; DEVICES as usize] = [const { AtomicU32::new(0) }; DEVICES as usize];
+/// How often each was retained.
+static RETAINED: [AtomicU32; DEVICES as usize] = [const { AtomicU32::new(0) }; DEVICES as usize];
+/// The contexts of a GPU that were current at some time, each with its device.
+static REAL: Mutex<Vec<(Handle, u32)>> = Mutex::new(Vec::new());
 
 thread_local! {
     /// The thread's stack of contexts; the last is the current one.
     static STACK: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
+    /// The device of the current context; the first where there is none.
+    static DEVICE: Cell<u32> = const { Cell::new(0) };
+}
+
+/// The device of a context.
+fn device_of(context: Handle) -> Option<u32> {
+    let device = u32::try_from(context.checked_sub(PRIMARY)? / STRIDE).ok()?;
+    (device < DEVICES && context == PRIMARY + Handle::from(device) * STRIDE).then_some(device)
 }
 
 fn is_context(context: Handle) -> bool {
-    context == 0 || context == PRIMARY
+    context == 0 || device_of(context).is_some()
+}
+
+/// The device of this thread's current context, from 0.
+pub(crate) fn current_device() -> u32 {
+    DEVICE.get()
+}
+
+/// The stack of the thread has changed.
+fn follow() {
+    let context = STACK.with_borrow(|stack| stack.last().copied());
+    DEVICE.set(context.and_then(device_of).unwrap_or(0));
+}
+
+/// Another context of a GPU may be current in this thread.
+fn follow_real() {
+    let Some((context, device)) = call::gpu().and_then(Gpu::current_context) else { return };
+    DEVICE.set(device);
+    let mut known = lock(&REAL);
+    if !known.contains(&(context, device)) {
+        known.push((context, device));
+    }
+}
+
+/// The contexts of a GPU that were current at some time.
+pub(crate) fn real_contexts() -> Vec<Handle> {
+    lock(&REAL).iter().map(|(context, _)| *context).collect()
+}
+
+/// The other device, as `cuCtxEnablePeerAccess` and its like name it.
+fn peer(context: Handle) -> Result<u32, CUresult> {
+    match device_of(context) {
+        None => Err(code::INVALID_CONTEXT),
+        Some(device) if device == current_device() => Err(code::PEER_ACCESS_UNSUPPORTED),
+        Some(device) => Ok(device),
+    }
+}
+
+/// What enabling or disabling asks for. On a GPU the real driver decides.
+fn access(context: Handle, flags: u32, enabled: bool) -> Result<Command, CUresult> {
+    if call::gpu().is_none() {
+        if flags != 0 {
+            return Err(code::INVALID_VALUE);
+        }
+        peer(context)?;
+    }
+    Ok(Command::PeerAccess { by: current_device(), pool: false, enabled })
 }
 
 answers! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html>
     fn cuDevicePrimaryCtxRetain(context: *mut Handle, device: c_int) require context; {
-        if device != 0 {
-            return code::INVALID_DEVICE;
-        }
+        let Some(device) = device_known(device) else { return code::INVALID_DEVICE };
         if !call::is_open() {
             return code::NOT_INITIALIZED;
         }
-        RETAINED.fetch_add(1, Ordering::Relaxed);
+        RETAINED[device].fetch_add(1, Ordering::Relaxed);
         // SAFETY: checked not to be null; the caller gives room for a handle.
-        unsafe { *context = PRIMARY };
+        unsafe { *context = PRIMARY + device as Handle * STRIDE };
         code::SUCCESS
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html>
     fn cuDevicePrimaryCtxRelease_v2(device: c_int) {
-        if device != 0 {
-            return code::INVALID_DEVICE;
-        }
+        let Some(device) = device_known(device) else { return code::INVALID_DEVICE };
         let less = |count: u32| count.checked_sub(1);
-        match RETAINED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less) {
+        match RETAINED[device].fetch_update(Ordering::Relaxed, Ordering::Relaxed, less) {
             Ok(_) => code::SUCCESS,
             Err(_) => code::INVALID_CONTEXT,
         }
@@ -55,23 +113,19 @@ answers! {
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html>
     fn cuDevicePrimaryCtxGetState(device: c_int, flags: *mut u32, active: *mut c_int) require flags, active; {
-        if device != 0 {
-            return code::INVALID_DEVICE;
-        }
+        let Some(device) = device_known(device) else { return code::INVALID_DEVICE };
         // SAFETY: checked not to be null.
         unsafe {
-            *flags = FLAGS.load(Ordering::Relaxed);
-            *active = c_int::from(RETAINED.load(Ordering::Relaxed) > 0);
+            *flags = FLAGS[device].load(Ordering::Relaxed);
+            *active = c_int::from(RETAINED[device].load(Ordering::Relaxed) > 0);
         }
         code::SUCCESS
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html>
     fn cuDevicePrimaryCtxSetFlags_v2(device: c_int, flags: u32) {
-        if device != 0 {
-            return code::INVALID_DEVICE;
-        }
-        FLAGS.store(flags, Ordering::Relaxed);
+        let Some(device) = device_known(device) else { return code::INVALID_DEVICE };
+        FLAGS[device].store(flags, Ordering::Relaxed);
         code::SUCCESS
     }
 
@@ -84,7 +138,7 @@ answers! {
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html>
-    fn cuCtxSetCurrent(context: Handle) {
+    fn cuCtxSetCurrent(context: Handle) gpu follow_real(); {
         if !is_context(context) {
             return code::INVALID_CONTEXT;
         }
@@ -94,21 +148,24 @@ answers! {
                 stack.push(context);
             }
         });
+        follow();
         code::SUCCESS
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html>
-    fn cuCtxPushCurrent_v2(context: Handle) {
+    fn cuCtxPushCurrent_v2(context: Handle) gpu follow_real(); {
         if !is_context(context) || context == 0 {
             return code::INVALID_CONTEXT;
         }
         STACK.with_borrow_mut(|stack| stack.push(context));
+        follow();
         code::SUCCESS
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html>
-    fn cuCtxPopCurrent_v2(context: *mut Handle) {
+    fn cuCtxPopCurrent_v2(context: *mut Handle) gpu follow_real(); {
         let Some(popped) = STACK.with_borrow_mut(Vec::pop) else { return code::INVALID_CONTEXT };
+        follow();
         if !context.is_null() {
             // SAFETY: not null; the caller gives room for a handle.
             unsafe { *context = popped };
@@ -122,20 +179,20 @@ answers! {
             return code::INVALID_CONTEXT;
         }
         // SAFETY: checked not to be null; the caller gives room for an int.
-        unsafe { *device = 0 };
+        unsafe { *device = current_device() as c_int };
         code::SUCCESS
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html>
     fn cuCtxSetFlags(flags: u32) {
-        FLAGS.store(flags, Ordering::Relaxed);
+        FLAGS[current_device() as usize].store(flags, Ordering::Relaxed);
         code::SUCCESS
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html>
     fn cuCtxGetFlags(flags: *mut u32) require flags; {
         // SAFETY: checked not to be null; the caller gives room for an int.
-        unsafe { *flags = FLAGS.load(Ordering::Relaxed) };
+        unsafe { *flags = FLAGS[current_device() as usize].load(Ordering::Relaxed) };
         code::SUCCESS
     }
 
@@ -158,5 +215,21 @@ calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html>
     fn cuCtxSynchronize() {
         command Command::ContextSynchronize;
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PEER__ACCESS.html>
+    fn cuCtxEnablePeerAccess(context: Handle, flags: u32) {
+        command match access(context, flags, true) {
+            Ok(command) => command,
+            Err(code) => return code,
+        };
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PEER__ACCESS.html>
+    fn cuCtxDisablePeerAccess(context: Handle) {
+        command match access(context, 0, false) {
+            Ok(command) => command,
+            Err(code) => return code,
+        };
     }
 }

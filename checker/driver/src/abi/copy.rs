@@ -48,6 +48,28 @@ calls! {
     fn cuMemcpyAsync(target: Handle, source: Handle, bytes: usize, stream: Handle) {
         command copy(stream, Mode::Asynchronous, call::address(source), call::address(target), bytes);
     }
+
+    /// The contexts change nothing: the addresses say what is where (as on an H200, even with the two swapped).
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html>
+    fn cuMemcpyPeer(target: Handle, target_context: Handle, source: Handle, source_context: Handle, bytes: usize) {
+        command {
+            let _ = (target_context, source_context);
+            peer_copy(0, Mode::Synchronous, source, target, bytes)
+        };
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html>
+    fn cuMemcpyPeerAsync(target: Handle, target_context: Handle, source: Handle, source_context: Handle, bytes: usize, stream: Handle) {
+        command {
+            let _ = (target_context, source_context);
+            peer_copy(stream, Mode::Asynchronous, source, target, bytes)
+        };
+    }
+}
+
+fn peer_copy(stream: Handle, mode: Mode, source: Handle, target: Handle, bytes: usize) -> Command {
+    let (source, target) = (Address::Device(source), Address::Device(target));
+    Command::PeerCopy { stream, mode, source, target, bytes: bytes as u64 }
 }
 
 fn copy(stream: Handle, mode: Mode, source: Address, target: Address, bytes: usize) -> Command {

@@ -1,6 +1,8 @@
-//! Initialisation and devices: there is one simulated device.
+//! Initialisation and devices: there are two simulated ones, of one kind, with a link between them.
 
 use std::ffi::{c_char, c_int};
+
+use trace::program::DEVICES;
 
 use super::{CUresult, answers, code};
 use crate::call;
@@ -8,8 +10,21 @@ use crate::call;
 /// The version of the API that the simulated driver answers for: CUDA 12.8, as cudarc binds it.
 const VERSION: c_int = 12080;
 
-/// The simulated device's UUID: fixed, and plainly not a real one.
-const UUID: [u8; 16] = *b"swim-in-streams\0";
+/// The simulated devices' UUIDs: fixed, and plainly not real ones. The last byte says which it is.
+fn uuid(device: usize) -> [u8; 16] {
+    let mut uuid = *b"swim-in-streams\0";
+    uuid[15] = device as u8;
+    uuid
+}
+
+/// The number of a device that there is.
+pub(crate) fn known(device: c_int) -> Option<usize> {
+    usize::try_from(device).ok().filter(|&device| device < DEVICES as usize)
+}
+
+/// What `cuDeviceGetP2PAttribute` says of two devices with a link, by `CUdevice_P2PAttribute`: the best of all ways, access,
+/// native atomics, arrays (as two H200 with NVLink do).
+const PEER_ATTRIBUTES: [c_int; 4] = [0, 1, 1, 1];
 
 /// # Safety
 /// As `cuInit` of the driver API.
@@ -36,23 +51,23 @@ answers! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html>
     fn cuDeviceGetCount(count: *mut c_int) require count; {
         // SAFETY: as above.
-        unsafe { *count = 1 };
+        unsafe { *count = DEVICES as c_int };
         code::SUCCESS
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html>
     fn cuDeviceGet(device: *mut c_int, ordinal: c_int) require device; {
-        if ordinal != 0 {
+        if known(ordinal).is_none() {
             return code::INVALID_DEVICE;
         }
         // SAFETY: as above.
-        unsafe { *device = 0 };
+        unsafe { *device = ordinal };
         code::SUCCESS
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html>
     fn cuDeviceGetName(name: *mut c_char, length: c_int, device: c_int) require name; {
-        if device != 0 {
+        if known(device).is_none() {
             return code::INVALID_DEVICE;
         }
         let Ok(facts) = call::device_facts() else { return code::NOT_INITIALIZED };
@@ -67,28 +82,24 @@ answers! {
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html>
-    fn cuDeviceGetUuid(uuid: *mut [u8; 16], device: c_int) require uuid; {
-        if device != 0 {
-            return code::INVALID_DEVICE;
-        }
+    fn cuDeviceGetUuid(id: *mut [u8; 16], device: c_int) require id; {
+        let Some(device) = known(device) else { return code::INVALID_DEVICE };
         // SAFETY: checked not to be null; the caller gives room for 16 bytes.
-        unsafe { *uuid = UUID };
+        unsafe { *id = uuid(device) };
         code::SUCCESS
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html>
-    fn cuDeviceGetUuid_v2(uuid: *mut [u8; 16], device: c_int) require uuid; {
-        if device != 0 {
-            return code::INVALID_DEVICE;
-        }
+    fn cuDeviceGetUuid_v2(id: *mut [u8; 16], device: c_int) require id; {
+        let Some(device) = known(device) else { return code::INVALID_DEVICE };
         // SAFETY: checked not to be null; the caller gives room for 16 bytes.
-        unsafe { *uuid = UUID };
+        unsafe { *id = uuid(device) };
         code::SUCCESS
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html>
     fn cuDeviceTotalMem_v2(bytes: *mut usize, device: c_int) require bytes; {
-        if device != 0 {
+        if known(device).is_none() {
             return code::INVALID_DEVICE;
         }
         let Ok(facts) = call::device_facts() else { return code::NOT_INITIALIZED };
@@ -99,7 +110,7 @@ answers! {
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html>
     fn cuDeviceGetAttribute(value: *mut c_int, attribute: u32, device: c_int) require value; {
-        if device != 0 {
+        if known(device).is_none() {
             return code::INVALID_DEVICE;
         }
         let Ok(facts) = call::device_facts() else { return code::NOT_INITIALIZED };
@@ -119,5 +130,25 @@ answers! {
             code::SUCCESS => unsafe { cuDeviceGetAttribute(minor, MINOR, device) },
             failed => failed,
         }
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PEER__ACCESS.html>
+    fn cuDeviceCanAccessPeer(can: *mut c_int, device: c_int, peer: c_int) require can; {
+        let (Some(device), Some(peer)) = (known(device), known(peer)) else {
+            return code::INVALID_DEVICE;
+        };
+        // SAFETY: checked not to be null; the caller gives room for an int.
+        unsafe { *can = c_int::from(device != peer) };
+        code::SUCCESS
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PEER__ACCESS.html>
+    fn cuDeviceGetP2PAttribute(value: *mut c_int, attribute: u32, from: c_int, to: c_int) require value; {
+        let (Some(from), Some(to)) = (known(from), known(to)) else { return code::INVALID_DEVICE };
+        let asked = (attribute as usize).checked_sub(1).and_then(|at| PEER_ATTRIBUTES.get(at));
+        let Some(&found) = asked.filter(|_| from != to) else { return code::INVALID_VALUE };
+        // SAFETY: checked not to be null; the caller gives room for an int.
+        unsafe { *value = found };
+        code::SUCCESS
     }
 }

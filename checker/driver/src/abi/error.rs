@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char};
 use super::{CUresult, answers, code};
 
 /// Code, name, description: those that this library gives, worded as `cuda.h` words them.
-const ERRORS: [(CUresult, &CStr, &CStr); 30] = [
+const ERRORS: [(CUresult, &CStr, &CStr); 33] = [
     (0, c"CUDA_SUCCESS", c"no error"),
     (1, c"CUDA_ERROR_INVALID_VALUE", c"invalid argument"),
     (2, c"CUDA_ERROR_OUT_OF_MEMORY", c"out of memory"),
@@ -14,6 +14,11 @@ const ERRORS: [(CUresult, &CStr, &CStr); 30] = [
     (101, c"CUDA_ERROR_INVALID_DEVICE", c"invalid device ordinal"),
     (200, c"CUDA_ERROR_INVALID_IMAGE", c"device kernel image is invalid"),
     (201, c"CUDA_ERROR_INVALID_CONTEXT", c"invalid device context"),
+    (
+        217,
+        c"CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
+        c"peer access is not supported between these two devices",
+    ),
     (218, c"CUDA_ERROR_INVALID_PTX", c"a PTX JIT compilation failed"),
     (301, c"CUDA_ERROR_FILE_NOT_FOUND", c"file not found"),
     (400, c"CUDA_ERROR_INVALID_HANDLE", c"invalid resource handle"),
@@ -22,6 +27,8 @@ const ERRORS: [(CUresult, &CStr, &CStr); 30] = [
     (600, c"CUDA_ERROR_NOT_READY", c"device not ready"),
     (700, c"CUDA_ERROR_ILLEGAL_ADDRESS", c"an illegal memory access was encountered"),
     (701, c"CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", c"too many resources requested for launch"),
+    (704, c"CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", c"peer access is already enabled"),
+    (705, c"CUDA_ERROR_PEER_ACCESS_NOT_ENABLED", c"peer access has not been enabled"),
     (709, c"CUDA_ERROR_CONTEXT_IS_DESTROYED", c"context is destroyed"),
     (800, c"CUDA_ERROR_NOT_PERMITTED", c"operation not permitted"),
     (801, c"CUDA_ERROR_NOT_SUPPORTED", c"operation not supported"),

@@ -3,7 +3,7 @@
 //! `calls!` writes those that become commands, `answers!` those that the library answers by itself.
 //! On a GPU both go to the real driver. All others are in `passed_through`.
 
-mod context;
+pub(crate) mod context;
 mod copy;
 mod device;
 pub(crate) mod error;
@@ -24,12 +24,14 @@ pub(crate) type Handle = u64;
 
 /// Defines calls that become commands.
 ///
-/// `require` lists pointers that must not be null; `command` is what is asked; `gpu` is the reply that
+/// `require` lists pointers that must not be null; `device` is the one that it is about, where that is not the one whose
+/// context is current; `command` is what is asked; `gpu` is the reply that
 /// can be read off after the real driver has been called; `sim` says what to do with the simulated
 /// device's reply.
 macro_rules! calls {
     ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) {
         $(require $($required:ident),+;)?
+        $(device $device:expr;)?
         command $command:expr;
         $(gpu $reply:expr;)?
         $(sim $pattern:pat => $write:expr;)?
@@ -54,7 +56,8 @@ macro_rules! calls {
                         || calls!(@reply $($reply)?),
                     );
                 }
-                match $crate::call::issue($command) {
+                let device = calls!(@device $($device)?);
+                match $crate::call::issue(device, $command) {
                     Ok(reply) => calls!(@answer reply $($pattern => $write)?),
                     Err(code) => code,
                 }
@@ -62,6 +65,8 @@ macro_rules! calls {
             $crate::failed::noted(stringify!($name), make())
         }
     )*};
+    (@device) => { None };
+    (@device $device:expr) => { $device };
     (@reply) => { simulator::machine::Reply::Done };
     (@reply $reply:expr) => { $reply };
     (@answer $given:ident) => {{ let _ = $given; $crate::abi::code::SUCCESS }};
@@ -74,9 +79,9 @@ macro_rules! calls {
 }
 
 /// Defines calls that the library answers by itself on the simulated device: they take no time and
-/// order nothing.
+/// order nothing. `gpu` is what follows a success of the real driver's.
 macro_rules! answers {
-    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(require $($required:ident),+;)? $body:block)*) => {$(
+    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(require $($required:ident),+;)? $(gpu $after:expr;)? $body:block)*) => {$(
         $(#[$doc])*
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::abi::CUresult {
@@ -90,7 +95,9 @@ macro_rules! answers {
                     // SAFETY: the real driver's function of this name has this signature.
                     let real = unsafe { std::mem::transmute::<usize, Real>(real) };
                     // SAFETY: the caller's duties are those of the real function.
-                    return $crate::gpu::known(unsafe { real($($argument),*) });
+                    let result = $crate::gpu::known(unsafe { real($($argument),*) });
+                    $(if result == $crate::abi::code::SUCCESS { $after })?
+                    return result;
                 }
                 $($(if $required.is_null() { return $crate::abi::code::INVALID_VALUE; })+)?
                 $body

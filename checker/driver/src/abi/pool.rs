@@ -1,14 +1,80 @@
-//! The pool that stream-ordered memory comes from: the simulated device has the default one.
+//! The pool that stream-ordered memory comes from: each simulated device has the default one.
 
 use std::ffi::c_int;
 
 use simulator::machine::{Command, Reply};
+use trace::program::DEVICES;
 
+use super::device::known;
 use super::{CUresult, Handle, answers, calls, code};
 use crate::call;
 
-/// The handle of the default pool.
+/// The handle of the first device's default pool.
 const DEFAULT: Handle = 0x90_0000;
+/// From one device's to the next.
+const STRIDE: Handle = 0x1_0000;
+
+/// The default pool of a device.
+fn default_of(device: usize) -> Handle {
+    DEFAULT + device as Handle * STRIDE
+}
+
+/// The device of a default pool.
+fn device_of(pool: Handle) -> Option<u32> {
+    (0..DEVICES).find(|&device| default_of(device as usize) == pool)
+}
+
+/// `CUmemAccessDesc`: what a device may do with a pool's memory.
+#[repr(C)]
+struct AccessDescription {
+    /// 1 for a device.
+    location_type: u32,
+    /// Its number.
+    location: c_int,
+    /// 0 for nothing, 3 for reading and writing.
+    flags: u32,
+}
+
+/// A device is what a pool's memory is for.
+const LOCATION_DEVICE: u32 = 1;
+/// It may read and write.
+const READ_WRITE: u32 = 3;
+
+/// What one description asks for. On a GPU the real driver decides; what is not understood here is not noted.
+fn set_access(
+    pool: Handle,
+    list: *const AccessDescription,
+    count: usize,
+) -> Result<Command, CUresult> {
+    let is_real = call::gpu().is_some();
+    if list.is_null() || count != 1 {
+        return if is_real { Ok(Command::PoolFacts) } else { Err(code::INVALID_VALUE) };
+    }
+    // SAFETY: not null, and the caller says that there is one.
+    let AccessDescription { location_type, location, flags } = unsafe { list.read() };
+    let by = known(location).filter(|_| location_type == LOCATION_DEVICE);
+    if is_real {
+        let by = by.filter(|&by| DEVICES == 2 && by as u32 != super::context::current_device());
+        let is_peer = by.filter(|_| matches!(flags, 0 | READ_WRITE));
+        return Ok(is_peer.map_or(Command::PoolFacts, |by| Command::PeerAccess {
+            by: by as u32,
+            pool: true,
+            enabled: flags == READ_WRITE,
+        }));
+    }
+    match (by, device_of(pool), flags) {
+        (Some(_), Some(_), 1) => Err(code::NOT_SUPPORTED),
+        // A device can always use its own memory.
+        (Some(by), Some(of), 0 | READ_WRITE) if by as u32 == of => match flags {
+            READ_WRITE => Ok(Command::PoolFacts),
+            _ => Err(code::INVALID_DEVICE),
+        },
+        (Some(by), Some(_), 0 | READ_WRITE) => {
+            Ok(Command::PeerAccess { by: by as u32, pool: true, enabled: flags == READ_WRITE })
+        }
+        _ => Err(code::INVALID_VALUE),
+    }
+}
 
 /// Attributes of a pool, `CU_MEMPOOL_ATTR_…`: numbers of 64 bits.
 mod attribute {
@@ -24,7 +90,7 @@ fn refused(pool: Handle, attribute: u32) -> Option<CUresult> {
     if call::gpu().is_some() {
         return None;
     }
-    if pool != DEFAULT || !(1..=attribute::USED_MEM_HIGH).contains(&attribute) {
+    if device_of(pool).is_none() || !(1..=attribute::USED_MEM_HIGH).contains(&attribute) {
         return Some(code::INVALID_VALUE);
     }
     (attribute < attribute::RELEASE_THRESHOLD).then(|| {
@@ -54,30 +120,26 @@ unsafe fn setting(attribute: u32, value: *const u64) -> Result<Command, CUresult
 answers! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html>
     fn cuDeviceGetDefaultMemPool(pool: *mut Handle, device: c_int) require pool; {
-        if device != 0 {
-            return code::INVALID_DEVICE;
-        }
+        let Some(device) = known(device) else { return code::INVALID_DEVICE };
         // SAFETY: checked not to be null; the caller gives room for a handle.
-        unsafe { *pool = DEFAULT };
+        unsafe { *pool = default_of(device) };
         code::SUCCESS
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html>
     fn cuDeviceGetMemPool(pool: *mut Handle, device: c_int) require pool; {
-        if device != 0 {
-            return code::INVALID_DEVICE;
-        }
+        let Some(device) = known(device) else { return code::INVALID_DEVICE };
         // SAFETY: checked not to be null; the caller gives room for a handle.
-        unsafe { *pool = DEFAULT };
+        unsafe { *pool = default_of(device) };
         code::SUCCESS
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html>
     fn cuDeviceSetMemPool(device: c_int, pool: Handle) {
-        match (device, pool) {
-            (0, DEFAULT) => code::SUCCESS,
-            (0, _) => code::INVALID_VALUE,
-            _ => code::INVALID_DEVICE,
+        match known(device) {
+            Some(device) if pool == default_of(device) => code::SUCCESS,
+            Some(_) => code::INVALID_VALUE,
+            None => code::INVALID_DEVICE,
         }
     }
 }
@@ -86,6 +148,7 @@ calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html>
     fn cuMemPoolGetAttribute(pool: Handle, attribute: u32, value: *mut u64) {
         require value;
+        device device_of(pool);
         command match refused(pool, attribute) {
             Some(code) => return code,
             None => Command::PoolFacts,
@@ -105,6 +168,7 @@ calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html>
     fn cuMemPoolSetAttribute(pool: Handle, attribute: u32, value: *mut u64) {
         require value;
+        device device_of(pool);
         command match refused(pool, attribute) {
             Some(code) => return code,
             // Those of 32 bits are not ours.
@@ -119,6 +183,7 @@ calls! {
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html>
     fn cuMemPoolTrimTo(pool: Handle, bytes: usize) {
+        device device_of(pool);
         command match refused(pool, attribute::RELEASE_THRESHOLD) {
             Some(code) => return code,
             None => Command::PoolTrim { bytes: bytes as u64 },
@@ -136,5 +201,13 @@ calls! {
         gpu Reply::Number(unsafe { *address });
         // SAFETY: checked not to be null; the caller gives room for an address.
         sim Reply::Number(found) => unsafe { *address = found };
+    }
+
+    /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html>
+    fn cuMemPoolSetAccess(pool: Handle, list: *const AccessDescription, count: usize) {
+        command match set_access(pool, list, count) {
+            Ok(command) => command,
+            Err(code) => return code,
+        };
     }
 }

@@ -37,6 +37,8 @@ pub(super) struct Noted {
     pub(super) given: u64,
     pub(super) site: Option<u32>,
     pub(super) thread: u32,
+    /// The device whose context was current.
+    pub(super) device: u32,
     pub(super) times: Times,
     /// None while the call has not come back.
     pub(super) result: Option<CUresult>,
@@ -141,8 +143,9 @@ pub(super) fn takes_a_name(command: &Command) -> bool {
 /// The stream of a command that gives the device something to do.
 pub(super) fn stream_of_work(command: &Command) -> Option<Handle> {
     match command {
-        Command::Copy { bytes: 0, .. } => None,
+        Command::Copy { bytes: 0, .. } | Command::PeerCopy { bytes: 0, .. } => None,
         Command::Copy { stream, .. }
+        | Command::PeerCopy { stream, .. }
         | Command::Memset { stream, .. }
         | Command::Launch { stream, .. }
         | Command::HostFunction { stream, .. } => Some(*stream),

@@ -50,6 +50,7 @@ use trace::program::{Call, Site, WorkQueues};
 use trace::run;
 use trace::timeline::Method;
 
+use crate::abi::context::current_device;
 use crate::abi::{CUresult, Handle, code, passed_through};
 use crate::call::{self, StartFailure, lock};
 use crate::call_sites::CallSites;
@@ -195,6 +196,17 @@ impl Gpu {
         }
     }
 
+    /// The context that is current in this thread, and its device.
+    pub(crate) fn current_context(&self) -> Option<(Handle, u32)> {
+        let (mut context, mut device) = (0, 0);
+        // SAFETY: each writes one number, which there is room for.
+        let results = unsafe {
+            [self.real.current_context(&raw mut context), self.real.current_device(&raw mut device)]
+        };
+        let is_there = results == [code::SUCCESS; 2] && context != 0;
+        is_there.then_some((context, device.unsigned_abs()))
+    }
+
     /// The address of the real function called `name`, kept in `slot`.
     pub(crate) fn symbol(&self, slot: &Slot, name: &str) -> Option<usize> {
         slot.address(&self.real, name)
@@ -224,6 +236,7 @@ impl Gpu {
             given: 0,
             site,
             thread: thread(),
+            device: current_device(),
             times: Times { entered, start: entered, end: entered },
             result: None,
         };
@@ -290,7 +303,15 @@ impl Gpu {
         }
         let thread = thread();
         let asked = Asked::Command(command);
-        lock(&self.log).note(Noted { asked, given, site, thread, times, result: Some(result) });
+        lock(&self.log).note(Noted {
+            asked,
+            given,
+            site,
+            thread,
+            device: current_device(),
+            times,
+            result: Some(result),
+        });
         result
     }
 
@@ -416,7 +437,8 @@ impl Gpu {
     /// Notes what has succeeded, or is taken to; its number, and whether the log is full.
     fn note(&self, asked: Asked, site: Option<u32>, times: Times) -> (u64, bool) {
         let result = Some(code::SUCCESS);
-        let noted = Noted { asked, given: 0, site, thread: thread(), times, result };
+        let (thread, device) = (thread(), current_device());
+        let noted = Noted { asked, given: 0, site, thread, device, times, result };
         lock(&self.log).note(noted)
     }
 

@@ -35,8 +35,10 @@ impl Numbers {
     fn learn(&mut self, call: &Call) {
         match call {
             Call::StreamCreate { stream, .. } => {
-                let next = StreamId::FIRST_CREATED + self.streams.len() as u32;
-                self.streams.insert(*stream, StreamId(next));
+                let device = stream.device();
+                let before = self.streams.keys().filter(|other| other.device() == device).count();
+                let next = StreamId::FIRST_CREATED + before as u32;
+                self.streams.insert(*stream, StreamId::on(device, next));
             }
             Call::EventCreate { event, .. } => {
                 self.events.insert(*event, EventId(self.events.len() as u32));
@@ -44,7 +46,9 @@ impl Numbers {
             Call::Alloc { block, .. }
             | Call::AllocAsync { block, .. }
             | Call::AllocHost { block, .. } => {
-                self.blocks.insert(*block, BlockId(self.blocks.len() as u32));
+                let device = block.device();
+                let before = self.blocks.keys().filter(|other| other.device() == device).count();
+                self.blocks.insert(*block, BlockId::on(device, before as u32));
             }
             _ => {}
         }
@@ -131,6 +135,7 @@ impl Numbers {
             Call::GraphInstantiate { .. }
             | Call::PoolKeep { .. }
             | Call::PoolTrim { .. }
+            | Call::PeerAccess { .. }
             | Call::RegionBegin
             | Call::RegionEnd
             | Call::Connections { .. }
@@ -171,7 +176,7 @@ mod tests {
         let mut program = Program::new(1);
         program.steps = calls
             .into_iter()
-            .map(|call| Step { call, site: None, thread: 0, gap_ns: 0, result: 0 })
+            .map(|call| Step { call, site: None, thread: 0, gap_ns: 0, result: 0, device: 0 })
             .collect();
         renumber(&mut program, &mut []);
         let calls: Vec<_> = program.steps.into_iter().map(|step| step.call).collect();

@@ -105,6 +105,7 @@ impl Observed {
                 // Another thread is still in it.
                 (noted.times.start, noted.times.end) = (noted.times.entered, now_ns);
             }
+            self.names.set_current(noted.device);
             let result = noted.result.unwrap_or(code::SUCCESS);
             let asked = std::mem::replace(&mut noted.asked, Asked::Lab(Call::ThreadEnd));
             let call = match asked {
@@ -195,7 +196,9 @@ impl Observed {
     /// The same command with what its host addresses turn out to be: device addresses and page-locked
     /// memory are told apart here, not while the program waits.
     fn placed(&self, mut command: Command) -> Command {
-        if let Command::Copy { source, target, .. } = &mut command {
+        if let Command::Copy { source, target, .. } | Command::PeerCopy { source, target, .. } =
+            &mut command
+        {
             for address in [source, target] {
                 if let Address::Pageable(at) = *address {
                     if self.names.is_device(at) {
@@ -235,7 +238,8 @@ impl Observed {
             end_ns: times.end,
             blocked_ns,
         });
-        self.program.steps.push(Step { call, site, thread, gap_ns, result });
+        let device = self.names.device_of_call(&call);
+        self.program.steps.push(Step { call, site, thread, gap_ns, result, device });
     }
 
     /// A call that was noted as instantaneous has kept the host until now.
@@ -271,6 +275,7 @@ impl Observed {
             None => matches!(
                 call,
                 Call::FunctionGet { .. }
+                    | Call::PeerAccess { .. }
                     | Call::Connections { .. }
                     | Call::GraphCreate { .. }
                     | Call::GraphInstantiate { .. }
@@ -314,6 +319,7 @@ impl Observed {
                     Direction::HostToDevice => SpanKind::HostToDevice,
                     Direction::DeviceToHost => SpanKind::DeviceToHost,
                     Direction::DeviceToDevice => SpanKind::DeviceToDevice,
+                    Direction::PeerToPeer => SpanKind::PeerToPeer,
                     Direction::HostToHost => return None,
                 };
                 (kind, *stream, *bytes)
@@ -400,7 +406,7 @@ mod tests {
     fn done(command: Command, given: u64, at: u64) -> Noted {
         let times = Times { entered: at, start: at + 1, end: at + 5 };
         let asked = Asked::Command(command);
-        Noted { asked, given, site: None, thread: 0, times, result: Some(code::SUCCESS) }
+        Noted { asked, given, site: None, thread: 0, device: 0, times, result: Some(code::SUCCESS) }
     }
 
     fn copy(source: u64, target: u64) -> Command {

@@ -142,6 +142,8 @@ real! {
     fn device_name = "cuDeviceGetName"(name: *mut c_char, length: c_int, device: c_int);
     /// The calling thread's context.
     fn current_context = "cuCtxGetCurrent"(context: *mut Handle);
+    /// Its device.
+    fn current_device = "cuCtxGetDevice"(device: *mut c_int);
     /// Sets it.
     fn set_current_context = "cuCtxSetCurrent"(context: Handle);
     /// The primary context of a device.

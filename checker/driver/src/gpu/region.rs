@@ -14,6 +14,7 @@ use super::numbers::renumber;
 use super::observe::{Observed, Work};
 use super::threads::thread;
 use super::{Gpu, Trace};
+use crate::abi::context::real_contexts;
 use crate::abi::{CUresult, Handle, code};
 use crate::call::lock;
 use crate::library::Library;
@@ -322,7 +323,20 @@ impl Gpu {
         succeed(unsafe { self.real.set_current_context(context) })
     }
 
+    /// Waits for all devices that were used.
     fn wait(&self) -> Result<(), CUresult> {
+        let mut own = 0;
+        // SAFETY: writes one handle.
+        succeed(unsafe { self.real.current_context(&raw mut own) })?;
+        for other in real_contexts().into_iter().filter(|&other| other != own) {
+            // SAFETY: the context was current, and primary contexts are kept; where it is gone, the call fails.
+            if unsafe { self.real.set_current_context(other) } == code::SUCCESS {
+                // SAFETY: takes nothing.
+                succeed(unsafe { self.real.synchronize() })?;
+            }
+        }
+        // SAFETY: it was current.
+        succeed(unsafe { self.real.set_current_context(own) })?;
         // SAFETY: takes nothing.
         succeed(unsafe { self.real.synchronize() })
     }

@@ -92,7 +92,7 @@ impl Lowering {
     }
 
     fn finished(mut self) -> Compiled {
-        let step = |call| Step { call, site: None, thread: 0, gap_ns: 0, result: 0 };
+        let step = |call| Step { call, site: None, thread: 0, gap_ns: 0, result: 0, device: 0 };
         let mut program = Program::new(1);
         let queues = self
             .queues
@@ -359,7 +359,7 @@ impl Lowering {
             self.sites.push(site);
             self.sites.len() - 1
         });
-        Step { call, site: Some(index as u32), thread: 0, gap_ns: 0, result: 0 }
+        Step { call, site: Some(index as u32), thread: 0, gap_ns: 0, result: 0, device: 0 }
     }
 
     /// A call, where it stands.
@@ -375,7 +375,7 @@ impl Lowering {
 
     /// A call before the clock starts, that stands in no line.
     pub(super) fn set_up(&mut self, call: Call) {
-        self.before.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0 });
+        self.before.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0, device: 0 });
     }
 
     pub(super) fn number(&self, sum: &Sum) -> Lowered<Number> {

@@ -9,7 +9,7 @@ use trace::program::{BlockId, Call, EventId, Mode, Step, StreamId, StreamKind, T
 
 /// A step that nobody wrote.
 pub(super) fn step(call: Call) -> Step {
-    Step { call, site: None, thread: 0, gap_ns: 0, result: 0 }
+    Step { call, site: None, thread: 0, gap_ns: 0, result: 0, device: 0 }
 }
 
 /// The program with each step of the measured region replaced by what `each` puts in its place.

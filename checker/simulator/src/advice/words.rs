@@ -90,6 +90,9 @@ impl Refused {
             Self::Long => format!(
                 "the program makes more than {MOST_STEPS} calls, too many to simulate it again for each change"
             ),
+            Self::Devices => {
+                "what a change would give is not simulated for programs of two devices".to_owned()
+            }
             Self::Invalid => {
                 "the program uses something that it does not create, so it cannot be simulated again"
                     .to_owned()

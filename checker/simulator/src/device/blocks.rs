@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 use trace::program::{Items, Launch, Loop, Pipe};
 
 use super::ready_queue::Waiting;
-use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work, scheduler};
+use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work, at, scheduler};
 use crate::profile::{Pace, Profile, SCHEDULERS};
 
 /// A multiprocessor is divided into this many shares; a kernel of which `n` blocks are resident takes
@@ -540,22 +540,26 @@ impl Pool {
 
 impl Device {
     pub(super) fn grid_ready(&mut self, id: OperationId, grid: Grid, effects: &mut impl Effects) {
-        self.pool.waiting.insert((grid.priority, self.now, id));
         let undispatched = grid.blocks;
         let progress = Progress { id, undispatched, running: 0, started: false, waited: false };
-        self.pool.progress.push(progress);
-        self.dispatch_blocks(effects);
+        let now = self.now;
+        let pool = &mut self.unit_of(id).pool;
+        pool.waiting.insert((grid.priority, now, id));
+        pool.progress.push(progress);
+        let device = self.operations[id as usize].device;
+        self.dispatch_blocks(device, effects);
     }
 
-    fn dispatch_blocks(&mut self, effects: &mut impl Effects) {
-        self.advance_groups();
-        while let Some((_, _, id)) = self.pool.waiting.first() {
+    fn dispatch_blocks(&mut self, device: u8, effects: &mut impl Effects) {
+        let unit = at(device.into());
+        self.advance_groups(device);
+        while let Some((_, _, id)) = self.units[unit].pool.waiting.first() {
             let (grid, is_memory) = match self.operations[id as usize].work {
                 Work::Kernel { grid, .. } => (grid, false),
                 Work::Memory { grid, .. } => (grid, true),
                 _ => unreachable!("nothing else has a grid"),
             };
-            let pool = &mut self.pool;
+            let pool = &mut self.units[unit].pool;
             let progress = progress_of(&mut pool.progress, id);
             if !progress.started && pool.started >= pool.resident_grids {
                 break;
@@ -594,27 +598,28 @@ impl Device {
                 pool.waiting.remove(id);
             }
             if !started {
-                self.pool.started += 1;
+                self.units[unit].pool.started += 1;
                 self.begin(id, effects);
             }
         }
-        self.share_throughput();
+        self.share_throughput(device);
     }
 
     /// Brings all groups up to now.
-    fn advance_groups(&mut self) {
-        let elapsed = self.now - self.pool.as_of;
-        self.pool.as_of = self.now;
+    fn advance_groups(&mut self, device: u8) {
+        let pool = &mut self.units[at(device.into())].pool;
+        let elapsed = self.now - pool.as_of;
+        pool.as_of = self.now;
         if elapsed > 0 {
-            for group in self.pool.groups() {
+            for group in pool.groups() {
                 group.left = group.left.saturating_sub(elapsed * group.speed);
             }
         }
     }
 
     /// Gives each group its speed and foresees the next end.
-    fn share_throughput(&mut self) {
-        let pool = &mut self.pool;
+    fn share_throughput(&mut self, device: u8) {
+        let pool = &mut self.units[at(device.into())].pool;
         let apart = pool.is_apart();
         if apart {
             let is_awaited = pool.waiting.first().is_some();
@@ -656,16 +661,17 @@ impl Device {
         pool.generation += 1;
         let generation = pool.generation;
         if next != u64::MAX {
-            self.schedule(self.now + next, Event::BlocksEnd { generation });
+            self.schedule(self.now + next, Event::BlocksEnd { device, generation });
         }
     }
 
-    pub(super) fn blocks_end(&mut self, generation: u32, effects: &mut impl Effects) {
-        if self.pool.generation != generation {
+    pub(super) fn blocks_end(&mut self, device: u8, generation: u32, effects: &mut impl Effects) {
+        let unit = at(device.into());
+        if self.units[unit].pool.generation != generation {
             return; // speeds have changed since this end was foreseen
         }
-        self.advance_groups();
-        let pool = &mut self.pool;
+        self.advance_groups(device);
+        let pool = &mut self.units[unit].pool;
         let mut finished = std::mem::take(&mut pool.finished);
         for set in &mut pool.sets {
             set.groups.retain(|group| {
@@ -684,12 +690,13 @@ impl Device {
             pool.join(|set| set.groups.is_empty() && set.part == part);
         }
         for (id, fixed_ns) in finished.drain(..) {
-            self.pool.progress.retain(|progress| progress.id != id);
-            self.pool.started -= 1;
+            let pool = &mut self.units[unit].pool;
+            pool.progress.retain(|progress| progress.id != id);
+            pool.started -= 1;
             // The multiprocessors are free at once; the kernel is over when its writes are out.
             self.schedule(self.now + fixed_ns, Event::OperationEnd(id));
         }
-        self.pool.finished = finished;
-        self.dispatch_blocks(effects);
+        self.units[unit].pool.finished = finished;
+        self.dispatch_blocks(device, effects);
     }
 }

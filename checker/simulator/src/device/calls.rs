@@ -5,7 +5,8 @@
 //! not.
 
 use trace::program::{
-    Call, ChannelId, Direction, Launch, Mode, Place, StreamId, StreamKind, Timing, WorkQueues,
+    Call, ChannelId, DEVICES, Direction, Launch, Mode, Place, StreamId, StreamKind, Timing,
+    WorkQueues,
 };
 use trace::timeline::{HostMemory, Interval, SpanKind};
 
@@ -13,7 +14,8 @@ use super::memory_pool::waited_for;
 use super::streams::Stream;
 use super::threads::Return;
 use super::{
-    Device, Effects, FULL_SPEED, OperationId, State, Work, blocks, copy_engines, slot, work_queues,
+    Device, Effects, FULL_SPEED, OperationId, State, Work, at, blocks, copy_engines, slot,
+    work_queues,
 };
 
 /// One MiB, the unit of the costs of page-locked allocation.
@@ -51,6 +53,8 @@ pub enum Wait {
     /// All earlier work of a stream; for the legacy default stream, that of the blocking streams
     /// too.
     Stream(StreamId),
+    /// Everything that was queued before on one device.
+    Device(u32),
     /// Everything that was queued before.
     All,
     /// The end of a host thread.
@@ -72,15 +76,17 @@ impl Wait {
 pub(super) struct Queued {
     pub(super) work: Work,
     /// Before the operation is queued, in ns.
-    cost: u64,
+    pub(super) cost: u64,
     /// After its end, in ns; none if the host does not wait for it.
-    held: Option<u64>,
+    pub(super) held: Option<u64>,
+    /// After it is queued, in ns.
+    pub(super) more: u64,
 }
 
 impl Queued {
     /// The host does not wait for the operation.
-    fn free(work: Work, cost: u64) -> Self {
-        Self { work, cost, held: None }
+    pub(super) fn free(work: Work, cost: u64) -> Self {
+        Self { work, cost, held: None, more: 0 }
     }
 }
 
@@ -88,7 +94,16 @@ impl Device {
     /// Makes a call of the host thread whose turn it is; spans and effects name it by `step`. The
     /// call must be valid: its streams, events and kernels exist. None if the call has not
     /// returned, because other threads go first: see [`Device::turn`].
-    pub fn call(&mut self, step: u32, call: &Call, effects: &mut impl Effects) -> Option<Answer> {
+    ///
+    /// `device` is the one whose context is current, from 0.
+    pub fn call_on(
+        &mut self,
+        device: u32,
+        step: u32,
+        call: &Call,
+        effects: &mut impl Effects,
+    ) -> Option<Answer> {
+        self.current = device.min(DEVICES - 1);
         let thread = self.hosts.running();
         let meant = self.streams.meant(thread, call);
         let call = meant.as_ref().unwrap_or(call);
@@ -105,6 +120,11 @@ impl Device {
             }
         };
         self.make((thread, step), call, (asked, start), effects, Return::Now)
+    }
+
+    /// The same with the context of the first device.
+    pub fn call(&mut self, step: u32, call: &Call, effects: &mut impl Effects) -> Option<Answer> {
+        self.call_on(0, step, call, effects)
     }
 
     /// Makes a call for which there is room.
@@ -137,7 +157,9 @@ impl Device {
             Call::Connections { count, copies } => {
                 if self.operations.is_empty() {
                     let asked = WorkQueues { kernels: *count, copies: copies.unwrap_or(*count) };
-                    self.work_queues = work_queues::Queues::new(asked);
+                    for unit in &mut self.units {
+                        unit.work_queues = work_queues::Queues::new(asked);
+                    }
                 }
                 (0, Wait::None)
             }
@@ -167,14 +189,16 @@ impl Device {
             }
             Call::StreamWait { stream, event } => {
                 let cost = host.stream_wait_ns.value;
-                self.memory_pool.wait(*stream, *event);
+                for unit in &mut self.units {
+                    unit.memory_pool.wait(*stream, *event);
+                }
                 // An event that was never recorded holds nothing back.
                 if let Some(recorded) = *slot(&mut self.events, event.0) {
                     self.submit(step, *stream, Work::Marker, start + cost, Some(recorded));
                 }
                 (cost, Wait::None)
             }
-            Call::ContextSynchronize => (host.synchronize_ns.value, Wait::All),
+            Call::ContextSynchronize => (host.synchronize_ns.value, Wait::Device(self.current)),
 
             Call::EventCreate { event, timing } => {
                 if *timing == Timing::Enabled {
@@ -190,7 +214,9 @@ impl Device {
                 };
                 let id = self.submit(step, *stream, Work::Marker, start + cost, None);
                 *slot(&mut self.events, event.0) = Some(id);
-                self.memory_pool.record(*event, *stream);
+                for unit in &mut self.units {
+                    unit.memory_pool.record(*event, *stream);
+                }
                 (cost, Wait::None)
             }
             Call::EventSynchronize { event } => {
@@ -219,10 +245,13 @@ impl Device {
 
             Call::Alloc { .. } => (host.alloc_ns.value, Wait::None),
             // Stream-ordered memory goes back to its pool, and nothing waits (measured).
-            Call::Free { block } if self.memory_pool.free_now(*block) => {
-                (host.free_async_ns.value, Wait::None)
+            Call::Free { block } => {
+                let costs = (host.free_async_ns.value, host.free_ns.value);
+                match self.pool_of(*block).free_now(*block) {
+                    true => (costs.0, Wait::None),
+                    false => (costs.1, Wait::Device(block.device())),
+                }
             }
-            Call::Free { .. } => (host.free_ns.value, Wait::All),
             Call::AllocAsync { stream, block, bytes } => {
                 let cost = host.alloc_async_ns.value + self.allocate((*block, *bytes), *stream);
                 self.submit(step, *stream, Work::Marker, start + cost, None);
@@ -231,29 +260,33 @@ impl Device {
             Call::FreeAsync { stream, block } => {
                 let cost = host.free_async_ns.value;
                 let free = self.submit(step, *stream, Work::Release, start + cost, None);
-                self.memory_pool.free(*block, *stream, free);
+                self.pool_of(*block).free(*block, *stream, free);
                 (cost, Wait::None)
             }
             Call::PoolKeep { bytes } => {
-                self.memory_pool.keep(*bytes);
+                self.units[at(self.current)].memory_pool.keep(*bytes);
                 (host.other_ns.value, Wait::None)
             }
             Call::PoolTrim { bytes } => (host.other_ns.value + self.trim(*bytes), Wait::None),
             Call::AllocHost { block, bytes } => {
-                *slot(&mut self.pinned, block.0) = *bytes;
+                *slot(&mut self.pinned, block.0) =
+                    bytes.saturating_mul(DEVICES.into()).saturating_add(self.current.into());
                 (
                     host.alloc_host_ns.value + bytes * host.alloc_host_ns_per_mib.value / MIB,
                     Wait::None,
                 )
             }
             Call::FreeHost { block } => {
-                let bytes = std::mem::take(slot(&mut self.pinned, block.0));
-                (host.free_host_ns.value + bytes * host.free_host_ns_per_mib.value / MIB, Wait::All)
+                let pinned = std::mem::take(slot(&mut self.pinned, block.0));
+                let (bytes, device) =
+                    (pinned / u64::from(DEVICES), (pinned % u64::from(DEVICES)) as u32);
+                let cost = host.free_host_ns.value + bytes * host.free_host_ns_per_mib.value / MIB;
+                (cost, Wait::Device(device))
             }
 
             Call::Copy { stream, mode, source, target, bytes } => {
                 let direction = call.direction().expect("a copy has a direction");
-                let queued = self.copy(direction, *mode, source, target, *bytes);
+                let queued = self.copy(*stream, (direction, *mode), (source, target), *bytes);
                 self.queue_work(step, *stream, queued, start)
             }
             Call::Memset { stream, mode, target } => {
@@ -263,11 +296,20 @@ impl Device {
                 let is_pinned =
                     self.pinned.get(target.block.0 as usize).is_some_and(|&bytes| bytes > 0);
                 let held = (*mode == Mode::Synchronous && is_pinned).then_some(0);
-                let queued = Queued { work: self.memset_work(target.bytes), cost, held };
+                let work = self.memset_work(target.bytes);
+                let queued = Queued { held, ..Queued::free(work, cost) };
                 self.queue_work(step, *stream, queued, start)
             }
 
-            Call::ModuleLoad => (host.module_load_ns.value, Wait::All),
+            Call::ModuleLoad => (host.module_load_ns.value, Wait::Device(self.current)),
+            #[cfg(target_arch = "wasm32")]
+            Call::PeerAccess { .. } => (0, Wait::None),
+            #[cfg(not(target_arch = "wasm32"))]
+            Call::PeerAccess { by, pool, enabled } => {
+                let cost = host.other_ns.value;
+                self.set_access(*by, *pool, *enabled);
+                (cost, Wait::None)
+            }
             Call::ModuleUnload => (host.other_ns.value, Wait::None),
             Call::FunctionGet {
                 kernel,
@@ -336,7 +378,7 @@ impl Device {
             self.is_over_now(step, 0);
         }
         let mut end = start + cost;
-        let waited = waited_for(call);
+        let waited = waited_for(self.current, call);
         if self.is_held_by(wait) {
             let times = (asked, start, end);
             return self.hold((thread, step), times, (wait, waited), answer, how);
@@ -353,9 +395,15 @@ impl Device {
                 }
                 tails.iter().map(|&id| self.operations[id as usize].end_ns).max()
             }
-            Wait::All => {
-                self.run_to_idle(effects);
-                Some(self.last_end_ns)
+            Wait::All | Wait::Device(_) => {
+                let mut last = 0;
+                for device in 0..DEVICES {
+                    if DEVICES == 1 || wait == Wait::All || wait == Wait::Device(device) {
+                        self.run_device_to_idle(device, effects);
+                        last = last.max(self.units[at(device)].last_end_ns);
+                    }
+                }
+                Some(last)
             }
             Wait::None | Wait::ThreadEnd(_) | Wait::Message(_) | Wait::Capacity(_) => None,
         };
@@ -390,8 +438,14 @@ impl Device {
 
     /// Works off everything that is queued.
     pub fn run_to_idle(&mut self, effects: &mut impl Effects) {
+        for device in 0..DEVICES {
+            self.run_device_to_idle(device, effects);
+        }
+    }
+
+    fn run_device_to_idle(&mut self, device: u32, effects: &mut impl Effects) {
         self.work_off_ends(effects);
-        while self.unfinished > 0 {
+        while self.units[at(device)].unfinished > 0 {
             self.next_event(effects);
         }
     }
@@ -418,11 +472,22 @@ impl Device {
         queued: Queued,
         start: u64,
     ) -> (u64, Wait) {
-        let Queued { work, cost, held } = queued;
+        let Queued { work, cost, held, more } = queued;
         let work = self.scheduled(work, step);
         let visible = start + cost + self.profile.gaps.submit_ns.value;
-        let id = self.submit(step, stream, work, visible, None);
-        (cost, held.map_or(Wait::None, |held_ns| Wait::Operation { id, held_ns }))
+        let other = self.met_by(&work, stream);
+        let mut before = None;
+        if DEVICES > 1
+            && let Some(other) = other
+        {
+            before = Some(self.submit(step, other, Work::Marker, visible, None));
+        }
+        let id = self.submit(step, stream, work, visible, before);
+        let id = self.complete_peer_copy(step, stream, id, visible);
+        if let Some(other) = other {
+            self.streams[other].tail = Some(id);
+        }
+        (cost + more, held.map_or(Wait::None, |held_ns| Wait::Operation { id, held_ns }))
     }
 
     /// The work with the duration that this schedule gives it.
@@ -440,10 +505,9 @@ impl Device {
 
     pub(super) fn copy(
         &self,
-        direction: Direction,
-        mode: Mode,
-        source: &Place,
-        target: &Place,
+        stream: StreamId,
+        (direction, mode): (Direction, Mode),
+        (source, target): (&Place, &Place),
         bytes: u64,
     ) -> Queued {
         let copies = &self.profile.copies;
@@ -462,12 +526,17 @@ impl Device {
                     host.copy_ns.value,
                 );
             }
+            #[cfg(target_arch = "wasm32")]
+            Direction::PeerToPeer => return Queued::free(Work::Marker, 0),
+            #[cfg(not(target_arch = "wasm32"))]
+            Direction::PeerToPeer => return self.peer_copy(stream, (source, target), bytes),
             // The host moves the bytes itself, at the pace at which it stages them.
             Direction::HostToHost => {
                 return Queued {
                     work: Work::Marker,
                     cost: time_of(bytes, copies.staging_bytes_per_us.value),
                     held: Some(0),
+                    more: 0,
                 };
             }
         };
@@ -479,6 +548,7 @@ impl Device {
                 work: transfer(link_ns, HostMemory::Pinned),
                 cost: host.copy_ns.value,
                 held,
+                more: 0,
             };
         }
         let host_ns = |bytes: u64| time_of(bytes, link.pageable_bytes_per_us.value);
@@ -497,17 +567,24 @@ impl Device {
                     work: transfer(link_ns, HostMemory::Pageable),
                     cost: host.pageable_copy_ns.value + staging,
                     held: (mode == Mode::Synchronous).then_some(0),
+                    more: 0,
                 }
             }
             copy_engines::Direction::HostToDevice => Queued {
                 work: transfer(pieces_ns, HostMemory::Pageable),
                 cost: host_ns(chunk),
                 held: Some(0),
+                more: 0,
             },
+            #[cfg(not(target_arch = "wasm32"))]
+            copy_engines::Direction::ToPeer { .. } | copy_engines::Direction::FromPeer { .. } => {
+                unreachable!("neither is a way between host and device")
+            }
             copy_engines::Direction::DeviceToHost => Queued {
                 work: transfer(pieces_ns, HostMemory::Pageable),
                 cost: copies.pageable_call_ns.value,
                 held: Some(host_ns(chunk)),
+                more: 0,
             },
         }
     }
@@ -549,15 +626,17 @@ impl Device {
     }
 
     fn create_stream(&mut self, stream: StreamId, kind: StreamKind, priority: i32) {
-        let new = Stream::new(kind == StreamKind::Blocking, priority);
+        let new = Stream::new(stream, kind == StreamKind::Blocking, priority);
         self.streams.create(stream, new);
     }
 
     /// The last operations that a wait for `stream` covers: its own, and for the legacy default
     /// stream those of the blocking streams too, because its work comes after theirs.
     pub(super) fn tails(&self, stream: StreamId) -> Vec<OperationId> {
-        let legacy = stream == StreamId::LEGACY;
-        let counts = |other: StreamId, it: &Stream| other == stream || (legacy && it.blocking);
+        let legacy = stream.is_legacy();
+        let counts = |other: StreamId, it: &Stream| {
+            other == stream || (legacy && it.blocking && other.legacy() == stream)
+        };
         let streams = self.streams.iter().filter(|&(other, it)| counts(other, it));
         streams.filter_map(|(_, it)| it.tail).collect()
     }
@@ -568,7 +647,7 @@ impl Device {
 }
 
 /// The time that `bytes` take at `bytes_per_us`, in ns.
-fn time_of(bytes: u64, bytes_per_us: u64) -> u64 {
+pub(super) fn time_of(bytes: u64, bytes_per_us: u64) -> u64 {
     let ns = blocks::quotient(u128::from(bytes) * 1000, u128::from(bytes_per_us.max(1)));
     ns.min(blocks::LONGEST_NS.into()) as u64
 }

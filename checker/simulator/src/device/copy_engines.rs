@@ -6,22 +6,40 @@
 //! which has a queue to itself). Otherwise it takes the copy that has been ready longest. While both
 //! engines work, both are slower.
 
+use trace::program::DEVICES;
 use trace::timeline::SpanKind;
 
 use super::ready_queue::Waiting;
-use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work, work_queues};
+use super::{Device, Effects, Event, FULL_SPEED, OperationId, Unit, Work, at, work_queues};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     HostToDevice,
     DeviceToHost,
+    /// From the memory of one device to that of another, by an engine of this one.
+    #[cfg(not(target_arch = "wasm32"))] // a page has one device
+    ToPeer {
+        by: u8,
+        /// Over the link, and not through the host.
+        linked: bool,
+    },
+    /// The second half of the same, where it goes through the host: into the memory of this device.
+    #[cfg(not(target_arch = "wasm32"))]
+    FromPeer {
+        to: u8,
+    },
 }
+
+/// One for each direction between host and device, and one that sends to other devices.
+pub(super) const ENGINES: usize = if DEVICES > 1 { 3 } else { 2 };
 
 impl Direction {
     pub(super) fn span_kind(self) -> SpanKind {
         match self {
             Direction::HostToDevice => SpanKind::HostToDevice,
             Direction::DeviceToHost => SpanKind::DeviceToHost,
+            #[cfg(not(target_arch = "wasm32"))]
+            Direction::ToPeer { .. } | Direction::FromPeer { .. } => SpanKind::PeerToPeer,
         }
     }
 }
@@ -51,8 +69,17 @@ struct Transfer {
 }
 
 impl Device {
+    /// The device that does an operation.
+    pub(super) fn unit_of(&mut self, id: OperationId) -> &mut Unit {
+        &mut self.units[at(self.operations[id as usize].device.into())]
+    }
+
     pub(super) fn engine_of(&self, direction: Direction) -> usize {
         match direction {
+            #[cfg(not(target_arch = "wasm32"))]
+            Direction::ToPeer { linked: true, .. } => ENGINES - 1,
+            #[cfg(not(target_arch = "wasm32"))]
+            Direction::ToPeer { .. } => self.engine_of(Direction::DeviceToHost),
             Direction::DeviceToHost if self.profile.chip.copy_engines.value >= 2 => 1,
             _ => 0,
         }
@@ -64,7 +91,7 @@ impl Device {
         let queue = self.operations[id as usize].queue;
         let soon = self.now + self.profile.gaps.copy_ns.value;
         let index = self.engine_of(direction);
-        let engine = &mut self.engines[index];
+        let engine = &mut self.unit_of(id).engines[index];
         if engine.ending && engine.queue == queue && ready <= soon && engine.held_for.is_none() {
             engine.held_for = Some(id);
         }
@@ -77,12 +104,14 @@ impl Device {
         effects: &mut impl Effects,
     ) {
         let index = self.engine_of(direction);
-        self.engines[index].waiting.insert((0, self.now, id));
-        self.start_transfer(index, effects);
+        let now = self.now;
+        self.unit_of(id).engines[index].waiting.insert((0, now, id));
+        let device = self.operations[id as usize].device;
+        self.start_transfer(device, index, effects);
     }
 
-    fn start_transfer(&mut self, index: usize, effects: &mut impl Effects) {
-        let engine = &self.engines[index];
+    fn start_transfer(&mut self, device: u8, index: usize, effects: &mut impl Effects) {
+        let engine = &self.units[at(device.into())].engines[index];
         if engine.active.is_some() {
             return;
         }
@@ -97,7 +126,7 @@ impl Device {
         };
         let Some(id) = next else { return };
         let queue = self.operations[id as usize].queue;
-        let engine = &mut self.engines[index];
+        let engine = &mut self.units[at(device.into())].engines[index];
         engine.waiting.remove(id);
         engine.held_for = None;
         let operation = &self.operations[id as usize];
@@ -113,28 +142,33 @@ impl Device {
             as_of: self.now,
         });
         self.begin(id, effects);
-        self.share_link();
+        self.share_link(device);
     }
 
-    pub(super) fn transfer_end(&mut self, index: u8, generation: u32, effects: &mut impl Effects) {
-        let engine = &mut self.engines[usize::from(index)];
+    pub(super) fn transfer_end(&mut self, engine: u8, generation: u32, effects: &mut impl Effects) {
+        let (device, index) = match DEVICES {
+            1 => (0, engine),
+            _ => (engine / ENGINES as u8, engine % ENGINES as u8),
+        };
+        let engine = &mut self.units[at(device.into())].engines[usize::from(index)];
         if engine.generation != generation {
             return; // the copy changed speed since this end was foreseen
         }
         let Some(transfer) = engine.active.take() else { return };
         engine.ending = true;
-        self.share_link();
+        self.share_link(device);
         self.ending.push(transfer.id);
         self.work_off_ends(effects);
-        self.engines[usize::from(index)].ending = false;
-        self.start_transfer(usize::from(index), effects);
+        self.units[at(device.into())].engines[usize::from(index)].ending = false;
+        self.start_transfer(device, usize::from(index), effects);
     }
 
     /// A copy has started or ended: gives each its speed and foresees its end.
-    fn share_link(&mut self) {
-        let both = self.engines.iter().all(|engine| engine.active.is_some());
-        for index in 0..self.engines.len() {
-            let engine = &mut self.engines[index];
+    fn share_link(&mut self, device: u8) {
+        let engines = &self.units[at(device.into())].engines;
+        let both = engines[..2].iter().all(|engine| engine.active.is_some());
+        for index in 0..ENGINES {
+            let engine = &mut self.units[at(device.into())].engines[index];
             engine.generation += 1;
             let generation = engine.generation;
             let Some(transfer) = &mut engine.active else { continue };
@@ -142,13 +176,19 @@ impl Device {
                 transfer.left.saturating_sub((self.now - transfer.as_of) * transfer.speed);
             transfer.as_of = self.now;
             let link = match transfer.direction {
+                #[cfg(not(target_arch = "wasm32"))]
+                Direction::FromPeer { .. } => &self.profile.copies.host_to_device,
                 Direction::HostToDevice => &self.profile.copies.host_to_device,
-                Direction::DeviceToHost => &self.profile.copies.device_to_host,
+                _ => &self.profile.copies.device_to_host,
             };
-            transfer.speed =
-                if both { link.duplex_permille.value * (FULL_SPEED / 1000) } else { FULL_SPEED };
+            transfer.speed = if both && index < 2 {
+                link.duplex_permille.value * (FULL_SPEED / 1000)
+            } else {
+                FULL_SPEED
+            };
             let end = self.now + transfer.left.div_ceil(transfer.speed);
-            self.schedule(end, Event::TransferEnd { engine: index as u8, generation });
+            let engine = device * ENGINES as u8 + index as u8;
+            self.schedule(end, Event::TransferEnd { engine, generation });
         }
     }
 }

@@ -154,7 +154,7 @@ impl Device {
             }
             Call::Copy { stream, mode, source, target, bytes } => {
                 let direction = call.direction().expect("a copy has a direction");
-                (*stream, self.copy(direction, *mode, source, target, *bytes).work)
+                (*stream, self.copy(*stream, (direction, *mode), (source, target), *bytes).work)
             }
             Call::Memset { stream, target, .. } => (*stream, self.memset_work(target.bytes)),
             Call::HostFunction { stream, .. } => (*stream, Work::HostFunction),

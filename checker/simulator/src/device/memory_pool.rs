@@ -9,9 +9,9 @@
 //! of what was freed before that which it waited for. All of it was measured on an H200 (driver 580.159.04,
 //! 2026-11-23): an idle stream's synchronisation gave nothing of another stream's back, nor did a query.
 
-use trace::program::{BlockId, Call, EventId, StreamId};
+use trace::program::{BlockId, Call, DEVICES, EventId, StreamId};
 
-use super::{Device, State, slot};
+use super::{Device, State, at, slot};
 use crate::machine::PoolFacts;
 use crate::profile::Figure;
 
@@ -40,7 +40,7 @@ type After = Vec<(StreamId, u64)>;
 pub(super) enum Waited {
     Stream(StreamId),
     Event(EventId),
-    All,
+    Device(u32),
 }
 
 #[derive(Default)]
@@ -101,7 +101,7 @@ impl MemoryPool {
     ) -> u64 {
         let bytes = rounded(bytes);
         let others = self.facts.used;
-        *slot(&mut self.blocks, block.0) = bytes;
+        *slot(&mut self.blocks, block.number()) = bytes;
         self.facts.used = others.saturating_add(bytes);
         self.facts.used_high = self.facts.used_high.max(self.facts.used);
         if let Some(found) = self.find(bytes, stream, &is_over) {
@@ -148,7 +148,7 @@ impl MemoryPool {
     }
 
     fn remove(&mut self, block: BlockId) -> Option<u64> {
-        let bytes = std::mem::take(slot(&mut self.blocks, block.0));
+        let bytes = std::mem::take(slot(&mut self.blocks, block.number()));
         self.facts.used -= bytes;
         (bytes > 0).then_some(bytes)
     }
@@ -192,7 +192,7 @@ impl MemoryPool {
             Waited::Event(event) => {
                 Some(self.events.get(event.0 as usize).cloned().unwrap_or_default())
             }
-            Waited::All => None,
+            Waited::Device(_) => None,
         };
         let is_known = |it: &Freed| {
             known
@@ -235,11 +235,11 @@ impl MemoryPool {
 }
 
 /// What a call waits for, as far as a pool looks at it.
-pub(super) fn waited_for(call: &Call) -> Option<Waited> {
+pub(super) fn waited_for(current: u32, call: &Call) -> Option<Waited> {
     match call {
         Call::StreamSynchronize { stream } => Some(Waited::Stream(*stream)),
         Call::EventSynchronize { event } => Some(Waited::Event(*event)),
-        Call::ContextSynchronize => Some(Waited::All),
+        Call::ContextSynchronize => Some(Waited::Device(current)),
         _ => None,
     }
 }
@@ -252,21 +252,31 @@ impl Device {
             Some(Call::AllocAsync { stream, .. }) => stream,
             _ => stream,
         };
-        self.memory_pool.whole(bytes, stream, |free| self.has_ended(free))
+        let pool = &self.units[at(stream.device())].memory_pool;
+        pool.whole(bytes, stream, |free| self.has_ended(free))
     }
 
     /// Freed blocks that nobody can have any more as they were; each is named once.
     pub(crate) fn gone_blocks(&mut self) -> Vec<BlockId> {
-        self.memory_pool.take_gone()
+        let mut gone = self.units[0].memory_pool.take_gone();
+        for unit in &mut self.units[1..] {
+            gone.append(&mut unit.memory_pool.take_gone());
+        }
+        gone
     }
 
-    pub(crate) fn pool(&self) -> &PoolFacts {
-        &self.memory_pool.facts
+    pub(crate) fn pool(&self, device: u32) -> &PoolFacts {
+        &self.units[at(device)].memory_pool.facts
+    }
+
+    /// The pool that a block comes from, if it comes from one.
+    pub(super) fn pool_of(&mut self, block: BlockId) -> &mut MemoryPool {
+        &mut self.units[at(block.device())].memory_pool
     }
 
     /// The most that there was is what there is now.
-    pub(crate) fn reset_pool_high(&mut self, of_reserved: bool) {
-        let facts = &mut self.memory_pool.facts;
+    pub(crate) fn reset_pool_high(&mut self, device: u32, of_reserved: bool) {
+        let facts = &mut self.units[at(device)].memory_pool.facts;
         match of_reserved {
             true => facts.reserved_high = facts.reserved,
             false => facts.used_high = facts.used,
@@ -275,13 +285,15 @@ impl Device {
 
     /// Whether a block that has not been freed came from the pool.
     pub(crate) fn is_of_pool(&self, block: BlockId) -> bool {
-        self.memory_pool.blocks.get(block.0 as usize).is_some_and(|&bytes| bytes > 0)
+        let blocks = &self.units[at(block.device())].memory_pool.blocks;
+        blocks.get(block.number() as usize).is_some_and(|&bytes| bytes > 0)
     }
 
     /// What an allocation costs beside the call, in ns.
     pub(super) fn allocate(&mut self, block: (BlockId, u64), stream: StreamId) -> u64 {
         let chunk = self.profile.chip.pool_chunk_bytes.value;
-        let (pool, operations) = (&mut self.memory_pool, &self.operations);
+        let unit = &mut self.units[at(stream.device())];
+        let (pool, operations) = (&mut unit.memory_pool, &self.operations);
         let is_over = |free: u32| operations[free as usize].state == State::Done;
         let grown = pool.allocate(block, stream, chunk, is_over);
         let host = &self.profile.host;
@@ -291,20 +303,36 @@ impl Device {
     /// What giving memory back costs a call that has waited, in ns.
     pub(super) fn give_back(&mut self, waited: Option<Waited>) -> u64 {
         let Some(waited) = waited else { return 0 };
-        self.given_back(|pool, chunk, is_over| pool.settle(waited, chunk, is_over))
+        let mut ns = 0;
+        for device in 0..DEVICES {
+            let is_meant = DEVICES == 1
+                || match waited {
+                    Waited::Stream(stream) => stream.device() == device,
+                    Waited::Device(waited) => waited == device,
+                    Waited::Event(_) => true,
+                };
+            if is_meant {
+                ns += self
+                    .given_back(device, |pool, chunk, is_over| pool.settle(waited, chunk, is_over));
+            }
+        }
+        ns
     }
 
     /// What trimming costs, in ns.
     pub(super) fn trim(&mut self, most: u64) -> u64 {
-        self.given_back(|pool, chunk, is_over| pool.trim(most, chunk, is_over))
+        let device = self.current;
+        self.given_back(device, |pool, chunk, is_over| pool.trim(most, chunk, is_over))
     }
 
     fn given_back(
         &mut self,
+        device: u32,
         from: impl FnOnce(&mut MemoryPool, u64, &dyn Fn(u32) -> bool) -> u64,
     ) -> u64 {
         let chunk = self.profile.chip.pool_chunk_bytes.value;
-        let (pool, operations) = (&mut self.memory_pool, &self.operations);
+        let unit = &mut self.units[at(device)];
+        let (pool, operations) = (&mut unit.memory_pool, &self.operations);
         let bytes = from(pool, chunk, &|free| operations[free as usize].state == State::Done);
         let host = &self.profile.host;
         cost(bytes / chunk.max(1), &host.pool_give_back_ns, &host.pool_give_back_chunk_ns)

@@ -12,6 +12,8 @@ mod calls;
 mod copy_engines;
 mod graphs;
 mod memory_pool;
+#[cfg_attr(target_arch = "wasm32", path = "peers/none.rs")]
+mod peers;
 mod ready_queue;
 mod region;
 mod reordering;
@@ -25,13 +27,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use trace::program::{KernelId, StreamId, WorkQueues};
+use trace::program::{DEVICES, KernelId, StreamId, WorkQueues};
 use trace::timeline::{HostMemory, Origin, Span, SpanKind, Timeline, in_order};
 
 use crate::profile::Profile;
 
 pub use calls::{Answer, Wait};
 pub use schedule::{At, Schedule};
+pub(crate) use streams::OF_THREADS_ON_SECOND;
 
 /// Speeds are counted in millionths of the speed alone.
 const FULL_SPEED: u64 = 1_000_000;
@@ -57,6 +60,8 @@ type OperationId = u32;
 const NO_EDGE: u32 = u32::MAX;
 
 struct Operation {
+    /// The device whose engines do it.
+    device: u8,
     step: u32,
     /// Which node it is of the graph that the step launches, from 1; 0 if it is none.
     node: u32,
@@ -152,8 +157,15 @@ impl Work {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Ready(OperationId),
-    TransferEnd { engine: u8, generation: u32 },
-    BlocksEnd { generation: u32 },
+    /// `engine` counts on from one device to the next.
+    TransferEnd {
+        engine: u8,
+        generation: u32,
+    },
+    BlocksEnd {
+        device: u8,
+        generation: u32,
+    },
     FunctionStart(OperationId),
     OperationEnd(OperationId),
 }
@@ -175,7 +187,39 @@ fn slot<T: Clone + Default>(list: &mut Vec<T>, index: u32) -> &mut T {
     &mut list[index]
 }
 
-/// A device and the host threads that drive it, at some instant of virtual time.
+/// What each device has of its own.
+struct Unit {
+    engines: [copy_engines::Engine; copy_engines::ENGINES],
+    pool: blocks::Pool,
+    work_queues: work_queues::Queues,
+    memory_pool: memory_pool::MemoryPool,
+    /// Whether it may use the memory of the other one: what `cuMemAlloc` gave, and what the other's default pool did.
+    access: peers::Access,
+    /// Operations of its streams that have not ended.
+    unfinished: usize,
+    last_end_ns: u64,
+}
+
+impl Unit {
+    fn new(profile: &Profile) -> Self {
+        Self {
+            engines: Default::default(),
+            pool: blocks::Pool::new(profile),
+            work_queues: work_queues::Queues::new(WorkQueues::DEFAULT),
+            memory_pool: memory_pool::MemoryPool::default(),
+            access: peers::Access::default(),
+            unfinished: 0,
+            last_end_ns: 0,
+        }
+    }
+}
+
+/// The place of a device among the units. (Where there is one, nothing is looked up.)
+fn at(device: u32) -> usize {
+    if DEVICES > 1 { device as usize } else { 0 }
+}
+
+/// The devices of one machine and the host threads that drive them, at some instant of virtual time.
 pub struct Device {
     profile: Arc<Profile>,
     schedule: Schedule,
@@ -188,24 +232,24 @@ pub struct Device {
     sequence: u64,
     operations: Vec<Operation>,
     edges: Vec<Edge>,
-    unfinished: usize,
     /// How many of them are work: all but events, waits, and memory on its way from or to its pool.
     at_work: usize,
     /// What all operations that were asked for take alone, together, in ns.
     asked_ns: u64,
-    last_end_ns: u64,
     streams: streams::Streams,
     events: Vec<Option<OperationId>>,
     /// Which events keep a time stamp.
     timed_events: Vec<bool>,
-    /// Sizes of page-locked blocks, which cost by size to free; 0 for all others.
+    /// Sizes of page-locked blocks, which cost by size to free, times [`DEVICES`], and the device that freeing them waits for;
+    /// 0 for all others.
     pinned: Vec<u64>,
-    memory_pool: memory_pool::MemoryPool,
     kernels: Vec<KernelFacts>,
     graphs: Vec<graphs::Graph>,
-    work_queues: work_queues::Queues,
-    engines: [copy_engines::Engine; 2],
-    pool: blocks::Pool,
+    units: [Unit; DEVICES as usize],
+    /// The device whose context is current as the call at hand is made.
+    current: u32,
+    /// Copies through the host that have not started, each with its second half.
+    halves: Vec<(OperationId, OperationId)>,
     /// When the last host function that was called ends.
     functions_end: u64,
     /// Operations whose end is being worked off; a list instead of recursion, since one end can let
@@ -224,7 +268,6 @@ impl Device {
     /// An idle device at time 0.
     pub fn new(profile: impl Into<Arc<Profile>>, schedule: Schedule) -> Self {
         let profile = profile.into();
-        let pool = blocks::Pool::new(&profile);
         let timeline = Timeline::new(Origin::Simulated { profile: profile.name.clone() });
         Self {
             reordering: reordering::Reordering::of(schedule),
@@ -236,20 +279,17 @@ impl Device {
             sequence: 0,
             operations: Vec::new(),
             edges: Vec::new(),
-            unfinished: 0,
             at_work: 0,
             asked_ns: 0,
-            last_end_ns: 0,
             streams: streams::Streams::default(),
             events: Vec::new(),
             timed_events: Vec::new(),
             pinned: Vec::new(),
-            memory_pool: memory_pool::MemoryPool::default(),
             kernels: Vec::new(),
             graphs: Vec::new(),
-            work_queues: work_queues::Queues::new(WorkQueues::DEFAULT),
-            engines: Default::default(),
-            pool,
+            units: peers::units(&profile),
+            current: 0,
+            halves: Vec::new(),
             functions_end: 0,
             ending: Vec::new(),
             freed: Vec::new(),
@@ -285,7 +325,7 @@ impl Device {
 
     /// Whether all work has ended by the host's clock.
     pub fn is_idle(&self) -> bool {
-        self.unfinished == 0
+        self.units.iter().all(|unit| unit.unfinished == 0)
     }
 
     /// Whether any work is unfinished by the host's clock. Events, and memory that goes back to its pool, are none.
@@ -326,23 +366,28 @@ impl Device {
         for before in [tail, after].into_iter().flatten() {
             self.depend(before, id);
         }
-        if stream == StreamId::LEGACY {
+        if stream.is_legacy() {
             // The barrier: after everything that blocking streams hold so far …
-            let before: Vec<OperationId> = self
-                .streams
-                .iter()
-                .filter(|(other, it)| it.blocking && *other != StreamId::LEGACY)
-                .filter_map(|(_, it)| it.tail)
-                .collect();
-            for tail in before {
-                self.depend(tail, id);
-            }
-        } else if blocking && let Some(barrier) = self.streams[StreamId::LEGACY].tail {
+            self.after_blocking(stream, id);
+        } else if blocking && let Some(barrier) = self.streams[stream.legacy()].tail {
             // … and before everything that they are given from now on.
             self.depend(barrier, id);
         }
         self.enqueue(id);
         id
+    }
+
+    /// An operation comes after all that the blocking streams of a device hold so far, but for its default stream.
+    fn after_blocking(&mut self, legacy: StreamId, id: OperationId) {
+        let before: Vec<OperationId> = self
+            .streams
+            .iter()
+            .filter(|(other, it)| it.blocking && *other != legacy && other.legacy() == legacy)
+            .filter_map(|(_, it)| it.tail)
+            .collect();
+        for tail in before {
+            self.depend(tail, id);
+        }
     }
 
     /// Adds an operation that waits for nothing yet and is in no queue.
@@ -356,7 +401,10 @@ impl Device {
     ) -> OperationId {
         let id = self.operations.len() as OperationId;
         self.asked_ns = self.asked_ns.saturating_add(work.alone_ns());
+        let device = peers::sender(&work).unwrap_or(stream.device());
+        self.units[at(stream.device())].unfinished += 1;
         self.operations.push(Operation {
+            device: device as u8,
             step,
             node,
             stream,
@@ -371,7 +419,6 @@ impl Device {
             queue: None,
             after: None,
         });
-        self.unfinished += 1;
         self.at_work += usize::from(work.is_work());
         id
     }
@@ -390,7 +437,8 @@ impl Device {
 
     /// `id` comes after `on`, which has ended: no sooner than the gap between the two.
     fn follow(&mut self, on: OperationId, id: OperationId) {
-        let Operation { end_ns, place: from, node, step, work, .. } = self.operations[on as usize];
+        let Operation { end_ns, place: from, node, step, work, device, .. } =
+            self.operations[on as usize];
         let after_release = matches!(work, Work::Release);
         let gaps = &self.profile.gaps;
         let operation = &mut self.operations[id as usize];
@@ -414,7 +462,11 @@ impl Device {
             (from, to) if from == to => gaps.copy_ns.value,
             _ => gaps.crossing_ns.value,
         };
-        operation.not_before = operation.not_before.max(end_ns + gap);
+        let heard = match from {
+            Place::Nowhere => 0,
+            _ => peers::heard_ns(&self.profile, (device, node), operation.stream),
+        };
+        operation.not_before = operation.not_before.max(end_ns + gap + heard);
     }
 
     /// Nothing holds the operation back any more but time and engines: it has left its work queue.
@@ -494,9 +546,11 @@ impl Device {
                 self.schedule(end, Event::OperationEnd(id));
             }
             Event::TransferEnd { engine, generation } => {
-                self.transfer_end(engine, generation, effects)
+                self.transfer_end(engine, generation, effects);
             }
-            Event::BlocksEnd { generation } => self.blocks_end(generation, effects),
+            Event::BlocksEnd { device, generation } => {
+                self.blocks_end(device, generation, effects);
+            }
             Event::OperationEnd(id) => self.ending.push(id),
         }
         self.work_off_ends(effects);
@@ -523,6 +577,7 @@ impl Device {
         let (step, node) = (operation.step, operation.node);
         self.starts_now(step, node);
         effects.start(step, node);
+        self.start_half(id);
     }
 
     /// Ends what has come to its end, and lets go what waited for it.
@@ -535,8 +590,9 @@ impl Device {
             let (step, node) = (operation.step, operation.node);
             let queue = operation.queue.or(operation.after);
             self.at_work -= usize::from(operation.work.is_work());
-            self.unfinished -= 1;
-            self.last_end_ns = self.now;
+            let unit = &mut self.units[at(operation.stream.device())];
+            unit.unfinished -= 1;
+            unit.last_end_ns = self.now;
             self.leave_queue(id);
             if let Some(span) = self.span(id) {
                 self.timeline.spans.push(span);
@@ -568,8 +624,14 @@ impl Device {
         let operation = &self.operations[id as usize];
         let (kind, name, bytes, host_memory) = match operation.work {
             Work::Marker | Work::Release => return None,
+            #[cfg(not(target_arch = "wasm32"))]
+            Work::Transfer { direction: copy_engines::Direction::FromPeer { .. }, .. } => {
+                return None; // its first half is the whole copy
+            }
             Work::Transfer { direction, bytes, memory, .. } => {
-                (direction.span_kind(), String::new(), bytes, Some(memory))
+                let kind = direction.span_kind();
+                let memory = (DEVICES == 1 || kind.is_transfer()).then_some(memory);
+                (kind, String::new(), bytes, memory)
             }
             Work::Memory { kind, bytes, .. } => (kind, String::new(), bytes, None),
             Work::Kernel { kernel, .. } => {

@@ -96,6 +96,8 @@ impl Schedule {
             Place::Multiprocessors => 1,
             Place::Engine(copy_engines::Direction::HostToDevice) => 2,
             Place::Engine(copy_engines::Direction::DeviceToHost) => 3,
+            #[cfg(not(target_arch = "wasm32"))]
+            Place::Engine(_) => 5,
             Place::Host => 4,
         };
         // Steps are counted from 0 to 2^32: engines are counted above them.

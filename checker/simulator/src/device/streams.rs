@@ -5,15 +5,38 @@
 
 use std::ops::{Index, IndexMut};
 
-use trace::program::{Call, Launch, StreamId};
+use trace::program::{Call, DEVICES, Launch, SECOND, StreamId};
 
 use super::OperationId;
 
-/// The per-thread stream of host thread `n` has this number and `n` more.
+/// The per-thread stream of host thread `n` has this number and `n` more,
 const OF_THREADS: u32 = 1 << 31;
+/// and on the second device this one of its own and `n` more. No more streams than that can be created there.
+pub(crate) const OF_THREADS_ON_SECOND: u32 = SECOND / 2;
+
+/// The per-thread stream of a host thread.
+fn of_thread(device: u32, thread: u32) -> StreamId {
+    if device == 0 {
+        StreamId(OF_THREADS + thread)
+    } else {
+        StreamId::on(device, OF_THREADS_ON_SECOND + thread)
+    }
+}
+
+/// The host thread whose per-thread stream this is, where it has a number of its own.
+fn thread_of(stream: StreamId) -> Option<u32> {
+    if !cfg!(feature = "threads") {
+        None
+    } else if stream.device() == 0 {
+        stream.0.checked_sub(OF_THREADS)
+    } else {
+        stream.number().checked_sub(OF_THREADS_ON_SECOND)
+    }
+}
 
 #[derive(Clone, Copy)]
 pub(super) struct Stream {
+    id: StreamId,
     pub(super) blocking: bool,
     pub(super) priority: i32,
     pub(super) tail: Option<OperationId>,
@@ -22,22 +45,36 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    pub(super) fn new(blocking: bool, priority: i32) -> Self {
-        Self { blocking, priority, tail: None, waiting: 0 }
+    pub(super) fn new(id: StreamId, blocking: bool, priority: i32) -> Self {
+        Self { id, blocking, priority, tail: None, waiting: 0 }
     }
 }
 
 /// All streams of a run; destroyed ones too, since what they hold still runs.
 pub(super) struct Streams {
-    listed: Vec<Stream>,
-    of_threads: Vec<Stream>,
+    /// What programs name, device by device, and then the per-thread streams of threads but the first.
+    lists: [Vec<Stream>; 2 * DEVICES as usize],
 }
 
 impl Default for Streams {
     fn default() -> Self {
-        let default_stream = Stream::new(true, 0);
-        let listed = vec![default_stream; StreamId::FIRST_CREATED as usize];
-        Self { listed, of_threads: Vec::new() }
+        let mut lists: [Vec<Stream>; 2 * DEVICES as usize] = Default::default();
+        for device in 0..DEVICES {
+            for number in 0..StreamId::FIRST_CREATED {
+                let stream = Stream::new(StreamId::on(device, number), true, 0);
+                lists[device as usize].push(stream);
+            }
+        }
+        Self { lists }
+    }
+}
+
+/// The list that a stream is in, and its place there.
+fn place(stream: StreamId) -> (usize, usize) {
+    let device = stream.device();
+    match thread_of(stream) {
+        None => (device as usize, stream.number() as usize),
+        Some(thread) => ((DEVICES + device) as usize, thread as usize),
     }
 }
 
@@ -45,34 +82,34 @@ impl Index<StreamId> for Streams {
     type Output = Stream;
 
     fn index(&self, stream: StreamId) -> &Stream {
-        match stream.0.checked_sub(OF_THREADS) {
-            None => &self.listed[stream.0 as usize],
-            Some(thread) => &self.of_threads[thread as usize],
-        }
+        let (list, at) = place(stream);
+        &self.lists[list][at]
     }
 }
 
 impl IndexMut<StreamId> for Streams {
     fn index_mut(&mut self, stream: StreamId) -> &mut Stream {
-        match stream.0.checked_sub(OF_THREADS) {
-            None => &mut self.listed[stream.0 as usize],
-            Some(thread) => &mut self.of_threads[thread as usize],
-        }
+        let (list, at) = place(stream);
+        &mut self.lists[list][at]
     }
 }
 
 impl Streams {
     pub(super) fn create(&mut self, stream: StreamId, new: Stream) {
-        let index = stream.0 as usize;
-        if self.listed.len() <= index {
-            self.listed.resize(index + 1, new);
+        let (list, at) = place(stream);
+        let list = &mut self.lists[list];
+        while list.len() <= at {
+            list.push(Stream { id: StreamId::on(stream.device(), list.len() as u32), ..new });
         }
-        self.listed[index] = new;
+        list[at] = new;
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (StreamId, &Stream)> {
-        let listed = (0..).map(StreamId).zip(&self.listed);
-        listed.chain((OF_THREADS..).map(StreamId).zip(&self.of_threads))
+        #[cfg(target_arch = "wasm32")] // a page has one device and one thread
+        let streams = self.lists[0].iter();
+        #[cfg(not(target_arch = "wasm32"))]
+        let streams = self.lists.iter().flatten();
+        streams.map(|stream| (stream.id, stream))
     }
 
     /// The call as this host thread means it: with its own stream where it names its per-thread one.
@@ -82,17 +119,23 @@ impl Streams {
             return None;
         }
         let mut call = call.clone();
-        let stream = named(&mut call).filter(|stream| **stream == StreamId::PER_THREAD)?;
-        let missing = (thread as usize + 1).saturating_sub(self.of_threads.len());
-        self.of_threads.extend(std::iter::repeat_n(Stream::new(true, 0), missing));
-        *stream = StreamId(OF_THREADS + thread);
+        let stream = named(&mut call).filter(|stream| stream.is_per_thread())?;
+        let device = stream.device();
+        let list = &mut self.lists[(DEVICES + device) as usize];
+        while list.len() <= thread as usize {
+            list.push(Stream::new(of_thread(device, list.len() as u32), true, 0));
+        }
+        *stream = of_thread(device, thread);
         Some(call)
     }
 }
 
 /// The stream as the program asked for it.
 pub(super) fn as_asked(stream: StreamId) -> StreamId {
-    if stream.0 >= OF_THREADS { StreamId::PER_THREAD } else { stream }
+    match thread_of(stream) {
+        Some(_) => StreamId::on(stream.device(), StreamId::PER_THREAD.0),
+        None => stream,
+    }
 }
 
 /// The stream that a call is about.

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trace::program::{Call, ChannelEnd, ChannelId};
+use trace::program::{Call, ChannelEnd, ChannelId, StreamId};
 use trace::timeline::HostSpan;
 
 use super::calls::{Answer, Wait};
@@ -278,7 +278,9 @@ impl Device {
         }
         match wait {
             Wait::None => false,
-            Wait::Operation { .. } | Wait::Stream(_) | Wait::All => !self.hosts.is_alone(),
+            Wait::Operation { .. } | Wait::Stream(_) | Wait::Device(_) | Wait::All => {
+                !self.hosts.is_alone()
+            }
             Wait::ThreadEnd(_) | Wait::Message(_) | Wait::Capacity(_) => true,
         }
     }
@@ -297,8 +299,11 @@ impl Device {
             Wait::None => Until::Operations(Vec::new(), 0),
             Wait::Operation { id, held_ns } => Until::Operations(vec![id], held_ns),
             Wait::Stream(stream) => Until::Operations(self.tails(stream), 0),
-            Wait::All => {
-                let tails = self.streams.iter().filter_map(|(_, stream)| stream.tail);
+            Wait::Device(_) | Wait::All => {
+                let counts =
+                    |stream: StreamId| wait == Wait::All || wait == Wait::Device(stream.device());
+                let tails = self.streams.iter().filter(|(stream, _)| counts(*stream));
+                let tails = tails.filter_map(|(_, stream)| stream.tail);
                 let is_open = |id: &OperationId| self.operations[*id as usize].state != State::Done;
                 Until::Operations(tails.filter(is_open).collect(), 0)
             }

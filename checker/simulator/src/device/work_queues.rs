@@ -28,10 +28,11 @@ use std::collections::VecDeque;
 use trace::program::{StreamId, WorkQueues};
 use trace::timeline::HostMemory;
 
-use super::{Device, OperationId, Work, copy_engines::Direction};
+use super::copy_engines::{Direction, ENGINES};
+use super::{Device, OperationId, Work, at};
 
 /// Sets of queues: for kernels, and for each copy engine.
-const SETS: usize = 3;
+const SETS: usize = 1 + ENGINES;
 
 /// Uploads of up to this many bytes travel with the command itself, through the queues for kernels.
 /// 1 KiB did and 4 KiB did not.
@@ -43,9 +44,10 @@ const SMALL_UPLOAD: u64 = 24 << 10;
 /// What handing over takes, in ns, by the number of queues that are in use: up to two, three, more.
 const HAND_OVER_NS: [u64; 3] = [0, 700, 1200];
 
-/// A set, and a queue in it.
+/// A device, a set of its own, and a queue in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
+    device: u8,
     set: u8,
     queue: u8,
 }
@@ -103,7 +105,9 @@ pub(super) struct Queues {
 impl Queues {
     pub(super) fn new(asked: WorkQueues) -> Self {
         let WorkQueues { kernels, copies } = asked.within_limits();
-        Self { sets: [kernels, copies, copies].map(Set::new), handed_over_ns: 0 }
+        let mut counts = [copies; SETS];
+        counts[0] = kernels;
+        Self { sets: counts.map(Set::new), handed_over_ns: 0 }
     }
 }
 
@@ -139,8 +143,9 @@ impl Device {
     pub(super) fn enqueue(&mut self, id: OperationId) {
         if let Some(set) = self.set_of(id) {
             let stream = self.operations[id as usize].stream;
-            let taken = self.work_queues.sets[set].take(stream);
-            let place = Place { set: set as u8, queue: taken as u8 };
+            let device = stream.device();
+            let taken = self.units[at(device)].work_queues.sets[set].take(stream);
+            let place = Place { device: device as u8, set: set as u8, queue: taken as u8 };
             let queue = self.queue(place);
             queue.entries.push_back(id);
             queue.users += 1;
@@ -157,22 +162,24 @@ impl Device {
         let operation = &self.operations[id as usize];
         let Work::Kernel { .. } = operation.work else { return };
         let (Some(own), Some(after)) = (operation.queue, after) else { return };
-        if own == after || after.set != own.set {
+        if own == after || after.set != own.set || after.device != own.device {
             return;
         }
-        let queues = &self.work_queues.sets[usize::from(own.set)].queues;
+        let work_queues = &mut self.units[at(own.device.into())].work_queues;
+        let queues = &work_queues.sets[usize::from(own.set)].queues;
         let used = queues.iter().filter(|queue| queue.is_used()).count();
         let takes_ns = HAND_OVER_NS[used.saturating_sub(2).min(HAND_OVER_NS.len() - 1)];
         if takes_ns == 0 {
             return;
         }
         let not_before = &mut self.operations[id as usize].not_before;
-        *not_before = (*not_before).max(self.now).max(self.work_queues.handed_over_ns) + takes_ns;
-        self.work_queues.handed_over_ns = *not_before;
+        *not_before = (*not_before).max(self.now).max(work_queues.handed_over_ns) + takes_ns;
+        work_queues.handed_over_ns = *not_before;
     }
 
-    fn queue(&mut self, Place { set, queue }: Place) -> &mut Queue {
-        &mut self.work_queues.sets[usize::from(set)].queues[usize::from(queue)]
+    fn queue(&mut self, Place { device, set, queue }: Place) -> &mut Queue {
+        &mut self.units[at(device.into())].work_queues.sets[usize::from(set)].queues
+            [usize::from(queue)]
     }
 
     /// The operation's turn in its stream has come: it is issued as soon as it is first in its queue.

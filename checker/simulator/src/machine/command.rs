@@ -46,6 +46,12 @@ pub mod code {
     pub const NOT_PERMITTED: u32 = 800;
     /// `CUDA_ERROR_NOT_SUPPORTED`
     pub const NOT_SUPPORTED: u32 = 801;
+    /// `CUDA_ERROR_PEER_ACCESS_UNSUPPORTED`
+    pub const PEER_ACCESS_UNSUPPORTED: u32 = 217;
+    /// `CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED`
+    pub const PEER_ACCESS_ALREADY_ENABLED: u32 = 704;
+    /// `CUDA_ERROR_PEER_ACCESS_NOT_ENABLED`
+    pub const PEER_ACCESS_NOT_ENABLED: u32 = 705;
     /// `CUDA_ERROR_CONTEXT_IS_DESTROYED`
     pub const CONTEXT_IS_DESTROYED: u32 = 709;
     /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`
@@ -81,6 +87,8 @@ pub struct Request {
     pub site: Option<u32>,
     /// The host thread that asks, by the number that the lab gave it; 0 for the first.
     pub thread: u32,
+    /// The device whose context is current there, from 0.
+    pub device: u32,
 }
 
 /// Who is to make the next request.
@@ -270,6 +278,21 @@ pub enum Command {
     },
     /// Capture and graphs.
     Graph(GraphCommand),
+    /// `cuMemcpyPeer…`: it may use what a [`Command::Copy`] between two devices may not.
+    PeerCopy {
+        stream: u64,
+        mode: Mode,
+        source: Address,
+        target: Address,
+        bytes: u64,
+    },
+    /// `cuCtxEnablePeerAccess`, `cuCtxDisablePeerAccess`, or `cuMemPoolSetAccess` of a default pool: a device may use the
+    /// other one's memory, or what its pool gave, from now on, or may not.
+    PeerAccess {
+        by: u32,
+        pool: bool,
+        enabled: bool,
+    },
 }
 
 impl Command {
@@ -285,6 +308,7 @@ impl Command {
             | Self::AllocAsync { stream, .. }
             | Self::FreeAsync { stream, .. }
             | Self::Copy { stream, .. }
+            | Self::PeerCopy { stream, .. }
             | Self::Memset { stream, .. }
             | Self::Launch { stream, .. }
             | Self::HostFunction { stream, .. } => Some(*stream),

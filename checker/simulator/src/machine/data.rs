@@ -409,6 +409,17 @@ impl Machine {
         if let Some(fault) = accesses.iter().find_map(touched) {
             return Ok(Movement::Fault(fault));
         }
+        if self.names.are_several() {
+            for access in &accesses {
+                let Ok(Some(range)) = self.names.touched(access, function) else { continue };
+                match self.check_peer(function, &range) {
+                    Err(fault) if fault.code == code::ILLEGAL_ADDRESS => {
+                        return Ok(Movement::Fault(fault));
+                    }
+                    checked => checked?,
+                }
+            }
+        }
         let name = self.names.functions.facts(function)?;
         let elements = accesses.first().map_or(0, |access| access.bytes / WORD);
         let rounds = kernel.rounds(arguments);

@@ -218,7 +218,7 @@ impl Machine {
             return Ok(());
         }
         let has_blocking = |it: &Capture| it.streams.values().any(|stream| stream.0);
-        if stream == Some(StreamId::LEGACY) && graphs.open.iter().any(has_blocking) {
+        if stream.is_some_and(StreamId::is_legacy) && graphs.open.iter().any(has_blocking) {
             return Err(graphs.refuse(code::STREAM_CAPTURE_IMPLICIT, has_blocking));
         }
         match command {
@@ -338,7 +338,7 @@ impl Machine {
         match *asked {
             GraphCommand::BeginCapture { stream: handle, mode } => {
                 let (stream, mode) = (self.names.stream(handle)?, Mode::of(mode)?);
-                if stream == StreamId::LEGACY {
+                if stream.is_legacy() {
                     return Err(Failure::bare(code::STREAM_CAPTURE_UNSUPPORTED));
                 }
                 if self.graphs.of_stream(stream).is_some() {
@@ -366,7 +366,7 @@ impl Machine {
             GraphCommand::IsCapturing { stream } => {
                 let stream = self.names.stream(stream)?;
                 let has_blocking = |it: &Capture| it.streams.values().any(|stream| stream.0);
-                if stream == StreamId::LEGACY && self.graphs.open.iter().any(has_blocking) {
+                if stream.is_legacy() && self.graphs.open.iter().any(has_blocking) {
                     return Err(Failure::bare(code::STREAM_CAPTURE_IMPLICIT));
                 }
                 // `CUstreamCaptureStatus`: none, active, invalidated.
@@ -496,7 +496,7 @@ impl Machine {
             let this = |it: &Capture| it.number == number;
             return Err(self.graphs.refuse(code::STREAM_CAPTURE_UNSUPPORTED, this));
         }
-        let legacy = stream == StreamId::LEGACY;
+        let legacy = stream.is_legacy();
         let has_blocking = |it: &Capture| it.streams.values().any(|stream| stream.0);
         if legacy && self.graphs.open.iter().any(has_blocking) {
             return Err(self.graphs.refuse(code::STREAM_CAPTURE_IMPLICIT, has_blocking));

@@ -176,10 +176,11 @@ impl Machine {
     pub(super) fn guard(&mut self, command: Option<&Command>, host: &mut dyn Host) {
         let Some(made) = self.program.steps.last().filter(|made| made.result == 0) else { return };
         let step = self.program.steps.len() as u32 - 1;
-        let kind_of = |stream: StreamId| match stream {
-            StreamId::LEGACY | StreamId::PER_THREAD => Some(StreamKind::Blocking),
-            created => self.names.kind(created),
+        let kind_of = |stream: StreamId| match stream.is_legacy() || stream.is_per_thread() {
+            true => Some(StreamKind::Blocking),
+            false => self.names.kind(stream),
         };
+        let device = made.device;
         let guards = &mut self.guards;
         match &made.call {
             Call::Copy { stream, .. } => {
@@ -200,11 +201,15 @@ impl Machine {
             Call::EventDestroy { event } => drop(guards.recorded.remove(event)),
             Call::RegionBegin => guards.lift(|_, _| true, host),
             _ if !guards.alone => {}
-            Call::ContextSynchronize => guards.lift(|_, _| true, host),
+            Call::ContextSynchronize => {
+                guards.lift(|stream: StreamId, _| stream.device() == device, host);
+            }
             Call::StreamSynchronize { stream } | Call::StreamQuery { stream } => {
-                let legacy = *stream == StreamId::LEGACY;
+                let legacy = stream.is_legacy();
                 let is_over = |of: StreamId, _| {
-                    of == *stream || legacy && kind_of(of) == Some(StreamKind::Blocking)
+                    let is_before =
+                        || of.legacy() == *stream && kind_of(of) == Some(StreamKind::Blocking);
+                    of == *stream || legacy && is_before()
                 };
                 guards.lift(is_over, host);
             }

@@ -1,6 +1,6 @@
 //! Memory that the program asks for: device memory, out of the pool or not, and page-locked memory.
 
-use trace::program::{BlockId, StreamId};
+use trace::program::{BlockId, DEVICES, StreamId};
 
 use super::Machine;
 use super::command::{Failure, PoolFacts, Reply, code};
@@ -20,24 +20,35 @@ const MOST_REAL_BYTES: u64 = 4 << 30;
 /// `cuMemAlloc` aligns to at least 256 bytes (CUDA C++ Programming Guide, device memory accesses).
 const DEVICE_ALIGNMENT: u64 = 512;
 
+/// How many addresses each device has.
+const ADDRESSES: u64 = (DEVICE_END - DEVICE_BASE) / DEVICES as u64;
+
+/// Where the addresses of a device start.
+pub(super) fn addresses_of(device: u32) -> u64 {
+    DEVICE_BASE + u64::from(device) * ADDRESSES
+}
+
 impl Machine {
     pub(super) fn used_bytes(&self) -> u64 {
         self.names.device.spans().map(|(_, bytes)| bytes).sum()
     }
 
     /// With what the pool has beside what is in use of it.
-    pub(super) fn taken_nominal_bytes(&self) -> u64 {
-        let pool = self.device.pool();
-        self.names.nominal(self.used_bytes()) + pool.reserved.saturating_sub(pool.used)
+    pub(super) fn taken_nominal_bytes(&self, device: u32) -> u64 {
+        let pool = self.device.pool(device);
+        self.names.nominal(self.names.device.bytes_on(device))
+            + pool.reserved.saturating_sub(pool.used)
     }
 
-    pub(super) fn allocate(&mut self, bytes: u64) -> Result<Reply, Failure> {
+    pub(super) fn allocate(&mut self, device: u32, bytes: u64) -> Result<Reply, Failure> {
         if bytes == 0 {
             return Err(Failure::bare(code::INVALID_VALUE));
         }
         let total = self.device.profile().chip.memory_bytes.value;
-        let left = total.saturating_sub(self.taken_nominal_bytes()) / u64::from(self.names.scale);
-        if bytes > left || bytes > DEVICE_END.saturating_sub(self.device_next) {
+        let left =
+            total.saturating_sub(self.taken_nominal_bytes(device)) / u64::from(self.names.scale);
+        let next = self.device_next[device as usize];
+        if bytes > left || bytes > (addresses_of(device) + ADDRESSES).saturating_sub(next) {
             return Err(Failure::bare(code::OUT_OF_MEMORY));
         }
         let freed: u64 = self.freed.values().map(|(_, bytes)| bytes).sum();
@@ -48,9 +59,10 @@ impl Machine {
             );
             return Err(Failure::because(code::OUT_OF_MEMORY, why));
         }
-        let address = self.device_next;
+        let address = next;
         // A gap between blocks, so that running off the end of one never reaches the next.
-        self.device_next += bytes.next_multiple_of(DEVICE_ALIGNMENT) + DEVICE_ALIGNMENT;
+        self.device_next[device as usize] +=
+            bytes.next_multiple_of(DEVICE_ALIGNMENT) + DEVICE_ALIGNMENT;
         if !self.store.allocate(address, bytes) {
             let why = format!("this machine has no {bytes} bytes left for the simulated device");
             return Err(Failure::because(code::OUT_OF_MEMORY, why));
@@ -67,7 +79,7 @@ impl Machine {
         let given = self.device.block_for(self.names.nominal(bytes), stream);
         let address = match given.and_then(|block| self.freed.remove(&block)) {
             Some((address, room)) if bytes <= room => address,
-            _ => return self.allocate(bytes),
+            _ => return self.allocate(stream.device(), bytes),
         };
         Ok(Reply::Number(address))
     }
@@ -95,7 +107,7 @@ impl Machine {
     pub(super) fn pool_facts(&self) -> PoolFacts {
         let scale = u64::from(self.names.scale);
         let real = |bytes: u64| if bytes == u64::MAX { bytes } else { bytes / scale };
-        let pool = self.device.pool();
+        let pool = self.device.pool(self.names.current());
         PoolFacts {
             threshold: real(pool.threshold),
             reserved: real(pool.reserved),

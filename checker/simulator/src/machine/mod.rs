@@ -13,6 +13,7 @@ mod guards;
 mod library;
 mod memory;
 mod names;
+mod peers;
 mod provenance;
 mod region;
 mod requests;
@@ -23,7 +24,7 @@ mod watch;
 use std::collections::BTreeMap;
 
 use trace::lab::Request as LabRequest;
-use trace::program::{BlockId, Call, Program, Step, Timing};
+use trace::program::{BlockId, Call, DEVICES, Program, Step, Timing};
 use trace::record::{self, Record, Trial};
 use trace::timeline::HostSpan;
 
@@ -128,7 +129,8 @@ pub struct Machine {
     /// A kernel went wrong: every call fails from then on.
     fault: Option<Failure>,
     handles: u64,
-    device_next: u64,
+    /// Of each device.
+    device_next: [u64; DEVICES as usize],
     skipped_call: Option<skipped_call::SkippedCall>,
     watching: Option<watch::Watching>,
     demand: Option<Demand>,
@@ -162,7 +164,7 @@ impl Machine {
             pinned_base: None,
             fault: None,
             handles: 0,
-            device_next: DEVICE_BASE,
+            device_next: std::array::from_fn(|device| memory::addresses_of(device as u32)),
             skipped_call: None,
             watching: None,
             demand: None,
@@ -207,6 +209,7 @@ impl Machine {
             return Reply::Failed(threads::out_of_turn());
         }
         self.store.provenance.settle(request.thread);
+        self.names.set_current(request.device);
         self.left_behind += left_behind(&request.command);
         if self.program.steps.len() as u64 * STEP_BYTES + self.left_behind > MOST_LEFT_BEHIND {
             // Destructors make requests too, so the reason is given only once.
@@ -252,6 +255,15 @@ impl Machine {
             Instead::Command(command) => Some(Request { command, ..*request }),
         };
         let request = skipped_call.as_ref().unwrap_or(request);
+        let plain = match request.command {
+            Command::PeerCopy { stream, mode, source, target, bytes } => {
+                let command = Command::Copy { stream, mode, source, target, bytes };
+                Some(Request { command, ..*request })
+            }
+            _ => None,
+        };
+        self.check_devices(&request.command, plain.is_some())?;
+        let request = plain.as_ref().unwrap_or(request);
         if let Command::Graph(asked) = &request.command {
             return self.graph(asked, site, host);
         }
@@ -300,12 +312,12 @@ impl Machine {
             Command::MemoryInfo => {
                 let scale = u64::from(self.names.scale);
                 let total = self.device.profile().chip.memory_bytes.value;
-                let free = total.saturating_sub(self.taken_nominal_bytes());
+                let free = total.saturating_sub(self.taken_nominal_bytes(self.names.current()));
                 return Ok(Reply::Memory { free: free / scale, total: total / scale });
             }
             Command::PoolFacts => return Ok(Reply::Pool(self.pool_facts())),
             Command::PoolReset { of_reserved } => {
-                self.device.reset_pool_high(*of_reserved);
+                self.device.reset_pool_high(self.names.current(), *of_reserved);
                 return Ok(Reply::Done);
             }
             Command::FunctionFacts { function, threads, shared_bytes } => {
@@ -315,11 +327,16 @@ impl Machine {
                 return self.allow_shared(*function, *shared_bytes);
             }
 
+            Command::StreamCreate { .. } if self.names.has_no_streams_left() => {
+                return Err(Failure::bare(code::OUT_OF_MEMORY));
+            }
             Command::StreamCreate { .. }
             | Command::EventCreate { .. }
             | Command::ModuleLoad { .. } => self.new_handle(),
             Command::FunctionGet { module, name } => self.entry(*module, name)?,
-            Command::Alloc { bytes } => self.allocate(*bytes)?,
+            Command::Alloc { bytes } => self.allocate(self.names.current(), *bytes)?,
+            Command::PeerAccess { by, pool, enabled } => self.check_access(*by, *pool, *enabled)?,
+
             Command::AllocAsync { bytes: 0, stream } => {
                 self.names.stream(*stream)?;
                 Reply::Number(0)
@@ -460,12 +477,13 @@ impl Machine {
             watching: &mut self.watching,
             host,
         };
-        let answer = self.device.call(step, &call, &mut world);
+        let answer = self.device.call_on(self.names.current(), step, &call, &mut world);
+        let device = self.names.device_of_call(&call);
         if let Call::ThreadSpawn { .. } = call {
             self.guards.alone = false;
         }
         let thread = self.threads.running();
-        self.program.steps.push(Step { call, site, thread, gap_ns: 0, result: 0 });
+        self.program.steps.push(Step { call, site, thread, gap_ns: 0, result: 0, device });
         self.note_touched();
         if self.device.is_idle() {
             self.store.forget_freed();

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use trace::program::{
-    Access, AccessKind, BlockId, Call, EventId, KernelId, Launch, Place, Range, StreamId,
+    Access, AccessKind, BlockId, Call, DEVICES, EventId, KernelId, Launch, Place, Range, StreamId,
     StreamKind, Timing,
 };
 
@@ -18,17 +18,19 @@ use super::memory::PAGE;
 /// Handles of one kind.
 pub(super) struct Table<Id, Facts> {
     entries: BTreeMap<u64, (Id, Facts)>,
-    count: u32,
-    id: fn(u32) -> Id,
+    /// Of each device.
+    count: [u32; DEVICES as usize],
+    id: fn(u32, u32) -> Id,
     /// Handles that were destroyed, and the code that these get; it differs from that of a handle that
     /// nobody gave for events alone (measured).
     destroyed: (BTreeSet<u64>, u32),
 }
 
 impl<Id: Copy, Facts> Table<Id, Facts> {
-    fn new(first: u32, id: fn(u32) -> Id) -> Self {
+    fn new(first: u32, id: fn(u32, u32) -> Id) -> Self {
         let destroyed = (BTreeSet::new(), code::INVALID_HANDLE);
-        Self { entries: BTreeMap::new(), count: first, id, destroyed }
+        let count = [first; DEVICES as usize];
+        Self { entries: BTreeMap::new(), count, id, destroyed }
     }
 
     /// Why there is no such handle.
@@ -37,9 +39,10 @@ impl<Id: Copy, Facts> Table<Id, Facts> {
         Failure::bare(if destroyed.contains(&handle) { *code } else { code::INVALID_HANDLE })
     }
 
-    fn add(&mut self, handle: u64, facts: Facts) -> Id {
-        let id = (self.id)(self.count);
-        self.count += 1;
+    fn add(&mut self, device: u32, handle: u64, facts: Facts) -> Id {
+        let count = &mut self.count[device as usize];
+        let id = (self.id)(device, *count);
+        *count += 1;
         self.entries.insert(handle, (id, facts));
         self.destroyed.0.remove(&handle);
         id
@@ -96,6 +99,12 @@ impl Blocks {
         (first < end).then_some((first, end))
     }
 
+    /// How many bytes the live blocks of a device hold.
+    pub(super) fn bytes_on(&self, device: u32) -> u64 {
+        let blocks = self.0.values().filter(|(_, block)| block.device() == device);
+        blocks.map(|(size, _)| *size).sum()
+    }
+
     /// Starts and sizes of the live blocks, in order.
     pub(super) fn spans(&self) -> impl Iterator<Item = (u64, u64)> {
         self.0.iter().map(|(&start, &(size, _))| (start, size))
@@ -109,6 +118,14 @@ impl Blocks {
 /// Everything that one run has names for.
 pub struct Names {
     pub(super) scale: u32,
+    /// The device whose context is current as the next call is made.
+    current: u32,
+    /// The device of each event, module and function that is not on the first.
+    devices: BTreeMap<u64, u32>,
+    /// The device that page-locked memory was asked for with, where it is not the first.
+    pinned_on: BTreeMap<BlockId, u32>,
+    /// Whether another device than the first was ever current.
+    are_several: bool,
     pub(super) streams: Table<StreamId, (StreamKind, i32)>,
     /// Whether the event keeps time, and whether it was ever recorded.
     pub(super) events: Table<EventId, (Timing, bool)>,
@@ -122,7 +139,8 @@ pub struct Names {
     pub(super) device: Blocks,
     /// Page-locked memory, by what [`Address::Pinned`] holds.
     pub(super) pinned: Blocks,
-    blocks: u32,
+    /// How many blocks there are of each device.
+    blocks: [u32; DEVICES as usize],
     /// How often memory was given out or taken back.
     pub(super) memory_changes: u64,
 }
@@ -131,17 +149,21 @@ impl Default for Names {
     fn default() -> Self {
         Self {
             scale: 1,
-            streams: Table::new(StreamId::FIRST_CREATED, StreamId),
+            current: 0,
+            devices: BTreeMap::new(),
+            pinned_on: BTreeMap::new(),
+            are_several: false,
+            streams: Table::new(StreamId::FIRST_CREATED, StreamId::on),
             events: Table {
                 destroyed: (BTreeSet::new(), code::CONTEXT_IS_DESTROYED),
-                ..Table::new(0, EventId)
+                ..Table::new(0, |_, number| EventId(number))
             },
-            modules: Table::new(0, |_| ()),
-            functions: Table::new(0, KernelId),
+            modules: Table::new(0, |_, _| ()),
+            functions: Table::new(0, |_, number| KernelId(number)),
             functions_of: BTreeMap::new(),
             device: Blocks::default(),
             pinned: Blocks::default(),
-            blocks: 0,
+            blocks: [0; DEVICES as usize],
             memory_changes: 0,
         }
     }
@@ -190,8 +212,8 @@ impl Names {
     /// A stream by its handle.
     pub fn stream(&self, handle: u64) -> Result<StreamId, Failure> {
         match handle {
-            0 | LEGACY => Ok(StreamId::LEGACY),
-            PER_THREAD => Ok(StreamId::PER_THREAD),
+            0 | LEGACY => Ok(StreamId::on(self.current, StreamId::LEGACY.0)),
+            PER_THREAD => Ok(StreamId::on(self.current, StreamId::PER_THREAD.0)),
             created => self.streams.find(created),
         }
     }
@@ -242,9 +264,63 @@ impl Names {
         (bytes > 0).then_some((address, bytes))
     }
 
-    fn new_block(&mut self) -> BlockId {
-        self.blocks += 1;
-        BlockId(self.blocks - 1)
+    fn new_block(&mut self, device: u32) -> BlockId {
+        let blocks = &mut self.blocks[device as usize];
+        *blocks += 1;
+        BlockId::on(device, *blocks - 1)
+    }
+
+    /// Another device's context may be current from now on.
+    pub fn set_current(&mut self, device: u32) {
+        self.current = device.min(DEVICES - 1);
+        self.are_several |= self.current > 0;
+    }
+
+    /// Whether the second device can have no more streams.
+    pub(super) fn has_no_streams_left(&self) -> bool {
+        self.current > 0
+            && self.streams.count[self.current as usize] >= crate::device::OF_THREADS_ON_SECOND
+    }
+
+    /// The device whose context is current.
+    pub(super) fn current(&self) -> u32 {
+        self.current
+    }
+
+    /// Whether another device than the first was ever current.
+    pub(super) fn are_several(&self) -> bool {
+        self.are_several
+    }
+
+    /// What is created belongs to the device whose context is current.
+    fn belongs(&mut self, handle: u64) {
+        if self.current > 0 {
+            self.devices.insert(handle, self.current);
+        } else if self.are_several {
+            self.devices.remove(&handle);
+        }
+    }
+
+    /// The device of an event, a module or a function.
+    pub(super) fn device_of(&self, handle: u64) -> u32 {
+        self.devices.get(&handle).copied().unwrap_or(0)
+    }
+
+    /// What [`Step::device`](trace::program::Step) is of a call.
+    pub fn device_of_call(&mut self, call: &Call) -> u32 {
+        match call {
+            _ if !self.are_several => 0,
+            Call::AllocHost { block, .. } => {
+                self.pinned_on.insert(*block, self.current);
+                self.current
+            }
+            Call::FreeHost { block } => self.pinned_on.remove(block).unwrap_or(0),
+            Call::ContextSynchronize
+            | Call::ModuleLoad
+            | Call::PoolKeep { .. }
+            | Call::PoolTrim { .. } => self.current,
+            _ => 0,
+        }
     }
 
     /// The call that a command makes, given what the device answers or is about to answer to it: new
@@ -274,7 +350,7 @@ impl Names {
         Ok(Some(match command {
             Command::Connections(queues) => return Ok(queues.call()),
             Command::StreamCreate { kind, priority } => {
-                let stream = self.streams.add(number()?, (*kind, *priority));
+                let stream = self.streams.add(self.current, number()?, (*kind, *priority));
                 Call::StreamCreate { stream, kind: *kind, priority: *priority }
             }
             Command::StreamDestroy { stream } => {
@@ -290,7 +366,8 @@ impl Names {
             Command::ContextSynchronize => Call::ContextSynchronize,
 
             Command::EventCreate { timing } => {
-                let event = self.events.add(number()?, (*timing, false));
+                let event = self.events.add(0, number()?, (*timing, false));
+                self.belongs(number()?);
                 Call::EventCreate { event, timing: *timing }
             }
             Command::EventDestroy { event } => {
@@ -316,7 +393,7 @@ impl Names {
             },
 
             Command::Alloc { bytes } => {
-                let block = self.new_block();
+                let block = self.new_block(self.current);
                 self.device.0.insert(number()?, (*bytes, block));
                 Call::Alloc { block, bytes: self.nominal(*bytes) }
             }
@@ -326,7 +403,7 @@ impl Names {
             }
             Command::AllocAsync { bytes, stream } => {
                 let stream = self.stream(*stream)?;
-                let block = self.new_block();
+                let block = self.new_block(stream.device());
                 self.device.0.insert(number()?, (*bytes, block));
                 Call::AllocAsync { block, bytes: self.nominal(*bytes), stream }
             }
@@ -341,14 +418,18 @@ impl Names {
             Command::PoolKeep { bytes } => Call::PoolKeep { bytes: self.nominal(*bytes) },
             Command::PoolTrim { bytes } => Call::PoolTrim { bytes: self.nominal(*bytes) },
             Command::AllocHost { bytes } => {
-                let block = self.new_block();
+                let block = self.new_block(0);
                 self.pinned.0.insert(number()?, (*bytes, block));
                 Call::AllocHost { block, bytes: self.nominal(*bytes) }
             }
             Command::FreeHost { offset } => Call::FreeHost { block: self.pinned.remove(*offset)? },
 
-            Command::Copy { bytes: 0, .. } => return Ok(None),
-            Command::Copy { stream, mode, source, target, bytes } => Call::Copy {
+            Command::Copy { bytes: 0, .. } | Command::PeerCopy { bytes: 0, .. } => return Ok(None),
+            Command::PeerAccess { by, pool, enabled } => {
+                Call::PeerAccess { by: *by, pool: *pool, enabled: *enabled }
+            }
+            Command::Copy { stream, mode, source, target, bytes }
+            | Command::PeerCopy { stream, mode, source, target, bytes } => Call::Copy {
                 stream: self.stream(*stream)?,
                 mode: *mode,
                 source: self.place(*source, *bytes)?,
@@ -365,7 +446,8 @@ impl Names {
             }
 
             Command::ModuleLoad { entries } => {
-                self.modules.add(number()?, entries.clone());
+                self.modules.add(0, number()?, entries.clone());
+                self.belongs(number()?);
                 Call::ModuleLoad
             }
             Command::ModuleUnload { module } => {
@@ -377,7 +459,11 @@ impl Names {
             }
             Command::FunctionGet { module, name } => {
                 let function = number()?;
-                let kernel = self.functions.add(function, name.clone());
+                let kernel = self.functions.add(0, function, name.clone());
+                let device = self.device_of(*module);
+                if device > 0 {
+                    self.devices.insert(function, device);
+                }
                 self.functions_of.entry(*module).or_default().push(function);
                 let known = library.kernel(name);
                 let known = known.as_deref();

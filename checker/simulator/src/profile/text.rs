@@ -21,6 +21,8 @@ impl Profile {
         tables.push(("gaps".to_owned(), self.gaps.figures()));
         tables.push(("host".to_owned(), self.host.figures()));
         tables.push(("first_calls".to_owned(), self.first_calls.figures()));
+        #[cfg(not(target_arch = "wasm32"))]
+        tables.push(("peers".to_owned(), self.peers.figures()));
         tables
     }
 

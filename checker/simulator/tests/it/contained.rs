@@ -23,7 +23,7 @@ impl Run {
     }
 
     fn ask_as(&mut self, thread: u32, command: Command) -> Reply {
-        self.machine.execute(&Request { command, site: None, thread }, &mut self.process)
+        self.machine.execute(&Request { command, site: None, thread, device: 0 }, &mut self.process)
     }
 
     fn ask(&mut self, command: Command) -> Reply {

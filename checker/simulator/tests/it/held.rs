@@ -29,7 +29,7 @@ impl Session {
 
     fn ask(&mut self, thread: u32, command: Command) -> Reply {
         assert_eq!(self.machine.turn(), &Turn::Thread(thread), "{command:?}");
-        self.machine.execute(&Request { command, site: None, thread }, &mut self.host)
+        self.machine.execute(&Request { command, site: None, thread, device: 0 }, &mut self.host)
     }
 
     fn number(&mut self, command: Command) -> u64 {

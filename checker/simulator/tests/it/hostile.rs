@@ -21,7 +21,7 @@ use crate::program::h200;
 use crate::properties::Dice;
 
 /// Commands in all, and in one session: many short sessions meet more different states.
-const COMMANDS: u64 = 1_200_000;
+const COMMANDS: u64 = 2_400_000;
 const SESSION: usize = 400;
 
 /// A session takes about a millisecond: this long, and it never ends.
@@ -200,7 +200,7 @@ impl Writer {
 
     fn command(&mut self) -> Command {
         let stream = self.stream();
-        match self.dice.below(64) {
+        match self.dice.below(67) {
             0..=1 => {
                 let kind = match self.dice.below(2) {
                     0 => StreamKind::Blocking,
@@ -288,6 +288,18 @@ impl Writer {
                 Command::HostFunction { stream, function: self.anything(), data: self.anything() }
             }
             54 => self.lab(),
+            64..=65 => Command::PeerCopy {
+                stream,
+                mode: self.mode(),
+                source: Address::Device(self.memory()),
+                target: Address::Device(self.memory()),
+                bytes: self.bytes(),
+            },
+            66 => Command::PeerAccess {
+                by: self.dice.below(2) as u32,
+                pool: self.dice.below(2) == 0,
+                enabled: self.dice.below(3) > 0,
+            },
             55 => Command::Connections(WorkQueues {
                 kernels: self.anything() as u32,
                 copies: self.anything() as u32,
@@ -390,10 +402,17 @@ fn play(seed: u64, mut next: impl FnMut(Option<(&Command, &Reply)>) -> Option<Co
     let mut host = Process::new();
     let mut said = Vec::new();
     let mut held = BTreeSet::new();
+    // Every other session uses two devices.
+    let mut current = Dice(seed | 1);
+    let devices = 1 + seed % 2;
     let mut before: Option<(Command, Reply)> = None;
     while let Some(command) = next(before.as_ref().map(|(command, reply)| (command, reply))) {
         // The thread whose turn it is; what became of a call that was held comes first.
-        let mut request = Request { command, site: None, thread: turn(&machine) };
+        let device = match current.below(40 * devices) {
+            40 => u32::MAX,
+            chosen => chosen as u32 % devices as u32,
+        };
+        let mut request = Request { command, site: None, thread: turn(&machine), device };
         while held.remove(&request.thread) {
             let resumed = Request { command: Command::Resume, ..request.clone() };
             let reply = machine.execute(&resumed, &mut host);
@@ -409,7 +428,7 @@ fn play(seed: u64, mut next: impl FnMut(Option<(&Command, &Reply)>) -> Option<Co
     }
     // Whatever state it is in, the device comes to rest, and the run can be written down.
     let thread = turn(&machine);
-    let request = Request { command: Command::ContextSynchronize, site: None, thread };
+    let request = Request { command: Command::ContextSynchronize, site: None, thread, device: 0 };
     machine.execute(&request, &mut host);
     serde_json::to_writer(&mut said, &machine.record()).expect("a record can be written");
     said
@@ -516,7 +535,7 @@ fn a_program_that_asks_for_too_much_is_refused_from_then_on_and_told_why_once() 
     let mut process = Process::new();
     let mut request = || {
         let command = Command::ContextSynchronize;
-        machine.execute(&Request { command, site: None, thread: 0 }, &mut process)
+        machine.execute(&Request { command, site: None, thread: 0, device: 0 }, &mut process)
     };
     let mut fits = 0;
     let refused = loop {

@@ -102,7 +102,9 @@ impl Player {
 
     fn say(&mut self, command: Command) -> Option<u64> {
         let site = (self.line > 0).then_some(self.line % 60);
-        let reply = self.machine.execute(&Request { command, site, thread: 0 }, &mut self.process);
+        let reply = self
+            .machine
+            .execute(&Request { command, site, thread: 0, device: 0 }, &mut self.process);
         match reply {
             Reply::Number(number) => Some(number),
             Reply::Entry { function, .. } => Some(function),
@@ -556,7 +558,7 @@ fn a_change_after_which_a_thread_uses_what_another_has_not_created_yet_is_not_si
         ];
         let mut program = Program::new(1);
         for (thread, call) in steps {
-            program.steps.push(Step { call, site: None, thread, gap_ns: 0, result: 0 });
+            program.steps.push(Step { call, site: None, thread, gap_ns: 0, result: 0, device: 0 });
         }
         assert_eq!(validity::check(&program), Ok(()));
         simulator::replay_changed(&program, &h200(), Schedule::Exact).map(|_| ())
@@ -603,7 +605,7 @@ fn a_graph_that_was_captured_before_its_memory_was_there_uses_what_is_there_when
 fn a_run_that_would_take_more_than_an_hour_is_refused_and_says_why() {
     let mut player = Player::new(Schedule::Exact);
     let command = Command::Lab(lab::Request::HostWork { ns: 1 << 60, asking_ns: 0 });
-    let request = Request { command, site: None, thread: 0 };
+    let request = Request { command, site: None, thread: 0, device: 0 };
     match player.machine.execute(&request, &mut player.process) {
         Reply::Lab(lab::Reply::Refused { why }) => assert!(why.contains("an hour"), "{why}"),
         other => panic!("{other:?}"),
@@ -617,7 +619,9 @@ fn a_run_that_would_take_more_than_an_hour_is_refused_and_says_why() {
             stream: 0,
             arguments: (1_u64 << 60).to_le_bytes().to_vec().into(),
         };
-        player.machine.execute(&Request { command, site: None, thread: 0 }, &mut player.process)
+        player
+            .machine
+            .execute(&Request { command, site: None, thread: 0, device: 0 }, &mut player.process)
     };
     let refused = (0..1000).find_map(|_| match spin(&mut player) {
         Reply::Failed(failure) => Some(failure),
@@ -645,7 +649,7 @@ fn a_memset_of_the_hosts_memory_or_of_memory_that_is_gone_is_told_why_it_fails()
             width: 1,
             count: 16,
         };
-        let request = Request { command, site: None, thread: 0 };
+        let request = Request { command, site: None, thread: 0, device: 0 };
         match player.machine.execute(&request, &mut player.process) {
             Reply::Failed(failure) => {
                 assert!(failure.why.as_ref().is_some_and(|why| why.contains(words)), "{failure:?}");

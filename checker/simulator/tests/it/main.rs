@@ -13,6 +13,7 @@ mod judging;
 mod mixed;
 mod orders;
 mod pairs;
+mod peers;
 mod pools;
 mod process;
 mod profiles;

@@ -56,7 +56,7 @@ impl Script {
     pub(crate) fn with_queues(queues: WorkQueues) -> Self {
         let mut program = Program::new(1);
         let Some(call) = queues.call() else { return Self::new() };
-        program.steps.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0 });
+        program.steps.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0, device: 0 });
         Self::from(program)
     }
 
@@ -77,7 +77,7 @@ impl Script {
 
     pub(crate) fn call(&mut self, call: Call) -> u32 {
         let thread = self.thread;
-        self.program.steps.push(Step { call, site: None, thread, gap_ns: 0, result: 0 });
+        self.program.steps.push(Step { call, site: None, thread, gap_ns: 0, result: 0, device: 0 });
         self.program.steps.len() as u32 - 1
     }
 

@@ -103,7 +103,7 @@ impl Tree {
 pub(crate) fn program(ns: u64) -> Program {
     let mut program = Program::new(1);
     for call in [Call::RegionBegin, Call::HostWork { ns }, Call::RegionEnd] {
-        program.steps.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0 });
+        program.steps.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0, device: 0 });
     }
     program
 }
@@ -114,7 +114,7 @@ fn racy_program(between: &[Call]) -> Program {
     let file = "src/lib.rs".to_owned();
     program.sites = [4, 5].map(|line| Site { file: file.clone(), line, column: Some(9) }).to_vec();
     let mut push = |call, site| {
-        program.steps.push(Step { call, site, thread: 0, gap_ns: 0, result: 0 });
+        program.steps.push(Step { call, site, thread: 0, gap_ns: 0, result: 0, device: 0 });
     };
     let [upload, compute] = [2, 3].map(StreamId);
     for stream in [upload, compute] {
@@ -158,7 +158,7 @@ fn held() -> Record {
     let file = "src/lib.rs".to_owned();
     program.sites = [3, 4].map(|line| Site { file: file.clone(), line, column: Some(9) }).to_vec();
     let mut push = |call, site| {
-        program.steps.push(Step { call, site, thread: 0, gap_ns: 0, result: 0 });
+        program.steps.push(Step { call, site, thread: 0, gap_ns: 0, result: 0, device: 0 });
     };
     let [upload, compute] = [2, 3].map(StreamId);
     for stream in [upload, compute] {

@@ -25,7 +25,7 @@ pub fn lane(call: &Call) -> Option<Lane> {
             Direction::HostToDevice => Some(Lane::Up),
             Direction::DeviceToHost => Some(Lane::Down),
             Direction::DeviceToDevice => Some(Lane::Memory),
-            Direction::HostToHost => None,
+            Direction::HostToHost | Direction::PeerToPeer => None,
         },
         _ => None,
     }

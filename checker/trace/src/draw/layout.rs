@@ -5,7 +5,7 @@ use crate::draw::scale::{Tick, duration, ticks};
 use crate::draw::{Lanes, Mark, Panel};
 use crate::hazards::CallAt;
 use crate::metrics::Coverage;
-use crate::program::{Call, EventId, StreamId};
+use crate::program::{Call, DEVICES, EventId, StreamId};
 use crate::timeline::{HostMemory, Interval, Span, in_order};
 use crate::{Program, Timeline};
 
@@ -136,21 +136,26 @@ pub(super) fn lanes_of<'a>(
     lanes: Lanes,
 ) -> Vec<(String, Vec<&'a Span>)> {
     let owner = |span: &Span| owner(program, span.stream, span.step);
-    let owners = timeline.spans.iter().filter(|span| span.stream == StreamId::PER_THREAD);
+    let owners = timeline.spans.iter().filter(|span| span.stream.is_per_thread());
     let several = owners.clone().map(owner).max() != owners.map(owner).min();
     let mut groups: Vec<((u32, u32), String, Vec<&Span>)> = Vec::new();
     for span in &timeline.spans {
         let place = match lanes {
             Lanes::Streams => (span.stream.0, owner(span)),
-            Lanes::Engines => (engine(span.kind.into()).0, 0),
+            Lanes::Engines => (engine(span.kind.into()).0, span.stream.device()),
         };
         let group = groups.binary_search_by_key(&place, |group| group.0).unwrap_or_else(|index| {
             let label = match lanes {
-                Lanes::Streams if several && span.stream == StreamId::PER_THREAD => {
-                    format!("per-thread, host {}", owner(span))
+                Lanes::Streams if several && span.stream.is_per_thread() => {
+                    format!("per-thread, host {}{}", owner(span), on_device(span.stream))
                 }
-                Lanes::Streams => span.stream.to_string(),
-                Lanes::Engines => engine(span.kind.into()).1.into(),
+                Lanes::Streams => {
+                    let number = StreamId(span.stream.number());
+                    format!("{number}{}", on_device(span.stream))
+                }
+                Lanes::Engines => {
+                    format!("{}{}", engine(span.kind.into()).1, on_device(span.stream))
+                }
             };
             groups.insert(index, (place, label, Vec::new()));
             index
@@ -161,9 +166,14 @@ pub(super) fn lanes_of<'a>(
     groups.into_iter().map(|(_, label, spans)| (label, ordered(spans))).collect()
 }
 
+/// What is said of a stream of another device than the first.
+fn on_device(stream: StreamId) -> &'static str {
+    if stream.device() > 0 { ", dev 1" } else { "" }
+}
+
 /// The host thread that a step's per-thread stream belongs to; 0 for every other stream.
 fn owner(program: Option<&Program>, stream: StreamId, step: u32) -> u32 {
-    let program = program.filter(|_| stream == StreamId::PER_THREAD);
+    let program = program.filter(|_| stream.is_per_thread());
     program.and_then(|program| program.steps.get(step as usize)).map_or(0, |step| step.thread)
 }
 
@@ -388,14 +398,16 @@ struct Placed {
 /// One arrow for each wait of a stream for an event of another: from the last work before the
 /// record to the first work after the wait, where both ran in the region.
 fn arrows(program: &Program, placed: Vec<Placed>) -> Vec<Arrow> {
+    // The streams of the devices by turns.
+    let place = |stream: StreamId| (stream.number() * DEVICES + stream.device()) as usize;
     let mut by_stream: Vec<Vec<Placed>> = Vec::new();
     for placed in in_order(placed, |placed| (placed.step.into(), 0)) {
-        let stream = placed.stream.0 as usize;
+        let stream = place(placed.stream);
         by_stream.resize_with(by_stream.len().max(stream + 1), Vec::new);
         by_stream[stream].push(placed);
     }
     let owner = |stream, step| owner(Some(program), stream, step);
-    let in_stream = |stream: StreamId| by_stream.get(stream.0 as usize).map_or(&[][..], |s| &s[..]);
+    let in_stream = |stream: StreamId| by_stream.get(place(stream)).map_or(&[][..], |s| &s[..]);
 
     let mut recorded: Vec<Option<(StreamId, u32)>> = Vec::new();
     let mut arrows = Vec::new();

@@ -14,7 +14,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use crate::program::{EventId, GraphId, StreamId, StreamKind};
+use crate::program::{DEVICES, EventId, GraphId, StreamId, StreamKind};
 
 use super::clock::Clock;
 use super::event_clocks::Said;
@@ -70,8 +70,18 @@ struct Queue {
     unheard: bool,
 }
 
-/// The slot of what the first thread queues in the legacy default stream.
-const LEGACY: u32 = 0;
+/// The legacy default stream of a device, where there is one host thread.
+#[derive(Debug, Default)]
+struct Legacy {
+    /// The slot of what the first thread queues in it.
+    slot: Option<u32>,
+    /// How many actions there were.
+    actions: u64,
+    /// What blocking streams did since the last action, which the next one comes after: that of `unheard` streams is
+    /// still to be joined.
+    before: Clock,
+    unheard: Vec<u32>,
+}
 
 /// What comes before what, as far as the calls gone through so far say.
 #[derive(Debug)]
@@ -96,25 +106,25 @@ pub(super) struct Order {
     events: HashMap<EventId, Said>,
     /// The last launches of each executable copy of a graph.
     launched: HashMap<(GraphId, u32), Said>,
-    legacy_actions: u64,
-    /// What blocking streams did since the last action of the legacy default stream, which the next
-    /// one comes after: that of `unheard` streams is still to be joined.
-    before_legacy: Clock,
-    unheard: Vec<u32>,
+    /// By device.
+    legacy: [Legacy; DEVICES as usize],
     /// What was looked at so far, in entries of clocks.
     pub(super) effort: u64,
 }
 
 impl Order {
     pub(super) fn new() -> Self {
+        let mut kinds = HashMap::new();
+        for device in 0..DEVICES {
+            for stream in [StreamId::LEGACY, StreamId::PER_THREAD] {
+                kinds.insert(StreamId::on(device, stream.0), StreamKind::Blocking);
+            }
+        }
         let mut order = Self {
             queues: Vec::new(),
             slots: HashMap::new(),
             of_stream: HashMap::new(),
-            kinds: HashMap::from([
-                (StreamId::LEGACY, StreamKind::Blocking),
-                (StreamId::PER_THREAD, StreamKind::Blocking),
-            ]),
+            kinds,
             destroyed: Vec::new(),
             hosts: BTreeMap::new(),
             host_slots: BTreeMap::new(),
@@ -122,13 +132,10 @@ impl Order {
             threads: Threads::default(),
             events: HashMap::new(),
             launched: HashMap::new(),
-            legacy_actions: 0,
-            before_legacy: Clock::default(),
-            unheard: Vec::new(),
+            legacy: Default::default(),
             effort: 0,
         };
-        let slot = order.slot(0, StreamId::LEGACY);
-        debug_assert_eq!(slot, LEGACY);
+        order.slot(0, StreamId::LEGACY);
         order
     }
 
@@ -160,7 +167,7 @@ impl Order {
     /// A stream goes; what is queued in it still runs.
     pub(super) fn destroy(&mut self, stream: StreamId) {
         // Kept with the blocking streams until the legacy default stream has heard of it.
-        self.hear();
+        self.hear(stream.device());
         self.kinds.remove(&stream);
         for slot in self.of_stream.remove(&stream).unwrap_or_default() {
             let queue = &mut self.queues[slot as usize];
@@ -194,6 +201,9 @@ impl Order {
             }
             None => self.add(new),
         };
+        if stream.is_legacy() && thread == 0 {
+            self.legacy[stream.device() as usize].slot = Some(slot);
+        }
         self.slots.insert((stream, thread), slot);
         self.of_stream.entry(stream).or_default().push(slot);
         slot
@@ -309,11 +319,12 @@ impl Order {
         self.hosts.get_mut(&thread).expect("it has just been made")
     }
 
-    /// The legacy default stream hears what the blocking streams did.
-    fn hear(&mut self) {
-        for slot in self.unheard.drain(..) {
+    /// The legacy default stream of a device hears what its blocking streams did.
+    fn hear(&mut self, device: u32) {
+        let legacy = &mut self.legacy[device as usize];
+        for slot in legacy.unheard.drain(..) {
             let queue = &mut self.queues[slot as usize];
-            self.before_legacy.join(&queue.clock);
+            legacy.before.join(&queue.clock);
             self.effort += self.queues.len() as u64;
             self.queues[slot as usize].unheard = false;
         }
@@ -336,29 +347,38 @@ impl Order {
         queue.clock.join(&self.hosts[&thread]);
         let is_blocking = queue.kind == StreamKind::Blocking;
         if are_many {
-            let heard = self.heard_of(thread, |other| match stream {
-                // Each thread has its own per-thread stream.
-                StreamId::PER_THREAD => other.stream == StreamId::LEGACY,
-                StreamId::LEGACY => other.kind == StreamKind::Blocking,
-                _ => other.stream == stream || is_blocking && other.stream == StreamId::LEGACY,
+            let heard = self.heard_of(thread, |other| {
+                if stream.is_per_thread() {
+                    // Each thread has its own per-thread stream.
+                    other.stream == stream.legacy()
+                } else if stream.is_legacy() {
+                    other.kind == StreamKind::Blocking && other.stream.legacy() == stream
+                } else {
+                    other.stream == stream || is_blocking && other.stream == stream.legacy()
+                }
             });
             self.effort += (self.queues.len() as u64).saturating_pow(2) / 4;
             self.queues[slot as usize].clock.join(&heard);
-        } else if slot == LEGACY {
-            self.hear();
-            self.legacy_actions += 1;
-            self.queues[0].clock.join(&self.before_legacy);
-            self.before_legacy.forget();
+        } else if stream.is_legacy() {
+            self.hear(stream.device());
+            let legacy = &mut self.legacy[stream.device() as usize];
+            legacy.actions += 1;
+            self.queues[slot as usize].clock.join(&legacy.before);
+            legacy.before.forget();
         } else if is_blocking {
-            let (legacy, rest) = self.queues.split_at_mut(1);
-            let own = &mut rest[slot as usize - 1];
-            if own.legacy_seen < self.legacy_actions {
-                own.legacy_seen = self.legacy_actions;
-                own.clock.join(&legacy[0].clock);
+            let legacy = &mut self.legacy[stream.device() as usize];
+            if let Some(before) = legacy.slot
+                && self.queues[slot as usize].legacy_seen < legacy.actions
+            {
+                self.queues[slot as usize].legacy_seen = legacy.actions;
+                let clock = std::mem::take(&mut self.queues[before as usize].clock);
+                self.queues[slot as usize].clock.join(&clock);
+                self.queues[before as usize].clock = clock;
             }
+            let own = &mut self.queues[slot as usize];
             if !own.unheard {
                 own.unheard = true;
-                self.unheard.push(slot);
+                legacy.unheard.push(slot);
             }
         }
         slot
@@ -498,24 +518,29 @@ impl Order {
     pub(super) fn finish_stream(&mut self, thread: u32, stream: StreamId) {
         self.host(thread);
         self.effort += self.queues.len() as u64;
-        let is_legacy = stream == StreamId::LEGACY;
+        let is_legacy = stream.is_legacy();
         if self.are_many() {
             self.effort += (self.queues.len() as u64).saturating_pow(2) / 4;
-            let heard = self.heard_of(thread, |other| match stream {
-                StreamId::PER_THREAD => other.stream == stream && other.thread == thread,
-                _ => other.stream == stream || is_legacy && other.kind == StreamKind::Blocking,
+            let heard = self.heard_of(thread, |other| {
+                let is_before = is_legacy
+                    && other.kind == StreamKind::Blocking
+                    && other.stream.legacy() == stream;
+                match stream.is_per_thread() {
+                    true => other.stream == stream && other.thread == thread,
+                    false => other.stream == stream || is_before,
+                }
             });
             self.host(thread).join(&heard);
             return;
         }
         let slot = self.slot(thread, stream);
         if is_legacy {
-            self.hear();
+            self.hear(stream.device());
         }
         let host = self.hosts.get_mut(&thread).expect("it has just been made");
         host.join(&self.queues[slot as usize].clock);
         if is_legacy {
-            host.join(&self.before_legacy);
+            host.join(&self.legacy[stream.device() as usize].before);
         }
     }
 
@@ -536,11 +561,22 @@ impl Order {
         self.host(thread).join(&clock);
     }
 
-    /// A thread learns that all streams are idle.
-    pub(super) fn finish_all(&mut self, thread: u32) {
+    /// A thread learns that all streams of a device are idle.
+    pub(super) fn finish_device(&mut self, thread: u32, device: u32) {
         self.host(thread);
-        let everything = self.everything(Some(thread));
+        let everything = self.everything(Some((thread, device)));
         self.host(thread).join(&everything);
+    }
+
+    /// An operation that was queued last in the default stream of its device is one of another device's default stream too.
+    pub(super) fn meet(&mut self, thread: u32, last: Epoch, other: StreamId) {
+        let slot = self.act(thread, other);
+        let theirs = std::mem::take(&mut self.queues[slot as usize].clock);
+        let mut both = std::mem::take(&mut self.queues[last.slot as usize].clock);
+        both.join(&theirs);
+        self.queues[slot as usize].clock = both.clone();
+        self.queues[last.slot as usize].clock = both;
+        self.effort += self.queues.len() as u64;
     }
 
     /// All threads learn that all streams are idle.
@@ -552,16 +588,25 @@ impl Order {
 
     /// Nobody knows more of a stream than the stream itself. What the host did is over as far as an
     /// operation that came after it was queued. What a thread has not heard of need not have been queued.
-    fn everything(&mut self, thread: Option<u32>) -> Clock {
+    fn everything(&mut self, of: Option<(u32, u32)>) -> Clock {
         let mut clock = Clock::default();
         for (slot, queue) in (0u32..).zip(&self.queues) {
-            let known = match thread {
+            let known = match of {
                 _ if queue.life == Life::Host => continue,
-                Some(thread) => self.known(thread, slot),
+                Some((_, device)) if DEVICES > 1 && queue.stream.device() != device => continue,
+                Some((thread, _)) => self.known(thread, slot),
                 None => Some(&queue.clock),
             };
             let Some(known) = known else { continue };
             clock.raise(slot, known.of(slot));
+            // What the other device did before is over too.
+            if DEVICES > 1 && of.is_some() {
+                for (other, queue) in (0u32..).zip(&self.queues) {
+                    if queue.stream.device() != self.queues[slot as usize].stream.device() {
+                        clock.raise(other, known.of(other));
+                    }
+                }
+            }
             for &host in self.host_slots.values() {
                 clock.raise(host, known.of(host));
             }

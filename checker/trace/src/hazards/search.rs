@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use crate::program::{
-    Access, AccessKind, BlockId, Call, Direction, Extent, GraphId, Mode, NodeAccesses, Place,
-    Program, Range, Step, StreamId,
+    Access, AccessKind, BlockId, Call, DEVICES, Direction, Extent, GraphId, Mode, NodeAccesses,
+    Place, Program, Range, Step, StreamId,
 };
 
 use crate::timeline::in_order;
@@ -194,13 +194,18 @@ impl<'a> Search<'a> {
                 block.is_some_and(|block| matches!(block.origin, Origin::StreamOrdered(_)))
             };
             if blocks_unasked(call, stream_ordered) {
-                self.order.finish_all(thread);
+                let device = match call {
+                    _ if DEVICES == 1 => 0,
+                    Call::Free { block } => block.device(),
+                    _ => step.device,
+                };
+                self.order.finish_device(thread, device);
             }
         }
         match call {
             // The lab waits for the device, and says so.
             Call::RegionBegin => self.order.finish_all_for_everyone(thread),
-            Call::ContextSynchronize => self.order.finish_all(thread),
+            Call::ContextSynchronize => self.order.finish_device(thread, step.device),
             Call::StreamSynchronize { stream } | Call::StreamQuery { stream } => {
                 self.order.finish_stream(thread, *stream);
             }
@@ -235,6 +240,12 @@ impl<'a> Search<'a> {
             Call::Copy { stream, .. } | Call::Memset { stream, .. } => {
                 let epoch = self.order.operate(thread, *stream);
                 self.works(index, epoch);
+                if DEVICES > 1
+                    && stream.is_legacy()
+                    && call.direction() == Some(Direction::PeerToPeer)
+                {
+                    self.order.meet(thread, epoch, StreamId::on(1 - stream.device(), 0));
+                }
                 self.operation((index, thread), call, epoch);
                 self.release_host(call, thread, epoch);
             }
@@ -290,6 +301,7 @@ impl<'a> Search<'a> {
             | Call::EventCreate { .. }
             | Call::PoolKeep { .. }
             | Call::PoolTrim { .. }
+            | Call::PeerAccess { .. }
             | Call::ModuleLoad
             | Call::ModuleUnload
             | Call::FunctionGet { .. } => {}
@@ -325,7 +337,8 @@ impl<'a> Search<'a> {
                 (Some(Direction::DeviceToHost), Mode::Asynchronous) if !self.follows_memory => {
                     *target == Place::Pageable
                 }
-                (_, Mode::Asynchronous) | (Some(Direction::DeviceToDevice), _) => false,
+                (_, Mode::Asynchronous)
+                | (Some(Direction::DeviceToDevice | Direction::PeerToPeer), _) => false,
                 (Some(Direction::HostToDevice), Mode::Synchronous) => {
                     // The stream is waited for, then the data is staged, and the last part of the way
                     // may still be ahead when the call returns.

@@ -25,6 +25,8 @@ pub(super) fn what(call: &Call, kernels: &BTreeMap<KernelId, &str>) -> String {
             Some(Direction::HostToDevice) => "the copy to the device",
             Some(Direction::DeviceToHost) => "the copy to the host",
             Some(Direction::DeviceToDevice) => "the copy inside the device",
+            #[cfg(not(target_arch = "wasm32"))] // a page has one device
+            Some(Direction::PeerToPeer) => "the copy between devices",
             _ => "the copy inside the host",
         },
         Call::Memset { .. } => "the memset",
@@ -53,7 +55,7 @@ pub(super) fn what(call: &Call, kernels: &BTreeMap<KernelId, &str>) -> String {
 
 /// A stream, inside a sentence.
 pub(crate) fn named(stream: StreamId) -> String {
-    let article = if stream.0 < StreamId::FIRST_CREATED { "the " } else { "" };
+    let article = if stream.number() < StreamId::FIRST_CREATED { "the " } else { "" };
     format!("{article}{stream}")
 }
 

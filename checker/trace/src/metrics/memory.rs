@@ -50,7 +50,7 @@ mod tests {
     use crate::program::{BlockId, Step};
 
     fn program(calls: Vec<Call>) -> Program {
-        let step = |call| Step { call, site: None, thread: 0, gap_ns: 0, result: 0 };
+        let step = |call| Step { call, site: None, thread: 0, gap_ns: 0, result: 0, device: 0 };
         Program { steps: calls.into_iter().map(step).collect(), ..Program::new(1) }
     }
 

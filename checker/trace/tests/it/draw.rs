@@ -233,7 +233,7 @@ fn bars_that_cannot_be_told_apart_stand_for_one_line_each_and_cover_what_they_di
     for index in 0..count {
         let call = Call::ContextSynchronize;
         let site = Some(u32::from(index >= count / 2));
-        program.steps.push(Step { call, site, thread: 0, gap_ns: 0, result: 0 });
+        program.steps.push(Step { call, site, thread: 0, gap_ns: 0, result: 0, device: 0 });
         let start = u64::from(index) * 1000;
         timeline.spans.push(Span { step: index, ..span(KERNEL, start, start + 1000) });
     }

@@ -186,7 +186,7 @@ fn a_request_waits_from_its_arrival_to_its_answer_and_those_of_earlier_regions_d
         (Call::RegionEnd, 1_200),
     ] {
         let step = program.steps.len() as u32;
-        program.steps.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0 });
+        program.steps.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0, device: 0 });
         timeline.host.push(HostSpan { step, start_ns, end_ns: start_ns, blocked_ns: 0 });
     }
     timeline.region = Some(Interval::new(1_000, 1_200));

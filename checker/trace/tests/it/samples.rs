@@ -147,7 +147,7 @@ pub(crate) fn waiting() -> (Program, Timeline) {
     ];
     program.steps = calls
         .into_iter()
-        .map(|call| Step { call, site: None, thread: 0, gap_ns: 0, result: 0 })
+        .map(|call| Step { call, site: None, thread: 0, gap_ns: 0, result: 0, device: 0 })
         .collect();
     let mut timeline = timeline(Some((us(10), us(210))), &[]);
     timeline.spans = vec![

@@ -88,7 +88,7 @@ impl Writer {
             call => usize::from(hazards::stream(call).is_some()),
         };
         let site = Some(self.program.steps.len() as u32 % 64);
-        self.program.steps.push(Step { call, site, thread: 0, gap_ns: 0, result: 0 });
+        self.program.steps.push(Step { call, site, thread: 0, gap_ns: 0, result: 0, device: 0 });
     }
 
     fn push_by(&mut self, thread: u32, call: Call) {

@@ -126,7 +126,9 @@ fn open(path: &Path) -> std::result::Result<Cupti, Failure> {
     };
     // SAFETY: both callbacks are functions of this library, which is never unloaded.
     check("cuptiActivityRegisterCallbacks", unsafe { register(request_buffer, complete_buffer) })?;
-    for wanted in [kind::CONCURRENT_KERNEL, kind::MEMCPY, kind::MEMSET, kind::DRIVER] {
+    for wanted in
+        [kind::CONCURRENT_KERNEL, kind::MEMCPY, kind::PEER_MEMCPY, kind::MEMSET, kind::DRIVER]
+    {
         // SAFETY: takes a number.
         let enabled = check("cuptiActivityEnable", unsafe { enable(wanted) });
         if enabled.is_err() {
@@ -189,6 +191,7 @@ impl Cupti {
         let all = [
             kind::CONCURRENT_KERNEL,
             kind::MEMCPY,
+            kind::PEER_MEMCPY,
             kind::MEMSET,
             kind::DRIVER,
             kind::EXTERNAL_CORRELATION,

@@ -11,6 +11,8 @@ use super::join::{Activity, Kind};
 /// `CUPTI_ACTIVITY_KIND_…`
 pub(super) mod kind {
     pub(in crate::gpu::cupti) const MEMCPY: u32 = 1;
+    /// `CUPTI_ACTIVITY_KIND_MEMCPY2`: between two contexts.
+    pub(in crate::gpu::cupti) const PEER_MEMCPY: u32 = 22;
     pub(in crate::gpu::cupti) const MEMSET: u32 = 2;
     pub(in crate::gpu::cupti) const DRIVER: u32 = 4;
     /// Unlike `KERNEL` (3) it does not make kernels wait for one another.
@@ -22,6 +24,7 @@ pub(super) mod kind {
 fn length(kind: u32) -> Option<usize> {
     match kind {
         kind::MEMCPY | kind::MEMSET => Some(48),
+        kind::PEER_MEMCPY => Some(64),
         kind::CONCURRENT_KERNEL => Some(96),
         kind::DRIVER => Some(36),
         kind::EXTERNAL_CORRELATION => Some(20),
@@ -55,6 +58,7 @@ fn parse(record: &[u8]) -> Option<Activity> {
     };
     match word(0)? {
         kind::MEMCPY => operation(copy(*record.get(4)?), 44),
+        kind::PEER_MEMCPY => operation(Kind::Copy(Direction::PeerToPeer), 60),
         kind::MEMSET => operation(Kind::Memset, 44),
         kind::CONCURRENT_KERNEL => operation(Kind::Kernel, 92),
         kind::DRIVER => {
@@ -74,6 +78,7 @@ fn copy(kind: u8) -> Kind {
         2 => Kind::Copy(Direction::DeviceToHost),
         8 => Kind::Copy(Direction::DeviceToDevice),
         9 => Kind::Copy(Direction::HostToHost),
+        10 => Kind::Copy(Direction::PeerToPeer),
         _ => Kind::OtherCopy,
     }
 }

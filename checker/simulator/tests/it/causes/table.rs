@@ -226,7 +226,7 @@ fn rate(shape: Shape) -> &'static str {
 
 /// A call of no line.
 fn plain() -> Step {
-    Step { call: Call::RegionBegin, site: None, thread: 0, gap_ns: 0, result: 0 }
+    Step { call: Call::RegionBegin, site: None, thread: 0, gap_ns: 0, result: 0, device: 0 }
 }
 
 fn turned(stream: StreamId, turn: u32) -> StreamId {

@@ -90,6 +90,7 @@ impl<'a> Oracle<'a> {
             oracle.last.push(last.clone());
             oracle.queues.push(queue);
             last.extend(queue.map(|queue| (queue, index)));
+            last.extend(queue.and_then(|_| Self::met(&program.steps[index])).map(|it| (it, index)));
         }
         for index in 0..steps {
             oracle.add(index, frees);
@@ -149,7 +150,7 @@ impl<'a> Oracle<'a> {
             Call::Launch(launch) => launch.stream,
             _ => return None,
         };
-        Some((stream, if stream == StreamId::PER_THREAD { step.thread } else { 0 }))
+        Some((stream, if stream.is_per_thread() { step.thread } else { 0 }))
     }
 
     fn blocking(&self, stream: StreamId) -> bool {
@@ -157,7 +158,7 @@ impl<'a> Oracle<'a> {
             Call::StreamCreate { stream: new, kind, .. } if *new == stream => Some(*kind),
             _ => None,
         });
-        stream == StreamId::PER_THREAD || created == Some(StreamKind::Blocking)
+        stream.is_per_thread() || created == Some(StreamKind::Blocking)
     }
 
     /// The step that recorded `event` last before `index`.
@@ -176,14 +177,28 @@ impl<'a> Oracle<'a> {
     /// The last step before `index` in each stream that a wait for `stream` waits for: what was queued
     /// in the same stream before comes before that one.
     fn queued(&self, index: usize, stream: (StreamId, u32)) -> Vec<usize> {
-        let legacy = stream.0 == StreamId::LEGACY;
+        let legacy = stream.0.is_legacy();
         let mut last = self.last[index].clone();
-        last.retain(|&other, _| other == stream || legacy && self.blocking(other.0));
+        let is_before = |other: StreamId| other.legacy() == stream.0 && self.blocking(other);
+        last.retain(|&other, _| other == stream || legacy && is_before(other.0));
         last.into_values().collect()
     }
 
     fn everything(&self, index: usize) -> Vec<usize> {
         self.last[index].values().copied().collect()
+    }
+
+    /// The last step before `index` in each stream of a device.
+    fn all_on(&self, index: usize, device: u32) -> Vec<usize> {
+        let last = self.last[index].iter();
+        last.filter(|((stream, _), _)| stream.device() == device).map(|(_, &at)| at).collect()
+    }
+
+    /// The default stream of the other device, where a copy between the two is in that of its own.
+    fn met(step: &Step) -> Option<(StreamId, u32)> {
+        let Call::Copy { stream, .. } = &step.call else { return None };
+        let is_met = stream.is_legacy() && step.call.direction() == Some(Direction::PeerToPeer);
+        is_met.then(|| (StreamId::on(1 - stream.device(), 0), 0))
     }
 
     /// The first step that `wanted` is true of.
@@ -214,9 +229,14 @@ impl<'a> Oracle<'a> {
                 self.edge(runs(before), starts(index));
             }
             if self.blocking(stream.0)
-                && let Some(&before) = self.last[index].get(&(StreamId::LEGACY, 0))
+                && let Some(&before) = self.last[index].get(&(stream.0.legacy(), 0))
             {
                 self.edge(runs(before), starts(index));
+            }
+            if let Some(other) = Self::met(step) {
+                for before in self.queued(index, other) {
+                    self.edge(runs(before), starts(index));
+                }
             }
         }
         let mut over = Vec::new();
@@ -234,10 +254,10 @@ impl<'a> Oracle<'a> {
                 over.extend(self.recorded(index, *end));
             }
             Call::StreamSynchronize { stream } | Call::StreamQuery { stream } => {
-                let thread = if *stream == StreamId::PER_THREAD { step.thread } else { 0 };
+                let thread = if stream.is_per_thread() { step.thread } else { 0 };
                 over = self.queued(index, (*stream, thread));
             }
-            Call::ContextSynchronize => over = self.everything(index),
+            Call::ContextSynchronize => over = self.all_on(index, step.device),
             Call::RegionBegin => {
                 over = self.everything(index);
                 for before in &over {
@@ -251,7 +271,8 @@ impl<'a> Oracle<'a> {
                 let pageable = *source == Place::Pageable;
                 match (mode, direction) {
                     (_, Some(Direction::HostToHost)) => over.push(index),
-                    (Mode::Asynchronous, _) | (_, Some(Direction::DeviceToDevice)) => {}
+                    (Mode::Asynchronous, _)
+                    | (_, Some(Direction::DeviceToDevice | Direction::PeerToPeer)) => {}
                     (_, Some(Direction::HostToDevice)) if pageable => {
                         over = self.queued(index, (*stream, 0));
                     }
@@ -274,7 +295,11 @@ impl<'a> Oracle<'a> {
                     _ => false,
                 });
                 if !stream_ordered {
-                    for before in self.everything(index) {
+                    let device = match &step.call {
+                        Call::Free { block } => block.device(),
+                        _ => step.device,
+                    };
+                    for before in self.all_on(index, device) {
                         self.edge(runs(before), made(index));
                     }
                 }

@@ -222,13 +222,81 @@ pub(super) fn random(seed: u64) -> Program {
         }
         push(&mut program, call, thread, result);
     }
+    if seed.is_multiple_of(2) {
+        on_two_devices(&mut program, &mut dice);
+    }
     program
+}
+
+/// Moves about half of the streams, of the blocks of device memory and of what names neither to a second device.
+pub(super) fn on_two_devices(program: &mut Program, dice: &mut Dice) {
+    let (streams, blocks) = (dice.below(1 << 32), dice.below(1 << 32));
+    let host: BTreeSet<BlockId> = program
+        .steps
+        .iter()
+        .filter_map(|step| match step.call {
+            Call::AllocHost { block, .. } => Some(block),
+            _ => None,
+        })
+        .collect();
+    let bit = |bits: u64, number: u32| (bits >> (number % 32) & 1) as u32;
+    let block = |block: &mut BlockId| {
+        if !host.contains(block) {
+            *block = BlockId::on(bit(blocks, block.0), block.0);
+        }
+    };
+    for step in &mut program.steps {
+        let current = dice.below(2) as u32;
+        let stream = |stream: &mut StreamId| {
+            let is_default = stream.0 < StreamId::FIRST_CREATED;
+            let device = if is_default { current } else { bit(streams, stream.0) };
+            *stream = StreamId::on(device, stream.0);
+        };
+        let place = |place: &mut Place| {
+            if let Place::Device(range) = place {
+                block(&mut range.block);
+            }
+        };
+        match &mut step.call {
+            Call::StreamCreate { stream: it, .. }
+            | Call::StreamDestroy { stream: it }
+            | Call::StreamSynchronize { stream: it }
+            | Call::StreamQuery { stream: it }
+            | Call::StreamWait { stream: it, .. }
+            | Call::EventRecord { stream: it, .. }
+            | Call::HostFunction { stream: it, .. } => stream(it),
+            Call::AllocAsync { stream: it, block: of, .. }
+            | Call::FreeAsync { stream: it, block: of } => {
+                stream(it);
+                block(of);
+            }
+            Call::Alloc { block: of, .. } | Call::Free { block: of } => block(of),
+            Call::Copy { stream: it, source, target, .. } => {
+                stream(it);
+                place(source);
+                place(target);
+            }
+            Call::Memset { stream: it, target, .. } => {
+                stream(it);
+                block(&mut target.block);
+            }
+            Call::Launch(launch) => {
+                stream(&mut launch.stream);
+                launch.accesses.iter_mut().for_each(|access| block(&mut access.range.block));
+            }
+            Call::AllocHost { block: of, .. } | Call::FreeHost { block: of } => {
+                step.device = bit(blocks, of.0);
+            }
+            Call::ContextSynchronize | Call::ModuleLoad => step.device = current,
+            _ => {}
+        }
+    }
 }
 
 pub(super) fn push(program: &mut Program, call: Call, thread: u32, result: u32) {
     let site = program.sites.len() as u32;
     program.sites.push(Site { file: "src/lib.rs".to_owned(), line: site + 1, column: None });
-    program.steps.push(Step { call, site: Some(site), thread, gap_ns: 0, result });
+    program.steps.push(Step { call, site: Some(site), thread, gap_ns: 0, result, device: 0 });
 }
 
 impl Blocks {

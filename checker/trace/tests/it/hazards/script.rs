@@ -111,7 +111,7 @@ impl Capture {
 impl Writer {
     fn push(&mut self, call: Call, site: Option<u32>, thread: u32, result: u32) {
         let program = self.program.get_or_insert_with(|| Program::new(1));
-        program.steps.push(Step { call, site, thread, gap_ns: 0, result });
+        program.steps.push(Step { call, site, thread, gap_ns: 0, result, device: 0 });
     }
 
     fn make(&mut self, name: &str) {

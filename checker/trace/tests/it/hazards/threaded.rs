@@ -8,7 +8,9 @@ use trace::hazards;
 use trace::program::{Call, ChannelId, EventId, Extent, Step, StreamId, Timing};
 
 use super::oracle::{Frees, Oracle};
-use super::random::{Blocks, Dice, copy, launch, listing, push, stream_create, vague};
+use super::random::{
+    Blocks, Dice, copy, launch, listing, on_two_devices, push, stream_create, vague,
+};
 
 /// Orders that are played of one program; where there are more, so many are drawn by lot.
 const MOST_ORDERS: usize = 300;
@@ -89,6 +91,9 @@ fn random(seed: u64) -> Program {
             }
             _ => operation(&mut program, &mut dice, &blocks, &streams, &events, thread),
         }
+    }
+    if seed.is_multiple_of(2) {
+        on_two_devices(&mut program, &mut dice);
     }
     program
 }

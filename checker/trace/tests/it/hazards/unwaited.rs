@@ -101,6 +101,7 @@ fn random_programs_are_judged_as_the_oracle_judges_them() {
             site: None,
             thread: 0,
             gap_ns: 0,
+            device: 0,
             result: 0,
         });
         let found: BTreeSet<u32> = unwaited(&program).iter().map(|it| it.last.step).collect();

@@ -10,6 +10,7 @@
 //! | [`work_queues`] | who delays whom, by kernels and by copies |
 //! | [`memory`] | stream-ordered and other allocation |
 //! | [`graphs`] | capture and graphs |
+//! | [`peers`] | two devices |
 //! | [`threads`] | capture, by several host threads |
 //! | [`codes`] | what misuse comes back with |
 //! | [`gone`] | what handles come back with that are gone, or that nobody gave |
@@ -23,6 +24,7 @@ mod graphs;
 mod kernels;
 mod legacy;
 mod memory;
+mod peers;
 mod threads;
 mod work_queues;
 
@@ -42,6 +44,7 @@ pub(crate) fn all() -> Vec<Row> {
     rows.extend(threads::rows());
     rows.extend(codes::rows());
     rows.extend(gone::rows());
+    rows.extend(peers::rows());
     let names: std::collections::BTreeSet<&str> =
         rows.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names.len(), rows.len(), "two rows have the same name");

@@ -1,0 +1,163 @@
+//! Two devices: what goes from one to the other, and how one hears of the other's work.
+//!
+//! Where either has access to the memory at the other end, a copy goes over the link between the two, in either direction, by an
+//! engine of its own, so it disturbs no transfer of the host's: that of the device that has the data, if it is the one with
+//! access, and else that of the other. Without, it goes through the host: the driver takes it out of
+//! one device and into the other in pieces, which keeps an engine busy on each, and the host for a part of the time. Access to
+//! what `cuMemAlloc` gave is one thing, access to what the default pool gave is another.
+//!
+//! An operation waits where its stream is, and is over where its engine is: where those are two devices, each such step takes
+//! [`Peers::heard_ns`](crate::profile::Peers) longer (two H200 with NVLink, driver 580.159.04, 2026-11-27: a kernel of 21 µs on
+//! each in turn 26.7 µs each; with a copy of 4 MiB between, in a stream of the sender 73.5 µs for both, of the receiver 78.8).
+
+use trace::program::{DEVICES, Place, Range, StreamId};
+use trace::timeline::HostMemory;
+
+use super::calls::{Queued, time_of};
+use super::copy_engines::Direction;
+use super::{Device, NO_EDGE, OperationId, Unit, Work, at};
+use crate::profile::Profile;
+
+/// What a device may use of the other one's memory.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Access {
+    /// What `cuMemAlloc` gave.
+    pub(super) memory: bool,
+    /// What came from the default pool.
+    pub(super) pool: bool,
+}
+
+/// The device whose engine does it, where that need not be the one that its stream is on.
+pub(super) fn sender(work: &Work) -> Option<u32> {
+    match work {
+        Work::Transfer { direction: Direction::ToPeer { by, .. }, .. } => Some((*by).into()),
+        Work::Transfer { direction: Direction::FromPeer { to }, .. } => Some((*to).into()),
+        _ => None,
+    }
+}
+
+/// Two devices of one kind.
+pub(super) fn units(profile: &Profile) -> [Unit; DEVICES as usize] {
+    [Unit::new(profile), Unit::new(profile)]
+}
+
+/// How much later a stream hears of what a device did, in ns. The second half of a copy is no operation of its own.
+pub(super) fn heard_ns(profile: &Profile, (device, node): (u8, u32), stream: StreamId) -> u64 {
+    let is_near = u32::from(device) == stream.device() || node == HALF;
+    if is_near { 0 } else { profile.peers.heard_ns.value }
+}
+
+impl Device {
+    /// A device may use the other one's memory from now on, or may not.
+    pub(super) fn set_access(&mut self, by: u32, pool: bool, enabled: bool) {
+        let access = &mut self.units[at(by.min(DEVICES - 1))].access;
+        *if pool { &mut access.pool } else { &mut access.memory } = enabled;
+    }
+
+    /// Whether a device may use what `cuMemAlloc` gave on the other one.
+    pub(crate) fn has_access(&self, by: u32) -> bool {
+        self.units[at(by)].access.memory
+    }
+
+    /// Whether a device may use a block of the other one's memory.
+    pub(crate) fn may_use(&self, by: u32, range: &Range) -> bool {
+        let access = self.units[at(by)].access;
+        if self.is_of_pool(range.block) { access.pool } else { access.memory }
+    }
+
+    /// A copy from the memory of one device to that of the other, in a stream of either.
+    pub(super) fn peer_copy(
+        &self,
+        stream: StreamId,
+        (source, target): (&Place, &Place),
+        bytes: u64,
+    ) -> Queued {
+        let (Place::Device(source), Place::Device(target)) = (source, target) else {
+            unreachable!("both ends are in the memory of devices")
+        };
+        let figures = &self.profile.peers;
+        let (from, to) = (source.block.device(), target.block.device());
+        let sends = self.may_use(from, target);
+        let linked = sends || self.may_use(to, source);
+        let by = if linked && !sends { to } else { from };
+        let transfer = |ns| Work::Transfer {
+            direction: Direction::ToPeer { by: by as u8, linked },
+            ns,
+            bytes,
+            memory: NO_HOST_MEMORY,
+        };
+        if linked {
+            let ns = figures.fixed_ns.value + time_of(bytes, figures.bytes_per_us.value);
+            let call = if by == stream.device() { &figures.call_ns } else { &figures.far_call_ns };
+            return Queued::free(transfer(ns), call.value);
+        }
+        let twice = bytes.saturating_add(bytes.min(figures.staged_piece_bytes.value));
+        let ns = figures.staged_fixed_ns.value + time_of(twice, figures.staged_bytes_per_us.value);
+        let more = bytes.saturating_sub(figures.staged_free_bytes.value);
+        Queued {
+            more: time_of(more, figures.staged_call_bytes_per_us.value),
+            ..Queued::free(transfer(ns), figures.staged_call_ns.value)
+        }
+    }
+
+    /// The default stream of the other device, where a copy between the two is in that of its own: it is one of both.
+    pub(super) fn met_by(&self, work: &Work, stream: StreamId) -> Option<StreamId> {
+        let is_peer = matches!(work, Work::Transfer { direction: Direction::ToPeer { .. }, .. });
+        (is_peer && stream.is_legacy()).then(|| StreamId::on(1 - stream.device(), stream.number()))
+    }
+
+    /// What a copy between devices needs beside its own operation, which has just been queued in its stream. The operation
+    /// that stands for all of it.
+    pub(super) fn complete_peer_copy(
+        &mut self,
+        step: u32,
+        stream: StreamId,
+        id: OperationId,
+        visible_ns: u64,
+    ) -> OperationId {
+        let Operation { from, linked, ns, bytes } = match self.operations[id as usize].work {
+            Work::Transfer { direction: Direction::ToPeer { by, linked }, ns, bytes, .. } => {
+                Operation { from: by, linked, ns, bytes }
+            }
+            _ => return id,
+        };
+        if linked {
+            return id;
+        }
+        // The other half starts when the first does, and the copy is over when both are.
+        let direction = Direction::FromPeer { to: 1 - from };
+        let work = Work::Transfer { direction, ns, bytes, memory: NO_HOST_MEMORY };
+        let half = self.add(step, HALF, stream, work, visible_ns);
+        self.operations[half as usize].pending = 1;
+        self.halves.push((id, half));
+        let both = self.submit(step, stream, Work::Marker, visible_ns, Some(half));
+        debug_assert_ne!(self.operations[half as usize].first_edge, NO_EDGE);
+        both
+    }
+
+    /// An operation starts now: so does the other half of a copy through the host.
+    pub(super) fn start_half(&mut self, id: OperationId) {
+        if self.halves.is_empty() {
+            return;
+        }
+        if let Some(at) = self.halves.iter().position(|(first, _)| *first == id) {
+            let (_, half) = self.halves.swap_remove(at);
+            self.operations[half as usize].pending = 0;
+            self.ready_to_issue(half);
+        }
+    }
+}
+
+/// A copy between devices has none; this stands for it.
+const NO_HOST_MEMORY: HostMemory = HostMemory::Pinned;
+
+/// What a copy to the other device is.
+struct Operation {
+    from: u8,
+    linked: bool,
+    ns: u64,
+    bytes: u64,
+}
+
+/// The node of a launch that the second half of a copy through the host counts as: no graph has so many.
+const HALF: u32 = u32::MAX;

@@ -1,0 +1,113 @@
+//! Two devices: what belongs to which, and what one may do with what belongs to the other.
+//!
+//! The rules and their codes are those of two H200 (driver 580.159.04, 2026-11-27). A stream, an event, a module and memory
+//! belong to the device whose context was current when they came to be. Any thread may wait for any of them and give any
+//! stream work, whatever its own context; but an event is recorded, and a kernel launched, in a stream of its own device alone.
+
+use trace::program::{Range, StreamId};
+
+use super::Machine;
+use super::command::{Address, Command, Failure, Reply, code};
+
+impl Machine {
+    /// Fails where a command mixes the two devices as none may.
+    pub(super) fn check_devices(&self, command: &Command, is_peer: bool) -> Result<(), Failure> {
+        if !self.names.are_several() {
+            return Ok(());
+        }
+        let foreign = |handle: u64, stream: u64| {
+            let stream = self.names.stream(stream);
+            stream.is_ok_and(|stream| stream.device() != self.names.device_of(handle))
+        };
+        let handle = |why: &str| Err(Failure::because(code::INVALID_HANDLE, why.to_owned()));
+        let value = |why: &str| Err(Failure::because(code::INVALID_VALUE, why.to_owned()));
+        match command {
+            Command::EventRecord { event, stream }
+                if self.names.events.find(*event).is_ok() && foreign(*event, *stream) =>
+            {
+                handle(
+                    "an event is recorded in a stream of another device than its own\n\
+                     hint: record an event of the stream's device; streams of any device may wait for it",
+                )
+            }
+            Command::EventElapsed { start, end }
+                if self.names.device_of(*start) != self.names.device_of(*end) =>
+            {
+                handle("no time is measured between events of two devices")
+            }
+            Command::Launch { function, stream, .. }
+                if self.names.functions.find(*function).is_ok() && foreign(*function, *stream) =>
+            {
+                handle(
+                    "a kernel is launched in a stream of another device than its module is on\n\
+                     hint: load the module once for each device, with its context",
+                )
+            }
+            Command::Memset { stream, target, .. } => {
+                match self.far(*stream, Address::Device(*target)) {
+                    Some((here, range)) if !self.device.may_use(here, &range) => value(
+                        "a memset uses memory of the other device, to which this one has no access\n\
+                         hint: ask for it in a stream of the device that has the memory",
+                    ),
+                    _ => Ok(()),
+                }
+            }
+            Command::Copy { stream, source, target, .. } if !is_peer => {
+                let unknown = |end: &Address| {
+                    self.far(*stream, *end).is_some_and(|(here, range)| {
+                        self.device.is_of_pool(range.block) && !self.device.may_use(here, &range)
+                    })
+                };
+                if [source, target].into_iter().any(unknown) {
+                    return value(
+                        "a copy uses memory of the other device's pool, to which this one has no access\n\
+                         hint: use `cuMemcpyPeerAsync`, or let this device use that pool by `cuMemPoolSetAccess`",
+                    );
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The device of a stream, and memory that is on the other one.
+    fn far(&self, stream: u64, place: Address) -> Option<(u32, Range)> {
+        let Address::Device(at) = place else { return None };
+        let (stream, range): (StreamId, Range) =
+            (self.names.stream(stream).ok()?, self.names.device.range(at, 1).ok()?);
+        (range.block.device() != stream.device()).then_some((stream.device(), range))
+    }
+
+    /// Why a kernel cannot use memory, which is on the other device.
+    pub(super) fn check_peer(&self, function: u64, range: &Range) -> Result<(), Failure> {
+        let here = self.names.device_of(function);
+        if range.block.device() == here {
+            return Ok(());
+        }
+        Err(if self.device.may_use(here, range) {
+            let why = "a kernel uses memory of the other device, which no kernel can on the simulated device\n\
+                       hint: copy it to this one first, by `cuMemcpyPeerAsync`";
+            Failure::because(code::NOT_SUPPORTED, why.to_owned())
+        } else {
+            let why = "a kernel uses memory of the other device, to which this one has no access\n\
+                       hint: copy it to this one first, by `cuMemcpyPeerAsync`";
+            Failure::because(code::ILLEGAL_ADDRESS, why.to_owned())
+        })
+    }
+
+    /// `cuCtxEnablePeerAccess` and `cuCtxDisablePeerAccess` refuse to do what is done already.
+    pub(super) fn check_access(
+        &self,
+        by: u32,
+        pool: bool,
+        enabled: bool,
+    ) -> Result<Reply, Failure> {
+        if !pool && self.device.has_access(by) == enabled {
+            return Err(Failure::bare(match enabled {
+                true => code::PEER_ACCESS_ALREADY_ENABLED,
+                false => code::PEER_ACCESS_NOT_ENABLED,
+            }));
+        }
+        Ok(Reply::Done)
+    }
+}

@@ -2,12 +2,19 @@
 //!
 //! The kernel of the measurements spun for so many cycles, the one of these tests for as long.
 
+use std::collections::BTreeMap;
+
+use simulator::advice::{Refused, advise};
+use simulator::{Schedule, replay};
+use trace::causes;
+use trace::draw::{Lanes, Layout, Panel, Style, svg, terminal};
 use trace::program::{
     BlockId, Call, EventId, Mode, Place, Range, Step, StreamId, StreamKind, Timing,
 };
-use trace::timeline::SpanKind;
+use trace::timeline::{Span, SpanKind};
 
 use crate::program::*;
+use crate::properties::Dice;
 
 const KIB: u64 = 1 << 10;
 /// What a kernel of the measurements took, from one start to the next in one stream.
@@ -292,4 +299,121 @@ fn programs_of_two_devices_read_back_as_they_were_written() {
     assert_eq!(read, two.script.program);
     let on_second = |step: &&Step| step.device == 1;
     assert_eq!(read.steps.iter().filter(on_second).count(), 2);
+}
+
+/// A random program on both devices, and its waits: which step must not start before which others have ended.
+fn random(seed: u64) -> (trace::Program, Vec<(u32, u32)>) {
+    let mut dice = Dice(seed);
+    let mut two = Two::new([&[][..], &[0], &[1], &[0, 1]][(seed % 4) as usize]);
+    let mut streams = vec![StreamId::LEGACY, StreamId::on(1, 0), two.streams[0], two.streams[1]];
+    for number in 1..1 + dice.below(3) as u32 {
+        let stream = StreamId::on(dice.below(2) as u32, StreamId::FIRST_CREATED + number);
+        let kind = match dice.below(2) {
+            0 => StreamKind::Blocking,
+            _ => StreamKind::NonBlocking,
+        };
+        two.script.call(Call::StreamCreate { stream, kind, priority: 0 });
+        streams.push(stream);
+    }
+    let (mut last, mut order) = (BTreeMap::new(), Vec::new());
+    let mut waiting: BTreeMap<StreamId, Vec<u32>> = BTreeMap::new();
+    two.script.call(Call::RegionBegin);
+    for _ in 0..4 + dice.below(40) {
+        let stream = streams[dice.below(streams.len() as u64) as usize];
+        let other = streams[dice.below(streams.len() as u64) as usize];
+        let bytes = 1 + dice.below(16 * MIB);
+        let range = |block| Range { block, offset: 0, bytes };
+        let device = Place::Device(range(BlockId::on(stream.device(), 50)));
+        let pinned = Place::Pinned(range(BlockId(70)));
+        let mode = Mode::Asynchronous;
+        let step = match dice.below(8) {
+            0 => {
+                let (source, target) = (pinned, device);
+                two.script.call(Call::Copy { stream, mode, source, target, bytes })
+            }
+            1 => {
+                let (source, target) = (device, pinned);
+                two.script.call(Call::Copy { stream, mode, source, target, bytes })
+            }
+            2..=4 => two.copy(dice.below(2) as u32, stream, bytes),
+            5 => two.script.kernel(stream, 1 + dice.below(2000) as u32, 1 + dice.below(300)),
+            6 => {
+                two.synchronize(dice.below(2) as u32);
+                continue;
+            }
+            _ => {
+                two.wait(stream, other);
+                waiting.entry(stream).or_default().extend(last.get(&other).copied());
+                continue;
+            }
+        };
+        order.extend(last.insert(stream, step).map(|before| (before, step)));
+        let waited = waiting.remove(&stream).unwrap_or_default();
+        order.extend(waited.into_iter().map(|before| (before, step)));
+    }
+    two.idle();
+    two.script.call(Call::RegionEnd);
+    (two.script.program, order)
+}
+
+#[test]
+fn order_and_engines_hold_for_random_programs_of_two_devices_and_whatever_reads_them_reads_them() {
+    for seed in 0..2000 {
+        let (program, order) = random(seed);
+        for schedule in [Schedule::Exact, Schedule::Perturbed(seed)] {
+            let timeline = replay(&program, &h200(), schedule);
+            for &(before, after) in &order {
+                let (before, after) = (span(&timeline, before), span(&timeline, after));
+                assert!(before.end_ns <= after.start_ns, "seed {seed}: {before:?} {after:?}");
+            }
+            for device in 0..2 {
+                for kind in [SpanKind::HostToDevice, SpanKind::DeviceToHost] {
+                    let of = |it: &&Span| it.kind == kind && it.stream.device() == device;
+                    let mut copies: Vec<_> = timeline.spans.iter().filter(of).collect();
+                    copies.sort_by_key(|span| span.start_ns);
+                    for pair in copies.windows(2) {
+                        assert!(pair[0].end_ns <= pair[1].start_ns, "seed {seed}: {pair:?}");
+                    }
+                }
+            }
+            let asked = program
+                .steps
+                .iter()
+                .filter(|step| matches!(step.call, Call::Copy { .. } | Call::Launch(_)));
+            assert_eq!(timeline.spans.len(), asked.count(), "seed {seed}: each ran, once");
+            trace::metrics::Metrics::of(&timeline);
+        }
+        let timeline = replay(&program, &h200(), Schedule::Exact);
+        let found = advise(&program, causes::find(&program, &timeline), &h200(), &|_| true);
+        assert!(found.advice.is_empty(), "seed {seed}");
+        // Data that one brings and another takes are not always in order here, and that comes after this in what is said.
+        assert!(
+            matches!(found.refused, Some(Refused::Devices)) || found.causes.is_empty(),
+            "seed {seed}: {:?}",
+            found.refused
+        );
+    }
+}
+
+#[test]
+fn a_timeline_of_two_devices_names_the_device_of_each_row() {
+    let mut two = Two::new(&[0, 1]);
+    let [here, there] = two.streams;
+    two.script.call(Call::RegionBegin);
+    two.script.copy(here, Way::Up(Host::Pinned), 4 * MIB);
+    two.script.kernel(here, 132, 200);
+    two.copy(0, here, 16 * MIB);
+    two.wait(there, here);
+    two.script.kernel(there, 132, 200);
+    two.copy(1, there, 16 * MIB);
+    two.idle();
+    two.script.call(Call::RegionEnd);
+    let (program, timeline) = (two.script.program.clone(), two.script.run());
+    let drawn = [Lanes::Streams, Lanes::Engines].map(|lanes| {
+        let panel = Panel { title: "two", timeline: &timeline, program: Some(&program) };
+        let layout = Layout::new(&[panel], lanes);
+        assert!(svg(&layout, "two").contains("dev 1"));
+        terminal(&layout, 80, Style::Plain)
+    });
+    insta::assert_snapshot!(drawn.join("\n"));
 }

@@ -422,7 +422,7 @@ impl Lines {
         let of_line = place.and_then(|place| self.lines.get(&place)).into_iter().flatten();
         let like = |other: u32| {
             let (call, other) = (view.call(step), view.call(other));
-            let is_default = |call| stream(call) == Some(StreamId::LEGACY);
+            let is_default = |call| stream(call).is_some_and(StreamId::is_legacy);
             mem::discriminant(call) == mem::discriminant(other)
                 && is_default(call) == is_default(other)
         };

@@ -490,7 +490,7 @@ pub(crate) fn call_at(program: &Program, step: u32, kernels: &BTreeMap<KernelId,
 /// The thread of a step that has to do with a per-thread default stream, in a program of several threads.
 fn whose(program: &Program, step: u32, stream: Option<StreamId>) -> Option<u32> {
     let are_many = || program.steps.iter().any(|step| step.thread > 0);
-    let is_it = stream == Some(StreamId::PER_THREAD) && are_many();
+    let is_it = stream.is_some_and(StreamId::is_per_thread) && are_many();
     is_it.then(|| program.steps[step as usize].thread)
 }
 

@@ -320,8 +320,8 @@ impl<'a> Attempts<'a> {
         };
         // What is inside a graph has no calls of its own; each thread has its own per-thread stream.
         let is_graph = |step: u32| matches!(self.step(step), Call::GraphLaunch { .. });
-        let is_of_a_thread = uses.stream == StreamId::PER_THREAD
-            || uses.waiter == Waiter::Stream(StreamId::PER_THREAD);
+        let waits = matches!(uses.waiter, Waiter::Stream(stream) if stream.is_per_thread());
+        let is_of_a_thread = uses.stream.is_per_thread() || waits;
         if is_graph(uses.first) || is_graph(uses.second) || is_of_a_thread {
             return None;
         }

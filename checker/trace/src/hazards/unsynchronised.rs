@@ -31,6 +31,8 @@ pub struct Wait {
     pub call: CallAt,
     /// The stream that it is for; none where it is for an event or for the context.
     pub stream: Option<StreamId>,
+    /// The device that it is for, where it is for a context.
+    pub device: Option<u32>,
 }
 
 /// What nothing had waited for at the end of the first measured region of which that can be said, a stream each, in
@@ -65,12 +67,13 @@ fn last_wait(program: &Program, end: u32) -> Option<Wait> {
     let before = (0..end).rev().map(|index| (index, &program.steps[index as usize]));
     let mut region = before.take_while(|(_, step)| step.call != Call::RegionBegin);
     region.find_map(|(index, step)| {
-        let stream = match &step.call {
-            Call::StreamSynchronize { stream } => Some(*stream),
-            Call::EventSynchronize { .. } | Call::ContextSynchronize => None,
+        let (stream, device) = match &step.call {
+            Call::StreamSynchronize { stream } => (Some(*stream), None),
+            Call::EventSynchronize { .. } => (None, None),
+            Call::ContextSynchronize => (None, Some(step.device)),
             _ => return None,
         };
-        (step.result == 0).then(|| Wait { call: call(program, index), stream })
+        (step.result == 0).then(|| Wait { call: call(program, index), stream, device })
     })
 }
 
@@ -85,9 +88,15 @@ impl Unwaited {
             false => "it was still at work when the region ended",
         };
         let wait = match wait {
-            Some(Wait { call, stream: Some(other) }) if *other != self.stream => {
+            Some(Wait { call, stream: Some(other), .. }) if *other != self.stream => {
                 let other = words::named(*other);
                 format!("; the last wait, at {}, is for {other} alone", call.place())
+            }
+            Some(Wait { call, device: Some(device), .. }) if *device != self.stream.device() => {
+                format!(
+                    "; the last wait, at {}, is for the context of device {device} alone",
+                    call.place()
+                )
             }
             Some(Wait { call, .. }) if call.step < last.step => {
                 format!("; the last wait, at {}, comes before it", call.place())

@@ -114,6 +114,28 @@ fn random_programs_are_judged_as_the_oracle_judges_them() {
     assert!(caught > 500 && clean > 100, "{caught} {clean}");
 }
 
+#[test]
+fn a_wait_for_the_other_devices_context_is_none_and_the_message_says_so() {
+    let mut program = script::program("begin; map a x; ctx; end");
+    let on_second = |stream: &mut StreamId| *stream = StreamId::on(1, stream.0);
+    for step in &mut program.steps {
+        match &mut step.call {
+            Call::StreamCreate { stream, .. } => on_second(stream),
+            Call::Launch(launch) => on_second(&mut launch.stream),
+            _ => {}
+        }
+    }
+    let found = unwaited(&program);
+    assert_eq!(found.len(), 1);
+    let message = found[0].message(false);
+    assert!(message.contains("is for the context of device 0 alone"), "{message}");
+    assert!(message.contains("stream 1 of device 1"), "{message}");
+    for step in &mut program.steps {
+        step.device = u32::from(step.call == Call::ContextSynchronize);
+    }
+    assert!(unwaited(&program).is_empty());
+}
+
 /// What each exercise's baseline and solution ask for, as it is recorded: the exercise, which of the two, the program.
 fn recordings() -> Vec<(String, String, Program)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../exercises");

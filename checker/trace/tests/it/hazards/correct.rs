@@ -2,6 +2,7 @@
 
 use trace::hazards;
 
+use super::random::beside_another_device;
 use super::script;
 
 /// What it shows, and the script.
@@ -209,10 +210,13 @@ pub(crate) const PROGRAMS: &[(&str, &str)] = &[
 
 #[test]
 fn no_correct_program_is_accused() {
-    for (name, script) in PROGRAMS {
-        let found = hazards::find(&script::program(script));
-        let found: Vec<String> = found.iter().map(|hazard| hazard.message()).collect();
-        assert!(found.is_empty(), "{name}: {script}\n{found:#?}");
+    for (seed, (name, script)) in (1..).zip(PROGRAMS) {
+        let alone = script::program(script);
+        for program in [&alone, &beside_another_device(&alone, seed)] {
+            let found = hazards::find(program);
+            let found: Vec<String> = found.iter().map(|hazard| hazard.message()).collect();
+            assert!(found.is_empty(), "{name}: {script}\n{found:#?}");
+        }
     }
     assert!(PROGRAMS.len() >= 30);
 }

@@ -2,6 +2,7 @@
 
 use trace::hazards;
 
+use super::random::beside_another_device;
 use super::script;
 
 /// What it shows, the script, and each hazard: its code and the lines of the two uses.
@@ -75,10 +76,15 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Row> {
 }
 
 #[track_caller]
-fn check(rows: &[Row]) {
+fn check(rows: &'static [Row]) {
     let mut wrong = String::new();
-    for (name, script, expected) in rows {
-        let found: Vec<String> = hazards::find(&script::program(script))
+    let both = |(seed, row): (u64, &'static Row)| {
+        let alone = script::program(row.1);
+        let beside = beside_another_device(&alone, seed);
+        [(row, alone), (row, beside)]
+    };
+    for ((name, script, expected), program) in (1..).zip(rows).flat_map(both) {
+        let found: Vec<String> = hazards::find(&program)
             .iter()
             .map(|hazard| {
                 let line = |it: &hazards::CallAt| it.site.as_ref().map_or(0, |site| site.line);

@@ -2,7 +2,6 @@
 
 use trace::hazards;
 
-use super::random::beside_another_device;
 use super::script;
 
 /// What it shows, and the script.
@@ -212,7 +211,7 @@ pub(crate) const PROGRAMS: &[(&str, &str)] = &[
 fn no_correct_program_is_accused() {
     for (seed, (name, script)) in (1..).zip(PROGRAMS) {
         let alone = script::program(script);
-        for program in [&alone, &beside_another_device(&alone, seed)] {
+        for program in [&alone, &script::beside_another_device(&alone, seed)] {
             let found = hazards::find(program);
             let found: Vec<String> = found.iter().map(|hazard| hazard.message()).collect();
             assert!(found.is_empty(), "{name}: {script}\n{found:#?}");

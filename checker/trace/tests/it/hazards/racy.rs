@@ -2,7 +2,6 @@
 
 use trace::hazards;
 
-use super::random::beside_another_device;
 use super::script;
 
 /// What it shows, the script, and each hazard: its code and the lines of the two uses.
@@ -80,7 +79,7 @@ fn check(rows: &'static [Row]) {
     let mut wrong = String::new();
     let both = |(seed, row): (u64, &'static Row)| {
         let alone = script::program(row.1);
-        let beside = beside_another_device(&alone, seed);
+        let beside = script::beside_another_device(&alone, seed);
         [(row, alone), (row, beside)]
     };
     for ((name, script, expected), program) in (1..).zip(rows).flat_map(both) {

@@ -353,3 +353,35 @@ fn event(name: &str) -> EventId {
             as u32,
     )
 }
+
+/// The same program beside work on a second device that has nothing to do with it: in a stream, in its default stream, and
+/// with waits for its context.
+pub(crate) fn beside_another_device(program: &Program, seed: u64) -> Program {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut below = |end: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % end
+    };
+    let mut both = program.clone();
+    let (stream, block) = (StreamId::on(1, StreamId::FIRST_CREATED), BlockId::on(1, 0));
+    let step = |call| Step { call, site: None, thread: 0, gap_ns: 0, result: 0, device: 1 };
+    let write = |stream| {
+        let target = Range { block, offset: 0, bytes: 64 };
+        Call::Memset { stream, mode: Mode::Asynchronous, target }
+    };
+    for _ in 0..4 + below(8) {
+        let at = below(both.steps.len() as u64 + 1) as usize;
+        let call = match below(4) {
+            0 => Call::ContextSynchronize,
+            1 => write(StreamId::on(1, 0)),
+            _ => write(stream),
+        };
+        both.steps.insert(at, step(call));
+    }
+    let kind = StreamKind::Blocking;
+    let begin =
+        [Call::StreamCreate { stream, kind, priority: 0 }, Call::Alloc { block, bytes: 64 }];
+    both.steps.splice(0..0, begin.map(step));
+    both
+}

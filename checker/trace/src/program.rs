@@ -4,11 +4,15 @@
 //! numbered in the order in which they came to be, so the same source gives the same bytes on every
 //! machine. It can be simulated again, changed or unchanged, on any device profile.
 
+mod device;
 mod kernel;
+mod work_queues;
 
 use serde::{Deserialize, Serialize};
 
+pub use device::{DEVICES, SECOND};
 pub use kernel::{Access, AccessKind, Items, Loop, Pipe};
+pub use work_queues::WorkQueues;
 
 /// Version of the JSON form of [`Program`]; a reader refuses any other.
 pub const VERSION: u32 = 1;
@@ -51,18 +55,6 @@ id! {
     ChannelId
 }
 
-/// How many devices a program can use. (The playground's language has no second one, and each byte counts there.)
-pub const DEVICES: u32 = if cfg!(target_arch = "wasm32") { 1 } else { 2 };
-
-/// Streams and blocks of memory of the second device are numbered from here. A run makes a million steps at most, so no
-/// number of the first device is as high.
-pub const SECOND: u32 = 1_000_000;
-
-/// The device that something with this number is on. What others than the lab numbered may be higher, and is on the first.
-fn device_of(number: u32) -> u32 {
-    u32::from(DEVICES > 1 && number / SECOND == 1)
-}
-
 impl StreamId {
     /// The legacy default stream of the first device, also called the NULL stream.
     pub const LEGACY: StreamId = StreamId(0);
@@ -71,32 +63,20 @@ impl StreamId {
     /// The number of the first stream that a program creates.
     pub const FIRST_CREATED: u32 = 2;
 
-    /// The stream that has this number on a device.
-    pub fn on(device: u32, number: u32) -> Self {
-        Self(device * SECOND + number)
-    }
-
-    /// The device that it is on, from 0.
-    pub fn device(self) -> u32 {
-        device_of(self.0)
-    }
-
-    /// Its number on its device.
-    pub fn number(self) -> u32 {
-        self.0 - self.device() * SECOND
-    }
-
     /// Whether it is the legacy default stream of its device.
+    #[inline]
     pub fn is_legacy(self) -> bool {
         self.number() == Self::LEGACY.0
     }
 
     /// Whether it is the per-thread default stream of its device.
+    #[inline]
     pub fn is_per_thread(self) -> bool {
         self.number() == Self::PER_THREAD.0
     }
 
     /// The legacy default stream of the device that it is on.
+    #[inline]
     pub fn legacy(self) -> Self {
         Self::on(self.device(), Self::LEGACY.0)
     }
@@ -110,23 +90,6 @@ impl std::fmt::Display for StreamId {
             Self(created) => write!(f, "stream {}", created - Self::FIRST_CREATED + 1),
         }?;
         if DEVICES > 1 && self.device() > 0 { f.write_str(" of device 1") } else { Ok(()) }
-    }
-}
-
-impl BlockId {
-    /// The block that has this number on a device.
-    pub fn on(device: u32, number: u32) -> Self {
-        Self(device * SECOND + number)
-    }
-
-    /// The device that it is on, from 0; of page-locked memory 0.
-    pub fn device(self) -> u32 {
-        device_of(self.0)
-    }
-
-    /// Its number on its device.
-    pub fn number(self) -> u32 {
-        self.0 - self.device() * SECOND
     }
 }
 
@@ -197,7 +160,8 @@ pub struct Step {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub result: u32,
     /// The device whose context was current, from 0, of calls that name neither a stream nor memory:
-    /// [`Call::ContextSynchronize`], [`Call::ModuleLoad`], [`Call::AllocHost`] and those of pools. 0 for all others.
+    /// [`Call::ContextSynchronize`], [`Call::ModuleLoad`], [`Call::AllocHost`] and those of pools; of [`Call::FreeHost`] that of
+    /// the allocation. 0 for all others.
     #[cfg_attr(not(target_arch = "wasm32"), serde(default, skip_serializing_if = "is_zero"))]
     #[cfg_attr(target_arch = "wasm32", serde(skip))] // the playground has one device
     pub device: u32,
@@ -357,59 +321,6 @@ pub struct NodeAccesses {
     pub node: u32,
     /// What it reads, then what it writes.
     pub accesses: Vec<Access>,
-}
-
-/// How many work queues there are between streams and engines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorkQueues {
-    /// For kernels, and what goes the same way.
-    pub kernels: u32,
-    /// For copies, in each direction.
-    pub copies: u32,
-}
-
-impl WorkQueues {
-    /// Where the environment asks for none (measured on an H200, driver 580.159.04, 2026-11-23; the documentation
-    /// says 8 for both).
-    pub const DEFAULT: Self = Self { kernels: 8, copies: 4 };
-    /// The most of each kind that can be asked for (CUDA Programming Guide, environment variables).
-    pub const MOST: u32 = 32;
-
-    /// What the environment asks for, given the values of [`CONNECTIONS`](crate::run::CONNECTIONS) and
-    /// [`COPY_CONNECTIONS`](crate::run::COPY_CONNECTIONS). The second is about copies alone, and wins there. What is
-    /// no number asks for nothing.
-    pub fn asked(connections: Option<&str>, copies: Option<&str>) -> Self {
-        let number = |text: Option<&str>| text.and_then(|text| text.trim().parse::<u32>().ok());
-        let (both, copies) = (number(connections), number(copies));
-        Self {
-            kernels: both.unwrap_or(Self::DEFAULT.kernels),
-            copies: copies.or(both).unwrap_or(Self::DEFAULT.copies),
-        }
-        .within_limits()
-    }
-
-    /// As many as a device gives that is asked for these.
-    pub fn within_limits(self) -> Self {
-        let Self { kernels, copies } = self;
-        Self { kernels: kernels.clamp(1, Self::MOST), copies: copies.clamp(1, Self::MOST) }
-    }
-
-    /// The call that a program begins with; none if these are what a device has by itself.
-    pub fn call(self) -> Option<Call> {
-        let Self { kernels, copies } = self;
-        let copies = (copies != kernels).then_some(copies);
-        (self != Self::DEFAULT).then_some(Call::Connections { count: kernels, copies })
-    }
-
-    /// Those of a program.
-    pub fn of(program: &Program) -> Self {
-        match program.steps.first().map(|step| &step.call) {
-            Some(&Call::Connections { count, copies }) => {
-                Self { kernels: count, copies: copies.unwrap_or(count) }
-            }
-            _ => Self::DEFAULT,
-        }
-    }
 }
 
 /// A call that the host made: to the driver, or to the lab.
@@ -752,18 +663,9 @@ impl Call {
         Some(match (on_device(source), on_device(target)) {
             (false, true) => Direction::HostToDevice,
             (true, false) => Direction::DeviceToHost,
-            (true, true) if DEVICES > 1 && peers(source, target) => Direction::PeerToPeer,
+            (true, true) if device::differ(source, target) => Direction::PeerToPeer,
             (true, true) => Direction::DeviceToDevice,
             (false, false) => Direction::HostToHost,
         })
     }
-}
-
-/// Whether two places are in the memory of two devices.
-fn peers(source: &Place, target: &Place) -> bool {
-    let on = |place: &Place| match place {
-        Place::Device(range) => range.block.device(),
-        _ => 0,
-    };
-    on(source) != on(target)
 }

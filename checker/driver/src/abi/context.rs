@@ -68,12 +68,12 @@ pub(crate) fn real_contexts() -> Vec<Handle> {
     lock(&REAL).iter().map(|(context, _)| *context).collect()
 }
 
-/// The other device, as `cuCtxEnablePeerAccess` and its like name it.
-fn peer(context: Handle) -> Result<u32, CUresult> {
+/// Whether a context is that of the other device, as calls about access name it.
+fn check_peer(context: Handle) -> Result<(), CUresult> {
     match device_of(context) {
         None => Err(code::INVALID_CONTEXT),
         Some(device) if device == current_device() => Err(code::PEER_ACCESS_UNSUPPORTED),
-        Some(device) => Ok(device),
+        Some(_) => Ok(()),
     }
 }
 
@@ -83,7 +83,7 @@ fn access(context: Handle, flags: u32, enabled: bool) -> Result<Command, CUresul
         if flags != 0 {
             return Err(code::INVALID_VALUE);
         }
-        peer(context)?;
+        check_peer(context)?;
     }
     Ok(Command::PeerAccess { by: current_device(), pool: false, enabled })
 }

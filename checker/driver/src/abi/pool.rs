@@ -1,13 +1,14 @@
 //! The pool that stream-ordered memory comes from: each simulated device has the default one.
 
 use std::ffi::c_int;
+use std::sync::Mutex;
 
 use simulator::machine::{Command, Reply};
 use trace::program::DEVICES;
 
 use super::device::known;
 use super::{CUresult, Handle, answers, calls, code};
-use crate::call;
+use crate::call::{self, lock};
 
 /// The handle of the first device's default pool.
 const DEFAULT: Handle = 0x90_0000;
@@ -19,8 +20,23 @@ fn default_of(device: usize) -> Handle {
     DEFAULT + device as Handle * STRIDE
 }
 
-/// The device of a default pool.
+/// The pools of a GPU that the program was given, each with its device.
+static REAL: Mutex<Vec<(Handle, u32)>> = Mutex::new(Vec::new());
+
+/// The real driver has said which pool a device has.
+fn remember(pool: Handle, device: c_int) {
+    let found = (pool, device.unsigned_abs());
+    let mut known = lock(&REAL);
+    if !known.contains(&found) {
+        known.push(found);
+    }
+}
+
+/// The device of a pool.
 fn device_of(pool: Handle) -> Option<u32> {
+    if call::gpu().is_some() {
+        return lock(&REAL).iter().find(|(known, _)| *known == pool).map(|(_, device)| *device);
+    }
     (0..DEVICES).find(|&device| default_of(device as usize) == pool)
 }
 
@@ -37,6 +53,8 @@ struct AccessDescription {
 
 /// A device is what a pool's memory is for.
 const LOCATION_DEVICE: u32 = 1;
+/// It may read.
+const READ: u32 = 1;
 /// It may read and write.
 const READ_WRITE: u32 = 3;
 
@@ -52,26 +70,17 @@ fn set_access(
     }
     // SAFETY: not null, and the caller says that there is one.
     let AccessDescription { location_type, location, flags } = unsafe { list.read() };
-    let by = known(location).filter(|_| location_type == LOCATION_DEVICE);
-    if is_real {
-        let by = by.filter(|&by| DEVICES == 2 && by as u32 != super::context::current_device());
-        let is_peer = by.filter(|_| matches!(flags, 0 | READ_WRITE));
-        return Ok(is_peer.map_or(Command::PoolFacts, |by| Command::PeerAccess {
-            by: by as u32,
-            pool: true,
-            enabled: flags == READ_WRITE,
-        }));
-    }
+    let by = known(location).filter(|_| location_type == LOCATION_DEVICE).map(|it| it as u32);
+    let enabled = flags == READ_WRITE;
     match (by, device_of(pool), flags) {
-        (Some(_), Some(_), 1) => Err(code::NOT_SUPPORTED),
-        // A device can always use its own memory.
-        (Some(by), Some(of), 0 | READ_WRITE) if by as u32 == of => match flags {
-            READ_WRITE => Ok(Command::PoolFacts),
-            _ => Err(code::INVALID_DEVICE),
-        },
-        (Some(by), Some(_), 0 | READ_WRITE) => {
-            Ok(Command::PeerAccess { by: by as u32, pool: true, enabled: flags == READ_WRITE })
+        (Some(by), Some(of), 0 | READ_WRITE) if by != of => {
+            Ok(Command::PeerAccess { by, pool: true, enabled })
         }
+        _ if is_real => Ok(Command::PoolFacts),
+        // A device can always use its own memory.
+        (Some(_), Some(_), READ_WRITE) => Ok(Command::PoolFacts),
+        (Some(_), Some(_), 0) => Err(code::INVALID_DEVICE),
+        (Some(_), Some(_), READ) => Err(code::NOT_SUPPORTED),
         _ => Err(code::INVALID_VALUE),
     }
 }
@@ -119,7 +128,8 @@ unsafe fn setting(attribute: u32, value: *const u64) -> Result<Command, CUresult
 
 answers! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html>
-    fn cuDeviceGetDefaultMemPool(pool: *mut Handle, device: c_int) require pool; {
+    // SAFETY: the real driver has just written it.
+    fn cuDeviceGetDefaultMemPool(pool: *mut Handle, device: c_int) require pool; gpu remember(unsafe { *pool }, device); {
         let Some(device) = known(device) else { return code::INVALID_DEVICE };
         // SAFETY: checked not to be null; the caller gives room for a handle.
         unsafe { *pool = default_of(device) };
@@ -127,7 +137,8 @@ answers! {
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html>
-    fn cuDeviceGetMemPool(pool: *mut Handle, device: c_int) require pool; {
+    // SAFETY: the real driver has just written it.
+    fn cuDeviceGetMemPool(pool: *mut Handle, device: c_int) require pool; gpu remember(unsafe { *pool }, device); {
         let Some(device) = known(device) else { return code::INVALID_DEVICE };
         // SAFETY: checked not to be null; the caller gives room for a handle.
         unsafe { *pool = default_of(device) };

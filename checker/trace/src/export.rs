@@ -30,6 +30,9 @@ pub fn chrome(devices: &[Device<'_>], out: &mut dyn Write) -> io::Result<()> {
         let comma = if place == 0 { "" } else { "," };
         let name = text(name(&device.observed.timeline.origin));
         write!(out, "{comma}{{\"id\":{},\"name\":{name}}}", device.index)?;
+        if has_second(device.observed) {
+            write!(out, ",{{\"id\":{},\"name\":{name}}}", device.index + 1)?;
+        }
     }
     out.write_all(b"]")?;
     let driver = devices.iter().find_map(|device| match device.observed.timeline.origin {
@@ -48,7 +51,7 @@ pub fn chrome(devices: &[Device<'_>], out: &mut dyn Write) -> io::Result<()> {
         let mut streams: Vec<StreamId> = observed.timeline.spans.iter().map(|s| s.stream).collect();
         streams.sort_unstable();
         streams.dedup();
-        if streams.iter().any(|stream| stream.device() > 0) {
+        if has_second(observed) {
             let what = format!("device {}: {}", index + 1, name(&observed.timeline.origin));
             rows.name("process_name", index + 1, 0, &what)?;
         }
@@ -75,6 +78,11 @@ pub fn chrome(devices: &[Device<'_>], out: &mut dyn Write) -> io::Result<()> {
         }
     }
     out.write_all(b"\n]}\n")
+}
+
+/// Whether some of it was done by the second device of one of the lab's own programs.
+fn has_second(observed: &Observed<'_>) -> bool {
+    observed.timeline.spans.iter().any(|span| span.stream.device() > 0)
 }
 
 struct Rows<'a> {

@@ -39,7 +39,7 @@ pub use error::{Error, Position, Problem};
 use crate::Timeline;
 use crate::metrics::is_communication;
 use crate::observed::{Called, Holding, NO_STEP, Observed, Wait};
-use crate::program::{SECOND, StreamId};
+use crate::program::StreamId;
 use crate::timeline::{HostSpan, Interval, Method, Origin, Span, SpanKind};
 use events::{Rows, Thread, Top};
 use json::{Next, Place, Tokens};
@@ -395,9 +395,11 @@ fn stream(number: i64) -> StreamId {
         Err(_) => StreamId(STRANGE | (number ^ (number >> 32)) as u32),
         // As `export` has it.
         Ok(u32::MAX) => StreamId::PER_THREAD,
-        // Numbers that stand for streams of a second device in programs of the lab's.
-        Ok(number) if number.saturating_add(2) >= SECOND => StreamId(STRANGE | number),
-        Ok(number) => StreamId(number.saturating_add(StreamId::FIRST_CREATED - 1)),
+        Ok(number) => match StreamId(number.saturating_add(StreamId::FIRST_CREATED - 1)) {
+            // Its number stands for a stream of a second device in programs of the lab's.
+            StreamId(taken) if StreamId(taken).device() > 0 => StreamId(STRANGE | taken),
+            free => free,
+        },
     }
 }
 

@@ -399,7 +399,8 @@ struct Placed {
 /// record to the first work after the wait, where both ran in the region.
 fn arrows(program: &Program, placed: Vec<Placed>) -> Vec<Arrow> {
     // The streams of the devices by turns.
-    let place = |stream: StreamId| (stream.number() * DEVICES + stream.device()) as usize;
+    let place =
+        |stream: StreamId| stream.number() as usize * DEVICES as usize + stream.device() as usize;
     let mut by_stream: Vec<Vec<Placed>> = Vec::new();
     for placed in in_order(placed, |placed| (placed.step.into(), 0)) {
         let stream = place(placed.stream);

@@ -590,6 +590,14 @@ impl Order {
     /// operation that came after it was queued. What a thread has not heard of need not have been queued.
     fn everything(&mut self, of: Option<(u32, u32)>) -> Clock {
         let mut clock = Clock::default();
+        let mut far = Vec::new();
+        if DEVICES > 1
+            && let Some((_, device)) = of
+        {
+            let others = (0u32..).zip(&self.queues);
+            far.extend(others.filter(|it| it.1.stream.device() != device).map(|(slot, _)| slot));
+            self.effort += (far.len() * self.queues.len()) as u64;
+        }
         for (slot, queue) in (0u32..).zip(&self.queues) {
             let known = match of {
                 _ if queue.life == Life::Host => continue,
@@ -600,12 +608,8 @@ impl Order {
             let Some(known) = known else { continue };
             clock.raise(slot, known.of(slot));
             // What the other device did before is over too.
-            if DEVICES > 1 && of.is_some() {
-                for (other, queue) in (0u32..).zip(&self.queues) {
-                    if queue.stream.device() != self.queues[slot as usize].stream.device() {
-                        clock.raise(other, known.of(other));
-                    }
-                }
+            for &other in &far {
+                clock.raise(other, known.of(other));
             }
             for &host in self.host_slots.values() {
                 clock.raise(host, known.of(host));

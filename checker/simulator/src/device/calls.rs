@@ -14,7 +14,7 @@ use super::memory_pool::waited_for;
 use super::streams::Stream;
 use super::threads::Return;
 use super::{
-    Device, Effects, FULL_SPEED, OperationId, State, Work, at, blocks, copy_engines, slot,
+    Device, Effects, FULL_SPEED, OperationId, State, Work, at, copy_engines, grids, peers, slot,
     work_queues,
 };
 
@@ -321,7 +321,7 @@ impl Device {
                 inner_loop,
             } => {
                 let cost = host.other_ns.value;
-                let facts = self.profile.rate(rate).ok().map(|rate| blocks::Facts {
+                let facts = self.profile.rate(rate).ok().map(|rate| grids::Facts {
                     registers: *registers,
                     shared_bytes: *shared_bytes,
                     items: *items,
@@ -400,7 +400,7 @@ impl Device {
                 for device in 0..DEVICES {
                     if DEVICES == 1 || wait == Wait::All || wait == Wait::Device(device) {
                         self.run_device_to_idle(device, effects);
-                        last = last.max(self.units[at(device)].last_end_ns);
+                        last = last.max(self.last_end_ns[at(device)]);
                     }
                 }
                 Some(last)
@@ -445,7 +445,7 @@ impl Device {
 
     fn run_device_to_idle(&mut self, device: u32, effects: &mut impl Effects) {
         self.work_off_ends(effects);
-        while self.units[at(device)].unfinished > 0 {
+        while self.unfinished[at(device)] > 0 {
             self.next_event(effects);
         }
     }
@@ -475,18 +475,10 @@ impl Device {
         let Queued { work, cost, held, more } = queued;
         let work = self.scheduled(work, step);
         let visible = start + cost + self.profile.gaps.submit_ns.value;
-        let other = self.met_by(&work, stream);
-        let mut before = None;
-        if DEVICES > 1
-            && let Some(other) = other
-        {
-            before = Some(self.submit(step, other, Work::Marker, visible, None));
-        }
-        let id = self.submit(step, stream, work, visible, before);
-        let id = self.complete_peer_copy(step, stream, id, visible);
-        if let Some(other) = other {
-            self.streams[other].tail = Some(id);
-        }
+        let id = match peers::is_between(&work) {
+            true => self.submit_peer_copy(step, stream, work, visible),
+            false => self.submit(step, stream, work, visible, None),
+        };
         (cost + more, held.map_or(Wait::None, |held_ns| Wait::Operation { id, held_ns }))
     }
 
@@ -599,7 +591,7 @@ impl Device {
             SpanKind::Memset => copies.memset_bytes_per_us.value,
             _ => copies.device_bytes_per_us.value,
         };
-        let grid = blocks::Grid::of_memory(time_of(bytes, bytes_per_us), bytes, &self.profile);
+        let grid = grids::Grid::of_memory(time_of(bytes, bytes_per_us), bytes, &self.profile);
         Work::Memory { kind, grid, bytes }
     }
 
@@ -607,10 +599,10 @@ impl Device {
         let known = self.kernels.get(launch.kernel.0 as usize)?;
         let facts = known.grid_facts?;
         let priority = self.streams[launch.stream].priority;
-        let shape = blocks::Shape::of(launch);
+        let shape = grids::Shape::of(launch);
         let mut grid = match known.last {
             Some((last, grid)) if last == shape => grid,
-            _ => blocks::Grid::new(&shape, &facts, &self.profile)?,
+            _ => grids::Grid::new(&shape, &facts, &self.profile)?,
         };
         grid.priority = priority;
         Some(Work::Kernel { kernel: launch.kernel, grid })
@@ -620,7 +612,7 @@ impl Device {
     fn launch_work(&mut self, launch: &Launch) -> Option<Work> {
         let work = self.kernel_work(launch)?;
         if let Work::Kernel { grid, .. } = work {
-            slot(&mut self.kernels, launch.kernel.0).last = Some((blocks::Shape::of(launch), grid));
+            slot(&mut self.kernels, launch.kernel.0).last = Some((grids::Shape::of(launch), grid));
         }
         Some(work)
     }
@@ -648,8 +640,8 @@ impl Device {
 
 /// The time that `bytes` take at `bytes_per_us`, in ns.
 pub(super) fn time_of(bytes: u64, bytes_per_us: u64) -> u64 {
-    let ns = blocks::quotient(u128::from(bytes) * 1000, u128::from(bytes_per_us.max(1)));
-    ns.min(blocks::LONGEST_NS.into()) as u64
+    let ns = grids::quotient(u128::from(bytes) * 1000, u128::from(bytes_per_us.max(1)));
+    ns.min(grids::LONGEST_NS.into()) as u64
 }
 
 /// The stream in which a call queues an operation that takes up room there. Records, waits and

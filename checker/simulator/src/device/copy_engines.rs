@@ -33,6 +33,9 @@ pub(super) enum Direction {
 /// One for each direction between host and device, and one that sends to other devices.
 pub(super) const ENGINES: usize = if DEVICES > 1 { 3 } else { 2 };
 
+/// From an engine's number on one device to that on the next.
+const STRIDE: u8 = 4;
+
 impl Direction {
     pub(super) fn span_kind(self) -> SpanKind {
         match self {
@@ -142,32 +145,45 @@ impl Device {
             as_of: self.now,
         });
         self.begin(id, effects);
-        self.share_link(device);
+        self.foresee_end(device, index);
     }
 
     pub(super) fn transfer_end(&mut self, engine: u8, generation: u32, effects: &mut impl Effects) {
-        let (device, index) = match DEVICES {
-            1 => (0, engine),
-            _ => (engine / ENGINES as u8, engine % ENGINES as u8),
-        };
+        let (device, index) = (engine / STRIDE, engine % STRIDE);
         let engine = &mut self.units[at(device.into())].engines[usize::from(index)];
         if engine.generation != generation {
             return; // the copy changed speed since this end was foreseen
         }
         let Some(transfer) = engine.active.take() else { return };
         engine.ending = true;
-        self.share_link(device);
+        if index < 2 {
+            self.share_link(device);
+        }
         self.ending.push(transfer.id);
         self.work_off_ends(effects);
         self.units[at(device.into())].engines[usize::from(index)].ending = false;
         self.start_transfer(device, usize::from(index), effects);
     }
 
-    /// A copy has started or ended: gives each its speed and foresees its end.
+    /// A copy has started.
+    fn foresee_end(&mut self, device: u8, index: usize) {
+        if index < 2 {
+            return self.share_link(device);
+        }
+        // The engine between devices shares nothing with the others.
+        let engine = &mut self.units[at(device.into())].engines[index];
+        engine.generation += 1;
+        let generation = engine.generation;
+        let left = engine.active.as_ref().map_or(0, |it| it.left);
+        let (end, engine) = (self.now + left.div_ceil(FULL_SPEED), device * STRIDE + index as u8);
+        self.schedule(end, Event::TransferEnd { engine, generation });
+    }
+
+    /// A copy from or to the host has started or ended: gives each its speed and foresees its end.
     fn share_link(&mut self, device: u8) {
         let engines = &self.units[at(device.into())].engines;
         let both = engines[..2].iter().all(|engine| engine.active.is_some());
-        for index in 0..ENGINES {
+        for index in 0..2 {
             let engine = &mut self.units[at(device.into())].engines[index];
             engine.generation += 1;
             let generation = engine.generation;
@@ -181,13 +197,10 @@ impl Device {
                 Direction::HostToDevice => &self.profile.copies.host_to_device,
                 _ => &self.profile.copies.device_to_host,
             };
-            transfer.speed = if both && index < 2 {
-                link.duplex_permille.value * (FULL_SPEED / 1000)
-            } else {
-                FULL_SPEED
-            };
+            transfer.speed =
+                if both { link.duplex_permille.value * (FULL_SPEED / 1000) } else { FULL_SPEED };
             let end = self.now + transfer.left.div_ceil(transfer.speed);
-            let engine = device * ENGINES as u8 + index as u8;
+            let engine = device * STRIDE + index as u8;
             self.schedule(end, Event::TransferEnd { engine, generation });
         }
     }

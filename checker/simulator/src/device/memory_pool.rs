@@ -154,8 +154,11 @@ impl MemoryPool {
     }
 
     pub(super) fn record(&mut self, event: EventId, stream: StreamId) {
-        let after = if self.freed.is_empty() { After::new() } else { self.after(stream) };
-        *slot(&mut self.events, event.0) = after;
+        if !self.freed.is_empty() {
+            *slot(&mut self.events, event.0) = self.after(stream);
+        } else if let Some(before) = self.events.get_mut(event.0 as usize) {
+            before.clear();
+        }
     }
 
     /// What a stream comes after, its own frees included.

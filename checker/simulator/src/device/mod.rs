@@ -11,6 +11,7 @@ mod blocks;
 mod calls;
 mod copy_engines;
 mod graphs;
+mod grids;
 mod memory_pool;
 #[cfg_attr(target_arch = "wasm32", path = "peers/none.rs")]
 mod peers;
@@ -60,7 +61,9 @@ type OperationId = u32;
 const NO_EDGE: u32 = u32::MAX;
 
 struct Operation {
-    /// The device whose engines do it.
+    /// The device that its stream is on.
+    home: u8,
+    /// The device whose engines do it: the same, but for copies between devices.
     device: u8,
     step: u32,
     /// Which node it is of the graph that the step launches, from 1; 0 if it is none.
@@ -119,12 +122,12 @@ enum Work {
     /// A copy or memset inside device memory, which is a kernel of the driver's.
     Memory {
         kind: SpanKind,
-        grid: blocks::Grid,
+        grid: grids::Grid,
         bytes: u64,
     },
     Kernel {
         kernel: KernelId,
-        grid: blocks::Grid,
+        grid: grids::Grid,
     },
     HostFunction,
 }
@@ -173,9 +176,9 @@ enum Event {
 #[derive(Clone, Default)]
 struct KernelFacts {
     name: String,
-    grid_facts: Option<blocks::Facts>,
+    grid_facts: Option<grids::Facts>,
     /// The shape of the last launch, and the grid that it made.
-    last: Option<(blocks::Shape, blocks::Grid)>,
+    last: Option<(grids::Shape, grids::Grid)>,
 }
 
 /// The place of `index` in a list of what is numbered from 0, made as long as that takes.
@@ -195,9 +198,6 @@ struct Unit {
     memory_pool: memory_pool::MemoryPool,
     /// Whether it may use the memory of the other one: what `cuMemAlloc` gave, and what the other's default pool did.
     access: peers::Access,
-    /// Operations of its streams that have not ended.
-    unfinished: usize,
-    last_end_ns: u64,
 }
 
 impl Unit {
@@ -208,15 +208,13 @@ impl Unit {
             work_queues: work_queues::Queues::new(WorkQueues::DEFAULT),
             memory_pool: memory_pool::MemoryPool::default(),
             access: peers::Access::default(),
-            unfinished: 0,
-            last_end_ns: 0,
         }
     }
 }
 
-/// The place of a device among the units. (Where there is one, nothing is looked up.)
+/// The place of a device among the units. Whatever the number is, there is one, so nothing has to be checked.
 fn at(device: u32) -> usize {
-    if DEVICES > 1 { device as usize } else { 0 }
+    device as usize % DEVICES as usize
 }
 
 /// The devices of one machine and the host threads that drive them, at some instant of virtual time.
@@ -232,6 +230,9 @@ pub struct Device {
     sequence: u64,
     operations: Vec<Operation>,
     edges: Vec<Edge>,
+    /// Of the streams of each device.
+    unfinished: [usize; DEVICES as usize],
+    last_end_ns: [u64; DEVICES as usize],
     /// How many of them are work: all but events, waits, and memory on its way from or to its pool.
     at_work: usize,
     /// What all operations that were asked for take alone, together, in ns.
@@ -279,6 +280,8 @@ impl Device {
             sequence: 0,
             operations: Vec::new(),
             edges: Vec::new(),
+            unfinished: [0; DEVICES as usize],
+            last_end_ns: [0; DEVICES as usize],
             at_work: 0,
             asked_ns: 0,
             streams: streams::Streams::default(),
@@ -325,7 +328,7 @@ impl Device {
 
     /// Whether all work has ended by the host's clock.
     pub fn is_idle(&self) -> bool {
-        self.units.iter().all(|unit| unit.unfinished == 0)
+        self.unfinished == [0; DEVICES as usize]
     }
 
     /// Whether any work is unfinished by the host's clock. Events, and memory that goes back to its pool, are none.
@@ -401,10 +404,11 @@ impl Device {
     ) -> OperationId {
         let id = self.operations.len() as OperationId;
         self.asked_ns = self.asked_ns.saturating_add(work.alone_ns());
-        let device = peers::sender(&work).unwrap_or(stream.device());
-        self.units[at(stream.device())].unfinished += 1;
+        let home = stream.device() as u8;
+        self.unfinished[at(home.into())] += 1;
         self.operations.push(Operation {
-            device: device as u8,
+            home,
+            device: peers::sender(&work).unwrap_or(home),
             step,
             node,
             stream,
@@ -464,7 +468,8 @@ impl Device {
         };
         let heard = match from {
             Place::Nowhere => 0,
-            _ => peers::heard_ns(&self.profile, (device, node), operation.stream),
+            _ if device == operation.home => 0,
+            _ => peers::heard_ns(&self.profile, node),
         };
         operation.not_before = operation.not_before.max(end_ns + gap + heard);
     }
@@ -577,7 +582,9 @@ impl Device {
         let (step, node) = (operation.step, operation.node);
         self.starts_now(step, node);
         effects.start(step, node);
-        self.start_half(id);
+        if !self.halves.is_empty() {
+            self.start_half(id);
+        }
     }
 
     /// Ends what has come to its end, and lets go what waited for it.
@@ -590,9 +597,9 @@ impl Device {
             let (step, node) = (operation.step, operation.node);
             let queue = operation.queue.or(operation.after);
             self.at_work -= usize::from(operation.work.is_work());
-            let unit = &mut self.units[at(operation.stream.device())];
-            unit.unfinished -= 1;
-            unit.last_end_ns = self.now;
+            let device = at(operation.home.into());
+            self.unfinished[device] -= 1;
+            self.last_end_ns[device] = self.now;
             self.leave_queue(id);
             if let Some(span) = self.span(id) {
                 self.timeline.spans.push(span);

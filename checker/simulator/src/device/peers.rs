@@ -15,7 +15,7 @@ use trace::timeline::HostMemory;
 
 use super::calls::{Queued, time_of};
 use super::copy_engines::Direction;
-use super::{Device, NO_EDGE, OperationId, Unit, Work, at};
+use super::{Device, OperationId, Unit, Work, at};
 use crate::profile::Profile;
 
 /// What a device may use of the other one's memory.
@@ -28,12 +28,17 @@ pub(super) struct Access {
 }
 
 /// The device whose engine does it, where that need not be the one that its stream is on.
-pub(super) fn sender(work: &Work) -> Option<u32> {
+pub(super) fn sender(work: &Work) -> Option<u8> {
     match work {
-        Work::Transfer { direction: Direction::ToPeer { by, .. }, .. } => Some((*by).into()),
-        Work::Transfer { direction: Direction::FromPeer { to }, .. } => Some((*to).into()),
+        Work::Transfer { direction: Direction::ToPeer { by, .. }, .. } => Some(*by),
+        Work::Transfer { direction: Direction::FromPeer { to }, .. } => Some(*to),
         _ => None,
     }
+}
+
+/// Whether it is a copy between devices.
+pub(super) fn is_between(work: &Work) -> bool {
+    matches!(work, Work::Transfer { direction: Direction::ToPeer { .. }, .. })
 }
 
 /// Two devices of one kind.
@@ -41,16 +46,15 @@ pub(super) fn units(profile: &Profile) -> [Unit; DEVICES as usize] {
     [Unit::new(profile), Unit::new(profile)]
 }
 
-/// How much later a stream hears of what a device did, in ns. The second half of a copy is no operation of its own.
-pub(super) fn heard_ns(profile: &Profile, (device, node): (u8, u32), stream: StreamId) -> u64 {
-    let is_near = u32::from(device) == stream.device() || node == HALF;
-    if is_near { 0 } else { profile.peers.heard_ns.value }
+/// How much later one hears of what the other device did, in ns. The second half of a copy is no operation of its own.
+pub(super) fn heard_ns(profile: &Profile, node: u32) -> u64 {
+    if node == HALF { 0 } else { profile.peers.heard_ns.value }
 }
 
 impl Device {
     /// A device may use the other one's memory from now on, or may not.
     pub(super) fn set_access(&mut self, by: u32, pool: bool, enabled: bool) {
-        let access = &mut self.units[at(by.min(DEVICES - 1))].access;
+        let access = &mut self.units[at(by)].access;
         *if pool { &mut access.pool } else { &mut access.memory } = enabled;
     }
 
@@ -100,46 +104,52 @@ impl Device {
         }
     }
 
-    /// The default stream of the other device, where a copy between the two is in that of its own: it is one of both.
-    pub(super) fn met_by(&self, work: &Work, stream: StreamId) -> Option<StreamId> {
-        let is_peer = matches!(work, Work::Transfer { direction: Direction::ToPeer { .. }, .. });
-        (is_peer && stream.is_legacy()).then(|| StreamId::on(1 - stream.device(), stream.number()))
-    }
-
-    /// What a copy between devices needs beside its own operation, which has just been queued in its stream. The operation
-    /// that stands for all of it.
-    pub(super) fn complete_peer_copy(
+    /// Queues a copy between devices. One in the default stream of a device is in that of the other too; one through the host
+    /// is two operations, of which the second starts when the first does, and it is over when both are. The operation that
+    /// stands for all of it.
+    pub(super) fn submit_peer_copy(
         &mut self,
         step: u32,
         stream: StreamId,
-        id: OperationId,
+        work: Work,
         visible_ns: u64,
     ) -> OperationId {
-        let Operation { from, linked, ns, bytes } = match self.operations[id as usize].work {
-            Work::Transfer { direction: Direction::ToPeer { by, linked }, ns, bytes, .. } => {
-                Operation { from: by, linked, ns, bytes }
-            }
-            _ => return id,
+        let Work::Transfer { direction: Direction::ToPeer { by, linked }, ns, bytes, .. } = work
+        else {
+            unreachable!("only a copy between devices is one")
         };
-        if linked {
-            return id;
+        let other = stream.is_legacy().then(|| StreamId::on(1 - stream.device(), stream.number()));
+        let before = other.map(|other| self.submit_aside(step, other, visible_ns, None));
+        let mut id = self.submit(step, stream, work, visible_ns, before);
+        if !linked {
+            let direction = Direction::FromPeer { to: 1 - by };
+            let work = Work::Transfer { direction, ns, bytes, memory: NO_HOST_MEMORY };
+            let half = self.add(step, HALF, stream, work, visible_ns);
+            self.operations[half as usize].pending = 1;
+            self.halves.push((id, half));
+            id = self.submit_aside(step, stream, visible_ns, Some(half));
         }
-        // The other half starts when the first does, and the copy is over when both are.
-        let direction = Direction::FromPeer { to: 1 - from };
-        let work = Work::Transfer { direction, ns, bytes, memory: NO_HOST_MEMORY };
-        let half = self.add(step, HALF, stream, work, visible_ns);
-        self.operations[half as usize].pending = 1;
-        self.halves.push((id, half));
-        let both = self.submit(step, stream, Work::Marker, visible_ns, Some(half));
-        debug_assert_ne!(self.operations[half as usize].first_edge, NO_EDGE);
-        both
+        if let Some(other) = other {
+            self.streams[other].tail = Some(id);
+        }
+        id
+    }
+
+    /// Queues a marker that is not what the step asked for: nothing moves when it is over.
+    fn submit_aside(
+        &mut self,
+        step: u32,
+        stream: StreamId,
+        visible_ns: u64,
+        after: Option<OperationId>,
+    ) -> OperationId {
+        let id = self.submit(step, stream, Work::Marker, visible_ns, after);
+        self.operations[id as usize].node = ASIDE;
+        id
     }
 
     /// An operation starts now: so does the other half of a copy through the host.
     pub(super) fn start_half(&mut self, id: OperationId) {
-        if self.halves.is_empty() {
-            return;
-        }
         if let Some(at) = self.halves.iter().position(|(first, _)| *first == id) {
             let (_, half) = self.halves.swap_remove(at);
             self.operations[half as usize].pending = 0;
@@ -151,13 +161,7 @@ impl Device {
 /// A copy between devices has none; this stands for it.
 const NO_HOST_MEMORY: HostMemory = HostMemory::Pinned;
 
-/// What a copy to the other device is.
-struct Operation {
-    from: u8,
-    linked: bool,
-    ns: u64,
-    bytes: u64,
-}
-
 /// The node of a launch that the second half of a copy through the host counts as: no graph has so many.
 const HALF: u32 = u32::MAX;
+/// And what a marker of such a copy counts as.
+const ASIDE: u32 = u32::MAX - 1;

@@ -29,7 +29,7 @@ use trace::program::{StreamId, WorkQueues};
 use trace::timeline::HostMemory;
 
 use super::copy_engines::{Direction, ENGINES};
-use super::{Device, OperationId, Work, at};
+use super::{Device, Operation, OperationId, Work, at};
 
 /// Sets of queues: for kernels, and for each copy engine.
 const SETS: usize = 1 + ENGINES;
@@ -142,10 +142,9 @@ impl Device {
     /// The host has asked for an operation.
     pub(super) fn enqueue(&mut self, id: OperationId) {
         if let Some(set) = self.set_of(id) {
-            let stream = self.operations[id as usize].stream;
-            let device = stream.device();
-            let taken = self.units[at(device)].work_queues.sets[set].take(stream);
-            let place = Place { device: device as u8, set: set as u8, queue: taken as u8 };
+            let Operation { stream, home, .. } = self.operations[id as usize];
+            let taken = self.units[at(home.into())].work_queues.sets[set].take(stream);
+            let place = Place { device: home, set: set as u8, queue: taken as u8 };
             let queue = self.queue(place);
             queue.entries.push_back(id);
             queue.users += 1;

@@ -21,6 +21,7 @@ mod program;
 mod properties;
 mod recorded;
 mod threads;
+mod two_devices;
 mod waits;
 
 #[path = "../../../trace/tests/it/hazards/script.rs"]

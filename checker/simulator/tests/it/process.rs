@@ -4,7 +4,7 @@
 use simulator::bounds::TaskWork;
 use simulator::machine::{
     self, Guard, Host, Kernel, KernelAccess, KernelStep, KernelWork, Library, NotMapped,
-    PINNED_BYTES, SmallGrid, Task, Twin,
+    PINNED_BYTES, Protection, SmallGrid, Task, Twin,
 };
 use trace::lab::Speeds;
 use trace::program::AccessKind;
@@ -143,12 +143,15 @@ impl Kernel for Spin {
 pub(crate) struct Process {
     heap: Vec<u8>,
     pinned: Vec<u8>,
+    /// The last that was said of the first page of page-locked memory.
+    pub(crate) first_page: Protection,
 }
 
 impl Process {
     pub(crate) fn new() -> Self {
         let heap = (HEAP.start..HEAP.end).map(|at| at as u8).collect();
-        Self { heap, pinned: vec![0; PINNED_BYTES as usize] }
+        let pinned = vec![0; PINNED_BYTES as usize];
+        Self { heap, pinned, first_page: Protection::Open }
     }
 
     fn heap(&mut self, address: u64, bytes: usize) -> Result<&mut [u8], NotMapped> {
@@ -183,5 +186,8 @@ impl Host for Process {
         let end = guard.offset.checked_add(guard.bytes).expect("a guard is in pinned memory");
         assert!(guard.bytes > 0 && end <= PINNED_BYTES, "{guard:?}");
         assert_eq!((guard.offset % 4096, guard.bytes % 4096), (0, 0), "{guard:?}");
+        if guard.offset == 0 {
+            self.first_page = guard.protection;
+        }
     }
 }

@@ -9,15 +9,19 @@ use crate::profile::Profile;
 #[derive(Clone, Copy, Default)]
 pub(super) struct Access;
 
-pub(super) fn sender(_: &Work) -> Option<u32> {
+pub(super) fn sender(_: &Work) -> Option<u8> {
     None
+}
+
+pub(super) fn is_between(_: &Work) -> bool {
+    false
 }
 
 pub(super) fn units(profile: &Profile) -> [Unit; 1] {
     [Unit::new(profile)]
 }
 
-pub(super) fn heard_ns(_: &Profile, _: (u8, u32), _: StreamId) -> u64 {
+pub(super) fn heard_ns(_: &Profile, _: u32) -> u64 {
     0
 }
 
@@ -36,18 +40,14 @@ impl Device {
         Queued::free(Work::Marker, 0)
     }
 
-    pub(super) fn met_by(&self, _: &Work, _: StreamId) -> Option<StreamId> {
-        None
-    }
-
-    pub(super) fn complete_peer_copy(
+    pub(super) fn submit_peer_copy(
         &mut self,
-        _: u32,
-        _: StreamId,
-        id: OperationId,
-        _: u64,
+        step: u32,
+        stream: StreamId,
+        work: Work,
+        visible_ns: u64,
     ) -> OperationId {
-        id
+        self.submit(step, stream, work, visible_ns, None)
     }
 
     pub(super) fn start_half(&mut self, _: OperationId) {}

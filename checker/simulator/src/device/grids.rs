@@ -1,0 +1,241 @@
+//! Grids: what a launch, a copy or a memset comes to on the multiprocessors, before it is known what runs beside it.
+//!
+//! Blocks of a grid are equal here. Where a launch shares out items that do not come out even, what the longer
+//! blocks take more than the others comes at the end of the grid, and so does what its threads wait for memory:
+//! neither keeps blocks of other grids from the multiprocessors.
+
+use trace::program::{Items, Launch, Loop, Pipe};
+
+use super::FULL_SPEED;
+use crate::profile::{Pace, Profile};
+
+/// A multiprocessor is divided into this many shares; a kernel of which `n` blocks are resident takes
+/// `SHARES / n` for each. Divisible by every residency up to 16 and by 32.
+pub(super) const SHARES: u64 = 1_441_440;
+
+/// Threads of a block of the kernel by which the driver copies or clears device memory. Beside kernels of which 6
+/// blocks of 256 threads were resident, a memset of 64 KiB took 33 µs; beside 7 and 8 it took 94 and 108 µs, because
+/// it had to wait for blocks to end (NVIDIA H200, driver 580.159.04, 2026-11-23).
+const MEMORY_THREADS: u32 = 512;
+
+/// What such a block does at the least, in bytes: 16 for each thread. A guess: it decides only how much room small
+/// copies and memsets need.
+const MEMORY_BLOCK_BYTES: u64 = 16 * MEMORY_THREADS as u64;
+
+/// No operation takes longer than this, in ns: work left is counted in 64 bits, and a perturbed schedule
+/// makes it 16 times as long.
+pub(super) const LONGEST_NS: u64 = u64::MAX / FULL_SPEED / 64;
+
+/// How many there are along all three axes.
+fn product(along: [u32; 3]) -> u64 {
+    along.iter().fold(1, |all: u64, &n| all.saturating_mul(n.into())).max(1)
+}
+
+/// What launches of a kernel have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Facts {
+    pub registers: u32,
+    pub shared_bytes: u32,
+    pub items: Option<Items>,
+    pub inner_loop: Option<Loop>,
+    pub rate: Pace,
+}
+
+/// What launches may differ in that decides what their grids take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared_bytes: u32,
+    units: u64,
+    bytes: u64,
+}
+
+impl Shape {
+    pub(super) fn of(launch: &Launch) -> Self {
+        let Launch { grid, block, shared_bytes, units, bytes, .. } = *launch;
+        Self { grid, block, shared_bytes, units, bytes }
+    }
+}
+
+/// The quotient, rounded down. Most dividends fit in 64 bits, and there a division takes a tenth of the time.
+pub(super) fn quotient(dividend: u128, divisor: u128) -> u128 {
+    match (u64::try_from(dividend), u64::try_from(divisor)) {
+        (Ok(dividend), Ok(divisor)) => (dividend / divisor).into(),
+        _ => dividend / divisor,
+    }
+}
+
+/// One launch, as the multiprocessors see it.
+#[derive(Clone, Copy)]
+pub(super) struct Grid {
+    pub(super) priority: i32,
+    pub(super) blocks: u64,
+    /// Shares of a multiprocessor that a block takes.
+    pub(super) shares: u64,
+    /// Time of a block that has a multiprocessor to itself, in ns.
+    pub(super) block_ns: u64,
+    /// Of a multiprocessor's throughput, what such a block uses, in millionths.
+    pub(super) block_load: u64,
+    /// Of the device's memory bandwidth, what such a block uses, in millionths of millionths.
+    pub(super) block_traffic: u64,
+    pub(super) fixed_ns: u64,
+    pub(super) multiprocessors: u64,
+    /// Of a block.
+    pub(super) warps: u16,
+    pub(super) inner_loop: Option<Loop>,
+}
+
+impl Grid {
+    /// What it takes on an empty device, in ns, if its waves came one after the other.
+    pub(super) fn alone_ns(&self) -> u64 {
+        let at_once = (SHARES / self.shares.max(1)).saturating_mul(self.multiprocessors).max(1);
+        self.block_ns.saturating_mul(self.blocks.div_ceil(at_once)).saturating_add(self.fixed_ns)
+    }
+
+    /// What so many of its blocks on one multiprocessor allow each other, of [`FULL_SPEED`].
+    pub(super) fn allow(&self, together: u64) -> u64 {
+        (FULL_SPEED * FULL_SPEED / (together * self.block_load).max(1)).min(FULL_SPEED)
+    }
+
+    /// Makes what is fixed in it so much shorter, in ns.
+    pub(super) fn save(&mut self, ns: u64) {
+        self.fixed_ns = self.fixed_ns.saturating_sub(ns);
+    }
+
+    /// The grid of a launch of priority 0; none if a single block does not fit on a multiprocessor.
+    pub(super) fn new(launch: &Shape, facts: &Facts, profile: &Profile) -> Option<Self> {
+        let threads = u32::try_from(product(launch.block)).unwrap_or(u32::MAX);
+        let resident = u64::from(profile.resident_blocks(
+            threads,
+            facts.registers,
+            facts.shared_bytes.saturating_add(launch.shared_bytes),
+        ));
+        if resident == 0 {
+            return None;
+        }
+        let blocks =
+            facts.items.map_or(product(launch.grid), |it| Portions::of(launch, it, facts).blocks);
+        let warps = u64::from(threads.div_ceil(32).max(1));
+        let throughput = facts.rate.units_per_us_multiprocessor.max(1);
+        let alone = facts.rate.units_per_us(warps);
+        let per_block = |work: u64, parts: u64, speed: u64| {
+            let whole = u128::from(blocks) * u128::from(speed);
+            let ns = (u128::from(work) * 1000 * u128::from(parts)).div_ceil(whole);
+            ns.min(LONGEST_NS.into()) as u64
+        };
+        // What a block takes beside its work holds its multiprocessor as a whole.
+        let compute_ns = per_block(launch.units, 1, alone).saturating_add(facts.rate.block_ns);
+        let busy_ns = per_block(launch.units, 1, throughput).saturating_add(facts.rate.block_ns);
+        let bandwidth = profile.chip.memory_bytes_per_us.value.max(1);
+        // One block draws at most a multiprocessor's even part of the memory bandwidth.
+        let parts = profile.chip.multiprocessors.value.max(1);
+        let memory_ns = per_block(launch.bytes, parts, bandwidth);
+        let block_ns = compute_ns.max(memory_ns).clamp(1, LONGEST_NS);
+        let load_of = |ns: u64, whole: u64| {
+            (u128::from(ns) * u128::from(whole) / u128::from(block_ns)) as u64
+        };
+        // The throughput of a kernel that memory bounds is what there is of bandwidth.
+        let by_memory = facts.inner_loop.is_some_and(|inner| inner.pipe == Pipe::Memory);
+        let memory_ns = if by_memory { memory_ns.max(busy_ns) } else { memory_ns };
+        Some(Self {
+            priority: 0,
+            multiprocessors: parts,
+            warps: u16::try_from(warps).unwrap_or(u16::MAX),
+            inner_loop: facts.inner_loop,
+            blocks,
+            shares: SHARES / resident,
+            block_ns,
+            block_load: load_of(busy_ns, FULL_SPEED),
+            block_traffic: load_of(
+                memory_ns,
+                FULL_SPEED * FULL_SPEED / profile.chip.multiprocessors.value,
+            ),
+            // Where memory is the limit, waiting for it is what its bandwidth takes.
+            fixed_ns: facts
+                .rate
+                .fixed_ns
+                .saturating_add(if compute_ns > memory_ns { waiting_ns(launch, facts) } else { 0 })
+                .saturating_add(tail_ns(launch, facts, resident, profile)),
+        })
+    }
+}
+
+impl Grid {
+    /// The grid of a copy or memset inside device memory, which takes `ns` for its bytes where it is alone.
+    pub(super) fn of_memory(ns: u64, bytes: u64, profile: &Profile) -> Self {
+        let resident = u64::from(profile.resident_blocks(MEMORY_THREADS, 0, 0)).max(1);
+        let multiprocessors = profile.chip.multiprocessors.value.max(1);
+        let blocks = bytes.div_ceil(MEMORY_BLOCK_BYTES).clamp(1, resident * multiprocessors);
+        Self {
+            priority: 0,
+            blocks,
+            shares: SHARES / resident,
+            block_ns: ns.max(1),
+            block_load: 0,
+            // All of its blocks together use what bandwidth there is.
+            block_traffic: FULL_SPEED * FULL_SPEED / blocks,
+            fixed_ns: profile.copies.device_fixed_ns.value,
+            multiprocessors,
+            warps: 0,
+            inner_loop: None,
+        }
+    }
+}
+
+/// How the items of a launch are shared out.
+struct Portions {
+    items: u64,
+    /// Blocks that have any: those after the last item have nothing to do.
+    blocks: u64,
+    /// Of a block.
+    threads: u64,
+    /// Items of each thread …
+    each: u64,
+    /// … and how many threads have one more: the first ones.
+    more: u64,
+}
+
+impl Portions {
+    fn of(launch: &Shape, items: Items, facts: &Facts) -> Self {
+        let threads = product(launch.block);
+        let items = launch.bytes / u64::from(items.bytes.max(1));
+        // Of kernels that say nothing of what they issue all blocks count, as when they were measured.
+        let with_items =
+            if facts.inner_loop.is_some() { items.div_ceil(threads).max(1) } else { u64::MAX };
+        let blocks = product(launch.grid).min(with_items);
+        let all = blocks.saturating_mul(threads);
+        Self { items, blocks, threads, each: items / all, more: items % all }
+    }
+}
+
+/// What a thread waits for memory, in ns: each time that it takes up items.
+fn waiting_ns(launch: &Shape, facts: &Facts) -> u64 {
+    let Some(items) = facts.items else { return 0 };
+    let Portions { each, more, .. } = Portions::of(launch, items, facts);
+    let together = u64::from(items.together.max(1));
+    let times = |items: u64| items / together + items % together;
+    let most = if more > 0 { times(each).max(times(each + 1)) } else { times(each) };
+    most.saturating_mul(facts.rate.wait_ns).min(LONGEST_NS)
+}
+
+/// What a grid takes longer than if its blocks all did the same, in ns: where the items do not come out even, the
+/// blocks that have one more come together on some multiprocessors, which are at work while the others are done.
+/// Blocks of another grid may be there then.
+fn tail_ns(launch: &Shape, facts: &Facts, resident: u64, profile: &Profile) -> u64 {
+    let Some(items) = facts.items else { return 0 };
+    let Portions { items, blocks, threads, more, .. } = Portions::of(launch, items, facts);
+    let multiprocessors = profile.chip.multiprocessors.value.max(1);
+    let (used, on_each) = (blocks.min(multiprocessors), blocks.div_ceil(multiprocessors));
+    // In several waves, a multiprocessor that is done gets the next block.
+    if more == 0 || on_each > resident {
+        return 0;
+    }
+    let longer = more.div_ceil(threads);
+    let on_fullest = longer.div_ceil(profile.chip.turn_blocks.value.max(1)).min(on_each);
+    // More than the even share of the longer blocks, in blocks times `used`.
+    let excess = (on_fullest * used).saturating_sub(longer);
+    let units = u128::from(excess) * u128::from(threads) * u128::from(launch.units);
+    let speed = u128::from(facts.rate.units_per_us_multiprocessor.max(1)) * u128::from(used);
+    (units / u128::from(items) * 1000 / speed).min(LONGEST_NS.into()) as u64
+}

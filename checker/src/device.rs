@@ -46,6 +46,18 @@ pub struct Gpu {
     pub driver: u32,
     /// Copies that can run at once; none where the driver does not say.
     pub copy_engines: Option<u32>,
+    /// How many GPUs the driver finds.
+    pub count: u32,
+}
+
+/// What an exercise's `needs` calls a second GPU.
+pub const TWO_GPUS: &str = "two GPUs";
+
+impl Gpu {
+    /// Whether an exercise that needs this cannot run here at all.
+    pub fn cannot_run(&self, needs: &[String]) -> bool {
+        self.count < 2 && needs.iter().any(|need| need == TWO_GPUS)
+    }
 }
 
 impl Simulated {
@@ -241,7 +253,8 @@ pub fn probe_gpu() -> Result<Gpu> {
         let attribute = library.function::<Attribute>(c"cuDeviceGetAttribute");
         let asked = attribute.map(|get| get(&raw mut engines, ASYNC_ENGINE_COUNT, device));
         let copy_engines = asked.is_ok_and(|result| result == 0).then_some(engines.unsigned_abs());
-        Ok(Gpu { name, driver: driver.unsigned_abs(), copy_engines })
+        let count = devices.unsigned_abs();
+        Ok(Gpu { name, driver: driver.unsigned_abs(), copy_engines, count })
     }
 }
 

@@ -42,6 +42,7 @@ pub const PAGES: &[Page] = &[
     Page { code: "SWIM-C17", text: include_str!("explain/SWIM-C17.md") },
     Page { code: "SWIM-C18", text: include_str!("explain/SWIM-C18.md") },
     Page { code: "SWIM-C19", text: include_str!("explain/SWIM-C19.md") },
+    Page { code: "SWIM-C20", text: include_str!("explain/SWIM-C20.md") },
 ];
 
 impl Page {

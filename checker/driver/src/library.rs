@@ -178,10 +178,9 @@ impl machine::Task for Listed {
         };
         TaskWork {
             host_to_device_bytes: 4 * words * u64::from(self.0.scale()),
-            device_to_host_bytes: 0,
             kernels: self.0.shares().into_iter().map(kernel).collect(),
             host_ns: self.0.arrays().iter().filter_map(|it| it.loading_ns).sum(),
-            request: None,
+            ..TaskWork::default()
         }
     }
 
@@ -340,8 +339,8 @@ impl machine::Task for Served {
             host_to_device_bytes: job.host_to_device_bytes + requests.host_to_device_bytes,
             device_to_host_bytes: job.device_to_host_bytes + requests.device_to_host_bytes,
             kernels: job.kernels.into_iter().chain(requests.kernels).collect(),
-            host_ns: 0,
             request,
+            ..TaskWork::default()
         }
     }
 
@@ -432,10 +431,13 @@ impl machine::Task for Set {
                     .map(|(_, it)| it.multiprocessors.into()),
             })
         };
+        let mut units = self.0.units();
+        units.retain(|(name, _)| self.0.is_on_the_first(name));
         TaskWork {
             host_to_device_bytes: up,
             device_to_host_bytes: down,
-            kernels: self.0.units().into_iter().filter_map(work).collect(),
+            between_bytes: self.0.bytes_between(),
+            kernels: units.into_iter().filter_map(work).collect(),
             host_ns: self.0.host_ns(),
             request: None,
         }

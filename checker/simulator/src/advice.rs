@@ -94,8 +94,6 @@ pub enum Refused {
     Long,
     /// The program uses what it does not create: it was recorded elsewhere.
     Invalid,
-    /// The program uses two devices.
-    Devices,
 }
 
 /// Steps of the longest program that gets advice: each change is a copy of all of it, simulated again.
@@ -229,17 +227,19 @@ fn refusal(program: &Program) -> Option<Refused> {
     if let Some(index) = region.clone().find(asks) {
         return Some(Refused::Query(hazards::call(program, index as u32)));
     }
-    let there = |step: &Step| {
-        step.device > 0 || edit::stream_of(&step.call).is_some_and(|it| it.device() > 0)
-    };
-    if program.steps.iter().any(there) {
-        return Some(Refused::Devices);
-    }
     let Ok(hazards) = hazards::find_within(program, MOST_SEARCHED) else {
         return Some(Refused::Long);
     };
     let mut hazards = hazards.into_iter();
     hazards.any(|it| it.severity == hazards::Severity::Error).then_some(Refused::Hazard)
+}
+
+/// Whether a program uses the second device.
+fn uses_two_devices(program: &Program) -> bool {
+    let there = |step: &Step| {
+        step.device > 0 || edit::stream_of(&step.call).is_some_and(|it| it.device() > 0)
+    };
+    program.steps.iter().any(there)
 }
 
 /// What playing a program once takes, in steps: one in the default stream looks at all other streams.
@@ -355,7 +355,11 @@ impl<'a> Advisor<'a> {
     fn trials(&mut self, cause: &Cause) -> Vec<Trial> {
         let mut trials: Vec<Trial> = Vec::new();
         let before_ns = self.makespan_ns();
+        let are_two = uses_two_devices(&self.program);
         for option in change::options(&self.program, cause, self.profile) {
+            if are_two && !option.change.suits_two_devices() {
+                continue;
+            }
             if self.replays == 0 {
                 break;
             }

@@ -11,17 +11,21 @@ use trace::program::{
 };
 use trace::{Program, Timeline};
 
+use crate::device::peers::over_link_ns;
 use crate::device::{Device, Schedule};
 use crate::profile::{Link, NoSuchRate, Profile};
 use crate::replay::replay_without;
 
-/// The work of a task, engine by engine.
+/// The work of a task, engine by engine. Where two devices share it, it is that of one of them: the other does as much, at the
+/// same time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskWork {
     /// Nominal bytes from host to device.
     pub host_to_device_bytes: u64,
     /// Nominal bytes from device to host.
     pub device_to_host_bytes: u64,
+    /// Nominal bytes from this device to the other, while as many come from there.
+    pub between_bytes: u64,
     /// What the kernels do.
     pub kernels: Vec<TaskKernel>,
     /// The host's own work, in ns.
@@ -89,7 +93,8 @@ pub fn bounds(work: &TaskWork, profile: &Arc<Profile>) -> Result<Bounds, NoSuchR
     }
     let kernels = pipes.into_values().max().unwrap_or(0);
     let longest = if profile.chip.copy_engines.value >= 2 { up.max(down) } else { up + down };
-    let floor_ns = kernels.max(longest).max(work.host_ns);
+    let swap = over_link_ns(profile, work.between_bytes);
+    let floor_ns = kernels.max(longest).max(swap).max(work.host_ns);
 
     let alone = |calls: Vec<Call>| if calls.is_empty() { 0 } else { makespan_ns(calls, profile) };
     let copy = |bytes: u64, of: fn(Range) -> [Place; 2]| match bytes {
@@ -106,6 +111,7 @@ pub fn bounds(work: &TaskWork, profile: &Arc<Profile>) -> Result<Bounds, NoSuchR
         upload(work.host_to_device_bytes),
         launches(&work.kernels, profile),
         download(work.device_to_host_bytes),
+        between(work.between_bytes),
     ];
     let serial_ns = shares.into_iter().map(alone).sum::<u64>() + work.host_ns;
     let request_ns = work.request.as_ref().map_or(0, |it| {
@@ -115,6 +121,16 @@ pub fn bounds(work: &TaskWork, profile: &Arc<Profile>) -> Result<Bounds, NoSuchR
         alone(calls)
     });
     Ok(Bounds { serial_ns, floor_ns, host_ns: work.host_ns, request_ns })
+}
+
+/// A copy of so many bytes over the link between two devices.
+fn between(bytes: u64) -> Vec<Call> {
+    let block = |device| Range { block: BlockId::on(device, 0), offset: 0, bytes };
+    let (stream, mode) = (StreamId::LEGACY, Mode::Asynchronous);
+    let (source, target) = (Place::Device(block(1)), Place::Device(block(0)));
+    let access = Call::PeerAccess { by: 1, pool: false, enabled: true };
+    let copy = Call::Copy { stream, mode, source, target, bytes };
+    if bytes == 0 { Vec::new() } else { vec![access, copy] }
 }
 
 /// A launch of each of these kernels, with what the device has to know of it.
@@ -152,7 +168,7 @@ fn launches(kernels: &[TaskKernel], profile: &Profile) -> Vec<Call> {
 /// What a region takes in which the host makes these calls and waits for the device.
 fn makespan_ns(calls: Vec<Call>, profile: &Arc<Profile>) -> u64 {
     let (known, asked): (Vec<_>, Vec<_>) =
-        calls.into_iter().partition(|call| matches!(call, Call::FunctionGet { .. }));
+        calls.into_iter().partition(|call| !matches!(call, Call::Launch(_) | Call::Copy { .. }));
     let begun = known.into_iter().chain([Call::RegionBegin]).chain(asked);
     let calls = begun.chain([Call::ContextSynchronize, Call::RegionEnd]);
     let mut device = Device::new(Arc::clone(profile), Schedule::Exact);

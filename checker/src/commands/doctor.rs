@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cli::Look;
 use crate::compile;
-use crate::device::{self, Gpu, OldDriver, cuda};
+use crate::device::{self, Gpu, OldDriver, TWO_GPUS, cuda};
 use crate::environment::driver_release;
 use crate::exercise;
 use crate::exit::Exit;
@@ -142,12 +142,16 @@ fn runs(
         let says = "runs, simulated".to_owned();
         return Runs { exercise: id, simulated: true, gpu: false, says };
     };
+    if gpu.cannot_run(needs) {
+        let says = format!("runs, simulated; this machine has one GPU, and it needs {TWO_GPUS}");
+        return Runs { exercise: id, simulated: true, gpu: false, says };
+    }
     let lacks = |need: &&String| match need.as_str() {
         GPU => false,
         ENGINES => gpu.copy_engines.is_some_and(|engines| engines < 2),
         _ => false,
     };
-    let known = |need: &&String| [GPU, ENGINES].contains(&need.as_str());
+    let known = |need: &&String| [GPU, ENGINES, TWO_GPUS].contains(&need.as_str());
     let says = match needs.iter().find(lacks) {
         Some(need) => {
             format!("runs, simulated; on this GPU its lesson does not show: it needs {need}")
@@ -477,7 +481,8 @@ mod tests {
         let none = Err(anyhow::anyhow!("no library"));
         assert_eq!(gpu_check(&none, &boxed).hint, Some(DRIVER_IN_CONTAINER));
         assert!(boxed.container().is_some_and(|check| check.says.starts_with("docker; ")));
-        let gpu = |driver, copy_engines| Gpu { name: "A GPU".to_owned(), driver, copy_engines };
+        let gpu =
+            |driver, copy_engines| Gpu { name: "A GPU".to_owned(), driver, copy_engines, count: 1 };
         let bare = Surroundings { kernel: "6.1".to_owned(), container: None };
         let checked = |driver| gpu_check(&device::usable(gpu(driver, None)), &bare);
         assert_eq!(checked(11_080).hint, Some(NEW_DRIVER));

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::book;
 use crate::cli;
+use crate::device::TWO_GPUS;
 use crate::exercise::{self, State};
 use crate::exit::Exit;
 use crate::grade::score;
@@ -134,6 +135,7 @@ impl Entry {
         let needs = match &self.needs[..] {
             [] => "needs no GPU".to_owned(),
             [need] if need == "gpu" => "needs a GPU".to_owned(),
+            [need] if need == TWO_GPUS => "needs no GPU, or two of them".to_owned(),
             needs => format!("needs no GPU; on one, it needs {}", needs.join(", ")),
         };
         let mut text = format!("   {}\n   {needs}\n", self.summary);

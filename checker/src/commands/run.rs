@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 pub use reference::Reference;
 use simulator::profile::BuiltIn;
 use simulator::{Profile, advice};
@@ -26,7 +26,7 @@ use crate::cli;
 use crate::compile::{
     Apart, Build, Built, Optimisation, PLAYER, Refusal, Source, Target, TargetKind,
 };
-use crate::device::{self, Device, Simulated};
+use crate::device::{self, Device, Simulated, TWO_GPUS};
 use crate::exercise::{self, Exercise, Place, State};
 use crate::exit::{self, Exit, Usage};
 use crate::grade::gate::{self, Demand};
@@ -194,7 +194,7 @@ impl Run<'_> {
         if is_missing && task.role == Role::Student && matches!(task.source, Source::Cargo(_)) {
             return Err(Usage(missing(&task.exercise.place)).into());
         }
-        let device = self.device()?;
+        let device = self.device(&task.exercise)?;
         if task.role == Role::Solution && !task.source.has_solution(&task.exercise.place) {
             let message = format!("there is no solution of `{}` here", task.exercise.place.id);
             return Err(Usage(message).into());
@@ -227,8 +227,8 @@ impl Run<'_> {
         Ok(Task { exercise, role, source, own: own.to_owned(), folder, limits, limit_s })
     }
 
-    /// The device that the arguments ask for.
-    fn device(&mut self) -> Result<Device> {
+    /// The device that the arguments ask for. Where an exercise takes two GPUs and there is one, it is the simulated one.
+    fn device(&mut self, exercise: &Exercise) -> Result<Device> {
         let arguments = self.arguments;
         if arguments.device == cli::DeviceChoice::Gpu {
             self.report.device = Some(Where::Gpu { name: None });
@@ -242,7 +242,19 @@ impl Run<'_> {
             }
             (_, choice) => choice,
         };
-        device::choose(choice, arguments.profile.as_deref())
+        let device = device::choose(choice, arguments.profile.as_deref())?;
+        match &device {
+            Device::Gpu(gpu) if gpu.cannot_run(&exercise.manifest.needs) => {
+                let id = &exercise.place.id;
+                let why = format!("`{id}` takes {TWO_GPUS}, and this machine has one");
+                if choice == cli::DeviceChoice::Gpu {
+                    bail!("{why}\n\nhint: `--device sim` simulates two");
+                }
+                self.report.notes.push(format!("{why}: it runs on two simulated ones"));
+                device::choose(cli::DeviceChoice::Sim, arguments.profile.as_deref())
+            }
+            _ => Ok(device),
+        }
     }
 
     /// Runs the task on `device`, and says what comes of it.

@@ -96,5 +96,8 @@ fn effect(code: Code) -> (&'static str, &'static str) {
             ("requests wait no longer than they have to", "requests wait for other work")
         }
         Code::RebuiltGraph => ("each graph is built once", "a graph is built again and again"),
+        Code::StagedPeerCopy => {
+            ("copies between devices take the link", "copies between devices go through the host")
+        }
     }
 }

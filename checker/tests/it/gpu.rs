@@ -195,6 +195,32 @@ fn the_doctor_says_which_lesson_a_gpu_cannot_show() {
 }
 
 #[test]
+fn where_an_exercise_takes_two_gpus_and_there_is_one_it_is_simulated_and_said() {
+    let tree = Tree::sound(scratch().join("two"), scratch().join("sound-target"));
+    let needs = "pass_score = 80\nneeds = [\"two GPUs\"]";
+    let manifest = manifest("swift", true).replace("pass_score = 80", needs);
+    write(&tree.root().join("exercises/01_swift/exercise.toml"), &manifest);
+    let run = |arguments: &[&str]| {
+        let mut command = tree.checker(arguments);
+        tree.snapshot(command.env("LD_LIBRARY_PATH", library()).env("STAND_IN", "works"))
+    };
+    let doctor = run(&["doctor"]);
+    let says = "swift: runs, simulated; this machine has one GPU, and it needs two GPUs\n";
+    assert!(doctor.contains(says), "{doctor}");
+    let auto = run(&["run", "swift"]);
+    assert!(auto.contains("simulated h200"), "{auto}");
+    assert!(
+        auto.contains(
+            "note: `swift` takes two GPUs, and this machine has one: it runs on two simulated ones"
+        ),
+        "{auto}"
+    );
+    let gpu = run(&["run", "swift", "--device", "gpu"]);
+    assert!(gpu.contains("error: `swift` takes two GPUs, and this machine has one"), "{gpu}");
+    assert!(gpu.contains("hint: `--device sim` simulates two"), "{gpu}");
+}
+
+#[test]
 fn without_a_gpu_there_is_nothing_to_calibrate() {
     let mut command = with_gpu(&["calibrate"], "fails");
     insta::assert_snapshot!(tree().snapshot(&mut command), @"

@@ -41,7 +41,7 @@ mod attacks;
 mod authors;
 mod book;
 mod calibrate;
-mod captured;
+
 mod chapters;
 mod class;
 mod compiled;
@@ -66,6 +66,7 @@ mod requests;
 mod sandbox;
 mod student;
 mod synchronisations;
+mod told;
 mod traces;
 mod tree;
 mod unwaited;

@@ -25,6 +25,7 @@
 //! | `SWIM-C17` | `taken-queue` | warning | work that waits takes a work queue, and work that could start is late |
 //! | `SWIM-C18` | `waiting-request` | warning | a request waits for other work of the device |
 //! | `SWIM-C19` | `rebuilt-graph` | warning | a graph is captured and instantiated again, of the same calls on the same memory |
+//! | `SWIM-C20` | `staged-peer-copy` | warning | a copy between devices goes through the host, since neither may use the memory of the other |
 //!
 //! # What a cause costs
 //! What is found here is an *attribution*, and an upper bound on what can be won back where it says
@@ -43,6 +44,7 @@
 //! | C06, C08 | the time in which the busiest lane was not; the time of the calls, where these set the pace |
 //! | C07 | the time before the busiest lane began and after it ended |
 //! | C09 | how long kernels were ready and others filled the device, and how long a small one was alone after that |
+//! | C20 | lost time while the copies run |
 //! | C10 | the time of the calls in which nothing ran on the device; all of it where chunks are many kernels shorter than these |
 //! | C17 | how long kernels were ready and came after others in a work queue |
 //! | C18 | how long operations of requests were ready but for it; C04, how long the host came too late to requests |
@@ -59,6 +61,7 @@
 //! | `host` | what the host did while lanes were empty |
 //! | `order` | what operations waited for |
 //! | `turns` | what each operation comes after: its stream, events, the default stream |
+//! | [`peers`] | copies between devices that go through the host |
 //! | `requests` | what requests waited for |
 //! | `chunks` | how jobs are cut and in which order they are asked for |
 //! | `words` | what is said about a cause |
@@ -70,6 +73,7 @@ mod dependencies;
 pub mod engines;
 pub mod graphs;
 mod host;
+pub mod peers;
 mod region;
 mod requests;
 mod stream_order;
@@ -184,11 +188,13 @@ pub enum Code {
     WaitingRequest,
     /// `SWIM-C19`
     RebuiltGraph,
+    /// `SWIM-C20`
+    StagedPeerCopy,
 }
 
 impl Code {
     /// All codes, in order.
-    pub const ALL: [Code; 19] = [
+    pub const ALL: [Code; 20] = [
         Self::PageableCopy,
         Self::DefaultStreamBarrier,
         Self::SharedStream,
@@ -208,6 +214,7 @@ impl Code {
         Self::TakenQueue,
         Self::WaitingRequest,
         Self::RebuiltGraph,
+        Self::StagedPeerCopy,
     ];
 
     /// The code itself, such as `SWIM-C01`.
@@ -232,6 +239,7 @@ impl Code {
             Self::TakenQueue => "SWIM-C17",
             Self::WaitingRequest => "SWIM-C18",
             Self::RebuiltGraph => "SWIM-C19",
+            Self::StagedPeerCopy => "SWIM-C20",
         }
     }
 
@@ -257,6 +265,7 @@ impl Code {
             Self::TakenQueue => "taken-queue",
             Self::WaitingRequest => "waiting-request",
             Self::RebuiltGraph => "rebuilt-graph",
+            Self::StagedPeerCopy => "staged-peer-copy",
         }
     }
 
@@ -272,6 +281,7 @@ impl Code {
                 | Self::SynchronousCall
                 | Self::IdleHostWork
                 | Self::RebuiltGraph
+                | Self::StagedPeerCopy
         )
     }
 
@@ -317,6 +327,7 @@ pub fn find(program: &Program, timeline: &Timeline) -> Vec<Cause> {
     stream_order::look(&view, &mut found);
     chunks::look(&view, &short, &mut found);
     requests::look(&view, &mut found);
+    peers::look(&view, &mut found);
     found.causes(&view)
 }
 

@@ -46,6 +46,7 @@ pub mod matmul;
 pub mod measuring;
 pub mod memory;
 mod network;
+pub mod peers;
 pub mod pinned_memory;
 pub mod pipeline;
 pub mod prefetch;

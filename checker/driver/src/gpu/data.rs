@@ -1,7 +1,7 @@
 //! The data of a task on a GPU: filled before a region and compared after it, by all threads that the
 //! machine has, since an exercise moves hundreds of MiB and is run dozens of times.
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
@@ -23,7 +23,8 @@ const MOST_THREADS: usize = 16;
 #[derive(Clone, Copy)]
 struct Part {
     buffer: Buffer,
-    on_device: bool,
+    /// The context of the device that has it; none on the host.
+    context: Option<Handle>,
 }
 
 impl Part {
@@ -81,10 +82,10 @@ impl Gpu {
         words: &[Buffer],
         observed: &Observed,
     ) -> Result<Vec<[u8; 4]>, CUresult> {
-        let on_device = words.first().is_some_and(|it| self.is_device(it.address, observed));
+        let context = words.first().and_then(|it| self.context_of(it.address, observed));
         let read = |&buffer: &Buffer| {
             let mut word = [0; 4];
-            self.read(&Part { buffer, on_device }, &mut word).map(|()| word)
+            self.read(&Part { buffer, context }, &mut word).map(|()| word)
         };
         words.iter().map(read).collect()
     }
@@ -93,7 +94,7 @@ impl Gpu {
     fn parts(&self, buffers: &[Buffer], observed: &Observed) -> Vec<Part> {
         let mut parts = Vec::new();
         for buffer in buffers {
-            let on_device = self.is_device(buffer.address, observed);
+            let context = self.context_of(buffer.address, observed);
             let bytes = buffer.bytes / 4 * 4;
             for start in (0..bytes).step_by(BLOCK * 4) {
                 let buffer = Buffer {
@@ -102,7 +103,7 @@ impl Gpu {
                     address: buffer.address + start,
                     bytes: (bytes - start).min(BLOCK as u64 * 4),
                 };
-                parts.push(Part { buffer, on_device });
+                parts.push(Part { buffer, context });
             }
         }
         parts
@@ -115,9 +116,9 @@ impl Gpu {
         parts: &[Part],
         work: impl Fn(&Part, &mut [u32]) -> Result<T, CUresult> + Sync,
     ) -> Result<Vec<T>, CUresult> {
-        let mut context: Handle = 0;
+        let mut own: Handle = 0;
         // SAFETY: writes one handle.
-        succeed(unsafe { self.real.current_context(&raw mut context) })?;
+        succeed(unsafe { self.real.current_context(&raw mut own) })?;
         let next = AtomicUsize::new(0);
         let stopped = AtomicBool::new(false);
         let take = || -> Result<Vec<(usize, T)>, CUresult> {
@@ -126,7 +127,9 @@ impl Gpu {
             while !stopped.load(Ordering::Relaxed) {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(part) = parts.get(index) else { break };
-                let result = work(part, &mut block);
+                // SAFETY: the context is that of the thread that waits for this one, or of a device's memory.
+                let current = unsafe { self.real.set_current_context(part.context.unwrap_or(own)) };
+                let result = succeed(current).and_then(|()| work(part, &mut block));
                 stopped.fetch_or(result.is_err(), Ordering::Relaxed);
                 done.push((index, result?));
             }
@@ -135,16 +138,11 @@ impl Gpu {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let others = cores.min(MOST_THREADS).min(parts.len()).saturating_sub(1);
         let mut results = thread::scope(|scope| {
-            let helpers: Vec<_> = (0..others)
-                .map(|_| {
-                    scope.spawn(|| {
-                        // SAFETY: the context is that of the thread that waits for this one.
-                        succeed(unsafe { self.real.set_current_context(context) })?;
-                        take()
-                    })
-                })
-                .collect();
-            let mut results = take()?;
+            let helpers: Vec<_> = (0..others).map(|_| scope.spawn(take)).collect();
+            let results = take();
+            // SAFETY: it was current before.
+            succeed(unsafe { self.real.set_current_context(own) })?;
+            let mut results = results?;
             for helper in helpers {
                 results.extend(helper.join().unwrap_or(Err(code::UNKNOWN))?);
             }
@@ -154,20 +152,33 @@ impl Gpu {
         Ok(results.into_iter().map(|(_, result)| result).collect())
     }
 
-    fn is_device(&self, address: u64, observed: &Observed) -> bool {
+    /// The context of the device whose memory is at this address; none on the host. A device may not be able to use the
+    /// memory of another one.
+    fn context_of(&self, address: u64, observed: &Observed) -> Option<Handle> {
         const MEMORY_TYPE: u32 = 2;
-        const DEVICE: u32 = 2;
-        let mut kind: u32 = 0;
-        let room = (&raw mut kind).cast::<c_void>();
-        observed.is_device(address)
+        const DEVICE: c_int = 2;
+        const ORDINAL: u32 = 9;
+        let ask = |attribute: u32| {
+            let mut number: c_int = 0;
+            let room = (&raw mut number).cast::<c_void>();
             // SAFETY: writes one number of 32 bits; any address may be asked about.
-            || unsafe { self.real.pointer_attribute(room, MEMORY_TYPE, address) } == code::SUCCESS
-                && kind == DEVICE
+            let result = unsafe { self.real.pointer_attribute(room, attribute, address) };
+            (result == code::SUCCESS).then_some(number)
+        };
+        if !observed.is_device(address) && ask(MEMORY_TYPE) != Some(DEVICE) {
+            return None;
+        }
+        let device = ask(ORDINAL).unwrap_or(0);
+        let mut context = 0;
+        // SAFETY: writes one handle. The context is kept for the life of the process.
+        let result = unsafe { self.real.retain_context(&raw mut context, device) };
+        // Without one nothing can be copied there, and that is what the copy says.
+        Some(if result == code::SUCCESS { context } else { 0 })
     }
 
     fn write(&self, part: &Part, elements: &[u32]) -> Result<(), CUresult> {
         let (target, bytes) = (part.buffer.address, elements.len() * 4);
-        if part.on_device {
+        if part.context.is_some() {
             let source = elements.as_ptr().cast();
             // SAFETY: the source is live; that the target is, is the lab's word.
             return succeed(unsafe { self.real.copy_to_device(target, source, bytes) });
@@ -183,7 +194,7 @@ impl Gpu {
 
     fn read(&self, part: &Part, bytes: &mut [u8]) -> Result<(), CUresult> {
         let source = part.buffer.address;
-        if part.on_device {
+        if part.context.is_some() {
             let target = bytes.as_mut_ptr().cast();
             // SAFETY: the target is live; that the source is, is the lab's word.
             return succeed(unsafe { self.real.copy_from_device(target, source, bytes.len()) });

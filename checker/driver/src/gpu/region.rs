@@ -1,10 +1,12 @@
 //! Measured regions on a GPU: fill, start the clock, stop it, look.
 
+use std::collections::HashSet;
+
 use simulator::machine::{self, Library as _, Task};
 use trace::lab::{Pass, Region, Reply};
 use trace::program::Call;
 use trace::record::{self, DeviceState, Output, Record, Trial};
-use trace::timeline::{Interval, Method, Origin, Span};
+use trace::timeline::{Interval, Method, Origin, Span, SpanKind};
 use trace::{Timeline, run};
 
 use super::clock::Offset;
@@ -325,20 +327,24 @@ impl Gpu {
 
     /// Waits for all devices that were used.
     fn wait(&self) -> Result<(), CUresult> {
+        // SAFETY: takes nothing.
+        self.on_each_device(|| unsafe { self.real.synchronize() })
+    }
+
+    /// Does something in each context that was current at some time, and in that of the calling thread last.
+    fn on_each_device(&self, call: impl Fn() -> CUresult) -> Result<(), CUresult> {
         let mut own = 0;
         // SAFETY: writes one handle.
         succeed(unsafe { self.real.current_context(&raw mut own) })?;
         for other in real_contexts().into_iter().filter(|&other| other != own) {
             // SAFETY: the context was current, and primary contexts are kept; where it is gone, the call fails.
             if unsafe { self.real.set_current_context(other) } == code::SUCCESS {
-                // SAFETY: takes nothing.
-                succeed(unsafe { self.real.synchronize() })?;
+                succeed(call())?;
             }
         }
         // SAFETY: it was current.
         succeed(unsafe { self.real.set_current_context(own) })?;
-        // SAFETY: takes nothing.
-        succeed(unsafe { self.real.synchronize() })
+        succeed(call())
     }
 
     /// Makes ready for watching a region; the method that it will be watched by.
@@ -367,18 +373,21 @@ impl Gpu {
         (self.method(), None)
     }
 
-    /// Makes CUPTI fetch what it needs on the device, which it lets go of whenever its records are taken:
+    /// Makes CUPTI fetch what it needs on each device, which it lets go of whenever its records are taken:
     /// the first operation of a region would wait 0.36 ms for that (H200, driver 580.159.04, CUPTI 13.0,
     /// 2026-11-21). That this fails matters to nothing but time.
     fn warm_up(&self) {
-        let mut address = 0;
-        // SAFETY: writes one address, which is written to and freed at once.
-        unsafe {
-            if self.real.alloc(&raw mut address, 1) == code::SUCCESS {
-                self.real.set_bytes(address, 0, 1);
-                self.real.free(address);
+        let _ = self.on_each_device(|| {
+            let mut address = 0;
+            // SAFETY: writes one address, which is written to and freed at once.
+            unsafe {
+                if self.real.alloc(&raw mut address, 1) == code::SUCCESS {
+                    self.real.set_bytes(address, 0, 1);
+                    self.real.free(address);
+                }
             }
-        }
+            code::SUCCESS
+        });
     }
 
     /// What the device did in the region, and how that is known.
@@ -403,7 +412,10 @@ impl Gpu {
                 let span = |found: &super::cupti::join::Found| {
                     observed.span(found.step, offset.ours(found.start), offset.ours(found.end))
                 };
-                let spans = joined.found.iter().filter_map(span).collect();
+                let spans: Vec<Span> = joined.found.iter().filter_map(span).collect();
+                if comes_in_pieces(&spans) {
+                    regions.note(STAGED.to_owned());
+                }
                 if joined.missing > 0 {
                     let missing = joined.missing;
                     regions
@@ -440,6 +452,17 @@ impl Gpu {
             _ => (Method::Untraced, Vec::new()),
         }
     }
+}
+
+/// Said of copies between devices that go through the host.
+const STAGED: &str = "a copy between devices that goes through the host is shown by its last pieces alone: CUPTI tells of no \
+                      others";
+
+/// Whether a copy between devices has several spans: it goes through the host.
+fn comes_in_pieces(spans: &[Span]) -> bool {
+    let mut seen = HashSet::new();
+    let mut copies = spans.iter().filter(|span| span.kind == SpanKind::PeerToPeer);
+    copies.any(|span| !seen.insert(span.step))
 }
 
 fn succeed(result: CUresult) -> Result<(), CUresult> {

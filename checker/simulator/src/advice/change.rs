@@ -9,7 +9,8 @@ use trace::causes::engines::Lane;
 use trace::causes::graphs::rebuilt;
 use trace::causes::{Cause, Code};
 use trace::program::{
-    BlockId, Call, EventId, GraphId, GraphNode, Mode, Place, Range, Step, StreamId, StreamKind,
+    BlockId, Call, DEVICES, EventId, GraphId, GraphNode, Mode, Place, Range, Step, StreamId,
+    StreamKind,
 };
 
 use super::chunk;
@@ -77,6 +78,15 @@ pub enum Change {
     ShortStreamsFirst,
     /// The host works before it waits.
     WorkBeforeTheWait,
+    /// Devices may use each other's memory.
+    AllowAccess,
+}
+
+impl Change {
+    /// Whether it is right for programs of two devices too: it makes no stream, and waits for no device.
+    pub(super) fn suits_two_devices(self) -> bool {
+        matches!(self, Self::AllowAccess | Self::DropWait)
+    }
 }
 
 /// A changed program, not mended yet.
@@ -135,8 +145,17 @@ pub(super) fn options(program: &Program, cause: &Cause, profile: &Profile) -> Ve
         }
         Code::FullDevice => leave_room(program, &cause.steps, profile),
         Code::RebuiltGraph => one(Change::KeepGraph, keep_graphs(program)),
+        Code::StagedPeerCopy => one(Change::AllowAccess, allow_access(program)),
         Code::TakenQueue | Code::WaitingRequest => Vec::new(),
     }
+}
+
+/// Each device may use all of the other's memory.
+fn allow_access(program: &Program) -> Program {
+    let mut changed = program.clone();
+    let access = |by| [false, true].map(|pool| Call::PeerAccess { by, pool, enabled: true });
+    prepare(&mut changed, (0..DEVICES).flat_map(access));
+    changed
 }
 
 fn pin(program: &Program, at: &HashSet<u32>) -> Program {

@@ -42,6 +42,7 @@ impl Change {
             }
             Self::ShortStreamsFirst => "asking for the other streams' work first".to_owned(),
             Self::WorkBeforeTheWait => "doing this work before the wait".to_owned(),
+            Self::AllowAccess => "access of the devices to each other's memory".to_owned(),
         }
     }
 }
@@ -90,9 +91,6 @@ impl Refused {
             Self::Long => format!(
                 "the program makes more than {MOST_STEPS} calls, too many to simulate it again for each change"
             ),
-            Self::Devices => {
-                "what a change would give is not simulated for programs of two devices".to_owned()
-            }
             Self::Invalid => {
                 "the program uses something that it does not create, so it cannot be simulated again"
                     .to_owned()

@@ -14,7 +14,7 @@ mod graphs;
 mod grids;
 mod memory_pool;
 #[cfg_attr(target_arch = "wasm32", path = "peers/none.rs")]
-mod peers;
+pub(crate) mod peers;
 mod ready_queue;
 mod region;
 mod reordering;

@@ -46,6 +46,11 @@ pub(super) fn units(profile: &Profile) -> [Unit; DEVICES as usize] {
     [Unit::new(profile), Unit::new(profile)]
 }
 
+/// What so many bytes take over the link, in ns, without what a copy costs besides.
+pub(crate) fn over_link_ns(profile: &Profile, bytes: u64) -> u64 {
+    time_of(bytes, profile.peers.bytes_per_us.value)
+}
+
 /// How much later one hears of what the other device did, in ns. The second half of a copy is no operation of its own.
 pub(super) fn heard_ns(profile: &Profile, node: u32) -> u64 {
     if node == HALF { 0 } else { profile.peers.heard_ns.value }
@@ -91,7 +96,7 @@ impl Device {
             memory: NO_HOST_MEMORY,
         };
         if linked {
-            let ns = figures.fixed_ns.value + time_of(bytes, figures.bytes_per_us.value);
+            let ns = figures.fixed_ns.value + over_link_ns(&self.profile, bytes);
             let call = if by == stream.device() { &figures.call_ns } else { &figures.far_call_ns };
             return Queued::free(transfer(ns), call.value);
         }

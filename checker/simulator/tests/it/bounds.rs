@@ -186,7 +186,7 @@ fn serial_is_a_copy_a_kernel_and_a_copy_that_the_host_waits_for_one_by_one() {
         device_to_host_bytes: down,
         kernels: vec![kernel],
         host_ns: 7,
-        request: None,
+        ..TaskWork::default()
     };
     let alone = |add: &dyn Fn(&mut Script, StreamId)| {
         let mut script = Script::new();

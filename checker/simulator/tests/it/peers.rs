@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use simulator::advice::{Refused, advise};
+use simulator::advice::{Advice, Change, advise};
+use simulator::bounds::{TaskWork, bounds};
 use simulator::device::At;
 use simulator::{Schedule, replay};
 use trace::causes;
@@ -362,6 +363,7 @@ fn random(seed: u64) -> (trace::Program, Vec<(u32, u32)>) {
 
 #[test]
 fn order_and_engines_hold_for_random_programs_of_two_devices_and_whatever_reads_them_reads_them() {
+    let mut given = 0;
     for seed in 0..2000 {
         let (program, order) = random(seed);
         let mut schedules = vec![Schedule::Exact, Schedule::Perturbed(seed), Schedule::InOrder];
@@ -395,10 +397,27 @@ fn order_and_engines_hold_for_random_programs_of_two_devices_and_whatever_reads_
         }
         let timeline = replay(&program, &h200(), Schedule::Exact);
         let found = advise(&program, causes::find(&program, &timeline), &h200(), &|_| true);
-        // Where there is no cause, nothing is to be advised.
-        let refused = (!found.causes.is_empty()).then_some(Refused::Devices);
-        assert_eq!((found.advice.len(), found.refused), (0, refused), "seed {seed}");
+        // Whatever would make a stream, or wait for a device, is not tried: it would have to be the right one.
+        let is_tried = |it: &Advice| matches!(it.change, Change::AllowAccess | Change::DropWait);
+        assert!(found.advice.iter().all(is_tried), "seed {seed}: {:?}", found.advice);
+        given += found.advice.len();
     }
+    assert!(given > 0, "some of them have a copy that goes through the host");
+}
+
+#[test]
+fn what_a_task_sends_between_two_devices_is_a_copy_over_the_link_in_serial_and_its_bytes_in_the_floor()
+ {
+    let bytes = 64 * MIB;
+    let work = TaskWork { between_bytes: bytes, ..TaskWork::default() };
+    let ends = bounds(&work, &h200().into()).expect("there is no rate to know");
+    assert_eq!(ends.floor_ns, bytes * 1000 / h200().peers.bytes_per_us.value);
+    let mut two = Two::new(&[1]);
+    two.script.call(Call::RegionBegin);
+    two.copy(1, StreamId::LEGACY, bytes);
+    two.synchronize(0);
+    two.script.call(Call::RegionEnd);
+    assert_eq!(ends.serial_ns, two.script.run().region.expect("a region").ns());
 }
 
 /// Something on each device, and copies both ways.

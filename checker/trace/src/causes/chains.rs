@@ -25,7 +25,8 @@ pub fn lane(call: &Call) -> Option<Lane> {
             Direction::HostToDevice => Some(Lane::Up),
             Direction::DeviceToHost => Some(Lane::Down),
             Direction::DeviceToDevice => Some(Lane::Memory),
-            Direction::HostToHost | Direction::PeerToPeer => None,
+            Direction::PeerToPeer => Some(Lane::Between),
+            Direction::HostToHost => None,
         },
         _ => None,
     }

@@ -139,16 +139,16 @@ pub fn released_by(timeline: &Timeline, call: &HostSpan) -> Option<u32> {
 struct Device<'a> {
     spans: &'a [Span],
     lanes: Lanes,
-    /// Operations of each lane in the order of their ends.
-    by_end: BTreeMap<Lane, Vec<u32>>,
+    /// Operations of each lane of each device in the order of their ends.
+    by_end: BTreeMap<(u32, Lane), Vec<u32>>,
 }
 
 impl<'a> Device<'a> {
     fn of(timeline: &'a Timeline) -> Self {
         let spans = &timeline.spans;
-        let mut by_end: BTreeMap<Lane, Vec<u32>> = BTreeMap::new();
+        let mut by_end: BTreeMap<(u32, Lane), Vec<u32>> = BTreeMap::new();
         for (index, span) in (0..).zip(spans) {
-            if let Some(lane) = Lane::of(span.kind) {
+            if let Some(lane) = Lane::on_its_device(span) {
                 by_end.entry(lane).or_default().push(index);
             }
         }
@@ -162,14 +162,14 @@ impl<'a> Device<'a> {
         let span = of(index);
         let wait = |what, from, to| Wait { what, time: Interval::new(from, to) };
         let alone = |what| vec![wait(what, ready_ns, span.start_ns)];
-        let Some(lane) = Lane::of(span.kind) else { return alone(Awaited::Device) };
+        let Some(lane) = Lane::on_its_device(span) else { return alone(Awaited::Device) };
         let ended = &self.by_end[&lane];
         let until = ended.partition_point(|&other| of(other).end_ns <= span.start_ns);
         let other = ended[..until].iter().rev().copied().find(|&other| other != index);
         let close = |ns: u64| ns > ready_ns && span.start_ns - ns <= GAP_NS;
         let is_queued = |other: u32| of(other).step < span.step && of(other).stream != stream;
         let is_idle = |window: Interval| {
-            window.ns() > GAP_NS && self.lanes.busy(lane, window) + GAP_NS < window.ns()
+            window.ns() > GAP_NS && self.lanes.busy(lane.0, lane.1, window) + GAP_NS < window.ns()
         };
         if let Some(other) = other.filter(|&other| close(of(other).end_ns)) {
             let begun = of(other).start_ns;

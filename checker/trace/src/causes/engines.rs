@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::Timeline;
 use crate::metrics::Coverage;
-use crate::timeline::{Interval, SpanKind};
+use crate::timeline::{Interval, Span, SpanKind};
 
 /// What runs side by side on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,6 +20,8 @@ pub enum Lane {
     Down,
     /// Copies and memsets inside device memory.
     Memory,
+    /// The way to another device.
+    Between,
 }
 
 impl Lane {
@@ -30,16 +32,22 @@ impl Lane {
             SpanKind::HostToDevice => Some(Self::Up),
             SpanKind::DeviceToHost => Some(Self::Down),
             SpanKind::DeviceToDevice | SpanKind::Memset => Some(Self::Memory),
-            // No exercise has two devices, nor copies from host to host.
-            SpanKind::PeerToPeer | SpanKind::HostToHost | SpanKind::HostFunction => None,
+            SpanKind::PeerToPeer => Some(Self::Between),
+            // No exercise has copies from host to host.
+            SpanKind::HostToHost | SpanKind::HostFunction => None,
         }
+    }
+
+    /// Where an operation runs, with the device of its stream: each has lanes of its own.
+    pub(super) fn on_its_device(span: &Span) -> Option<(u32, Self)> {
+        Some((span.stream.device(), Self::of(span.kind)?))
     }
 }
 
-/// When each lane of a timeline is busy.
+/// When each lane of each device of a timeline is busy.
 #[derive(Clone, Debug)]
 pub struct Lanes {
-    lanes: BTreeMap<Lane, Busy>,
+    lanes: BTreeMap<(u32, Lane), Busy>,
 }
 
 #[derive(Clone, Debug)]
@@ -72,10 +80,10 @@ impl Lanes {
     /// The lanes of `timeline`, inside its extent.
     pub fn of(timeline: &Timeline) -> Self {
         let extent = timeline.extent();
-        let mut spans: BTreeMap<Lane, (Vec<Interval>, u32)> = BTreeMap::new();
+        let mut spans: BTreeMap<(u32, Lane), (Vec<Interval>, u32)> = BTreeMap::new();
         for span in &timeline.spans {
             let inside = span.interval().clip(extent);
-            if let Some(lane) = Lane::of(span.kind)
+            if let Some(lane) = Lane::on_its_device(span)
                 && inside.ns() > 0
             {
                 let (intervals, last_step) = spans.entry(lane).or_default();
@@ -103,9 +111,9 @@ impl Lanes {
         to_come.map(|busy| window.ns().saturating_sub(busy.within(window))).max().unwrap_or(0)
     }
 
-    /// How long a lane was busy inside `window`, in ns.
-    pub fn busy(&self, lane: Lane, window: Interval) -> u64 {
-        self.lanes.get(&lane).map_or(0, |busy| busy.within(window))
+    /// How long a lane of a device was busy inside `window`, in ns.
+    pub fn busy(&self, device: u32, lane: Lane, window: Interval) -> u64 {
+        self.lanes.get(&(device, lane)).map_or(0, |busy| busy.within(window))
     }
 
     /// How long, inside `window`, nothing ran in any lane, in ns.
@@ -120,7 +128,7 @@ impl Lanes {
 
     /// The lane that is busy longest, and for how long, in ns.
     pub fn busiest(&self) -> Option<(Lane, u64)> {
-        let all = self.lanes.iter().map(|(&lane, busy)| (lane, busy.until(u64::MAX)));
+        let all = self.lanes.iter().map(|(&(_, lane), busy)| (lane, busy.until(u64::MAX)));
         all.max_by_key(|&(lane, ns)| (ns, std::cmp::Reverse(lane)))
     }
 }

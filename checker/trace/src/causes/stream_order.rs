@@ -1,9 +1,12 @@
 //! What operations waited for: their stream, an event, the default stream, the device.
 
+use std::array;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::hazards::{self, accesses};
-use crate::program::{AccessKind, BlockId, Call, KernelId, Pipe, Program, StreamId, WorkQueues};
+use crate::program::{
+    AccessKind, BlockId, Call, DEVICES, KernelId, Pipe, Program, StreamId, WorkQueues,
+};
 use crate::timeline::Interval;
 
 use super::dependencies::{Before, Turns};
@@ -82,7 +85,8 @@ struct Order {
     turns: Turns,
     streams: HashMap<StreamId, Stream>,
     memory: Memory,
-    kernels: Kernels,
+    /// On each device.
+    kernels: [Kernels; DEVICES as usize],
     crowded: Vec<Crowded>,
     queues: Queues,
     pipes: BTreeMap<KernelId, Pipe>,
@@ -128,8 +132,9 @@ struct Kernels {
 }
 
 impl Kernels {
-    fn of(view: &View<'_>) -> Self {
-        let kernels = || view.ops.iter().filter(|op| op.lane == Lane::Kernels);
+    fn of(view: &View<'_>, device: usize) -> Self {
+        let is_there = |op: &&Op| op.lane == Lane::Kernels && op.stream.device() == device as u32;
+        let kernels = || view.ops.iter().filter(is_there);
         let summed = |ns: fn(&Op) -> u64| {
             let mut all: Vec<_> = kernels().map(|op| (ns(op), Running::of(view, op))).collect();
             all.sort_unstable_by_key(|(ns, _)| *ns);
@@ -174,7 +179,7 @@ impl Order {
             turns: Turns::new(view.program),
             streams: HashMap::new(),
             memory: Memory::default(),
-            kernels: Kernels::of(view),
+            kernels: array::from_fn(|device| Kernels::of(view, device)),
             crowded: Vec::new(),
             queues: Queues::of(view),
             pipes: view.program.steps.iter().filter_map(|step| pipe(&step.call)).collect(),
@@ -240,14 +245,15 @@ impl Order {
         if window.ns() <= GAP_NS {
             return;
         }
+        let there = &self.kernels[op.stream.device() as usize];
         let Running { kernels, blocks, threads } =
-            self.kernels.at(window.start_ns.midpoint(window.end_ns));
+            there.at(window.start_ns.midpoint(window.end_ns));
         if threads <= MOST_THREADS {
             self.queues.late.push((*op, ready_ns));
         }
         // Mostly busy with kernels, which are other streams': its own stream had ended. Where few blocks run there is room;
         // what keeps the kernel is the way to the device.
-        let busy_ns = view.lanes.busy(Lane::Kernels, window);
+        let busy_ns = view.lanes.busy(op.stream.device(), Lane::Kernels, window);
         if blocks > FEW_BLOCKS && !is_under(busy_ns, CROWDED_SHARE_PERMILLE, window.ns()) {
             let grids = blocks == kernels && kernels >= FEWEST_GRIDS;
             // A small one gets few multiprocessors afterwards, and takes longer than elsewhere; or it is alone, where it could
@@ -256,7 +262,7 @@ impl Order {
             // Of others it is not known which multiprocessors they get.
             let grid = grid(view, op).filter(|(kernel, _)| self.pipes.contains_key(kernel));
             let is_small = grid.is_some() && own.threads.saturating_mul(SMALL) <= threads;
-            let is_alone = self.kernels.at(op.start_ns.midpoint(op.end_ns)).blocks == own.blocks;
+            let is_alone = there.at(op.start_ns.midpoint(op.end_ns)).blocks == own.blocks;
             let took_ns = op.end_ns - op.start_ns;
             let after_ns = match grid.and_then(|grid| self.shortest.get(&grid)) {
                 _ if !is_small => 0,

@@ -41,6 +41,9 @@ impl Code {
             }
             Self::WaitingRequest => "requests are there, and the device goes on with other work",
             Self::RebuiltGraph => "the host builds graphs while lanes with work to come are empty",
+            Self::StagedPeerCopy => {
+                "a copy between devices takes long, and lanes with work to come are empty meanwhile"
+            }
         }
     }
 
@@ -100,6 +103,9 @@ impl Code {
             }
             Self::RebuiltGraph => {
                 "how often is each graph built, and what differs from the last time?"
+            }
+            Self::StagedPeerCopy => {
+                "how many bytes per second does a copy between devices move, and how many could the link?"
             }
         }
     }
@@ -188,6 +194,9 @@ impl Cause {
             Code::RebuiltGraph => {
                 "a graph is built again, of the same calls on the same memory".to_owned()
             }
+            Code::StagedPeerCopy => {
+                format!("{what} goes through the host: neither device may use the other's memory")
+            }
         }
     }
 
@@ -237,6 +246,7 @@ impl Cause {
             Code::TakenQueue => format!("takes a work queue while it waits{times}"),
             Code::WaitingRequest => format!("waits here{times}"),
             Code::RebuiltGraph => format!("built here{times}, without need"),
+            Code::StagedPeerCopy => format!("goes through the host{times}"),
         };
         let other = self.other.as_ref().map(|_| {
             let other = match self.code {
@@ -360,6 +370,10 @@ impl Cause {
             Code::RebuiltGraph => {
                 format!("keep the graph that {line} builds first, and launch it again")
             }
+            Code::StagedPeerCopy => format!(
+                "let one of the devices use the other's memory before the copies at {line}: \
+                 `cuMemPoolSetAccess` for memory of a pool, `cuCtxEnablePeerAccess` for what `cuMemAlloc` gives"
+            ),
             Code::TakenQueue => format!(
                 "let fewer streams wait at {line}, with more work in each launch, or ask for what waits after \
                  everything that can start"

@@ -78,6 +78,7 @@ tasks! {
     measuring = mapped(4800, 125);
     priorities;
     graphs;
+    peers;
 }
 
 /// How fast a device is, as far as the size of a task depends on it.
@@ -111,25 +112,40 @@ pub struct Spec {
     pub passing: &'static [u32],
     /// Parts of made arrays that come to the host as well.
     pub samples: &'static [Sample],
+    /// Where two devices do the same on arrays of their own, what goes from one to the other.
+    pub between: Option<Between>,
+}
+
+/// What goes between two devices that do the same on arrays of their own.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Between {
+    /// The stage of the first device's kernels. All others are the second one's.
+    pub first: Stage,
+    /// How many arrays leave each device.
+    pub arrays: u64,
 }
 
 impl Spec {
+    /// A task of nothing: what most tasks have in common.
+    pub(crate) const NOTHING: Self = Self {
+        name: "",
+        copy_us: 0,
+        kernel_percent: 0,
+        host_percent: 0,
+        memory_percent: None,
+        arrays: &[],
+        passing: &[],
+        samples: &[],
+        between: None,
+    };
+
     /// An array in host memory goes up, through a map, and down into another.
     const fn mapped(name: &'static str, copy_us: u64, kernel_percent: u64) -> Self {
         const ARRAYS: &[Array] = &[
             Array { side: Side::Host, contents: Contents::Given },
             Array { side: Side::Host, contents: Contents::Made { from: 0, stages: &[Stage::A] } },
         ];
-        Self {
-            name,
-            copy_us,
-            kernel_percent,
-            host_percent: 0,
-            memory_percent: None,
-            arrays: ARRAYS,
-            passing: &[],
-            samples: &[],
-        }
+        Self { name, copy_us, kernel_percent, arrays: ARRAYS, ..Self::NOTHING }
     }
 
     /// The same with no more device memory at one time than so many hundredths of an array.
@@ -343,6 +359,19 @@ impl Task {
     pub fn memory_bytes(&self) -> Option<u64> {
         let array = self.elements * ELEMENT * u64::from(self.scale);
         self.spec.memory_percent.map(|percent| array * percent / 100)
+    }
+
+    /// Nominal bytes that have to go from each of two devices to the other; 0 where the task has one.
+    #[must_use]
+    pub fn bytes_between(&self) -> u64 {
+        let array = self.elements * ELEMENT * u64::from(self.scale);
+        self.spec.between.as_ref().map_or(0, |it| it.arrays * array)
+    }
+
+    /// Whether the kernels of this name are the first device's. The second one has as much to do.
+    #[must_use]
+    pub fn is_on_the_first(&self, kernel: &str) -> bool {
+        self.spec.between.as_ref().is_none_or(|it| it.first.name() == kernel)
     }
 
     /// Nominal element-rounds of each kernel, by its name.

@@ -9,21 +9,23 @@ use std::ffi::{CString, c_void};
 use std::path::Path;
 use std::process::ExitCode;
 use std::ptr::null_mut;
+use std::sync::Arc;
 use std::time::Duration;
 
+use cudarc::driver::CudaContext;
 use cudarc::driver::sys::{
     self, CUdeviceptr, CUevent, CUevent_flags, CUfunction, CUmodule, CUresult, CUstream,
     CUstream_flags,
 };
 use kernels::{Access, Argument, Kernel, Mode as Touch};
-use lab::{Error, Lab, Result};
-use trace::Program;
+use lab::{Error, Lab, Result, peers};
 use trace::lab::Request;
 use trace::program::{
-    AccessKind, BlockId, Call, EventId, KernelId, Launch, Mode, Place, Range, Step, StreamId,
-    StreamKind, Timing, VERSION, WorkQueues,
+    AccessKind, BlockId, Call, DEVICES, EventId, KernelId, Launch, Mode, Place, Range, Step,
+    StreamId, StreamKind, Timing, VERSION, WorkQueues,
 };
 use trace::run;
+use trace::{Program, hazards};
 
 fn main() -> ExitCode {
     match read() {
@@ -87,6 +89,10 @@ fn play(lab: &Lab, program: &Program) -> Result<()> {
 /// What a recorded program's numbers stand for in this pass.
 struct Player<'a> {
     lab: &'a Lab,
+    /// The contexts of the devices, where the program uses two.
+    contexts: Vec<Arc<CudaContext>>,
+    /// The device that each event is made for, by its step: the record does not say, but where it is recorded does.
+    events_on: BTreeMap<usize, u32>,
     streams: BTreeMap<StreamId, CUstream>,
     events: BTreeMap<EventId, CUevent>,
     blocks: BTreeMap<BlockId, Block>,
@@ -116,6 +122,7 @@ impl<'a> Player<'a> {
     fn new(lab: &'a Lab, steps: &[Step]) -> Result<Self> {
         let mut images = BTreeMap::new();
         let mut pageable = BTreeMap::new();
+        let (mut events_on, mut created) = (BTreeMap::new(), BTreeMap::new());
         let mut loaded = None;
         for (index, step) in steps.iter().enumerate() {
             match &step.call {
@@ -124,6 +131,14 @@ impl<'a> Player<'a> {
                     if let Some(load) = loaded.take() {
                         images.insert(load, known(name)?.image);
                     }
+                }
+                Call::EventRecord { event, stream } => {
+                    if let Some(create) = created.remove(event) {
+                        events_on.insert(create, stream.device());
+                    }
+                }
+                Call::EventCreate { event, .. } => {
+                    created.insert(event, index);
                 }
                 Call::Copy { source, target, bytes, .. }
                     if [source, target].contains(&&Place::Pageable) =>
@@ -135,12 +150,21 @@ impl<'a> Player<'a> {
         }
         /// `CU_STREAM_PER_THREAD`
         const PER_THREAD: usize = 2;
-        let streams = BTreeMap::from([
-            (StreamId::LEGACY, null_mut()),
-            (StreamId::PER_THREAD, PER_THREAD as CUstream),
-        ]);
+        let defaults =
+            [(StreamId::LEGACY, null_mut()), (StreamId::PER_THREAD, PER_THREAD as CUstream)];
+        let of = |device| defaults.map(|(stream, it)| (StreamId::on(device, stream.number()), it));
+        let streams = (0..DEVICES).flat_map(of).collect();
+        let there = |step: &Step| {
+            step.device > 0 || hazards::stream(&step.call).is_some_and(|it| it.device() > 0)
+        };
+        let contexts = match steps.iter().any(there) {
+            true => peers::contexts(lab)?.to_vec(),
+            false => Vec::new(),
+        };
         Ok(Self {
             lab,
+            contexts,
+            events_on,
             streams,
             events: BTreeMap::new(),
             blocks: BTreeMap::new(),
@@ -161,7 +185,55 @@ impl<'a> Player<'a> {
         if step.thread != 0 {
             return Err(Error::Refused("a program of several host threads is not played".into()));
         }
+        if let Some(context) =
+            self.device_of(index, step).and_then(|it| self.contexts.get(it as usize))
+        {
+            context.bind_to_thread()?;
+        }
         self.call(index, &step.call)
+    }
+
+    /// The device whose context the call of a step is made in; none where any will do.
+    fn device_of(&self, index: usize, step: &Step) -> Option<u32> {
+        match &step.call {
+            Call::FunctionGet { .. } => None, // in the context that the module was loaded in, just before
+            Call::EventCreate { .. } => self.events_on.get(&index).copied(),
+            Call::StreamCreate { stream, .. }
+            | Call::StreamDestroy { stream }
+            | Call::StreamSynchronize { stream }
+            | Call::StreamQuery { stream }
+            | Call::StreamWait { stream, .. }
+            | Call::EventRecord { stream, .. }
+            | Call::AllocAsync { stream, .. }
+            | Call::FreeAsync { stream, .. }
+            | Call::HostFunction { stream, .. } => Some(stream.device()),
+            Call::Alloc { block, .. } | Call::Free { block } => Some(block.device()),
+            Call::PeerAccess { by, .. } => Some(*by),
+            call => Some(hazards::stream(call).map_or(step.device, StreamId::device)),
+        }
+    }
+
+    /// What a device may use of the other one's memory.
+    fn peer_access(&self, by: u32, pool: bool, enabled: bool) -> Result<()> {
+        let [first, second] = self.contexts.as_slice() else {
+            return Err(unknown("a second device"));
+        };
+        let (of, by) = if by == 0 { (second, first) } else { (first, second) };
+        if pool {
+            return peers::allow(of, by, enabled);
+        }
+        // SAFETY: the contexts are live.
+        let result = unsafe {
+            match enabled {
+                true => sys::cuCtxEnablePeerAccess(of.cu_ctx(), 0),
+                false => sys::cuCtxDisablePeerAccess(of.cu_ctx()),
+            }
+        };
+        match result {
+            // By an earlier pass.
+            CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
+            result => done(result),
+        }
     }
 
     fn call(&mut self, index: usize, call: &Call) -> Result<()> {
@@ -171,6 +243,7 @@ impl<'a> Player<'a> {
             | Call::RegionEnd
             | Call::Connections { .. }
             | Call::HostAccess { .. } => Ok(()),
+            Call::PeerAccess { by, pool, enabled } => self.peer_access(*by, *pool, *enabled),
             Call::HostWork { ns } => lab::host_work(Duration::from_nanos(*ns)),
             Call::Arrival { at_ns, .. } => {
                 lab::driver::ask(&Request::Arrival { played_ns: Some(*at_ns) }).map(drop)
@@ -362,6 +435,22 @@ impl<'a> Player<'a> {
         // memory lives until the pass has ended, and so until the device is idle.
         let result = unsafe {
             match (ends, mode) {
+                ((Place::Device(from), Place::Device(to)), Mode::Asynchronous)
+                    if from.block.device() != to.block.device() =>
+                {
+                    let context = |range: Range| {
+                        let context = self.contexts.get(range.block.device() as usize);
+                        context.map(|it| it.cu_ctx()).ok_or_else(|| unknown("a second device"))
+                    };
+                    sys::cuMemcpyPeerAsync(
+                        self.device(to)?,
+                        context(to)?,
+                        self.device(from)?,
+                        context(from)?,
+                        bytes,
+                        stream,
+                    )
+                }
                 ((Place::Device(from), Place::Device(to)), Mode::Asynchronous) => {
                     sys::cuMemcpyDtoDAsync_v2(self.device(to)?, self.device(from)?, bytes, stream)
                 }
@@ -472,6 +561,9 @@ impl<'a> Player<'a> {
     fn end(self) -> Result<()> {
         // SAFETY: the device is made idle, and nothing of this is used again.
         unsafe {
+            for context in &self.contexts {
+                context.synchronize()?;
+            }
             done(sys::cuCtxSynchronize())?;
             for event in self.events.into_values() {
                 done(sys::cuEventDestroy_v2(event))?;
@@ -482,7 +574,7 @@ impl<'a> Player<'a> {
                     Block::Pinned(address) => sys::cuMemFreeHost(address),
                 })?;
             }
-            let created = |stream: &StreamId| stream.0 >= StreamId::FIRST_CREATED;
+            let created = |stream: &StreamId| stream.number() >= StreamId::FIRST_CREATED;
             for (_, stream) in self.streams.into_iter().filter(|(stream, _)| created(stream)) {
                 done(sys::cuStreamDestroy_v2(stream))?;
             }

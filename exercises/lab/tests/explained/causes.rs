@@ -28,6 +28,7 @@ pub(crate) const EXPLAINED: &[Explained] = &[
     Explained { code: "SWIM-C17", wrong: c17::wrong, right: c17::right, also: &[] },
     Explained { code: "SWIM-C18", wrong: c18::wrong, right: c18::right, also: &[] },
     Explained { code: "SWIM-C19", wrong: c19::wrong, right: c19::right, also: &[] },
+    Explained { code: "SWIM-C20", wrong: c20::wrong, right: c20::right, also: &[] },
 ];
 
 mod c01 {
@@ -681,6 +682,46 @@ mod c19 {
             let graph = stream.end_capture(Flags(0))?;
             for _ in 0..8 {
                 graph.iter().try_for_each(CudaGraph::launch)?;
+            }
+            // end
+            finish(lab)
+        })?;
+        Ok(())
+    }
+}
+
+mod c20 {
+    use lab::peers;
+
+    use super::*;
+
+    pub(crate) fn wrong(lab: &Lab) -> Result<()> {
+        let [_, second] = peers::contexts(lab)?;
+        let far = second.default_stream().alloc_zeros::<u32>(words(lab, MIB))?;
+        let (stream, kernel, mut near) = (stream(lab)?, Kernel::new(lab)?, device(lab)?);
+        lab.region(|| {
+            // listing: SWIM-C20
+            // `far` is on the second device, `near` and `stream` are on the first
+            for _ in 0..8 {
+                stream.memcpy_dtod(&far, &mut near)?; // through the host
+                kernel.launch(&stream, &mut near)?;
+            }
+            // end
+            finish(lab)
+        })?;
+        Ok(())
+    }
+
+    pub(crate) fn right(lab: &Lab) -> Result<()> {
+        let [first, second] = peers::contexts(lab)?;
+        peers::allow_access([&first, &second])?;
+        let far = second.default_stream().alloc_zeros::<u32>(words(lab, MIB))?;
+        let (stream, kernel, mut near) = (stream(lab)?, Kernel::new(lab)?, device(lab)?);
+        lab.region(|| {
+            // listing: SWIM-C20
+            for _ in 0..8 {
+                stream.memcpy_dtod(&far, &mut near)?; // over the link, after `cuMemPoolSetAccess`
+                kernel.launch(&stream, &mut near)?;
             }
             // end
             finish(lab)

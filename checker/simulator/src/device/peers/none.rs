@@ -21,6 +21,10 @@ pub(super) fn units(profile: &Profile) -> [Unit; 1] {
     [Unit::new(profile)]
 }
 
+pub(crate) fn over_link_ns(_: &Profile, _: u64) -> u64 {
+    0
+}
+
 pub(super) fn heard_ns(_: &Profile, _: u32) -> u64 {
     0
 }

@@ -159,6 +159,13 @@ pub(crate) const ROWS: &[Row] = &[
         Shape { kernel_us: 10, ..BASE },
         Shape { kernel_us: 10, ..BASE },
     ),
+    row(
+        Code::StagedPeerCopy,
+        "| peer a u x; map a x |",
+        "access | peer a u x; map a x |",
+        BASE,
+        BASE,
+    ),
 ];
 
 /// The program that `text` stands for, inside a measured region.

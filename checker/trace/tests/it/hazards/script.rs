@@ -2,7 +2,7 @@
 //!
 //! A script is a list of statements with `;` between them. Statement `n`, from 1, is line `n` of the
 //! source. Streams are `a b c d` (non-blocking), `A B C` (blocking), `0` (the legacy default stream)
-//! and `p` (the per-thread one); blocks are `x y z w` (device) and `h i j` (pinned host), of 64 bytes,
+//! and `p` (the per-thread one); blocks are `x y z w` (device), `u v` (a second device) and `h i j` (pinned host), of 64 bytes,
 //! or parts of them, `x[0..32]`; events are `e f g` and `r s t`. Whatever a script does not make itself is made
 //! before its first statement. `#5` before a statement puts it on line 5, `@1` makes it a call of that
 //! thread, `!` one that failed.
@@ -11,6 +11,7 @@
 //! | --- | --- |
 //! | `k a x y > z`, `map a x` | kernel that reads x and y and writes z; that reads and writes x |
 //! | `up a h x`, `down a x h`, `move a x y`, `hop a h i` | copies: pinned to device and back, inside either |
+//! | `peer a u x`, `access` | copy from one device to the other; the first may use what `cuMemAlloc` gave on the second |
 //! | `upp a x`, `downp a x` | copies from and to pageable memory |
 //! | `up! h x`, … | the same without `Async` |
 //! | `set a x`, `set! x` | memset |
@@ -117,7 +118,9 @@ impl Writer {
     fn make(&mut self, name: &str) {
         let call = match name {
             "a" | "b" | "c" | "d" | "A" | "B" | "C" => self.stream_create(name),
-            "x" | "y" | "z" | "w" => Call::Alloc { block: self.new_block(name), bytes: BYTES },
+            "x" | "y" | "z" | "w" | "u" | "v" => {
+                Call::Alloc { block: self.new_block(name), bytes: BYTES }
+            }
             "h" | "i" | "j" => Call::AllocHost { block: self.new_block(name), bytes: BYTES },
             "e" | "f" | "g" | "r" | "s" | "t" => {
                 Call::EventCreate { event: event(name), timing: Timing::Enabled }
@@ -137,7 +140,8 @@ impl Writer {
     }
 
     fn new_block(&mut self, name: &str) -> BlockId {
-        let block = BlockId(self.made_blocks);
+        let device = u32::from(matches!(name, "u" | "v"));
+        let block = BlockId::on(device, self.made_blocks);
         self.made_blocks += 1;
         self.blocks.insert(name.to_owned(), block);
         block
@@ -228,6 +232,7 @@ impl Writer {
             "begin" => Call::RegionBegin,
             "end" => Call::RegionEnd,
             "load" => Call::ModuleLoad,
+            "access" => Call::PeerAccess { by: 0, pool: false, enabled: true },
             "endcap" => {
                 let nodes = self.capture.take().expect("a capture").nodes;
                 self.made_graphs += 1;
@@ -302,7 +307,7 @@ impl Writer {
         let (mode, stream) = mode(verb, of);
         let ends = if mode == Mode::Synchronous { of } else { of.get(1..)? };
         let (source, target) = match verb.trim_end_matches('!') {
-            "up" | "down" | "move" | "hop" => (self.place(ends[0]), self.place(ends[1])),
+            "up" | "down" | "move" | "hop" | "peer" => (self.place(ends[0]), self.place(ends[1])),
             "upp" => (Place::Pageable, self.place(ends[0])),
             "downp" => (self.place(ends[0]), Place::Pageable),
             _ => return None,

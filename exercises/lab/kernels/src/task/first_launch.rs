@@ -17,7 +17,6 @@ pub static SPEC: Spec = Spec {
     // A little less than the kernels: if the host runs ahead, the device is never idle; if it
     // waits, the run takes almost twice as long.
     host_percent: 112,
-    memory_percent: None,
     arrays: &[
         Array { side: Side::Device, contents: Contents::Given },
         Array {
@@ -25,6 +24,5 @@ pub static SPEC: Spec = Spec {
             contents: Contents::Made { from: RESIDENT, stages: &[Stage::A] },
         },
     ],
-    passing: &[],
-    samples: &[],
+    ..Spec::NOTHING
 };

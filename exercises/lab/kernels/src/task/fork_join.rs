@@ -40,8 +40,6 @@ pub static SPEC: Spec = Spec {
     // About 30 µs for a kernel that fills the device: long against a launch, and short enough for a host that waits
     // in each layer to show.
     kernel_percent: 480,
-    host_percent: 0,
-    memory_percent: None,
     arrays: &[
         Array { side: Side::Device, contents: Contents::Given },
         Array {
@@ -54,6 +52,5 @@ pub static SPEC: Spec = Spec {
             },
         },
     ],
-    passing: &[],
-    samples: &[],
+    ..Spec::NOTHING
 };

@@ -39,7 +39,6 @@ pub static SPEC: Spec = Spec {
     // 30 µs for a batch: a little more than the device takes for it where the branches run side by side, and less than it
     // takes the host to issue all of it call by call.
     host_percent: 1270,
-    memory_percent: None,
     arrays: &[
         Array { side: Side::Host, contents: Contents::Given },
         Array {
@@ -53,5 +52,5 @@ pub static SPEC: Spec = Spec {
         },
     ],
     passing: &[INPUT],
-    samples: &[],
+    ..Spec::NOTHING
 };

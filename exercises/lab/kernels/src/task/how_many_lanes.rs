@@ -29,8 +29,6 @@ pub static SPEC: Spec = Spec {
     // A third each for the tasks, the update and the requests, if each had the device. On half of it the update and the
     // requests take two thirds of what the copies do: they fit beside them, but a task that waits for them is late.
     kernel_percent: 60,
-    host_percent: 0,
-    memory_percent: None,
     arrays: &[
         Array { side: Side::Host, contents: Contents::Given },
         Array { side: Side::Host, contents: Contents::Made { from: INPUT, stages: &[Stage::A] } },
@@ -45,6 +43,5 @@ pub static SPEC: Spec = Spec {
             },
         },
     ],
-    passing: &[],
-    samples: &[],
+    ..Spec::NOTHING
 };

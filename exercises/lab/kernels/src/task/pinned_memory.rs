@@ -24,17 +24,15 @@ pub static SPEC: Spec = Spec {
     // hidden shows.
     copy_us: 4800,
     kernel_percent: 125,
-    host_percent: 0,
-    memory_percent: None,
     arrays: &[
         Array { side: Side::Host, contents: Contents::Given },
         Array { side: Side::Device, contents: Contents::Made { from: INPUT, stages: &[Stage::A] } },
     ],
-    passing: &[],
     samples: &[Sample {
         array: OUTPUT,
         pieces: PARTS,
         first: LABELS,
         length: Length::Elements(SAMPLES),
     }],
+    ..Spec::NOTHING
 };

@@ -23,7 +23,6 @@ pub static SPEC: Spec = Spec {
     kernel_percent: 600,
     // Six times as long as the way up: a host that does nothing but write gets there in five.
     host_percent: 600,
-    memory_percent: None,
     arrays: &[
         Array { side: Side::Host, contents: Contents::Given },
         Array { side: Side::Device, contents: Contents::Made { from: INPUT, stages: &[Stage::A] } },
@@ -35,4 +34,5 @@ pub static SPEC: Spec = Spec {
         first: 0,
         length: Length::OneIn(WORDS_PER_LOSS),
     }],
+    ..Spec::NOTHING
 };

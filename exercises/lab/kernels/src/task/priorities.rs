@@ -28,8 +28,6 @@ pub static SPEC: Spec = Spec {
     // them, which take 1200 µs across a link of PCIe 5, a step of 375 µs can have 15 waves of blocks.
     copy_us: 1200,
     kernel_percent: 1000,
-    host_percent: 0,
-    memory_percent: None,
     arrays: &[
         Array { side: Side::Device, contents: Contents::Given },
         Array {
@@ -37,8 +35,7 @@ pub static SPEC: Spec = Spec {
             contents: Contents::Made { from: FRESH, stages: &[Stage::A; STEPS] },
         },
     ],
-    passing: &[],
-    samples: &[],
+    ..Spec::NOTHING
 };
 
 /// All requests together.
@@ -48,14 +45,11 @@ pub static REQUESTS: Spec = Spec {
     copy_us: 76,
     // So a block of a request takes about 20 µs on a multiprocessor of its own.
     kernel_percent: 66,
-    host_percent: 0,
-    memory_percent: None,
     arrays: &[
         Array { side: Side::Host, contents: Contents::Given },
         Array { side: Side::Host, contents: Contents::Made { from: 0, stages: &[Stage::B] } },
     ],
-    passing: &[],
-    samples: &[],
+    ..Spec::NOTHING
 };
 
 /// Blocks of a request's kernel: with so many, each thread has four words.

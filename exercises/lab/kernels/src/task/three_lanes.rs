@@ -23,8 +23,6 @@ pub static SPEC: Spec = Spec {
     // As in `chunked_pipeline`: the lanes take about as long as one another.
     copy_us: 4800,
     kernel_percent: 125,
-    host_percent: 0,
-    memory_percent: None,
     arrays: &[
         Array { side: Side::Host, contents: Contents::Given },
         Array { side: Side::Device, contents: Contents::Made { from: UPLOAD, stages: &[] } },
@@ -36,6 +34,5 @@ pub static SPEC: Spec = Spec {
             contents: Contents::Made { from: RESIDENT, stages: &[Stage::A] },
         },
     ],
-    passing: &[],
-    samples: &[],
+    ..Spec::NOTHING
 };

@@ -21,8 +21,6 @@ pub static SPEC: Spec = Spec {
     // has not waited for everything.
     copy_us: 4800,
     kernel_percent: 60,
-    host_percent: 0,
-    memory_percent: None,
     arrays: &[
         Array { side: Side::Host, contents: Contents::Given },
         Array { side: Side::Device, contents: Contents::Made { from: FRESH, stages: &[] } },
@@ -32,6 +30,5 @@ pub static SPEC: Spec = Spec {
             contents: Contents::Made { from: RESIDENT, stages: &[Stage::A] },
         },
     ],
-    passing: &[],
-    samples: &[],
+    ..Spec::NOTHING
 };

@@ -141,6 +141,9 @@ pub struct List {
     /// Name the programs of each chapter's puzzle too, and what each exercise needs
     #[arg(long)]
     pub programs: bool,
+    /// Name the profiles of the simulated device that come with it, for `--profile`
+    #[arg(long, conflicts_with = "programs")]
+    pub profiles: bool,
     #[command(flatten)]
     pub look: Look,
 }
@@ -472,6 +475,9 @@ pub struct Calibrate {
     /// Measure nothing: make the profile of what earlier visits wrote with `--raw`, from the samples of all
     #[arg(long, value_name = "F", num_args = 1..)]
     pub from: Vec<PathBuf>,
+    /// Write no profile: say how far this one is from what is measured; a name, or the path of a TOML file
+    #[arg(long, value_name = "P", conflicts_with_all = ["output", "name"])]
+    pub check: Option<String>,
     /// Take programs that `checker dev bundle` built, instead of cargo
     #[arg(long, value_name = "DIR", conflicts_with = "from")]
     pub prebuilt: Option<PathBuf>,

@@ -2,10 +2,12 @@
 
 use anyhow::Result;
 use serde::Serialize;
+use simulator::Profile;
+use simulator::profile::BuiltIn;
 
 use crate::book;
 use crate::cli;
-use crate::device::TWO_GPUS;
+use crate::device::{self, TWO_GPUS};
 use crate::exercise::{self, State};
 use crate::exit::Exit;
 use crate::grade::score;
@@ -49,9 +51,51 @@ const PAGES: &str = "`cargo run -- book EX` opens the chapter of an exercise\n";
 /// Version of the object.
 const FORMAT: u32 = 1;
 
+#[derive(Serialize)]
+struct Profiles {
+    format: u32,
+    profiles: Vec<OfProfile>,
+}
+
+/// A profile of the simulated device.
+#[derive(Serialize)]
+struct OfProfile {
+    name: String,
+    /// What it stands for.
+    device: String,
+}
+
+const ANY_PROFILE: &str = "
+`cargo run -- run EX --profile NAME` takes one of them, and the first where none is named. The path of a TOML file
+will do as well: `cargo run -- calibrate` writes one of the GPU of a machine
+";
+
+fn profiles(look: cli::Look) -> Result<Exit> {
+    let mut profiles = Vec::new();
+    for named in BuiltIn::ALL {
+        let Profile { name, device, .. } = device::built_in(named)?;
+        profiles.push(OfProfile { name, device });
+    }
+    if look.json {
+        print::json(&Profiles { format: FORMAT, profiles })?;
+        return Ok(Exit::Passed);
+    }
+    let style = if look.plain { Style::Plain } else { Style::of_stdout() };
+    let width = profiles.iter().map(|it| it.name.len()).max().unwrap_or(0);
+    let line = |OfProfile { name, device }: &OfProfile| {
+        let padded = format!("{name:<width$}");
+        format!("{}  {device}\n", style.bold(&padded))
+    };
+    print::out(&format!("{}{ANY_PROFILE}", profiles.iter().map(line).collect::<String>()));
+    Ok(Exit::Passed)
+}
+
 /// Prints the exercises in order, one line each, with how far they have been solved.
 pub(super) fn list(arguments: &cli::List) -> Result<Exit> {
     let look = arguments.look;
+    if arguments.profiles {
+        return profiles(look);
+    }
     let workspace = Workspace::find()?;
     let exercises = entries(&workspace)?;
     if look.json {

@@ -118,6 +118,34 @@ fn a_profile_that_was_measured_is_a_device_to_run_on() {
 }
 
 #[test]
+fn how_far_a_profile_is_from_a_machine_is_said_and_the_figure_that_is_off_most_comes_first() {
+    measured(BuiltIn::H200);
+    let raw = scratch().join("h200.raw.json");
+    let raw = raw.to_str().expect("UTF-8");
+    let check = |profile: &str| {
+        let arguments = ["calibrate", "--from", raw, "--check", profile];
+        let (code, object) = real().json(&arguments);
+        assert_eq!((code, object["profile"].as_str()), (0, Some(profile)), "{object:#}");
+        object["figures"].as_array().expect("figures").clone()
+    };
+    let off = |figure: &serde_json::Value| figure["percent"].as_f64().expect("percent").abs();
+    // Of the device that was measured, only what cannot come back is off.
+    let own = check("h200");
+    let far: Vec<_> = own.iter().filter(|it| off(it) > 5.0).collect();
+    let is_small = |it: &&serde_json::Value| it["measured"].as_u64().expect("a value") < 3000;
+    assert!(far.iter().all(is_small) && far.len() < 5 && own.len() > 100, "{far:#?}");
+    let other = check("h100");
+    assert!(other.iter().map(off).is_sorted_by(|a, b| a >= b));
+    let far =
+        other.iter().find(|it| it["figure"] == "chip.memory_bytes_per_us").expect("it is there");
+    assert!((off(far) - 41.1).abs() < 0.5, "{far:#}");
+    let real = real();
+    let mut command = real.checker(&["calibrate", "--from", raw, "--check", "h100"]);
+    let said = String::from_utf8(command.output().expect("it starts").stdout).expect("UTF-8");
+    assert!(said.contains("figures that were measured for `h100`, "), "{said}");
+}
+
+#[test]
 fn a_profile_from_before_there_were_such_kernels_is_refused_and_no_students_program_fails() {
     let path = scratch().join("old.toml");
     let old = Profile::H200.replacen("[rates.dense]", "[rates.sparse]", 1);

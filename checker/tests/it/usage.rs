@@ -153,6 +153,19 @@ fn the_list_names_the_exercises_in_order() {
        `--program drawn`: only drawn
     02 sluggish        The sluggish one        untouched
     ");
+    assert_snapshot!(tree.run(&["list", "--profiles"]), @"
+    exit code: 0
+    ----- stdout -----
+    h200        NVIDIA H200
+    h100        NVIDIA H100 80GB HBM3
+    one_engine  an invented H200 with one copy engine
+    slow_link   an invented H200 on four lanes of PCIe 3.0
+
+    `cargo run -- run EX --profile NAME` takes one of them, and the first where none is named. The path of a TOML file
+    will do as well: `cargo run -- calibrate` writes one of the GPU of a machine
+    ");
+    let (code, object) = tree.json(&["list", "--profiles"]);
+    assert_eq!((code, object["profiles"][1]["name"].as_str()), (0, Some("h100")), "{object:#}");
     let (code, object) = tree.json(&["list"]);
     assert_eq!(code, 0);
     let numbers: Vec<_> = object["exercises"]

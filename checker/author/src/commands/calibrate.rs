@@ -1,6 +1,7 @@
 //! `checker calibrate`: measures the GPU of this machine, and writes a profile of it for the simulated
 //! device.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -13,7 +14,7 @@ use crate::calibrate::raw::Raw;
 use crate::calibrate::{Bench, Subject, fit, program};
 use checker::cli::{self, DeviceChoice};
 use checker::compile::{Build, Built, Optimisation, Source};
-use checker::device::{self, Device};
+use checker::device::{self, Device, Simulated};
 use checker::exit::{Exit, Usage};
 use checker::print::{self, Style};
 use checker::status::Indicator;
@@ -64,6 +65,17 @@ pub(crate) fn calibrate(arguments: &cli::Calibrate) -> Result<Exit> {
 
     let name = arguments.name.clone().unwrap_or_else(|| name_of(&raw.machine.device));
     let profile = fit::profile(&raw, &name).context("there is too little for a profile")?;
+    if let Some(named) = &arguments.check {
+        let against = Simulated::named(Some(named))?.profile;
+        let off = off(&profile, &against);
+        let all = Checked { format: FORMAT, profile: named, machine: &raw.machine, figures: off };
+        if arguments.look.json {
+            print::json(&all)?;
+        } else {
+            print::out(&all.text());
+        }
+        return Ok(Exit::Passed);
+    }
     let text = profile.to_toml(&header(&raw, &name));
     let read: Profile = toml::from_str(&text).context("the profile cannot be read back")?;
     if read != profile {
@@ -87,6 +99,82 @@ pub(crate) fn calibrate(arguments: &cli::Calibrate) -> Result<Exit> {
     }
     print::out(&summary(&raw, &profile, &shown, began.elapsed().as_secs_f64()));
     Ok(Exit::Passed)
+}
+
+/// What a figure of a profile is on the machine at hand.
+#[derive(Debug, PartialEq, Serialize)]
+struct Off {
+    figure: String,
+    profile: u64,
+    measured: u64,
+    /// How much more was measured, in percent of the profile's.
+    percent: f64,
+}
+
+/// The figures that were measured for both, what is off most first.
+fn off(measured: &Profile, profile: &Profile) -> Vec<Off> {
+    let flat = |profile: &Profile| {
+        let mut flat = BTreeMap::new();
+        for (table, figures) in profile.tables() {
+            for (name, figure) in figures.iter().filter(|(_, it)| it.source.starts_with("measured"))
+            {
+                flat.insert(format!("{table}.{name}"), figure.value);
+            }
+        }
+        flat
+    };
+    let (measured, profile) = (flat(measured), flat(profile));
+    let both = profile.into_iter().filter_map(|(figure, profile)| {
+        let measured = *measured.get(&figure)?;
+        // Of nothing there is no percentage.
+        let percent = 100.0 * (measured as f64 / profile as f64 - 1.0);
+        (profile > 0).then_some(Off { figure, profile, measured, percent })
+    });
+    let mut both: Vec<Off> = both.collect();
+    both.sort_by(|a, b| b.percent.abs().total_cmp(&a.percent.abs()));
+    both
+}
+
+/// How far a profile is from a machine.
+#[derive(Serialize)]
+struct Checked<'a> {
+    format: u32,
+    profile: &'a str,
+    machine: &'a Machine,
+    figures: Vec<Off>,
+}
+
+/// So many percent are what two visits to one machine differ by.
+const NEAR_PERCENT: f64 = 5.0;
+/// So many figures that are further off are named.
+const OFF_SHOWN: usize = 24;
+
+impl Checked<'_> {
+    fn text(&self) -> String {
+        let Self { profile, machine, figures, .. } = self;
+        let within = |percent: f64| figures.iter().filter(|it| it.percent.abs() <= percent).count();
+        let far: Vec<&Off> = figures.iter().take(figures.len() - within(NEAR_PERCENT)).collect();
+        let mut text = format!("\n{}\n", machine.describe());
+        if !far.is_empty() {
+            text.push_str(&format!("{:<44} {:>12} {:>12}  off by\n", "figure", "profile", "here"));
+        }
+        for Off { figure, profile, measured, percent } in far.iter().take(OFF_SHOWN) {
+            text.push_str(&format!(
+                "{figure:<44} {profile:>12} {measured:>12} {percent:>+6.1} %\n"
+            ));
+        }
+        if let Some(more @ 1..) = far.len().checked_sub(OFF_SHOWN) {
+            text.push_str(&format!("and {more} more: `--json` has all\n"));
+        }
+        text.push_str(&format!(
+            "of {} figures that were measured for `{profile}`, {} are within {NEAR_PERCENT} % here, and {} within {} %\n",
+            figures.len(),
+            within(NEAR_PERCENT),
+            within(2.0 * NEAR_PERCENT),
+            2.0 * NEAR_PERCENT,
+        ));
+        text
+    }
 }
 
 /// Measures what this machine has.

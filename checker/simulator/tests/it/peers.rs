@@ -460,3 +460,20 @@ fn a_timeline_of_two_devices_names_the_device_of_each_row() {
     });
     insta::assert_snapshot!(drawn.join("\n"));
 }
+
+#[test]
+fn no_chain_of_operations_goes_from_one_device_to_the_other() {
+    let file = "../../exercises/21_peers/recorded/reference.json";
+    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let text = std::fs::read(file).expect("a recorded program");
+    let program: trace::Program = serde_json::from_slice(&text).expect("a program");
+    let chains = causes::chains::chains(&program);
+    assert!(chains.len() >= 2, "{chains:?}");
+    for chain in chains {
+        let device = |step: u32| match &program.steps[step as usize].call {
+            Call::Launch(launch) => launch.stream.device(),
+            other => panic!("{other:?} is no stage"),
+        };
+        assert!(chain.iter().all(|step| device(*step) == device(chain[0])), "{chain:?}");
+    }
+}

@@ -25,8 +25,8 @@ pub fn lane(call: &Call) -> Option<Lane> {
             Direction::HostToDevice => Some(Lane::Up),
             Direction::DeviceToHost => Some(Lane::Down),
             Direction::DeviceToDevice => Some(Lane::Memory),
-            Direction::PeerToPeer => Some(Lane::Between),
-            Direction::HostToHost => None,
+            // What goes from device to device is no stage of a pipeline: it would make one chain of all work of both.
+            Direction::HostToHost | Direction::PeerToPeer => None,
         },
         _ => None,
     }

@@ -239,6 +239,9 @@ pub struct Run {
     /// Write what the program asked for and what ran where to a file, as JSON
     #[arg(long, value_name = "F")]
     pub trace: Option<PathBuf>,
+    /// Draw a part alone, counted from the first call: `1ms..2ms`, `..800us`, `1.5ms..`
+    #[arg(long, value_name = "FROM..TO", value_parser = quantity::window)]
+    pub window: Option<Window>,
     /// Write the drawing to a file, as SVG
     #[arg(long, value_name = "F")]
     pub svg: Option<PathBuf>,
@@ -278,6 +281,7 @@ impl Run {
             feedback: None,
             explain_score: false,
             trace: None,
+            window: None,
             svg: None,
             look: Look { json: false, plain: false },
             machine: Machine::default(),

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 pub use reference::Reference;
 use simulator::profile::BuiltIn;
 use simulator::{Profile, advice};
-use trace::draw::Lanes;
+use trace::draw::{Lanes, duration};
 use trace::hazards::{CallAt, TooMuch};
 use trace::numbers::Numbers;
 use trace::record::Output;
@@ -23,6 +23,7 @@ use trace::{Hazard, Metrics, Program, Timeline, causes, draw, hazards};
 
 use crate::attempt::{Attempt, NO_NUMBERS};
 use crate::cli;
+use crate::commands::trace::Window;
 use crate::compile::{
     Apart, Build, Built, Optimisation, PLAYER, Refusal, Source, Target, TargetKind,
 };
@@ -281,7 +282,33 @@ impl Run<'_> {
         }
         self.exhibit.next = self.next(task);
         self.exhibit.explains_score = arguments.explain_score;
+        if let Some(window) = arguments.window {
+            self.draw_within(window);
+        }
         self.write_svg(task)
+    }
+
+    /// Draws a part of each timeline, and leaves out those of which nothing is in it. What has been found stays as it is.
+    fn draw_within(&mut self, window: Window) {
+        let part = |chart: &Chart| {
+            let whole = chart.timeline.extent();
+            window.from(whole.start_ns, whole.end_ns)
+        };
+        let Some(own) = self.exhibit.charts.first() else { return };
+        if part(own).ns() == 0 {
+            let all = duration(own.timeline.extent().ns());
+            let note =
+                format!("nothing lies in that window: the run takes {all}, and all of it is drawn");
+            self.report.notes.push(note);
+            return;
+        }
+        self.exhibit.charts.retain(|chart| part(chart).ns() > 0);
+        for chart in &mut self.exhibit.charts {
+            let (part, begin_ns) = (part(chart), chart.timeline.extent().start_ns);
+            let [from, to] = [part.start_ns, part.end_ns].map(|ns| duration(ns - begin_ns));
+            chart.title = format!("{}, {from} to {to}", chart.title);
+            chart.timeline.region = Some(part);
+        }
     }
 
     /// The first hazard that makes data wrong.

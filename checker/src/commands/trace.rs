@@ -126,7 +126,8 @@ pub struct Window {
 }
 
 impl Window {
-    fn from(self, start_ns: u64, end_ns: u64) -> Interval {
+    /// The part of what goes from one instant to another.
+    pub fn from(self, start_ns: u64, end_ns: u64) -> Interval {
         let at = |ns: u64| start_ns.saturating_add(ns).min(end_ns);
         let (from, to) = (self.from_ns.map_or(start_ns, at), self.to_ns.map_or(end_ns, at));
         Interval::new(from, to.max(from))

@@ -399,3 +399,24 @@ fn a_schedule_is_a_seed_or_a_witness_that_there_is() {
     let text = tree.run(&["run", "racy", "--device", "gpu", "--schedule", "7"]);
     assert!(text.starts_with("exit code: 2\n") && text.contains("`--schedule` is for"), "{text}");
 }
+
+#[test]
+fn a_part_of_a_run_is_drawn_alone_and_the_verdict_is_that_of_all_of_it() {
+    let real = crate::real::real();
+    let run = |window: &str| {
+        let arguments = ["run", "three_lanes", "--solution", "--device", "sim", "--window", window];
+        let text = real.run(&arguments);
+        let makespan = text.lines().find(|line| line.starts_with("makespan")).map(str::to_owned);
+        assert!(text.contains("\npassed: score 100.0"), "{text}");
+        (text, makespan.expect("a makespan"))
+    };
+    let (whole, makespan) = run("0ms..");
+    let (part, same) = run("1ms..2ms");
+    assert_eq!(makespan, same);
+    assert!(part.contains("\nthe solution, 1.00 ms to 2.00 ms  "), "{part}");
+    assert!(!whole.contains("1.00 ms to 2.00 ms"), "{whole}");
+    let (outside, same) = run("1s..2s");
+    assert_eq!(makespan, same);
+    assert!(outside.contains("\nthe solution  "), "{outside}");
+    assert!(outside.contains("note: nothing lies in that window: the run takes 6."), "{outside}");
+}

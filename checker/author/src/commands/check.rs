@@ -486,6 +486,7 @@ impl Examination<'_> {
             explain_score: false,
             feedback: None,
             trace: None,
+            window: None,
             svg: None,
             look: cli::Look { json: true, plain: true },
             machine: cli::Machine::InProcess,

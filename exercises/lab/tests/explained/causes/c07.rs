@@ -1,0 +1,40 @@
+//! `SWIM-C07`, too-few-chunks.
+
+use super::*;
+
+pub(crate) fn wrong(lab: &Lab) -> Result<()> {
+    let (copy_in, compute, copy_out) = (stream(lab)?, stream(lab)?, stream(lab)?);
+    let kernel = Kernel::new(lab)?;
+    let mut chunks = Chunk::cut(lab, 1, 256 << 10)?;
+    lab.region(|| {
+        // listing: SWIM-C07
+        let chunk = &mut chunks[0]; // all of it
+        copy_in.memcpy_htod(&chunk.input, &mut chunk.device)?;
+        compute.wait(&copy_in.record_event(None)?)?;
+        kernel.launch(&compute, &mut chunk.device)?;
+        copy_out.wait(&compute.record_event(None)?)?;
+        copy_out.memcpy_dtoh(&chunk.device, &mut chunk.output)?;
+        // end
+        finish(lab)
+    })?;
+    Ok(())
+}
+
+pub(crate) fn right(lab: &Lab) -> Result<()> {
+    let (copy_in, compute, copy_out) = (stream(lab)?, stream(lab)?, stream(lab)?);
+    let kernel = Kernel::new(lab)?;
+    let mut chunks = Chunk::cut(lab, 32, 8 << 10)?;
+    lab.region(|| {
+        // listing: SWIM-C07
+        for chunk in &mut chunks {
+            copy_in.memcpy_htod(&chunk.input, &mut chunk.device)?;
+            compute.wait(&copy_in.record_event(None)?)?;
+            kernel.launch(&compute, &mut chunk.device)?;
+            copy_out.wait(&compute.record_event(None)?)?;
+            copy_out.memcpy_dtoh(&chunk.device, &mut chunk.output)?;
+        }
+        // end
+        finish(lab)
+    })?;
+    Ok(())
+}

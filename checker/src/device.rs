@@ -14,6 +14,7 @@ use simulator::Profile;
 use simulator::profile::BuiltIn;
 
 use crate::cli::DeviceChoice;
+use crate::exercise::Exercise;
 use crate::exit::Usage;
 use sandbox::interrupt;
 use sandbox::process::{self, Ending, Limits};
@@ -54,9 +55,12 @@ pub struct Gpu {
 pub const TWO_GPUS: &str = "two GPUs";
 
 impl Gpu {
-    /// Whether an exercise that needs this cannot run here at all.
-    pub fn cannot_run(&self, needs: &[String]) -> bool {
-        self.count < 2 && needs.iter().any(|need| need == TWO_GPUS)
+    /// Why an exercise cannot run here at all; none where it can.
+    pub fn cannot_run(&self, exercise: &Exercise) -> Option<String> {
+        let takes_two = exercise.manifest.needs.iter().any(|need| need == TWO_GPUS);
+        let id = &exercise.place.id;
+        (self.count < 2 && takes_two)
+            .then(|| format!("`{id}` takes {TWO_GPUS}, and this machine has one"))
     }
 }
 

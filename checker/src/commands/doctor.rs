@@ -142,8 +142,8 @@ fn runs(
         let says = "runs, simulated".to_owned();
         return Runs { exercise: id, simulated: true, gpu: false, says };
     };
-    if gpu.cannot_run(needs) {
-        let says = format!("runs, simulated; this machine has one GPU, and it needs {TWO_GPUS}");
+    if let Some(why) = gpu.cannot_run(&exercise) {
+        let says = format!("runs, simulated; {why}");
         return Runs { exercise: id, simulated: true, gpu: false, says };
     }
     let lacks = |need: &&String| match need.as_str() {

@@ -27,7 +27,7 @@ use crate::commands::trace::Window;
 use crate::compile::{
     Apart, Build, Built, Optimisation, PLAYER, Refusal, Source, Target, TargetKind,
 };
-use crate::device::{self, Device, Simulated, TWO_GPUS};
+use crate::device::{self, Device, Simulated};
 use crate::exercise::{self, Exercise, Place, State};
 use crate::exit::{self, Exit, Usage};
 use crate::grade::gate::{self, Demand};
@@ -244,18 +244,13 @@ impl Run<'_> {
             (_, choice) => choice,
         };
         let device = device::choose(choice, arguments.profile.as_deref())?;
-        match &device {
-            Device::Gpu(gpu) if gpu.cannot_run(&exercise.manifest.needs) => {
-                let id = &exercise.place.id;
-                let why = format!("`{id}` takes {TWO_GPUS}, and this machine has one");
-                if choice == cli::DeviceChoice::Gpu {
-                    bail!("{why}\n\nhint: `--device sim` simulates two");
-                }
-                self.report.notes.push(format!("{why}: it runs on two simulated ones"));
-                device::choose(cli::DeviceChoice::Sim, arguments.profile.as_deref())
-            }
-            _ => Ok(device),
+        let Device::Gpu(gpu) = &device else { return Ok(device) };
+        let Some(why) = gpu.cannot_run(exercise) else { return Ok(device) };
+        if choice == cli::DeviceChoice::Gpu {
+            bail!("{why}\n\nhint: `--device sim` simulates two");
         }
+        self.report.notes.push(format!("{why}: it runs on two simulated ones"));
+        device::choose(cli::DeviceChoice::Sim, arguments.profile.as_deref())
     }
 
     /// Runs the task on `device`, and says what comes of it.

@@ -205,7 +205,7 @@ fn where_an_exercise_takes_two_gpus_and_there_is_one_it_is_simulated_and_said() 
         tree.snapshot(command.env("LD_LIBRARY_PATH", library()).env("STAND_IN", "works"))
     };
     let doctor = run(&["doctor"]);
-    let says = "swift: runs, simulated; this machine has one GPU, and it needs two GPUs\n";
+    let says = "swift: runs, simulated; `swift` takes two GPUs, and this machine has one\n";
     assert!(doctor.contains(says), "{doctor}");
     let auto = run(&["run", "swift"]);
     assert!(auto.contains("simulated h200"), "{auto}");

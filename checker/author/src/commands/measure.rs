@@ -95,6 +95,10 @@ pub(crate) fn measure(arguments: &cli::author::Measure) -> Result<Exit> {
         session.visit = Some(visit(gpu));
     }
     for exercise in &exercises {
+        if let Some(why) = gpu.as_ref().and_then(|gpu| gpu.cannot_run(exercise)) {
+            print::err(&format!("{why}: it is left out\n"));
+            continue;
+        }
         if let Err(error) = session.exercise(exercise) {
             sandbox::interrupt::check()?;
             session.trouble(&exercise.place.id, &error);

@@ -73,6 +73,10 @@ pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
         (GradeDevice::Gpu, false) => return Err(Usage(GPU_IS_OPEN.to_owned()).into()),
         (GradeDevice::Gpu, true) => Some(device::gpu().context("no usable GPU")?),
     };
+    if let Some(why) = exercises.iter().find_map(|it| gpu.as_ref()?.cannot_run(it)) {
+        let message = format!("{why}\n\nhint: grade it with `--device sim`, which simulates two");
+        return Err(Usage(message).into());
+    }
 
     scratch::sweep();
     let staged = Scratch::passable()?;

@@ -261,6 +261,8 @@ struct Advisor<'a> {
     may_change: MayChange<'a>,
     program: Program,
     timeline: Timeline,
+    /// Whether it uses two devices.
+    are_two: bool,
     /// The makespan of the program as it was given, in ns.
     original_ns: u64,
     replays: usize,
@@ -283,6 +285,7 @@ impl<'a> Advisor<'a> {
             profile,
             may_change,
             program: program.clone(),
+            are_two: uses_two_devices(program),
             original_ns: timeline.extent().ns(),
             timeline,
             replays: affordable.clamp(*REPLAYS.start(), *REPLAYS.end()),
@@ -355,9 +358,8 @@ impl<'a> Advisor<'a> {
     fn trials(&mut self, cause: &Cause) -> Vec<Trial> {
         let mut trials: Vec<Trial> = Vec::new();
         let before_ns = self.makespan_ns();
-        let are_two = uses_two_devices(&self.program);
         for option in change::options(&self.program, cause, self.profile) {
-            if are_two && !option.change.suits_two_devices() {
+            if self.are_two && !option.change.suits_two_devices() {
                 continue;
             }
             if self.replays == 0 {

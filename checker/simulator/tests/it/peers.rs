@@ -9,7 +9,8 @@ use simulator::bounds::{TaskWork, bounds};
 use simulator::device::At;
 use simulator::{Schedule, replay};
 use trace::causes;
-use trace::draw::{Lanes, Layout, Panel, Style, svg, terminal};
+use trace::causes::engines::{Lane, Lanes};
+use trace::draw::{self, Layout, Panel, Style, svg, terminal};
 use trace::export::{Device, chrome};
 use trace::import::Trace;
 use trace::observed::Observed;
@@ -452,13 +453,28 @@ fn what_is_exported_of_two_devices_reads_back_as_two() {
 #[test]
 fn a_timeline_of_two_devices_names_the_device_of_each_row() {
     let (program, timeline) = both_at_work();
-    let drawn = [Lanes::Streams, Lanes::Engines].map(|lanes| {
+    let drawn = [draw::Lanes::Streams, draw::Lanes::Engines].map(|lanes| {
         let panel = Panel { title: "two", timeline: &timeline, program: Some(&program) };
         let layout = Layout::new(&[panel], lanes);
         assert!(svg(&layout, "two").contains("dev 1"));
         terminal(&layout, 80, Style::Plain)
     });
     insta::assert_snapshot!(drawn.join("\n"));
+}
+
+#[test]
+fn each_device_has_lanes_of_its_own_where_causes_are_looked_for() {
+    let (_, timeline) = both_at_work();
+    let lanes = Lanes::of(&timeline);
+    for device in 0..2 {
+        let kernels = timeline
+            .spans
+            .iter()
+            .filter(|it| it.kind == SpanKind::Kernel && it.stream.device() == device);
+        let own: u64 = kernels.map(|it| it.end_ns - it.start_ns).sum();
+        assert!(own > 0);
+        assert_eq!(lanes.busy(device, Lane::Kernels, timeline.extent()), own, "{device}");
+    }
 }
 
 #[test]

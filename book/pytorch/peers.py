@@ -73,7 +73,12 @@ def both(program):
 
 print(timing.machine(), torch.cuda.device_count(), "GPUs")
 print("access:", torch.cuda.can_device_access_peer(0, 1))
-for name, program in {"compute": lambda: [compute() for _ in range(STEPS)], "then": then, "beside": beside, "by the host": by_the_host}.items():
+for name, program in {
+    "compute": lambda: [compute() for _ in range(STEPS)],
+    "then": then,
+    "beside": beside,
+    "by the host": by_the_host,
+}.items():
     print(f"{name}: {timing.median(both(program))[0]:.2f} ms")
 timing.median(both(then))
 start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))

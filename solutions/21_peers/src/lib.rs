@@ -4,7 +4,7 @@
 //! and a longer one on the inside, and then the devices swap their edges: what was made of one is what the other one works on
 //! next. There is room for two edges on each device, so a copy does not overwrite what is still needed.
 //!
-//! The result is right, but the copies take six times as long as the kernels, and nothing runs beside them.
+//! The result is right, but the copies take almost five times as long as the kernels, and nothing runs beside them.
 //!
 //! **Your task:** hide the copies. Let the edges take the short way, and let them travel while the insides are worked on. Run
 //! `cargo run -- run peers` and look at the rows of both devices.

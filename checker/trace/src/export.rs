@@ -135,8 +135,8 @@ fn words(span: &Span) -> (&'static str, String) {
         None => "Host",
     };
     match span.kind {
-        SpanKind::Kernel if span.name.is_empty() => ("kernel", "kernel".into()),
-        SpanKind::Kernel => ("kernel", span.name.clone()),
+        SpanKind::Kernel if span.name().is_empty() => ("kernel", "kernel".into()),
+        SpanKind::Kernel => ("kernel", span.name().to_owned()),
         SpanKind::HostToDevice => ("gpu_memcpy", format!("Memcpy HtoD ({host} -> Device)")),
         SpanKind::DeviceToHost => ("gpu_memcpy", format!("Memcpy DtoH (Device -> {host})")),
         SpanKind::DeviceToDevice => ("gpu_memcpy", "Memcpy DtoD (Device -> Device)".into()),

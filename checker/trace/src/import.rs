@@ -229,7 +229,7 @@ impl Trace {
             timeline.spans.push(Span {
                 step: step.unwrap_or(NO_STEP),
                 kind: work.kind,
-                name: if named { rows.names.text(work.name).to_owned() } else { String::new() },
+                name: named.then(|| rows.names.text(work.name).into()),
                 stream: stream(work.stream),
                 start_ns: self.since(work.start),
                 end_ns: self.since(work.end),

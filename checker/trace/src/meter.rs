@@ -191,7 +191,7 @@ impl Trace {
             timeline.spans.push(Span {
                 step,
                 kind,
-                name: String::new(),
+                name: None,
                 stream: StreamId(stream),
                 start_ns,
                 end_ns,

@@ -189,7 +189,7 @@ impl Metrics {
 impl Span {
     /// Whether it is a kernel by which devices exchange data, as NCCL and RCCL name theirs.
     pub fn is_communication(&self) -> bool {
-        self.kind == SpanKind::Kernel && is_communication(&self.name)
+        self.kind == SpanKind::Kernel && is_communication(self.name())
     }
 }
 

@@ -1,6 +1,7 @@
 //! What ran where and when: on the device, and on the host.
 
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -192,9 +193,11 @@ pub struct Span {
     pub step: u32,
     /// What it is.
     pub kind: SpanKind,
-    /// The kernel's name; empty for other kinds.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub name: String,
+    // Shared, since a run may have a million launches of one kernel.
+    /// The kernel's name, where it is known; absent for other kinds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub name: Option<Arc<str>>,
     /// The stream it was queued in.
     pub stream: StreamId,
     /// When it started, in ns.
@@ -210,6 +213,11 @@ pub struct Span {
 }
 
 impl Span {
+    /// The kernel's name; empty for other kinds, and where it is not known.
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
     /// The time it took up.
     pub fn interval(&self) -> Interval {
         Interval::new(self.start_ns, self.end_ns)

@@ -2,6 +2,7 @@
 //! timeline, when a region begins or has ended.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use simulator::machine::{Address, Command, Names, Reply, Touch, code};
 use trace::Program;
@@ -31,7 +32,7 @@ pub(super) struct Observed {
     /// One for each step.
     host: Vec<HostSpan>,
     had_region: bool,
-    kernels: BTreeMap<KernelId, String>,
+    kernels: BTreeMap<KernelId, Arc<str>>,
     /// When each thread's last call came back.
     last_end_ns: Vec<u64>,
     /// Calls that could not be named, and the first of them.
@@ -166,7 +167,7 @@ impl Observed {
         match self.names.call(&command, &Reply::Number(given), &Library) {
             Ok(call) => {
                 if let Some(Call::FunctionGet { kernel, name, .. }) = &call {
-                    self.kernels.insert(*kernel, name.clone());
+                    self.kernels.insert(*kernel, name.as_str().into());
                 }
                 call
             }
@@ -327,8 +328,8 @@ impl Observed {
             _ => return None,
         };
         let name = match call {
-            Call::Launch(launch) => self.kernels.get(&launch.kernel).cloned().unwrap_or_default(),
-            _ => String::new(),
+            Call::Launch(launch) => self.kernels.get(&launch.kernel).cloned(),
+            _ => None,
         };
         let host_memory = kind.is_transfer().then_some(match call {
             Call::Copy { source: Place::Pinned(_), .. }

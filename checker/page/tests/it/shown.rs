@@ -71,7 +71,7 @@ fn a_stream_of_high_priority_goes_first() {
     let text = "stream low\nstream high priority high\nin low { kernel 1 ms; kernel first 1 ms }\n\
                 in high { kernel urgent 1 ms }";
     let run = Run::new(text).expect("it is right");
-    let names: Vec<&str> = run.timeline.spans.iter().map(|span| span.name.as_str()).collect();
+    let names: Vec<&str> = run.timeline.spans.iter().map(|span| span.name()).collect();
     assert_eq!(names, ["kernel", "urgent", "first"]);
 }
 

@@ -329,7 +329,7 @@ impl Device {
                     rate: rate.into(),
                 });
                 let known = slot(&mut self.kernels, kernel.0);
-                known.name.clone_from(name);
+                known.name = Some(name.as_str().into());
                 known.grid_facts = facts;
                 known.last = None;
                 (cost, Wait::None)

@@ -24,7 +24,7 @@ mod streams;
 mod threads;
 mod work_queues;
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
@@ -157,7 +157,42 @@ impl Work {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// An event of the simulation and its time. The earliest one is the greatest, since a heap yields that.
+struct Scheduled {
+    at: u64,
+    /// The order of those of one time: in which they were scheduled.
+    sequence: u64,
+    event: Event,
+}
+
+impl Scheduled {
+    /// One comparison of 128 bits for the two: a heap makes a dozen for each event.
+    fn key(&self) -> u128 {
+        u128::from(self.at) << 64 | u128::from(self.sequence)
+    }
+}
+
+impl Ord for Scheduled {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key().cmp(&self.key())
+    }
+}
+
+impl PartialOrd for Scheduled {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Scheduled {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Scheduled {}
+
+#[derive(Clone, Copy)]
 enum Event {
     Ready(OperationId),
     /// `engine` counts on from one device to the next.
@@ -175,7 +210,7 @@ enum Event {
 
 #[derive(Clone, Default)]
 struct KernelFacts {
-    name: String,
+    name: Option<Arc<str>>,
     grid_facts: Option<grids::Facts>,
     /// The shape of the last launch, and the grid that it made.
     last: Option<(grids::Shape, grids::Grid)>,
@@ -226,7 +261,7 @@ pub struct Device {
     hosts: threads::Hosts,
     /// Events up to here have been worked off.
     now: u64,
-    queue: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    queue: BinaryHeap<Scheduled>,
     sequence: u64,
     operations: Vec<Operation>,
     edges: Vec<Edge>,
@@ -494,13 +529,13 @@ impl Device {
 
     fn schedule(&mut self, time: u64, event: Event) {
         self.sequence += 1;
-        self.queue.push(Reverse((time, self.sequence, event)));
+        self.queue.push(Scheduled { at: time, sequence: self.sequence, event });
     }
 
     /// Works off all events up to `time`.
     fn run_until(&mut self, time: u64, effects: &mut impl Effects) {
         self.work_off_ends(effects);
-        while let Some(&Reverse((at, _, event))) = self.queue.peek()
+        while let Some(&Scheduled { at, event, .. }) = self.queue.peek()
             && at <= time
         {
             self.queue.pop();
@@ -529,7 +564,7 @@ impl Device {
         if self.queue.is_empty() && self.give_way() {
             return self.work_off_ends(effects);
         }
-        let Reverse((at, _, event)) =
+        let Scheduled { at, event, .. } =
             self.queue.pop().expect("an unfinished operation has an event ahead");
         self.now = at;
         self.handle(event, effects);
@@ -629,7 +664,8 @@ impl Device {
 
     fn span(&self, id: OperationId) -> Option<Span> {
         let operation = &self.operations[id as usize];
-        let (kind, name, bytes, host_memory) = match operation.work {
+        let mut name = None;
+        let (kind, bytes, host_memory) = match operation.work {
             Work::Marker | Work::Release => return None,
             #[cfg(not(target_arch = "wasm32"))]
             Work::Transfer { direction: copy_engines::Direction::FromPeer { .. }, .. } => {
@@ -638,13 +674,14 @@ impl Device {
             Work::Transfer { direction, bytes, memory, .. } => {
                 let kind = direction.span_kind();
                 let memory = (DEVICES == 1 || kind.is_transfer()).then_some(memory);
-                (kind, String::new(), bytes, memory)
+                (kind, bytes, memory)
             }
-            Work::Memory { kind, bytes, .. } => (kind, String::new(), bytes, None),
+            Work::Memory { kind, bytes, .. } => (kind, bytes, None),
             Work::Kernel { kernel, .. } => {
-                (SpanKind::Kernel, self.kernels[kernel.0 as usize].name.clone(), 0, None)
+                name.clone_from(&self.kernels[kernel.0 as usize].name);
+                (SpanKind::Kernel, 0, None)
             }
-            Work::HostFunction => (SpanKind::HostFunction, String::new(), 0, None),
+            Work::HostFunction => (SpanKind::HostFunction, 0, None),
         };
         Some(Span {
             step: operation.step,

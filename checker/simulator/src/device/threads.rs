@@ -15,7 +15,7 @@ use trace::timeline::HostSpan;
 
 use super::calls::{Answer, Wait};
 use super::memory_pool::Waited;
-use super::{Device, Effects, OperationId, Reverse, State};
+use super::{Device, Effects, OperationId, State};
 
 // Medians of 2000 with Rust's standard library on Linux 6.18, two cores of x86-64, 2026-11-21. They are
 // small against what threads are used for here.
@@ -178,7 +178,7 @@ impl Device {
         loop {
             self.work_off_ends(effects);
             self.let_go(effects);
-            let event_ns = self.queue.peek().map(|Reverse((at, ..))| *at);
+            let event_ns = self.queue.peek().map(|scheduled| scheduled.at);
             match (self.hosts.ready.first().copied(), event_ns) {
                 (Some((clock, _, thread)), event) if event.is_none_or(|at| at > clock) => {
                     self.hosts.ready.pop_first();

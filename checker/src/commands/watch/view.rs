@@ -246,7 +246,7 @@ mod tests {
         timeline.spans = vec![Span {
             step: 0,
             kind: SpanKind::Kernel,
-            name: "map_a".to_owned(),
+            name: Some("map_a".into()),
             stream: StreamId(1),
             start_ns: 0,
             end_ns: 1_000_000,

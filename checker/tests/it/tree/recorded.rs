@@ -239,7 +239,7 @@ fn record_of(trial: Trial) -> Record {
     let span = |kind, name: &str, stream, start_ns, end_ns| Span {
         step: 1,
         kind,
-        name: name.to_owned(),
+        name: Some(name.into()),
         stream: StreamId(stream),
         start_ns,
         end_ns,

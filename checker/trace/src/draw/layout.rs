@@ -211,7 +211,7 @@ fn chart(panel: &Panel<'_>, by: Lanes, notes: bool, findings: &Findings<'_>) -> 
                 mark: span.kind.into(),
                 start_ns: time.start_ns,
                 end_ns: time.end_ns,
-                name: span.name.clone(),
+                name: span.name().to_owned(),
                 note,
                 step: span.step,
                 site: site_of(program, span.step),

@@ -47,7 +47,7 @@ fn troubled(seed: u64, spans: u64) -> Timeline {
         let mut span =
             span(KINDS[dice.roll(7) as usize], start, start + dice.roll(1 << 31) % reach);
         span.step = step as u32;
-        span.name = "<k>&\"'\u{1b}[31m\n\n\u{0}".into();
+        span.name = Some("<k>&\"'\u{1b}[31m\n\n\u{0}".into());
         span.stream =
             if dice.roll(9) == 0 { StreamId(u32::MAX) } else { stream(dice.roll(3) as u32) };
         timeline.spans.push(span);

@@ -112,7 +112,7 @@ fn timeline(spans: &[(SpanKind, u32, u64, u64)]) -> Timeline {
         timeline.spans.push(Span {
             step,
             kind,
-            name: String::new(),
+            name: None,
             stream: StreamId(2),
             start_ns,
             end_ns,

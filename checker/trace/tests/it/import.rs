@@ -121,7 +121,7 @@ fn beginnings_and_ends_make_rows_like_whole_ones() {
     ]));
     let observed = only(&trace);
     let [span] = &observed.timeline.spans[..] else { panic!("{:?}", observed.timeline.spans) };
-    assert_eq!((span.name.as_str(), span.interval().ns()), ("k", 1500));
+    assert_eq!((span.name(), span.interval().ns()), ("k", 1500));
     assert_eq!(trace.format, Format::Chrome);
     assert_snapshot!(trace.notes.join("\n"), @"rows with a beginning or an end alone, left out: 2");
 }
@@ -158,7 +158,7 @@ fn every_device_has_a_run_of_its_own() {
     assert_eq!(devices, [(0, number(0), 1), (0, number(70), 1), (1, None, 2)]);
     let last = trace.observed(&trace.devices[2], KernelNames::Dropped);
     assert_eq!(Metrics::of(&last.timeline).makespan_ns, 35_000);
-    assert_eq!(last.timeline.spans[0].name, "");
+    assert_eq!(last.timeline.spans[0].name(), "");
 }
 
 /// A host that synchronises after a pageable copy, then launches two kernels, the second of which

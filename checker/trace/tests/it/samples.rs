@@ -24,7 +24,7 @@ pub(crate) fn span(kind: SpanKind, start_ns: u64, end_ns: u64) -> Span {
     Span {
         step: 0,
         kind,
-        name: if kind == KERNEL { "mix".into() } else { String::new() },
+        name: (kind == KERNEL).then(|| "mix".into()),
         stream: stream(1),
         start_ns,
         end_ns,

@@ -272,7 +272,7 @@ fn check_spans(record: &Record) {
     let spans = &record.timeline.spans;
     let kinds: Vec<_> = spans.iter().map(|span| span.kind).collect();
     assert_eq!(kinds, [SpanKind::HostToDevice, SpanKind::Kernel, SpanKind::DeviceToHost]);
-    assert_eq!(spans[1].name, Stage::A.name());
+    assert_eq!(spans[1].name(), Stage::A.name());
     assert_eq!(spans[0].host_memory, Some(HostMemory::Pinned));
     let region = record.timeline.region.expect("there was one");
     // The clock of the records is not the host's; reading both leaves this much open, in ns.

@@ -7,6 +7,7 @@ use book::proof::proof;
 use book::records::{Records, Source, metric};
 
 use crate::needs::{Need, missing};
+use crate::tiny::scripts;
 
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
@@ -91,12 +92,18 @@ fn no_chapter_types_a_time() {
 }
 
 #[test]
-fn the_script_is_at_most_60_kb_gzipped_and_names_no_other_origin() {
-    let script = std::fs::read(root().join("theme/swim.js")).expect("the script");
-    let text = String::from_utf8_lossy(&script);
-    assert!(!text.contains("://"), "the script asks something of another origin");
-    let bytes = book::wasm::gzip(&script).expect("it packs").len();
+fn the_scripts_are_at_most_60_kb_gzipped_and_name_no_other_origin() {
+    let mut scripts = scripts();
+    scripts.push("theme/editor.js".into()); // which is on one page alone
+    let mut bytes = 0;
+    for script in &scripts {
+        let text = std::fs::read_to_string(root().join(script)).expect("the script");
+        assert!(!text.contains("://"), "{} asks something of another origin", script.display());
+        bytes += book::wasm::gzip(text.as_bytes()).expect("it packs").len();
+    }
     assert!((1..=60_000).contains(&bytes), "{bytes} bytes");
+    let kept = std::fs::read_dir(root().join("theme/swim")).expect("the folder").count();
+    assert_eq!(kept, scripts.len() - 1, "book.toml names each file of theme/swim");
 }
 
 #[test]

@@ -8,6 +8,15 @@ use book::proof::{Look, listed, of_chapter, proof};
 use book::site;
 use tempfile::TempDir;
 
+/// The scripts of every page, as `book.toml` names them.
+pub(crate) fn scripts() -> Vec<PathBuf> {
+    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("book.toml");
+    let config: toml::Table =
+        std::fs::read_to_string(config).expect("book.toml").parse().expect("TOML");
+    let listed = config["output"]["html"]["additional-js"].as_array().expect("a list");
+    listed.iter().map(|path| path.as_str().expect("a path").into()).collect()
+}
+
 const CONFIG: &str = r#"
 [book]
 title = "Tiny"
@@ -136,13 +145,15 @@ impl Tiny {
 
     /// Builds the book with its theme into a folder under `scratch`, which it gives.
     pub(crate) fn build(&self, scratch: &Path) -> PathBuf {
-        for file in ["swim.css", "swim.js"] {
-            let theme = Path::new(env!("CARGO_MANIFEST_DIR")).join("theme").join(file);
-            std::fs::create_dir_all(self.root().join("theme")).expect("a folder");
-            std::fs::copy(theme, self.root().join("theme").join(file)).expect("a file");
+        let scripts = scripts();
+        let style = PathBuf::from("theme/swim.css");
+        for file in scripts.iter().chain([&style]) {
+            let to = self.root().join(file);
+            std::fs::create_dir_all(to.parent().expect("a folder")).expect("a folder");
+            std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join(file), to).expect("a file");
         }
-        let config = "additional-css = [\"theme/swim.css\"]\nadditional-js = [\"theme/swim.js\"]\n";
-        std::fs::write(self.root().join("book.toml"), CONFIG.to_owned() + config).expect("a file");
+        let config = format!("additional-css = [{style:?}]\nadditional-js = {scripts:?}\n");
+        std::fs::write(self.root().join("book.toml"), CONFIG.to_owned() + &config).expect("a file");
         site::build(&self.root(), Some(scratch)).expect("the book builds").folder
     }
 

@@ -1,0 +1,68 @@
+// Drawings of timelines: one stop for the Tab key each, and arrow keys inside.
+(() => {
+  "use strict";
+
+  const { all, rove } = swim;
+
+  const named = (bar) => bar.querySelector("title").textContent;
+
+  // Makes a drawing a grid of its bars, and gives these in their order.
+  function walk(drawing, leave) {
+    const drawn = all(":scope > g", drawing).filter((bar) => bar.querySelector(":scope > title + rect"));
+    const rows = [];
+    let at;
+    for (const bar of drawn) {
+      const y = bar.querySelector("rect").getAttribute("y");
+      if (y !== at) {
+        const row = document.createElementNS(drawing.namespaceURI, "g");
+        row.setAttribute("role", "row");
+        bar.before(row);
+        rows.push({ row, bars: [] });
+        at = y;
+      }
+      const { row, bars } = rows[rows.length - 1];
+      bar.setAttribute("role", "gridcell");
+      row.append(bar);
+      bars.push(bar);
+    }
+    if (drawn.length === 0) return drawn;
+    drawing.setAttribute("role", "grid");
+    drawing.closest(".timeline-scroll")?.removeAttribute("tabindex");
+    const middle = (bar) => {
+      const rect = bar.querySelector("rect");
+      return Number(rect.getAttribute("x")) + Number(rect.getAttribute("width")) / 2;
+    };
+    const nearest = (bars, x) =>
+      bars.reduce((a, b) => (Math.abs(middle(b) - x) < Math.abs(middle(a) - x) ? b : a));
+    // Up and down keep to where the reader came from, though bars are longer and shorter.
+    let column = null;
+    const to = (key, bar) => {
+      const row = rows.findIndex(({ bars }) => bars.includes(bar));
+      const { bars } = rows[row];
+      const place = bars.indexOf(bar);
+      const step = { ArrowUp: -1, ArrowDown: 1 }[key];
+      if (step) {
+        column ??= middle(bar);
+        return rows[row + step] ? nearest(rows[row + step].bars, column) : bar;
+      }
+      const next = { ArrowLeft: place - 1, ArrowRight: place + 1, Home: 0, End: bars.length - 1 }[key];
+      if (next === undefined) return null;
+      column = null;
+      return bars[Math.min(Math.max(next, 0), bars.length - 1)];
+    };
+    rove(drawn, to, leave);
+    return drawn;
+  }
+
+  // In a playground a bar says what its tooltip says, where the reader can see it without a pointer too.
+  function spoken(figure) {
+    const place = figure.querySelector(".spoken");
+    place.textContent = "";
+    for (const bar of walk(figure.querySelector("svg.swim-timeline"))) {
+      const say = () => (place.textContent = named(bar));
+      ["focus", "click", "pointerenter"].forEach((event) => bar.addEventListener(event, say));
+    }
+  }
+
+  Object.assign(swim, { named, spoken, walk });
+})();

@@ -103,12 +103,14 @@ fn figure(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
     let layout = Layout::new(&panels, lanes.into());
     let (svg, drawn) = draw::svg_and_bars(&layout, &format!("{id}-drawing"));
     let instrument = instrument::html(&page.records.exercises, &id, &records, &layout, &drawn);
+    let clock = instrument::clock(&layout);
     let totals = totals(&records, lanes.into());
     let table = table(&records, &titles, lanes.into());
     let origins: String = records.iter().map(|recorded| origin(recorded)).collect();
     Some(format!(
         "<figure class=\"timeline\" id=\"{id}\">{totals}\
-         <div class=\"timeline-scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"{id}-caption\">{svg}</div>\
+         <div class=\"timeline-scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"{id}-caption\">\
+         <div class=\"drawn\">{svg}{clock}</div></div>\
          <figcaption id=\"{id}-caption\">{caption}</figcaption>{instrument}\
          <details class=\"timeline-more\"><summary>In numbers, and where it comes from</summary>\
          <div class=\"table-wrapper\">{table}</div><ul class=\"origins\">{origins}</ul></details>\

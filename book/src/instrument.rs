@@ -130,10 +130,19 @@ pub(crate) fn html(
     format!(
         "<div class=\"instrument\" id=\"{id}-instrument\">\
          <div class=\"told\" role=\"status\">{hint}</div>{lines}\
-         <details class=\"scrubber\"><summary>Move the host through the program</summary>\
-         <label>At <output>0 ns</output> <input type=\"range\" min=\"0\" max=\"{STEPS}\" value=\"0\" step=\"1\"></label>\
-         <ul class=\"queues\">{queues}</ul></details>\
+         <div class=\"scrubber\" hidden><p>At <output>0 ns</output>:</p><ul class=\"queues\">{queues}</ul></div>\
          <script type=\"application/json\">{json}</script></div>"
+    )
+}
+
+/// A slider below the drawing, as long as its axis, and a button that plays the run.
+pub(crate) fn clock(layout: &Layout) -> String {
+    let (left, right) = svg::margins(layout);
+    format!(
+        "<div class=\"clock\" style=\"--left:{left}%;--right:{right}%\">\
+         <button type=\"button\" tabindex=\"-1\" aria-label=\"Play\"></button>\
+         <input type=\"range\" min=\"0\" max=\"{STEPS}\" value=\"0\" step=\"1\" \
+         aria-label=\"Instant that the host is at; Space plays, Escape goes back to the start\"></div>"
     )
 }
 

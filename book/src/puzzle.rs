@@ -122,10 +122,17 @@ pub fn expand(page: &mut Page<'_>, text: &str) -> String {
             Some(id) if !html.is_empty() => {
                 gates += 1;
                 let key = predict::key(page, id);
-                let gate = gate::open(&key, gate::steps(&text[fence.range.end..]));
                 if let Some(at) = gate::reveal(text, fence.range.end) {
                     parts.push((at..at, gate::SHOWN.to_owned()));
                 }
+                let below = &text[fence.range.end..];
+                let end = gate::end(text, fence.range.end).filter(|_| asked.alone);
+                let steps = end.map_or_else(|| gate::steps(below), |_| 1);
+                if let Some(end) = end {
+                    gates -= 1;
+                    parts.push((end..end, gate::CLOSE.to_owned()));
+                }
+                let gate = gate::open(&key, steps);
                 parts.push((fence.range, in_markdown(&(html + &gate), lines)));
             }
             _ => parts.push((fence.range, in_markdown(&html, lines))),

@@ -1,5 +1,5 @@
 //! Tables that are made from files which hold more than a page wants: `{{#codes ../../checker/src/explain}}`,
-//! `{{#minutes ../minutes.toml}}`, `{{#trust off}}`, `rows` blocks, and `curve` blocks, which draw theirs. What they show is said in one
+//! `{{#minutes ../minutes.toml}}`, `{{#trust off}}`, `{{#start three_lanes}}`, `rows` blocks, and `curve` blocks, which draw theirs. What they show is said in one
 //! place, and cannot differ on a page.
 //!
 //! | module | what it holds |
@@ -8,12 +8,14 @@
 //! | [`codes`] | all codes of a report, as `checker explain` has them |
 //! | [`minutes`] | how long readers took for a chapter |
 //! | [`rows`] | what a GPU did when it was asked |
+//! | [`start`] | the commands from nothing to a first run |
 //! | [`trust`] | how well the simulated device predicts GPUs |
 
 pub mod codes;
 pub mod curve;
 pub mod minutes;
 pub mod rows;
+pub mod start;
 pub mod trust;
 
 use crate::markup::in_markdown;
@@ -23,8 +25,12 @@ use crate::page::{Directive, Fence, Page, directives, fences, replace};
 pub fn expand(page: &mut Page<'_>, text: &str) -> String {
     let mut parts = Vec::new();
     type Table = fn(&mut Page<'_>, &Directive) -> Option<String>;
-    let tables =
-        [("codes", codes::table as Table), ("minutes", minutes::table), ("trust", trust::table)];
+    let tables = [
+        ("codes", codes::table as Table),
+        ("minutes", minutes::table),
+        ("start", start::listing),
+        ("trust", trust::table),
+    ];
     for (name, table) in tables {
         for directive in directives(text, name) {
             let html = table(page, &directive).unwrap_or_default();

@@ -60,14 +60,17 @@ pub fn check(root: &Path, file: &Path, text: &str, records: &Records) -> Vec<Pro
         let answers = || secrets.iter().filter(|secret| secret.answer);
         let anchors = gate.outcome.ranking && answers().filter(shown).count() < answers().count();
         let mut found = BTreeSet::new();
-        for said in said.iter().filter(|said| said.at < gate.range.predict.start) {
+        let below = |said: &Said| gate.outcome.alone && said.at >= gate.range.reveal.end;
+        let read_before =
+            said.iter().filter(|said| said.at < gate.range.predict.start || below(said));
+        for said in read_before {
             let revealed = earlier.iter().any(|reveal| reveal.contains(&said.at));
             let line = line_at(text, said.at);
             for Secret { printed, what, answer } in &secrets {
                 if ((*answer && !anchors) || !revealed) && says(&said.text, printed) {
                     found.insert((
                         line,
-                        format!("`{printed}` gives away the prediction `{id}` below: {what}"),
+                        format!("`{printed}` gives away the prediction `{id}`: {what}"),
                     ));
                 }
             }
@@ -76,14 +79,13 @@ pub fn check(root: &Path, file: &Path, text: &str, records: &Records) -> Vec<Pro
                 if answers && !(anchors && revealed) && !gate.outcome.given.contains(drawn) {
                     found.insert((
                         line,
-                        format!("the timeline of `{drawn}` gives away the prediction `{id}` below"),
+                        format!("the timeline of `{drawn}` gives away the prediction `{id}`"),
                     ));
                 }
             }
             for told in &gate.outcome.texts {
                 if tells(&said.text, told) {
-                    found
-                        .insert((line, format!("`{told}` gives away the prediction `{id}` below")));
+                    found.insert((line, format!("`{told}` gives away the prediction `{id}`")));
                 }
             }
         }

@@ -8,6 +8,7 @@ use crate::page::{directives, events, fences, line_at};
 use crate::problem::Problem;
 use crate::proof::Chapter;
 use crate::puzzle::gate::REVEAL;
+use crate::puzzle::predict;
 use crate::quiz;
 use crate::records::Records;
 use crate::step::STEPS;
@@ -43,7 +44,8 @@ pub fn check(root: &Path, chapter: &Chapter, records: &Records) -> Vec<Problem> 
     includes(file, text, &mut complain);
     drawings(text, &mut complain);
     named(root, text, &mut complain);
-    if !fences(text, "puzzle").is_empty() {
+    let is_chapter = !fences(text, "predict").iter().any(predict::is_alone);
+    if is_chapter && !fences(text, "puzzle").is_empty() {
         parts(text, &mut complain);
     }
     reveals(text, &mut complain);

@@ -17,7 +17,7 @@ const KEPT: &str = "<script>{const gate=document.currentScript.parentNode,key=ga
 pub(super) const SHOWN: &str = "<script>{const at=document.currentScript;\
     if(at.closest(\".gated\").matches(\".open\"))at.parentNode.open=true}</script>";
 
-/// What closes a gate, at the end of the chapter.
+/// What closes a gate: at the end of the chapter, or after the reveal of a prediction that keeps this alone.
 pub(super) const CLOSE: &str = "\n\n</div></div>\n";
 
 /// The beginning of a gate with so many steps below it.
@@ -63,25 +63,34 @@ pub struct Gated {
 /// The predictions of a chapter that have a reveal.
 pub fn gated(text: &str) -> Vec<Gated> {
     let found = fences(text, "predict").into_iter().filter_map(|fence| {
-        let inside = reveal(text, fence.range.end)?;
-        let start = text[..inside].rfind(REVEAL)?;
-        // Folds inside of it end before it does.
-        let mut depth = 0;
-        let mut at = start;
-        let end = loop {
-            let open = text[at..].find("<details").map(|open| at + open);
-            let close = at + text[at..].find("</details>")?;
-            match open {
-                Some(open) if open < close => (depth, at) = (depth + 1, open + 1),
-                _ => (depth, at) = (depth - 1, close + 1),
-            }
-            if depth == 0 {
-                break close + "</details>".len();
-            }
-        };
-        Some(Gated { predict: fence.range, reveal: start..end })
+        let reveal = whole(text, fence.range.end)?;
+        Some(Gated { predict: fence.range, reveal })
     });
     found.collect()
+}
+
+/// Where the reveal ends that belongs to a prediction which ends at `end`.
+pub(super) fn end(text: &str, end: usize) -> Option<usize> {
+    whole(text, end).map(|reveal| reveal.end)
+}
+
+/// All of the reveal that belongs to a prediction which ends at `end`.
+fn whole(text: &str, end: usize) -> Option<Range<usize>> {
+    let start = text[..reveal(text, end)?].rfind(REVEAL)?;
+    // Folds inside of it end before it does.
+    let mut depth = 0;
+    let mut at = start;
+    loop {
+        let open = text[at..].find("<details").map(|open| at + open);
+        let close = at + text[at..].find("</details>")?;
+        match open {
+            Some(open) if open < close => (depth, at) = (depth + 1, open + 1),
+            _ => (depth, at) = (depth - 1, close + 1),
+        }
+        if depth == 0 {
+            return Some(start..close + "</details>".len());
+        }
+    }
 }
 
 #[cfg(test)]

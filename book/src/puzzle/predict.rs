@@ -50,6 +50,9 @@ struct Predict {
     /// whose figure was shown.
     #[serde(default)]
     given: Vec<String>,
+    /// Whether its gate keeps the reveal alone and not what stands below it, and one click on an answer commits to it.
+    #[serde(default)]
+    alone: bool,
 }
 
 /// A block that leaves everything to an exercise.
@@ -75,7 +78,8 @@ impl Predict {
             Item { text, record, right, why }
         };
         let item = items.into_iter().map(item).collect();
-        Some(Self { id, form, ask, in_order, item, record: None, metric: None, given: Vec::new() })
+        let (record, metric, given, alone) = (None, None, Vec::new(), false);
+        Some(Self { id, form, ask, in_order, item, record, metric, given, alone })
     }
 }
 
@@ -90,6 +94,11 @@ struct Item {
     right: bool,
     /// For a choice that is not: why it does not happen.
     why: Option<String>,
+}
+
+/// Whether the block's gate keeps its reveal alone, as on a page that is no chapter.
+pub fn is_alone(fence: &Fence) -> bool {
+    toml::from_str::<Predict>(&fence.body).is_ok_and(|predict| predict.alone)
 }
 
 /// What a block asks.
@@ -117,11 +126,13 @@ pub struct Outcome {
     pub records: Vec<String>,
     /// What the reader is told before.
     pub given: Vec<String>,
+    /// Whether its gate keeps the reveal alone.
+    pub alone: bool,
 }
 
 /// What answers the block `fence`. That something is wrong with it is said elsewhere.
 pub fn outcome(page: &mut Page<'_>, fence: &Fence) -> Option<Outcome> {
-    let Predict { id, form, ask, item, record, metric, given, .. } = predict(page, fence)?;
+    let Predict { id, form, ask, item, record, metric, given, alone, .. } = predict(page, fence)?;
     let mut asked = vec![page.values(fence.line, &ask)];
     asked.extend(item.iter().map(|item| page.values(fence.line, &item.text)));
     let (mut numbers, mut texts, mut records) = (Vec::new(), Vec::new(), Vec::new());
@@ -156,7 +167,7 @@ pub fn outcome(page: &mut Page<'_>, fence: &Fence) -> Option<Outcome> {
     let given =
         given.into_iter().map(|given| page.records.value(&given).unwrap_or(given)).collect();
     let ranking = matches!(form, Form::Ranking);
-    Some(Outcome { id, ranking, asked, numbers, texts, records, given })
+    Some(Outcome { id, ranking, asked, numbers, texts, records, given, alone })
 }
 
 /// What a chapter has asked so far.
@@ -164,13 +175,17 @@ pub fn outcome(page: &mut Page<'_>, fence: &Fence) -> Option<Outcome> {
 pub(super) struct Asked {
     /// The names of its predictions.
     pub ids: Vec<String>,
+    /// Whether the last one keeps its reveal alone.
+    pub alone: bool,
     /// How long the right items of its choices are.
     pub choices: Vec<Longest>,
 }
 
 /// The form of one `predict` block.
 pub(super) fn form(page: &mut Page<'_>, fence: &Fence, asked: &mut Asked) -> Option<String> {
-    let Predict { id, form, ask, in_order, mut item, record, metric, .. } = predict(page, fence)?;
+    let Predict { id, form, ask, in_order, mut item, record, metric, alone, .. } =
+        predict(page, fence)?;
+    asked.alone = alone;
     if asked.ids.contains(&id) {
         page.complain(fence.line, format!("there are two predictions `{id}`"));
     }
@@ -221,10 +236,11 @@ pub(super) fn form(page: &mut Page<'_>, fence: &Fence, asked: &mut Asked) -> Opt
         if hint.is_empty() { String::new() } else { format!("<p class=\"hint\">{hint}</p>") };
     let ask = inline(&page.values(fence.line, &ask));
     Some(format!(
-        "<form class=\"predict\" data-form=\"{kind}\" data-key=\"{name}\">\
+        "<form class=\"predict{}\" data-form=\"{kind}\" data-key=\"{name}\">\
          <fieldset><legend>{ask}</legend>{hint}{rows}</fieldset>\
          <p class=\"actions\"><button type=\"submit\">Commit</button></p>\
-         <p class=\"verdict\" role=\"status\"></p></form>"
+         <p class=\"verdict\" role=\"status\"></p></form>",
+        if alone { " alone" } else { "" }
     ))
 }
 

@@ -344,20 +344,35 @@ fn gated(above: &str, between: &str) -> String {
 fn what_gives_a_prediction_away_above_it() {
     let figure = "```figure\nid = \"f\"\ncaption = \"c\"\nrecords = [\"tiny.slow\"]\n```\n";
     assert_snapshot!(gated("It takes 5.00 ms, 16.00 ms or 33.3 %.", ""), @"4 pages");
-    assert_snapshot!(gated("It takes {{#value tiny.slow makespan}}.", ""), @"book/chapters/page.md:3: `6.00 ms` gives away the prediction `rank` below: tiny.slow makespan");
-    assert_snapshot!(gated("It takes 4.00 ms.", ""), @"book/chapters/page.md:3: `4.00 ms` gives away the prediction `rank` below: tiny.fast makespan");
+    assert_snapshot!(gated("It takes {{#value tiny.slow makespan}}.", ""), @"book/chapters/page.md:3: `6.00 ms` gives away the prediction `rank`: tiny.slow makespan");
+    assert_snapshot!(gated("It takes 4.00 ms.", ""), @"book/chapters/page.md:3: `4.00 ms` gives away the prediction `rank`: tiny.fast makespan");
     assert_snapshot!(gated(figure, ""), @"
-book/chapters/page.md:3: `6.00 ms` gives away the prediction `rank` below: tiny.slow makespan
-book/chapters/page.md:3: the timeline of `tiny.slow` gives away the prediction `rank` below
+book/chapters/page.md:3: `6.00 ms` gives away the prediction `rank`: tiny.slow makespan
+book/chapters/page.md:3: the timeline of `tiny.slow` gives away the prediction `rank`
 ");
-    assert_snapshot!(gated("A share of 33 % is hidden.", ""), @"book/chapters/page.md:3: `33 %` gives away the prediction `rank` below: tiny.slow hidden");
-    assert_snapshot!(gated("", "It starts after 3.00 ms."), @"book/chapters/page.md:24: `3.00 ms` gives away the prediction `why` below: tiny.fast first_upload");
-    assert_snapshot!(gated("", "Here *the copy waits for the kernel*."), @"book/chapters/page.md:24: `the copy waits for the kernel` gives away the prediction `why` below");
-    assert_snapshot!(gated("Nothing else is in its stream, as you know.", ""), @"book/chapters/page.md:3: `Nothing else is in its stream.` gives away the prediction `why` below");
+    assert_snapshot!(gated("A share of 33 % is hidden.", ""), @"book/chapters/page.md:3: `33 %` gives away the prediction `rank`: tiny.slow hidden");
+    assert_snapshot!(gated("", "It starts after 3.00 ms."), @"book/chapters/page.md:24: `3.00 ms` gives away the prediction `why`: tiny.fast first_upload");
+    assert_snapshot!(gated("", "Here *the copy waits for the kernel*."), @"book/chapters/page.md:24: `the copy waits for the kernel` gives away the prediction `why`");
+    assert_snapshot!(gated("Nothing else is in its stream, as you know.", ""), @"book/chapters/page.md:3: `Nothing else is in its stream.` gives away the prediction `why`");
     assert_snapshot!(gated("{{#quiz ../quizzes/q.toml check=q}}", ""), @"
-book/chapters/page.md:3: `4.00 ms` gives away the prediction `rank` below: tiny.fast makespan
+book/chapters/page.md:3: `4.00 ms` gives away the prediction `rank`: tiny.fast makespan
 book/chapters/page.md:45: nothing is left for the quiz: each question stands further up
 ");
+}
+
+#[test]
+fn below_a_prediction_that_keeps_its_reveal_alone_nothing_may_give_it_away_either() {
+    let page = |alone: &str, below: &str| {
+        let chapter = format!(
+            "# A\n\n```predict\nid = \"rank\"\nform = \"ranking\"\n{alone}ask = \"Which is first?\"\n\
+             [[item]]\ntext = \"slow\"\nrecord = \"tiny.slow\"\n[[item]]\ntext = \"fast\"\nrecord = \"tiny.fast\"\n```\n\n\
+             <details class=\"reveal\">\n<summary>So</summary>\n\nSo.\n\n</details>\n\n{below}\n"
+        );
+        Tiny::new(&chapter).with_records().proof()
+    };
+    assert_snapshot!(page("", "It takes {{#value tiny.slow makespan}}."), @"4 pages");
+    assert_snapshot!(page("alone = true\n", "It takes a while."), @"4 pages");
+    assert_snapshot!(page("alone = true\n", "It takes {{#value tiny.slow makespan}}."), @"book/chapters/page.md:23: `6.00 ms` gives away the prediction `rank`: tiny.slow makespan");
 }
 
 #[test]
@@ -371,7 +386,7 @@ fn what_a_question_tells_and_what_it_says_is_given_gives_nothing_away() {
         )
     };
     let proof = |given: &str| Tiny::new(&chapter(given)).with_records().proof();
-    assert_snapshot!(proof(""), @"book/chapters/page.md:3: `3.00 ms` gives away the prediction `rank` below: tiny.slow first_upload");
+    assert_snapshot!(proof(""), @"book/chapters/page.md:3: `3.00 ms` gives away the prediction `rank`: tiny.slow first_upload");
     assert_snapshot!(proof("given = [\"tiny.slow first_upload\"]\n"), @"4 pages");
     assert_snapshot!(proof("given = [\"3.00 ms\"]\n"), @"4 pages");
 }
@@ -399,7 +414,7 @@ fn a_ranking_of_runs_that_an_earlier_reveal_has_all_shown() {
     };
     assert_snapshot!(proof("Slow takes {{#value tiny.slow makespan}}."), @"4 pages");
     assert_snapshot!(proof("They take {{#value tiny.slow makespan}} and {{#value tiny.fast makespan}}."), @"
-book/chapters/page.md:18: `4.00 ms` gives away the prediction `rank` below: tiny.fast makespan
-book/chapters/page.md:18: `6.00 ms` gives away the prediction `rank` below: tiny.slow makespan
+book/chapters/page.md:18: `4.00 ms` gives away the prediction `rank`: tiny.fast makespan
+book/chapters/page.md:18: `6.00 ms` gives away the prediction `rank`: tiny.slow makespan
 ");
 }

@@ -299,7 +299,7 @@ asked of others: nothing
 fn print_unfolds_what_the_page_folds_and_puts_answers_at_the_back() {
     let act = r#"
       const count = (selector) => document.querySelectorAll(selector).length;
-      const folded = () => count("main details:not([open]):not(.timeline-more, .scrubber)");
+      const folded = () => count("main details:not([open]):not(.timeline-more)");
       const [before, html] = [folded(), document.querySelector("main").innerHTML];
       dispatchEvent(new Event("beforeprint"));
       said.push(`folded on the page: ${before > 0}; on paper: ${folded()}`);
@@ -615,4 +615,47 @@ That is neither a saved file nor a code of this page. Nothing has changed.
 errors: none
 asked of others: nothing
 "#);
+}
+
+/// The first page as a reader comes to it: keys choose, a pointer's click commits, and the run plays.
+const DOOR: &str = r#"
+  const form = document.querySelector("form.predict");
+  const [first, second] = form.querySelectorAll("input");
+  const reveal = document.querySelector("details.reveal");
+  const visible = (selector) => document.querySelector(selector).checkVisibility();
+  said.push(`before: ways ${visible(".ways")}, reveal ${reveal.checkVisibility()}`);
+  form.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
+  first.click();
+  said.push(`by keys: committed ${form.matches(".committed")}`);
+  form.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+  second.click();
+  const button = document.querySelector(".clock button");
+  said.push(`by a click: committed ${form.matches(".committed")}, reveal ${reveal.checkVisibility()}`);
+  said.push(`button: ${button.getAttribute("aria-label")}`);
+  const slider = document.querySelector(".clock input");
+  for (let turns = 0; Number(slider.value) === 0 && turns < 100; turns++) await new Promise((r) => setTimeout(r, 50));
+  said.push(`under way: ${slider.value > 0}, covered: ${document.querySelectorAll(".ahead").length} charts`);
+  slider.dispatchEvent(new KeyboardEvent("keydown", { key: " ", bubbles: true }));
+  said.push(`paused: ${button.getAttribute("aria-label")}, covered: ${document.querySelectorAll(".ahead").length} charts`);
+  said.push(`told: ${document.querySelector(".scrubber").checkVisibility()}`);
+  slider.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+  said.push(`at the start: ${slider.value}, told: ${document.querySelector(".scrubber").checkVisibility()}`);
+  finish();
+"#;
+
+#[test]
+fn on_the_first_page_a_click_answers_and_plays_and_what_stands_below_waits_for_nothing() {
+    let Some(said) = book().says("introduction.html", DOOR) else { return };
+    insta::assert_snapshot!(said, @"
+before: ways true, reveal false
+by keys: committed false
+by a click: committed true, reveal true
+button: Pause
+under way: true, covered: 2 charts
+paused: Play, covered: 0 charts
+told: true
+at the start: 0, told: false
+errors: none
+asked of others: nothing
+");
 }

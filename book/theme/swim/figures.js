@@ -6,6 +6,8 @@
 
   // So many streams a listener is told of one by one.
   const SPOKEN = 4;
+  // A run plays for so long, in ms.
+  const PLAY = 5000;
 
   function figure(figure) {
     const drawing = figure.querySelector("svg.swim-timeline");
@@ -129,26 +131,29 @@
 
     // The host's way through the program.
     const scrubber = box.querySelector(".scrubber");
-    const slider = scrubber.querySelector("input");
+    const slider = figure.querySelector(".clock input");
+    const isShown = () => Number(slider.value) > 0;
     const now = document.createElementNS(drawing.namespaceURI, "path");
     now.setAttribute("class", "now");
     const { width } = drawing.viewBox.baseVal;
     const edge = (bar) => Number(bar.querySelector("rect").getAttribute("y")) + 20;
     const bottom = Math.max(...drawn.map(edge));
     const most = charts.map(({ states }) => Math.max(1, ...states.flatMap(([, , , queues]) => queues.map(([a, b]) => a + b))));
+    const along = (at) => (width * (left + (span * at) / steps)) / 100;
     function move() {
       const at = Number(slider.value);
       const ns = Math.floor((axis * at) / steps);
-      const x = (width * (left + (span * at) / steps)) / 100;
+      const x = along(at);
       now.setAttribute("d", `M${x} 0V${bottom}`);
-      if (scrubber.open) drawing.append(now);
+      scrubber.hidden = !isShown();
+      if (isShown()) drawing.append(now);
       else now.remove();
       scrubber.querySelector("output").textContent = duration(ns);
       const said = charts.map(({ title, end, states }, chart) => {
         const [, place, blocked, queues] = states.findLast(([step]) => step <= at);
         const option = lines.find(({ dataset }) => dataset.line === `${chart} ${place}`);
         for (const other of lines) {
-          if (other.dataset.line.startsWith(`${chart} `)) other.classList.toggle("now", scrubber.open && other === option);
+          if (other.dataset.line.startsWith(`${chart} `)) other.classList.toggle("now", isShown() && other === option);
         }
         const item = all(".queues > li", scrubber)[chart];
         const number = option?.dataset.source.split(" ")[1];
@@ -171,7 +176,70 @@
       slider.setAttribute("aria-valuetext", `${duration(ns)}. ${said.join(". ")}`);
     }
     slider.addEventListener("input", move);
-    scrubber.addEventListener("toggle", move);
+    player(figure, { drawing, bars, drawn, slider, move, along });
+  }
+
+  // Plays a run: what comes after the mark is covered, and uncovered as the mark moves.
+  function player(figure, { drawing, bars, drawn, slider, move, along }) {
+    const button = figure.querySelector(".clock button");
+    const steps = Number(slider.max);
+    const covers = charts(bars, drawn).map(([top, bottom]) => {
+      const cover = document.createElementNS(drawing.namespaceURI, "rect");
+      cover.setAttribute("class", "ahead");
+      // Bars have an outline.
+      cover.setAttribute("y", top - 1);
+      cover.setAttribute("height", bottom - top + 2);
+      return cover;
+    });
+    let frame = 0;
+    const label = (name) => button.setAttribute("aria-label", name);
+    function stop() {
+      cancelAnimationFrame(frame);
+      frame = 0;
+      covers.forEach((cover) => cover.remove());
+      label("Play");
+    }
+    function start() {
+      const from = Number(slider.value) % steps;
+      const begun = performance.now() - (PLAY * from) / steps;
+      const tick = (time) => {
+        slider.value = Math.min(steps, Math.max(from, Math.round((steps * (time - begun)) / PLAY)));
+        move();
+        if (Number(slider.value) === steps) return stop();
+        const at = along(slider.value);
+        for (const cover of covers) {
+          cover.setAttribute("x", at);
+          cover.setAttribute("width", along(steps) - at);
+          drawing.append(cover);
+        }
+        frame = requestAnimationFrame(tick);
+      };
+      label("Pause");
+      frame = requestAnimationFrame(tick);
+    }
+    button.addEventListener("click", () => (frame ? stop() : start()));
+    slider.addEventListener("pointerdown", stop);
+    slider.addEventListener("keydown", (event) => {
+      if (event.key === " ") return event.preventDefault(), button.click();
+      stop();
+      if (event.key !== "Escape") return;
+      slider.value = 0;
+      move();
+    });
+  }
+
+  // Where the bars of each chart begin and end, from above.
+  function charts(bars, drawn) {
+    const edges = [];
+    drawn.forEach((bar, index) => {
+      const rect = bar.querySelector("rect");
+      const top = Number(rect.getAttribute("y"));
+      const bottom = top + Number(rect.getAttribute("height"));
+      const known = (edges[bars[index][0]] ??= [top, bottom]);
+      known[0] = Math.min(known[0], top);
+      known[1] = Math.max(known[1], bottom);
+    });
+    return edges.filter(Boolean);
   }
 
   Object.assign(swim, { figure });

@@ -21,7 +21,7 @@
   }
 
   function unfold() {
-    for (const details of all("main details:not(.timeline-more, .scrubber)")) {
+    for (const details of all("main details:not(.timeline-more)")) {
       const { open } = details;
       details.open = true;
       moved.push(() => (details.open = open));

@@ -57,14 +57,15 @@
     }
   }
 
+  const reveal = (gate) => gate.querySelector("details.reveal");
+
   function opened(gate) {
-    const reveal = gate.querySelector("details.reveal");
     gate.classList.add("open");
-    reveal.open = true;
+    reveal(gate).open = true;
     wide();
     marked();
     // The button that was pressed is gone: the keyboard goes on from what it brought. Nothing moves.
-    reveal.querySelector("summary").focus({ preventScroll: true });
+    reveal(gate).querySelector("summary").focus({ preventScroll: true });
   }
 
   function prediction(gate) {
@@ -92,7 +93,16 @@
       store.write(key, { entered: values, at: new Date().toISOString() });
       committed(form);
       opened(gate);
+      const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      if (form.matches(".alone") && !still) gate.querySelector(".clock button")?.click();
     });
+    // Where a prediction stands alone, a pointer's click on an answer commits to it. Keys go through the answers first.
+    if (form.matches(".alone")) {
+      let pointed = false;
+      form.addEventListener("pointerdown", () => (pointed = true));
+      form.addEventListener("keydown", () => (pointed = false));
+      form.addEventListener("change", () => pointed && form.requestSubmit());
+    }
   }
 
   // Links to what a gate keeps: they say so, and ask at the gate before they go on.

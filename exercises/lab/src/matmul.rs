@@ -36,6 +36,11 @@ impl Matmul {
         })
     }
 
+    /// Queues so many products, one after the other.
+    pub fn launch_times(&mut self, stream: &Arc<CudaStream>, times: usize) -> Result<()> {
+        (0..times).try_for_each(|_| self.launch(stream))
+    }
+
     /// Queues one product.
     pub fn launch(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         let config = LaunchConfig {

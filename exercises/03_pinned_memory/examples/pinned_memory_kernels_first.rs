@@ -1,0 +1,26 @@
+//! The kernels are launched first, then the copy is issued, in another stream.
+
+mod door;
+
+use door::Work;
+use lab::{Lab, Result};
+
+fn issue(work: &mut Work) -> Result<()> {
+    work.matmul.launch_times(&work.second, 32)?;
+    work.first.memcpy_htod(&work.images, &mut work.next)?;
+    Ok(())
+}
+
+fn program(lab: &Lab) -> Result<()> {
+    let mut work = Work::new(lab)?;
+    lab.region(|| {
+        issue(&mut work)?;
+        lab.context().synchronize()?;
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

@@ -23,9 +23,11 @@
 //! | [`page`] | one chapter, and the blocks in it |
 //! | [`listing`] | a part of a source file; which lines of two differ |
 //! | [`markup`] | text as HTML that can stand inside Markdown |
+//! | [`door`] | the puzzle of the first page as pictures, for the README |
 //! | [`problem`] | what is wrong, with file and line |
 
 pub mod cli;
+pub mod door;
 pub mod exercises;
 pub mod figure;
 pub mod instrument;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use book::door;
 use book::proof::proof;
 use book::records::{Records, Source, metric};
 
@@ -104,6 +105,26 @@ fn the_scripts_are_at_most_60_kb_gzipped_and_name_no_other_origin() {
     assert!((1..=60_000).contains(&bytes), "{bytes} bytes");
     let kept = std::fs::read_dir(root().join("theme/swim")).expect("the folder").count();
     assert_eq!(kept, scripts.len() - 1, "book.toml names each file of theme/swim");
+}
+
+#[test]
+fn the_pictures_of_the_readme_are_the_puzzle_of_the_first_page() {
+    let records = Records::read(&root()).expect("the records");
+    let pictures = [
+        ("door.svg", door::puzzle(&root(), &records)),
+        ("door-answer.svg", door::answer(&records)),
+    ];
+    for (name, picture) in pictures {
+        let picture = picture.unwrap_or_else(|error| panic!("{name}: {error}"));
+        let path = root().join(name);
+        if std::env::var_os("SWIM_UPDATE_README").is_some() {
+            std::fs::write(&path, &picture).expect("a file");
+        }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(kept == picture, "{name} is another; SWIM_UPDATE_README=1 writes it");
+        let readme = std::fs::read_to_string(root().join("../README.md")).expect("the README");
+        assert!(readme.contains(&format!("](book/{name})")), "the README does not show {name}");
+    }
 }
 
 #[test]

@@ -8,6 +8,8 @@ use lab::{HostBlock, HostMemory, Lab, Result};
 
 /// Elements of the images: 16 MiB, which take about as long as 32 multiplications of two matrices of 1024 by 1024.
 const IMAGES: usize = 4 * 1024 * 1024;
+/// Elements that push the images out of the host's caches: 1 GiB, three times what a large host has.
+const OTHERS: usize = 256 * 1024 * 1024;
 
 /// Two streams, and work for each.
 pub(crate) struct Work {
@@ -23,9 +25,15 @@ pub(crate) struct Work {
 impl Work {
     pub(crate) fn new(lab: &Lab) -> Result<Self> {
         let (first, second) = (lab.context().new_stream()?, lab.context().new_stream()?);
-        let mut images = HostBlock::new(lab.context(), HostMemory::Pageable, lab.elements(IMAGES))?;
-        // The first touch of a page costs more than copying it.
-        images.words_mut()?.fill(1);
+        let filled = |elements| -> Result<HostBlock> {
+            let mut block = HostBlock::new(lab.context(), HostMemory::Pageable, elements)?;
+            // The first touch of a page costs more than copying it.
+            block.words_mut()?.fill(1);
+            Ok(block)
+        };
+        let images = filled(lab.elements(IMAGES))?;
+        // Images that come from somewhere are in no cache.
+        filled(lab.elements(OTHERS))?;
         let next = first.alloc_zeros(images.len())?;
         Ok(Self { first, second, images, next, matmul: Matmul::new(lab)? })
     }

@@ -47,10 +47,10 @@ pub fn puzzle(root: &Path, records: &Records) -> Result<String, String> {
     );
     let width = (WIDTH - 3 * GAP) / 2;
     for (x, title, lines) in [(GAP, left_title, a), (2 * GAP + width, right_title, b)] {
-        _ = write!(
+        _ = writeln!(
             svg,
             "<text x=\"{x}\" y=\"{}\" font-weight=\"600\">{}</text>\n\
-             <rect class=\"panel\" x=\"{x}\" y=\"{}\" width=\"{width}\" height=\"{panel}\" rx=\"4\"/>\n",
+             <rect class=\"panel\" x=\"{x}\" y=\"{}\" width=\"{width}\" height=\"{panel}\" rx=\"4\"/>",
             GAP + 14,
             escape(&title),
             GAP + TITLE - 6
@@ -59,10 +59,10 @@ pub fn puzzle(root: &Path, records: &Records) -> Result<String, String> {
             let y = GAP + TITLE + index * LINE;
             let (Line::Shared(text) | Line::Different(text)) = line;
             if matches!(line, Line::Different(_)) {
-                _ = write!(
+                _ = writeln!(
                     svg,
                     "<rect class=\"marked\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{LINE}\"/>\
-                     <rect class=\"edge\" x=\"{x}\" y=\"{y}\" width=\"3\" height=\"{LINE}\"/>\n"
+                     <rect class=\"edge\" x=\"{x}\" y=\"{y}\" width=\"3\" height=\"{LINE}\"/>"
                 );
             }
             let text = escape(text);

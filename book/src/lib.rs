@@ -7,6 +7,7 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`site`] | one build of the whole book |
+//! | [`head`] | what a page says of itself where a link to it is shown |
 //! | [`search`] | the search index, without what a gate keeps |
 //! | [`serve`] | the built book on a local address, built again when a file changes |
 //! | [`proof`] | everything that mdBook says nothing about, as errors with file and line |
@@ -30,6 +31,7 @@ pub mod cli;
 pub mod door;
 pub mod exercises;
 pub mod figure;
+pub mod head;
 pub mod instrument;
 pub mod listing;
 mod log;

@@ -9,6 +9,7 @@ use mdbook_driver::MDBook;
 use trace::export;
 use trace::observed::Observed;
 
+use crate::head;
 use crate::log;
 use crate::records::Records;
 use crate::search;
@@ -35,7 +36,9 @@ pub fn build(root: &Path, folder: Option<&Path>) -> Result<Site> {
             book.with_preprocessor(step.with(&records));
         }
         book.build()?;
-        Ok(book.build_dir_for("html"))
+        let folder = book.build_dir_for("html");
+        head::describe(&book, &folder)?;
+        Ok(folder)
     });
     let folder = built?;
     search::index(&folder)?;

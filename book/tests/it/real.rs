@@ -108,6 +108,28 @@ fn the_scripts_are_at_most_60_kb_gzipped_and_name_no_other_origin() {
 }
 
 #[test]
+fn each_page_is_described_by_words_of_its_own() {
+    let site = &crate::browser::book().site;
+    let mut seen = std::collections::BTreeMap::new();
+    for entry in std::fs::read_dir(root().join("chapters")).expect("the chapters").flatten() {
+        let name = entry.file_name().to_string_lossy().replace(".md", ".html");
+        let Ok(html) = std::fs::read_to_string(site.join(&name)) else { continue };
+        let head = html.split_once("</head>").expect("a head").0;
+        let content = |before: &str| {
+            let (_, rest) = head.split_once(before).unwrap_or_else(|| panic!("{name}: {before}"));
+            rest.split_once("\">").expect("an end").0.to_owned()
+        };
+        let described = content("<meta name=\"description\" content=\"");
+        assert_eq!(described, content("<meta property=\"og:description\" content=\""));
+        assert!(described.len() > 20, "{name}: {described}");
+        if let Some(other) = seen.insert(described.clone(), name.clone()) {
+            panic!("{name} and {other}: {described}");
+        }
+    }
+    assert!(seen.len() > 30, "{} pages", seen.len());
+}
+
+#[test]
 fn the_pictures_of_the_readme_are_the_puzzle_of_the_first_page() {
     let records = Records::read(&root()).expect("the records");
     let pictures = [

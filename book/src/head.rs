@@ -1,0 +1,113 @@
+//! What stands in the head of a page for those who show a link to it: its own description, and title and
+//! description as [Open Graph](https://ogp.me) has them.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use mdbook_driver::MDBook;
+use mdbook_driver::book::Chapter;
+use mdbook_markdown::pulldown_cmark::{Event, Tag, TagEnd};
+
+use crate::markup::escape;
+use crate::page::events;
+
+/// What search engines show of a description, in characters.
+const LONGEST: usize = 160;
+
+/// Describes the pages in `folder`, each by its first paragraph. The first page keeps the description of the book.
+pub fn describe(book: &MDBook, folder: &Path) -> Result<()> {
+    let whole = book.config.book.description.clone().unwrap_or_default();
+    let site = book.config.book.title.clone().unwrap_or_default();
+    for (number, chapter) in book.book.chapters().enumerate() {
+        let Some(path) = &chapter.path else { continue };
+        let described = match number {
+            0 => whole.clone(),
+            _ => description(&chapter.content).unwrap_or_else(|| whole.clone()),
+        };
+        let mut pages = vec![folder.join(path.with_extension("html"))];
+        if number == 0 {
+            pages.push(folder.join("index.html")); // the same page again
+        }
+        for page in pages {
+            rewrite(&page, chapter, &site, &whole, &described)?;
+        }
+    }
+    Ok(())
+}
+
+fn rewrite(page: &Path, chapter: &Chapter, site: &str, whole: &str, own: &str) -> Result<()> {
+    let html = std::fs::read_to_string(page)
+        .with_context(|| format!("cannot read `{}`", page.display()))?;
+    let meta = |text: &str| format!("<meta name=\"description\" content=\"{}\">", escape(text));
+    let tags =
+        [("title", &*chapter.name), ("description", own), ("type", "article"), ("site_name", site)];
+    let tags = tags.map(|(name, content)| {
+        format!("\n        <meta property=\"og:{name}\" content=\"{}\">", escape(content))
+    });
+    let described = html.replacen(&meta(whole), &(meta(own) + &tags.concat()), 1);
+    std::fs::write(page, described).with_context(|| format!("cannot write `{}`", page.display()))
+}
+
+/// The first paragraph that has no number to be filled in, as plain text: as many sentences as there is room for.
+fn description(text: &str) -> Option<String> {
+    let mut paragraph: Option<String> = None;
+    for (event, _) in events(text) {
+        match event {
+            Event::Start(Tag::Paragraph) => paragraph = Some(String::new()),
+            Event::Text(part) | Event::Code(part) => {
+                if let Some(paragraph) = &mut paragraph {
+                    paragraph.push_str(&part);
+                }
+            }
+            Event::SoftBreak | Event::HardBreak => {
+                if let Some(paragraph) = &mut paragraph {
+                    paragraph.push(' ');
+                }
+            }
+            Event::End(TagEnd::Paragraph) => {
+                let text = paragraph.take().filter(|text| !text.contains("{{"));
+                if let Some(text) = text.and_then(|text| shortened(&text)) {
+                    return Some(text);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whole sentences of it, at most [`LONGEST`] characters; a first one that is longer loses its end.
+fn shortened(text: &str) -> Option<String> {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.is_empty() {
+        return None;
+    }
+    let fits = |text: &str| text.chars().count() <= LONGEST;
+    if fits(&text) {
+        return Some(text);
+    }
+    let ends = text.match_indices(['.', '?', '!']).map(|(at, _)| at + 1);
+    let whole = ends.filter(|&end| text[end..].starts_with(' ') && fits(&text[..end])).last();
+    if let Some(end) = whole {
+        return Some(text[..end].to_owned());
+    }
+    let spaces = text.match_indices(' ').map(|(at, _)| at);
+    let end = spaces.take_while(|&at| text[..at].chars().count() < LONGEST).last()?;
+    Some(format!("{}…", text[..end].trim_end_matches([',', ';', ':'])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_described_by_whole_sentences_of_its_first_paragraph_without_numbers() {
+        let page = "# T\n\nIt takes {{#value a makespan}}.\n\nTwo *jobs* of\n`n` parts. Why? ";
+        assert_eq!(description(page).as_deref(), Some("Two jobs of n parts. Why?"));
+        let long = format!("# T\n\nShort one. {} end.\n", "word ".repeat(60));
+        assert_eq!(description(&long).as_deref(), Some("Short one."));
+        let endless = description(&format!("# T\n\n{}\n", "word ".repeat(60))).expect("words");
+        assert!(endless.ends_with("word…") && endless.chars().count() <= LONGEST, "{endless}");
+        assert_eq!(description("# T\n"), None);
+    }
+}

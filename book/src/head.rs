@@ -87,7 +87,7 @@ fn shortened(text: &str) -> Option<String> {
         return Some(text);
     }
     let ends = text.match_indices(['.', '?', '!']).map(|(at, _)| at + 1);
-    let whole = ends.filter(|&end| text[end..].starts_with(' ') && fits(&text[..end])).last();
+    let whole = ends.filter(|&end| text[end..].starts_with(' ') && fits(&text[..end])).next_back();
     if let Some(end) = whole {
         return Some(text[..end].to_owned());
     }

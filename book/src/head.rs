@@ -86,8 +86,8 @@ fn shortened(text: &str) -> Option<String> {
     if fits(&text) {
         return Some(text);
     }
-    let ends = text.match_indices(['.', '?', '!']).map(|(at, _)| at + 1);
-    let whole = ends.filter(|&end| text[end..].starts_with(' ') && fits(&text[..end])).next_back();
+    let mut ends = text.match_indices(['.', '?', '!']).map(|(at, _)| at + 1);
+    let whole = ends.rfind(|&end| text[end..].starts_with(' ') && fits(&text[..end]));
     if let Some(end) = whole {
         return Some(text[..end].to_owned());
     }

@@ -295,6 +295,41 @@ asked of others: nothing
 ");
 }
 
+/// Every page as wide as A4 leaves it, by the rules for paper: what would have to be scrolled there.
+const PAPER: &str = r#"
+  await new Promise((done) => setTimeout(done, 3000));
+  let boxes = 0;
+  for (const frame of document.querySelectorAll("iframe")) {
+    const page = frame.contentDocument;
+    for (const sheet of page.styleSheets) {
+      for (const rule of sheet.cssRules) if (rule.media?.mediaText === "print") rule.media.mediaText = "all";
+    }
+    frame.contentWindow.dispatchEvent(new Event("beforeprint"));
+    for (const box of page.querySelectorAll("main, main :is(.table-wrapper, pre > code, figure, .timeline-scroll)")) {
+      if (!box.checkVisibility()) continue;
+      boxes += 1;
+      if (box.scrollWidth <= box.clientWidth + 1) continue;
+      said.push(`${frame.getAttribute("src")}: ${box.className || box.tagName}, ${box.scrollWidth} of ${box.clientWidth} px`);
+    }
+  }
+  said.push(`boxes: ${boxes > 200}`);
+  finish();
+"#;
+
+#[test]
+fn on_paper_nothing_is_clipped() {
+    let frames: String = std::fs::read_dir(root().join("chapters"))
+        .expect("the chapters")
+        .flatten()
+        .map(|file| file.file_name().to_string_lossy().replace(".md", ".html"))
+        .filter(|name| name != "SUMMARY.html")
+        .map(|page| format!("<iframe src=\"{page}\" width=\"718\" height=\"1000\"></iframe>"))
+        .collect();
+    let built = book().with("paper.html", &frames);
+    let Some(said) = built.says("paper.html", PAPER) else { return };
+    assert_eq!(said, "boxes: true\nerrors: none\nasked of others: nothing");
+}
+
 #[test]
 fn print_unfolds_what_the_page_folds_and_puts_answers_at_the_back() {
     let act = r#"

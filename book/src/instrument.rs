@@ -130,7 +130,7 @@ pub(crate) fn html(
     format!(
         "<div class=\"instrument\" id=\"{id}-instrument\">\
          <div class=\"told\" role=\"status\">{hint}</div>{lines}\
-         <div class=\"scrubber\" hidden><p>At <output>0 ns</output>:</p><ul class=\"queues\">{queues}</ul></div>\
+         <div class=\"scrubber\"><p>At <output>0 ns</output>:</p><ul class=\"queues\">{queues}</ul></div>\
          <script type=\"application/json\">{json}</script></div>"
     )
 }

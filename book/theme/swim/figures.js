@@ -145,7 +145,7 @@
       const ns = Math.floor((axis * at) / steps);
       const x = along(at);
       now.setAttribute("d", `M${x} 0V${bottom}`);
-      scrubber.hidden = !isShown();
+      scrubber.classList.toggle("shown", isShown());
       if (isShown()) drawing.append(now);
       else now.remove();
       scrubber.querySelector("output").textContent = duration(ns);

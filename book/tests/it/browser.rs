@@ -694,3 +694,29 @@ errors: none
 asked of others: nothing
 ");
 }
+
+#[test]
+fn several_words_find_the_page_that_has_most_of_them_though_none_has_all() {
+    let act = r#"
+  const find = async (text) => {
+    const field = document.querySelector('#mdbook-searchbar');
+    field.value = text;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    field.dispatchEvent(new KeyboardEvent("keyup", { key: "a", bubbles: true }));
+    await new Promise((done) => setTimeout(done, 2500));
+    const found = [...document.querySelectorAll('#mdbook-searchresults li a')];
+    return `${found.length > 0}, ${found[0]?.textContent.split(" »")[0]}`;
+  };
+  document.querySelector('#mdbook-search-toggle').click();
+  said.push(await find("pinned memory blocks zebra"));
+  said.push(await find("zebra"));
+  finish();
+"#;
+    let Some(said) = book().says("machine.html", act) else { return };
+    insta::assert_snapshot!(said, @"
+true, Pinned memory: the wall you cannot see
+false, undefined
+errors: none
+asked of others: nothing
+");
+}

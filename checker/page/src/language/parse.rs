@@ -294,6 +294,12 @@ impl Parser {
     pub(super) fn is_sum(&self) -> bool {
         match self.peek() {
             Kind::Number(_) | Kind::Sign('(') => true,
+            // What stands behind these is a name, though it may be called `b` or `ms`.
+            Kind::Word(word)
+                if ["to", "from", "reads", "writes"].contains(&&*word.to_ascii_lowercase()) =>
+            {
+                false
+            }
             Kind::Word(_) => match self.after(1) {
                 Kind::Sign(sign) => matches!(sign, '+' | '-' | '*' | '/' | '%'),
                 Kind::Word(unit) => unit_of(unit).is_some() || is_counted(unit),

@@ -89,3 +89,19 @@ fn a_text_is_read_whatever_its_case_units_and_signs_are() {
         assert_eq!(calls(same), calls(plain), "{same}");
     }
 }
+
+#[test]
+fn names_may_be_words_that_are_units_too() {
+    let programs = [
+        "device b 4 MiB\nin s: up 4 MiB pinned to b\nsync\n",
+        "device b 4 MiB\npinned ms 4 MiB\nin s: up ms to b\nin s: down b to ms\nsync\n",
+        "device b, c 4 MiB\nin s: copy from b to c\nin ms: kernel 2 ms reads b writes c\nsync ms\n",
+        "pinned b 4 MiB\nin s: down 4 MiB to b\nsync s\nhost reads b\n",
+        "event ms\nin b: record ms\nin s: wait ms\nsync ms\n",
+        "repeat 4 as b {\n  in s[b]: up b + 1 MiB\n}\nsync\n",
+    ];
+    for text in programs {
+        let compiled = compile(text);
+        assert!(compiled.is_ok(), "{text}{:?}", compiled.err());
+    }
+}

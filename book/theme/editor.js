@@ -7,7 +7,7 @@ window.swimEditor = (figure, play, drawn) => {
   const PAUSE = 150;
   const RUN = 1200;
 
-  const LAST = "Below is the last run without mistakes.";
+  const LAST = "The timeline is that of the last run without mistakes.";
 
   const played = figure.querySelector(".played");
   const wrong = figure.querySelector(".wrong");
@@ -59,24 +59,53 @@ window.swimEditor = (figure, play, drawn) => {
     numbers.scrollTop = field.scrollTop;
   }
 
+  const bars = () => [...played.querySelectorAll("svg [role=gridcell]")];
+  // The line that issued a bar; the previous run, drawn below, had lines of its own.
+  const lineOf = (bar) => Number(/ program:(\d+)$/.exec(bar.querySelector("title").textContent)?.[1]);
+
   // The bars of the line that the cursor is in.
   function light() {
     const line = field.value.slice(0, field.selectionStart).split("\n").length;
-    for (const bar of played.querySelectorAll("svg [role=gridcell]")) {
-      const place = / program:(\d+)$/.exec(bar.querySelector("title").textContent);
-      bar.classList.toggle("lit", document.activeElement === field && Number(place?.[1]) === line);
-    }
+    for (const bar of bars()) bar.classList.toggle("lit", document.activeElement === field && lineOf(bar) === line);
+  }
+
+  // Where a line begins, and how long it is.
+  function extent(line) {
+    const lines = field.value.split("\n");
+    return [lines.slice(0, line - 1).reduce((sum, text) => sum + text.length + 1, 0), lines[line - 1]?.length ?? 0];
+  }
+
+  function select(line) {
+    const [start, length] = extent(line);
+    field.focus();
+    field.setSelectionRange(start, start + length);
+    light();
   }
 
   function go(button) {
     const [line, column] = at(button);
-    const lines = field.value.split("\n");
-    const start = lines.slice(0, line - 1).reduce((sum, text) => sum + text.length + 1, 0);
-    const length = lines[line - 1]?.length ?? 0;
-    field.focus();
-    if (button.closest(".mistakes")) field.setSelectionRange(start + column - 1, start + column - 1);
-    else field.setSelectionRange(start, start + length);
-    light();
+    select(line);
+    if (!button.closest(".mistakes")) return;
+    const [start] = extent(line);
+    field.setSelectionRange(start + column - 1, start + column - 1);
+  }
+
+  // What is written outlives a reload, with its mistakes: the address has the last run without.
+  const DRAFT = "swim/draft";
+  function keep() {
+    try {
+      sessionStorage.setItem(DRAFT, JSON.stringify([location.hash, field.value]));
+    } catch {
+      // Switched off: the address is kept all the same.
+    }
+  }
+  function kept() {
+    try {
+      const [hash, text] = JSON.parse(sessionStorage.getItem(DRAFT));
+      return hash === location.hash ? text : null;
+    } catch {
+      return null;
+    }
   }
 
   // Draws what is written; says whether it has no mistakes.
@@ -95,6 +124,7 @@ window.swimEditor = (figure, play, drawn) => {
       played.replaceChildren(made);
       played.querySelector("details").open = unfolded;
       drawn();
+      for (const bar of bars()) if (lineOf(bar)) bar.addEventListener("click", () => select(lineOf(bar)));
     }
     field.setAttribute("aria-invalid", !right);
     const marks = [...figure.querySelectorAll("button.at")].map((button) => [at(button)[0], "is-wrong"]);
@@ -128,6 +158,7 @@ window.swimEditor = (figure, play, drawn) => {
         // Some browsers refuse it for files: the link above the program is right all the same.
       }
     }
+    keep();
     speak();
   }
 
@@ -141,6 +172,7 @@ window.swimEditor = (figure, play, drawn) => {
     waiting.forEach(clearTimeout);
     count(new Map());
     waiting = [setTimeout(draw, PAUSE), setTimeout(run, RUN)];
+    keep();
   });
   field.addEventListener("change", () => {
     waiting.forEach(clearTimeout);
@@ -163,8 +195,13 @@ window.swimEditor = (figure, play, drawn) => {
   }
   addEventListener("popstate", arrive);
   addEventListener("hashchange", arrive);
+  const draft = kept();
   if (linked() === null) draw();
   else arrive();
   isOpen = true;
+  if (draft !== null && draft !== field.value) {
+    field.value = draft;
+    if (draw()) current = draft;
+  }
   figure.querySelector(".controls").hidden = false;
 };

@@ -720,3 +720,57 @@ errors: none
 asked of others: nothing
 ");
 }
+
+/// A bar is chosen, and then a mistake written: what is chosen in the text, and what is kept of it.
+const CHOOSE: &str = r#"
+  for (let turns = 0; !document.querySelector("textarea") && turns < 200; turns++) await new Promise((r) => setTimeout(r, 50));
+  const field = document.querySelector("textarea");
+  const bars = [...document.querySelectorAll("svg [role=gridcell]")];
+  bars.find((bar) => bar.textContent.startsWith("kernel")).dispatchEvent(new MouseEvent("click"));
+  said.push(field.value.slice(field.selectionStart, field.selectionEnd).trim());
+  field.value = field.value.replace("wait copy_in", "waait copy_in");
+  field.dispatchEvent(new Event("input"));
+  const [hash, text] = JSON.parse(sessionStorage.getItem("swim/draft"));
+  said.push(`kept: ${hash === location.hash && text === field.value}`);
+  finish();
+"#;
+
+#[test]
+fn a_bar_of_the_playground_leads_to_its_line_and_what_is_written_is_kept() {
+    if wasm::plain().is_err() {
+        return missing(Need::Wasm).unwrap_or_default();
+    }
+    let Some(said) = book().says("playground.html", CHOOSE) else { return };
+    insta::assert_snapshot!(said, @"
+in compute: kernel 300 us 64 blocks on x[i]
+kept: true
+errors: none
+asked of others: nothing
+");
+}
+
+/// A page that was left with a mistake in the program is opened again.
+const REOPEN: &str = r##"
+  sessionStorage.setItem("swim/draft", JSON.stringify(["", "waait a"]));
+  const frame = document.createElement("iframe");
+  frame.src = "playground.html";
+  document.body.append(frame);
+  const at = (selector) => frame.contentDocument?.querySelector(selector);
+  for (let turns = 0; !at(".wrong li") && turns < 200; turns++) await new Promise((r) => setTimeout(r, 50));
+  said.push(`${at("textarea").value}: ${at(".wrong li").textContent.trim()}`);
+  finish();
+"##;
+
+#[test]
+fn what_was_written_in_the_playground_outlives_a_reload_with_its_mistakes() {
+    if wasm::plain().is_err() {
+        return missing(Need::Wasm).unwrap_or_default();
+    }
+    let built = book().with("again.html", "<p>Again</p>");
+    let Some(said) = built.says("again.html", REOPEN) else { return };
+    insta::assert_snapshot!(said, @"
+waait a: Line 1, column 1: waait is no call; did you mean wait?
+errors: none
+asked of others: nothing
+");
+}

@@ -114,24 +114,28 @@ pub fn expand(page: &mut Page<'_>, text: &str) -> String {
         parts.push((fence.range, in_markdown(&html, fence.body.lines().count() + 1)));
     }
     let mut asked = Asked::default();
-    let mut gates = 0;
+    let mut open = 0;
     for fence in fences(text, "predict") {
         let html = predict::form(page, &fence, &mut asked).unwrap_or_default();
         let lines = fence.body.lines().count() + 1;
         match asked.ids.last() {
             Some(id) if !html.is_empty() => {
-                gates += 1;
                 let key = predict::key(page, id);
                 if let Some(at) = gate::reveal(text, fence.range.end) {
                     parts.push((at..at, gate::SHOWN.to_owned()));
                 }
                 let below = &text[fence.range.end..];
                 let end = gate::end(text, fence.range.end).filter(|_| asked.alone);
-                let steps = end.map_or_else(|| gate::steps(below), |_| 1);
-                if let Some(end) = end {
-                    gates -= 1;
-                    parts.push((end..end, gate::CLOSE.to_owned()));
-                }
+                let steps = match end {
+                    Some(end) => {
+                        parts.push((end..end, gate::CLOSE.to_owned()));
+                        1
+                    }
+                    None => {
+                        open += 1;
+                        gate::steps(below)
+                    }
+                };
                 let gate = gate::open(&key, steps);
                 parts.push((fence.range, in_markdown(&(html + &gate), lines)));
             }
@@ -141,7 +145,7 @@ pub fn expand(page: &mut Page<'_>, text: &str) -> String {
     if let Some(message) = lint::too_many_longest(asked.choices.into_iter()) {
         page.complain(1, message);
     }
-    replace(text, parts) + &gate::CLOSE.repeat(gates)
+    replace(text, parts) + &gate::CLOSE.repeat(open)
 }
 
 /// Links that open the programs in the playground, where they are written in its language too.

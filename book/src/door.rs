@@ -5,16 +5,13 @@ use std::path::Path;
 
 use trace::draw::{self, Lanes, Layout, Panel};
 
-use crate::listing::{Line, compare, function_in};
+use crate::listing::{Line, compare};
 use crate::markup::escape;
 use crate::page::{Page, fences};
 use crate::puzzle::predict::outcome;
+use crate::puzzle::{Shown, programs};
 use crate::records::Records;
 
-/// The two programs, by their records.
-const PROGRAMS: [&str; 2] = ["pinned_memory.copy_first", "pinned_memory.kernels_first"];
-/// The function that is shown of each.
-const FUNCTION: &str = "issue";
 /// The page that asks.
 const PAGE: &str = "chapters/introduction.md";
 
@@ -34,10 +31,8 @@ const STYLE: &str = "#door{color:#1b1b1b;background:#fff;font:14px system-ui,san
 
 /// The programs side by side with the question below them, as one SVG.
 pub fn puzzle(root: &Path, records: &Records) -> Result<String, String> {
-    let [left, right] = PROGRAMS.map(|name| listing(records, name));
-    let ((left_title, left), (right_title, right)) = (left?, right?);
-    let (a, b) = compare(&left, &right);
-    let question = question(root, records)?;
+    let Asked { programs: [left, right], question } = asked(root, records)?;
+    let (a, b) = compare(&left.part.text, &right.part.text);
     let lines = a.len().max(b.len());
     let panel = GAP + lines * LINE;
     let height = GAP + TITLE + panel + QUESTION;
@@ -46,13 +41,13 @@ pub fn puzzle(root: &Path, records: &Records) -> Result<String, String> {
          <title>{question}</title>\n<style>{STYLE}</style>\n"
     );
     let width = (WIDTH - 3 * GAP) / 2;
-    for (x, title, lines) in [(GAP, left_title, a), (2 * GAP + width, right_title, b)] {
+    for (x, title, lines) in [(GAP, &left.title, a), (2 * GAP + width, &right.title, b)] {
         _ = writeln!(
             svg,
             "<text x=\"{x}\" y=\"{}\" font-weight=\"600\">{}</text>\n\
              <rect class=\"panel\" x=\"{x}\" y=\"{}\" width=\"{width}\" height=\"{panel}\" rx=\"4\"/>",
             GAP + 14,
-            escape(&title),
+            escape(title),
             GAP + TITLE - 6
         );
         for (index, line) in lines.iter().enumerate() {
@@ -80,8 +75,8 @@ pub fn puzzle(root: &Path, records: &Records) -> Result<String, String> {
 }
 
 /// What both programs did, on one axis, as one SVG.
-pub fn answer(records: &Records) -> Result<String, String> {
-    let [left, right] = PROGRAMS.map(|name| records.get(name));
+pub fn answer(root: &Path, records: &Records) -> Result<String, String> {
+    let [left, right] = asked(root, records)?.programs.map(|program| records.get(&program.name));
     let runs = [left?, right?];
     let panels = runs.map(|run| Panel {
         title: &run.title,
@@ -91,22 +86,21 @@ pub fn answer(records: &Records) -> Result<String, String> {
     Ok(draw::svg(&Layout::new(&panels, Lanes::Streams), "answer") + "\n")
 }
 
-/// A program's title, and the function that is shown.
-fn listing(records: &Records, name: &str) -> Result<(String, String), String> {
-    let (exercise, program) = name.split_once('.').ok_or("no program")?;
-    let exercise = records.exercises.get(exercise).ok_or("no such exercise")?;
-    let program = exercise.program(program).ok_or("no such program")?;
-    let source = exercise.source(program, &program.file)?;
-    let part = function_in(&source, Path::new(&program.file), FUNCTION)?;
-    Ok((program.title.clone(), part.text))
+/// The puzzle of the page.
+struct Asked {
+    programs: [Shown; 2],
+    /// As character data.
+    question: String,
 }
 
-/// What the page asks.
-fn question(root: &Path, records: &Records) -> Result<String, String> {
+fn asked(root: &Path, records: &Records) -> Result<Asked, String> {
     let path = root.join(PAGE);
     let text = std::fs::read_to_string(&path).map_err(|error| error.to_string())?;
-    let asked = fences(&text, "predict").into_iter().next().ok_or("the page asks nothing")?;
-    let outcome = outcome(&mut Page::new(root, path, records), &asked);
+    let mut page = Page::new(root, path, records);
+    let block = |kind: &str| fences(&text, kind).into_iter().next();
+    let programs = block("puzzle").and_then(|fence| programs(&mut page, &fence));
+    let outcome = block("predict").and_then(|fence| outcome(&mut page, &fence));
     let question = outcome.and_then(|outcome| outcome.asked.into_iter().next());
-    Ok(escape(&question.ok_or("the page asks nothing")?))
+    let (programs, question) = programs.zip(question).ok_or("the page has no puzzle")?;
+    Ok(Asked { programs, question: escape(&question) })
 }

@@ -44,16 +44,17 @@ struct Program {
 }
 
 /// A program, as it is shown.
-struct Shown {
-    name: String,
-    title: String,
+pub(crate) struct Shown {
+    /// `EXERCISE.PROGRAM`, as its record is called.
+    pub(crate) name: String,
+    pub(crate) title: String,
     file: String,
-    part: Part,
+    pub(crate) part: Part,
 }
 
 impl Shown {
     /// The function `function` of a program.
-    fn of(page: &Page<'_>, program: Program, function: &str) -> Result<Self, String> {
+    fn of(page: &Page<'_>, program: &Program, function: &str) -> Result<Self, String> {
         let Program { name, title } = program;
         let known = name.split_once('.').and_then(|(exercise, program)| {
             let exercise = page.records.exercises.get(exercise)?;
@@ -64,8 +65,8 @@ impl Shown {
         let file = program.file.clone();
         let source = exercise.source(program, &file)?;
         let part = function_in(&source, Path::new(&file), function)?;
-        let title = title.unwrap_or_else(|| program.title.clone());
-        Ok(Self { name, title, file, part })
+        let title = title.clone().unwrap_or_else(|| program.title.clone());
+        Ok(Self { name: name.clone(), title, file, part })
     }
 }
 
@@ -163,15 +164,26 @@ fn in_playground(page: &Page<'_>, shown: [&Shown; 2]) -> String {
     }
 }
 
-fn puzzle(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
-    let Puzzle { function: name, nameless, program, also } = page.parse(fence)?;
-    let Ok([a, b]) = <[Program; 2]>::try_from(program) else {
+/// The two programs of a `puzzle` block.
+pub(crate) fn programs(page: &mut Page<'_>, fence: &Fence) -> Option<[Shown; 2]> {
+    let puzzle = page.parse(fence)?;
+    both(page, fence, puzzle).map(|(both, _)| both)
+}
+
+fn both(page: &mut Page<'_>, fence: &Fence, puzzle: Puzzle) -> Option<([Shown; 2], Puzzle)> {
+    let Puzzle { function, program, .. } = &puzzle;
+    let [a, b] = &program[..] else {
         page.complain(fence.line, "a puzzle is two programs side by side");
         return None;
     };
-    let [a, b] = [a, b].map(|program| Shown::of(page, program, &name));
+    let [a, b] = [a, b].map(|program| Shown::of(page, program, function));
     let (a, b) = (page.note(fence.line, a), page.note(fence.line, b));
-    let (a, b) = (a?, b?);
+    Some(([a?, b?], puzzle))
+}
+
+fn puzzle(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
+    let puzzle = page.parse(fence)?;
+    let ([a, b], Puzzle { nameless, also, .. }) = both(page, fence, puzzle)?;
     let (left, right) = compare(&a.part.text, &b.part.text);
     if !left.iter().chain(&right).any(|line| matches!(line, Line::Different(_))) {
         page.complain(fence.line, "the two programs are the same");

@@ -134,7 +134,7 @@ fn the_pictures_of_the_readme_are_the_puzzle_of_the_first_page() {
     let records = Records::read(&root()).expect("the records");
     let pictures = [
         ("door.svg", door::puzzle(&root(), &records)),
-        ("door-answer.svg", door::answer(&records)),
+        ("door-answer.svg", door::answer(&root(), &records)),
     ];
     for (name, picture) in pictures {
         let picture = picture.unwrap_or_else(|error| panic!("{name}: {error}"));

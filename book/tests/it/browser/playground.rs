@@ -1,0 +1,165 @@
+//! The playground in a browser: a reader chooses, writes, makes mistakes and comes back.
+
+use book::wasm;
+use page::{Played, Setting};
+
+use super::book;
+use crate::needs::{Need, missing};
+
+/// Until the controls are there; then four streams and pinned memory, as a reader chooses them.
+const PLAY: &str = r#"
+  const figure = document.querySelector("figure.play");
+  const form = figure.querySelector(".controls");
+  for (let turns = 0; form.hidden && turns < 200; turns++) await new Promise((r) => setTimeout(r, 50));
+  said.push(`controls: ${form.hidden ? "hidden" : form.querySelectorAll("select").length}`);
+  const choose = (name, value) => {
+    const select = form.querySelector(`[name=${name}]`);
+    select.value = value;
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+  };
+  const number = (name) => figure.querySelector(`[data-name=${name}] dd`).dataset.value;
+  said.push(`makespan: ${number("makespan")}`);
+  choose("up", "pinned");
+  choose("down", "pinned");
+  choose("chunks", "8");
+  choose("streams", "4");
+  said.push(`makespan: ${number("makespan")}`);
+  said.push(`address: ${decodeURI(figure.querySelector(".link").getAttribute("href"))}`);
+  const labelled = [...form.querySelectorAll("select")].every((select) => select.labels.length === 1);
+  said.push(`labelled: ${labelled}`);
+  finish();
+"#;
+
+#[test]
+fn a_playground_follows_its_controls_and_says_what_the_native_simulator_says() {
+    if wasm::plain().is_err() {
+        return missing(Need::Wasm).unwrap_or_default();
+    }
+    let Some(said) = book().says("free_sheet.html", PLAY) else { return };
+    let makespan =
+        |address: &str| Played::new(&Setting::parse(address)).timeline.extent().ns().to_string();
+    let chosen = "sheet=pipeline&up=pinned&down=pinned&host=goes-on&streams=4&chunks=8&order=depth\
+                  &kernel=one&device=h200";
+    let expected = format!(
+        "controls: 8\nmakespan: {}\nmakespan: {}\naddress: #{chosen}\nlabelled: true\n\
+         errors: none\nasked of others: nothing",
+        makespan("sheet=pipeline"),
+        makespan(chosen)
+    );
+    assert_eq!(said, expected);
+}
+
+/// A reader writes, makes mistakes, goes back, and starts from another program; by the keyboard where a key does it.
+const WRITE: &str = r##"
+  const figure = document.querySelector("figure.editor");
+  const controls = figure.querySelector(".controls");
+  for (let turns = 0; controls.hidden && turns < 200; turns++) await new Promise((r) => setTimeout(r, 50));
+  const text = (node) => node?.textContent.replace(/\s+/g, " ").trim() ?? "nothing";
+  const field = figure.querySelector("textarea");
+  const pause = (ms) => new Promise((r) => setTimeout(r, ms));
+  const write = async (value, ms) => {
+    field.focus();
+    field.value = value;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    await pause(ms);
+  };
+  const say = (what) => {
+    const numbers = ["makespan", "before"].map((name) => text(figure.querySelector(`[data-name=${name}] dd`)));
+    const bad = [...figure.querySelectorAll(".line-numbers .is-wrong")].map(text).join(" ");
+    said.push(`${what}: ${numbers.join(", before ")}; marked: ${bad || "none"}; ${text(figure.querySelector("p.races, .races strong"))}`);
+  };
+  say("at first");
+  await write("in a: up 16 MiB pinned to x\nin b: kernel 2 ms on x\n", 400);
+  say("typed");
+  said.push(`menu: ${text(figure.querySelector(".from").selectedOptions[0])}`);
+  said.push(`charts: ${figure.querySelectorAll("svg text.h").length}, address: ${location.hash || "none"}`);
+  await pause(1500);
+  said.push(`address: ${location.hash}`);
+  said.push(`lines: ${[...figure.querySelectorAll(".races .at")].map(text).join(", ")}`);
+  await write("in a: up 16 MiB pinned to x\nin b: wait a\nin b: kernel 2 ms on x\n", 2000);
+  say("ordered");
+  await write("in a: upp 16 MiB\nkernel 2\n", 400);
+  say("wrong");
+  for (const item of figure.querySelectorAll(".mistakes li")) said.push(text(item));
+  figure.querySelectorAll(".mistakes .at")[1].click();
+  const cursor = field.selectionStart;
+  said.push(`the cursor is at ${cursor}, in ${document.activeElement.tagName}, invalid: ${field.getAttribute("aria-invalid")}`);
+  history.back();
+  await pause(500);
+  say("back");
+  said.push(text({ textContent: field.value }));
+  const from = figure.querySelector(".from");
+  from.value = "two_streams.two";
+  from.dispatchEvent(new Event("change", { bubbles: true }));
+  await pause(500);
+  say("from a chapter");
+  field.setSelectionRange(field.value.length, field.value.length);
+  field.dispatchEvent(new Event("keyup"));
+  said.push(`lit: ${[...figure.querySelectorAll("svg .lit title")].map(text).join("; ")}`);
+  said.push(`tab stops in the drawing: ${figure.querySelectorAll("svg [tabindex='0']").length}`);
+  said.push(`labelled: ${[from, field].every((it) => it.labels?.length || it.ariaLabel)}`);
+  finish();
+"##;
+
+#[test]
+fn a_reader_writes_a_program_is_told_of_mistakes_and_races_and_goes_back() {
+    if wasm::plain().is_err() {
+        return missing(Need::Wasm).unwrap_or_default();
+    }
+    let Some(said) = book().says("playground.html", WRITE) else { return };
+    insta::assert_snapshot!(said);
+}
+
+/// A bar is chosen, and then a mistake written: what is chosen in the text, and what is kept of it.
+const CHOOSE: &str = r#"
+  for (let turns = 0; !document.querySelector("textarea") && turns < 200; turns++) await new Promise((r) => setTimeout(r, 50));
+  const field = document.querySelector("textarea");
+  const bars = [...document.querySelectorAll("svg [role=gridcell]")];
+  bars.find((bar) => bar.textContent.startsWith("kernel")).dispatchEvent(new MouseEvent("click"));
+  said.push(field.value.slice(field.selectionStart, field.selectionEnd).trim());
+  field.value = field.value.replace("wait copy_in", "waait copy_in");
+  field.dispatchEvent(new Event("input"));
+  const [hash, text] = JSON.parse(sessionStorage.getItem("swim/draft"));
+  said.push(`kept: ${hash === location.hash && text === field.value}`);
+  finish();
+"#;
+
+#[test]
+fn a_bar_of_the_playground_leads_to_its_line_and_what_is_written_is_kept() {
+    if wasm::plain().is_err() {
+        return missing(Need::Wasm).unwrap_or_default();
+    }
+    let Some(said) = book().says("playground.html", CHOOSE) else { return };
+    insta::assert_snapshot!(said, @"
+in compute: kernel 300 us 64 blocks on x[i]
+kept: true
+errors: none
+asked of others: nothing
+");
+}
+
+/// A page that was left with a mistake in the program is opened again.
+const REOPEN: &str = r##"
+  sessionStorage.setItem("swim/draft", JSON.stringify(["", "waait a"]));
+  const frame = document.createElement("iframe");
+  frame.src = "playground.html";
+  document.body.append(frame);
+  const at = (selector) => frame.contentDocument?.querySelector(selector);
+  for (let turns = 0; !at(".wrong li") && turns < 200; turns++) await new Promise((r) => setTimeout(r, 50));
+  said.push(`${at("textarea").value}: ${at(".wrong li").textContent.trim()}`);
+  finish();
+"##;
+
+#[test]
+fn what_was_written_in_the_playground_outlives_a_reload_with_its_mistakes() {
+    if wasm::plain().is_err() {
+        return missing(Need::Wasm).unwrap_or_default();
+    }
+    let built = book().with("again.html", "<p>Again</p>");
+    let Some(said) = built.says("again.html", REOPEN) else { return };
+    insta::assert_snapshot!(said, @"
+waait a: Line 1, column 1: waait is no call; did you mean wait?
+errors: none
+asked of others: nothing
+");
+}

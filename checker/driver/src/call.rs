@@ -9,7 +9,7 @@ use simulator::machine::{
     code,
 };
 use trace::lab::ThreadRequest;
-use trace::program::{Site, WorkQueues};
+use trace::program::{AccessKind, Site, WorkQueues};
 use trace::unsupported::Unsupported;
 use trace::{lab, run};
 
@@ -93,6 +93,34 @@ impl State {
             touches.dedup();
             self.execute(Command::HostAccess { touches }, site);
         }
+    }
+
+    /// Which page-locked memory the program has used since the last call where that takes it time, and where;
+    /// without what `besides` says of such use.
+    fn timed_use(&mut self, besides: Option<&lab::Request>) -> Option<(Command, Option<u32>)> {
+        let (mut touches, frames) = watch::take_timed()?;
+        let declared = match besides {
+            Some(lab::Request::HostCopy { source, target, bytes }) => {
+                vec![(*source, *bytes), (*target, *bytes)]
+            }
+            Some(lab::Request::Load { place, .. }) => vec![(place.address, place.bytes)],
+            // The lab looks at a word of each page of an answer.
+            Some(lab::Request::Answer { .. }) => {
+                touches.retain(|it| it.kind == AccessKind::Write);
+                Vec::new()
+            }
+            _ => Vec::new(),
+        };
+        for (address, bytes) in declared {
+            let start = pinned_offset(address);
+            touches = touches
+                .iter()
+                .flat_map(|it| it.outside(start, start.saturating_add(bytes)))
+                .collect();
+        }
+        let Self { link, sites, .. } = self;
+        let site = sites.of(&frames, |place| number_of(link, place));
+        (!touches.is_empty()).then_some((Command::HostUse { touches }, site))
     }
 
     /// The place in the student's source that the current call comes from.
@@ -224,13 +252,13 @@ pub(crate) fn issue(device: Option<u32>, command: Command) -> Result<Reply, CUre
         return Err(code::NOT_PERMITTED);
     }
     watch::have_stack();
-    let mut state = lock(&simulated.state);
+    let state = lock(&simulated.state);
     if !state.threads.may_call() {
         say("a second host thread called the driver inside the measured region");
         say("hint: drive the device from one thread there, or from threads of `lab::thread`");
         return Err(code::NOT_PERMITTED);
     }
-    state.tell_uses();
+    let mut state = simulated.tell_uses(state, None);
     let site = state.here();
     let reply = state.execute_on(device, command, site);
     match simulated.take_turns(state, reply) {
@@ -294,7 +322,7 @@ impl Simulated {
             }
             _ => {}
         }
-        state.tell_uses();
+        let mut state = self.tell_uses(state, Some(&request));
         state.threads.follow(&request);
         let site = match request {
             lab::Request::HostWork { .. }
@@ -311,6 +339,23 @@ impl Simulated {
             Reply::Failed(Failure { why: Some(why), .. }) => lab::Reply::Refused { why },
             _ => gone(),
         }
+    }
+
+    /// Tells what the program has used of page-locked memory since the last call. What takes the host time is a
+    /// call by itself, after which it may be another thread's turn.
+    fn tell_uses<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        besides: Option<&lab::Request>,
+    ) -> MutexGuard<'a, State> {
+        state.tell_uses();
+        if !watch::has_timed() {
+            return state;
+        }
+        let Some((command, site)) = state.timed_use(besides) else { return state };
+        let reply = state.execute(command, site);
+        self.take_turns(state, reply);
+        lock(&self.state)
     }
 
     /// Waits until it is the calling thread's turn, then gives its reply: `reply`, or the result of

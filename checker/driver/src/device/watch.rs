@@ -4,7 +4,8 @@
 //! (the machine has one of its own). A use that the protection forbids ends up in the handler of SIGSEGV,
 //! which notes it with its return addresses, lifts the protection of those pages and lets the use go
 //! on. The next call to the driver takes the notes. Faults that are none of ours go to the handler that
-//! was there before. A system call that is given such memory gets EFAULT from the kernel instead: no
+//! was there before. In a measured region the pages that no copy uses are watched as well, since what the
+//! host does to them takes it time. A system call that is given such memory gets EFAULT from the kernel instead: no
 //! signal is raised then, and nothing can be noted.
 //!
 //! The handler takes no lock and allocates nothing: all that it needs is in statics.
@@ -23,7 +24,8 @@ const PAGES: usize = (PINNED_BYTES / PAGE) as usize;
 
 /// For each page the guard that it is under, as [`Entry`] packs it. It takes memory only as it is used.
 static ENTRIES: [AtomicU64; PAGES] = [const { AtomicU64::new(0) }; PAGES];
-/// While a host function runs, what it did to each page.
+/// What a host function that runs did to each page; else what has been done to each timed page since the last
+/// call.
 static USED: [AtomicU8; PAGES] = [const { AtomicU8::new(0) }; PAGES];
 const READ: u8 = 1;
 const WRITTEN: u8 = 2;
@@ -34,6 +36,10 @@ static BASE: AtomicU64 = AtomicU64::new(0);
 static TOP: AtomicU64 = AtomicU64::new(0);
 /// A host function runs: every page is watched.
 static IN_FUNCTION: AtomicBool = AtomicBool::new(false);
+/// A measured region is open: pages that no copy uses are timed.
+static TIMING: AtomicBool = AtomicBool::new(false);
+/// The timed pages used since the last call lie from the first of these to before the second.
+static TIMED: [AtomicUsize; 2] = [AtomicUsize::new(usize::MAX), AtomicUsize::new(0)];
 
 /// Uses that are noted between two calls; more are let through and counted.
 const NOTES: usize = 4096;
@@ -51,14 +57,25 @@ struct Note {
     ready: AtomicU32,
 }
 
-static NOTED: [Note; NOTES] = [const {
-    Note {
+impl Note {
+    const EMPTY: Self = Self {
         entry: AtomicU64::new(0),
         kind: AtomicU8::new(0),
         frames: [const { AtomicUsize::new(0) }; FRAMES],
         ready: AtomicU32::new(0),
+    };
+
+    /// Where the use came from, once it is all there; the note is empty then.
+    fn take(&self) -> Option<Vec<usize>> {
+        let depth = self.ready.swap(0, Ordering::Acquire).checked_sub(1)?;
+        let frames = self.frames.iter().take(depth as usize);
+        Some(frames.map(|it| it.load(Ordering::Relaxed)).collect())
     }
-}; NOTES];
+}
+
+static NOTED: [Note; NOTES] = [const { Note::EMPTY }; NOTES];
+/// The first use of a timed page since the last call.
+static FIRST_TIMED: Note = Note::EMPTY;
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// A guard, packed: two bits of protection, first page and end in 31 bits each. 0 is no guard.
@@ -67,10 +84,13 @@ struct Entry(u64);
 
 impl Entry {
     const OPEN: Entry = Entry(0);
+    const TIMED: Entry = Entry(3);
 
     fn new(first: u64, end: u64, protection: Protection) -> Self {
         let bits = match protection {
             Protection::Open => return Self::OPEN,
+            // Such pages are told one by one.
+            Protection::Timed => return Self::TIMED,
             Protection::ReadOnly => 1,
             Protection::NoAccess => 2,
         };
@@ -85,7 +105,8 @@ impl Entry {
         match self.0 & 3 {
             0 => Protection::Open,
             1 => Protection::ReadOnly,
-            _ => Protection::NoAccess,
+            2 => Protection::NoAccess,
+            _ => Protection::Timed,
         }
     }
 
@@ -124,6 +145,11 @@ pub(super) fn apply(guard: &Guard) {
     if BASE.load(Ordering::Relaxed) == 0 {
         return;
     }
+    match guard.protection {
+        Protection::Open => TIMING.store(false, Ordering::Relaxed),
+        Protection::Timed => TIMING.store(true, Ordering::Relaxed),
+        Protection::ReadOnly | Protection::NoAccess => {}
+    }
     let (first, end) = (guard.offset / PAGE, (guard.offset + guard.bytes) / PAGE);
     let Some(entries) = ENTRIES.get(first as usize..end as usize) else { return };
     let entry = Entry::new(first, end, guard.protection);
@@ -150,10 +176,8 @@ pub(crate) fn take_uses() -> (Vec<Use>, usize) {
     let count = COUNT.swap(0, Ordering::Acquire);
     let mut uses = Vec::new();
     for note in &NOTED[..count.min(NOTES)] {
-        let depth = note.ready.swap(0, Ordering::Acquire);
-        if depth == 0 {
-            continue; // another thread is about to write it: that use is lost
-        }
+        // Another thread may be about to write it: that use is lost.
+        let Some(frames) = note.take() else { continue };
         let entry = Entry(note.entry.load(Ordering::Relaxed));
         let (first, end) = entry.pages();
         let kind = match note.kind.load(Ordering::Relaxed) {
@@ -161,10 +185,37 @@ pub(crate) fn take_uses() -> (Vec<Use>, usize) {
             _ => AccessKind::Read,
         };
         let touch = Touch { offset: first * PAGE, bytes: (end - first) * PAGE, kind };
-        let frames = note.frames.iter().take(depth as usize - 1);
-        uses.push(Use { touch, frames: frames.map(|it| it.load(Ordering::Relaxed)).collect() });
+        uses.push(Use { touch, frames });
     }
     (uses, count.saturating_sub(NOTES))
+}
+
+/// What was done to timed pages since the last time, and where the first use came from; pages that are neighbours and
+/// were used alike are together. A page that was written counts as written alone.
+pub(crate) fn take_timed() -> Option<(Vec<Touch>, Vec<usize>)> {
+    let end = TIMED[1].swap(0, Ordering::Acquire);
+    let first = TIMED[0].swap(usize::MAX, Ordering::Acquire);
+    let frames = FIRST_TIMED.take();
+    let mut touches: Vec<Touch> = Vec::new();
+    for (page, used) in (0u64..).zip(&USED).take(end).skip(first) {
+        let kind = match used.swap(0, Ordering::Relaxed) {
+            0 => continue,
+            READ => AccessKind::Read,
+            _ => AccessKind::Write,
+        };
+        match touches.last_mut() {
+            Some(last) if last.kind == kind && last.offset + last.bytes == page * PAGE => {
+                last.bytes += PAGE;
+            }
+            _ => touches.push(Touch { offset: page * PAGE, bytes: PAGE, kind }),
+        }
+    }
+    (!touches.is_empty()).then(|| (touches, frames.unwrap_or_default()))
+}
+
+/// Whether a timed page was used since the last time.
+pub(crate) fn has_timed() -> bool {
+    TIMED[1].load(Ordering::Relaxed) > 0
 }
 
 /// Runs a host function, and says which page-locked memory it used: page by page, since nothing else says
@@ -208,7 +259,7 @@ fn protect(first: u64, end: u64, protection: Protection) -> bool {
     let protection = match protection {
         Protection::Open => libc::PROT_READ | libc::PROT_WRITE,
         Protection::ReadOnly => libc::PROT_READ,
-        Protection::NoAccess => libc::PROT_NONE,
+        Protection::NoAccess | Protection::Timed => libc::PROT_NONE,
     };
     let start = BASE.load(Ordering::Relaxed) + first * PAGE;
     // SAFETY: the pages are in the student's mapping, which is never unmapped; taking away permission
@@ -322,14 +373,39 @@ fn is_ours(address: u64, reason: c_int, context: *mut c_void) -> bool {
         return protect(page, page + 1, now);
     }
     let entry = Entry(ENTRIES[page as usize].load(Ordering::Acquire));
+    if entry == Entry::TIMED {
+        return is_timed(page as usize, context);
+    }
     // Another thread was here just before: the use is free now.
     if entry.protection() == Protection::Open {
         return true;
     }
     let written = is_write(context).unwrap_or(entry.protection() == Protection::ReadOnly);
-    let now = if written { Protection::Open } else { Protection::ReadOnly };
-    note(entry, if written { WRITTEN } else { READ }, context);
+    let now = match (written, TIMING.load(Ordering::Relaxed)) {
+        (true, false) => Protection::Open,
+        (true, true) => Protection::Timed,
+        (false, _) => Protection::ReadOnly,
+    };
+    if let Some(note) = NOTED.get(COUNT.fetch_add(1, Ordering::Relaxed)) {
+        fill(note, entry, if written { WRITTEN } else { READ }, context);
+    }
     lift(entry, now)
+}
+
+/// Deals with the use of a timed page. What is read first may still be written, which is told too.
+fn is_timed(page: usize, context: *mut c_void) -> bool {
+    let used = &USED[page];
+    let written = is_write(context).unwrap_or(used.load(Ordering::Relaxed) & READ != 0);
+    used.fetch_or(if written { WRITTEN } else { READ }, Ordering::Relaxed);
+    TIMED[0].fetch_min(page, Ordering::Relaxed);
+    if TIMED[1].fetch_max(page + 1, Ordering::Release) == 0 {
+        fill(&FIRST_TIMED, Entry::TIMED, 0, context);
+    }
+    if written {
+        ENTRIES[page].store(Entry::OPEN.0, Ordering::Release);
+    }
+    let now = if written { Protection::Open } else { Protection::ReadOnly };
+    protect(page as u64, page as u64 + 1, now)
 }
 
 /// The pages that are still under this guard get another protection.
@@ -355,9 +431,7 @@ fn lift(entry: Entry, protection: Protection) -> bool {
     done
 }
 
-fn note(entry: Entry, kind: u8, context: *mut c_void) {
-    let index = COUNT.fetch_add(1, Ordering::Relaxed);
-    let Some(note) = NOTED.get(index) else { return };
+fn fill(note: &Note, entry: Entry, kind: u8, context: *mut c_void) {
     note.entry.store(entry.0, Ordering::Relaxed);
     note.kind.store(kind, Ordering::Relaxed);
     let mut depth = 0;

@@ -139,6 +139,10 @@ pub enum Command {
     HostAccess {
         touches: Vec<Touch>,
     },
+    /// The host itself used page-locked memory that no copy uses, in a measured region.
+    HostUse {
+        touches: Vec<Touch>,
+    },
 
     StreamCreate {
         kind: StreamKind,

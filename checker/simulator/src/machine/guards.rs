@@ -6,6 +6,10 @@
 //! so that the same copies use all of each; the pages at the edges of a range that other bytes share are
 //! not guarded.
 //!
+//! In a measured region all other pages are watched too, for another reason: what the host itself does to
+//! page-locked memory takes it time there. The first use of each page since a copy last used it is told, and
+//! lasts as long as a copy of that page by the host does.
+//!
 //! What lifts a guard is less than what orders the host: synchronising a stream lifts those of the stream
 //! itself only. A use that was in order is noticed too then, and the hazard search says that it was.
 
@@ -27,6 +31,8 @@ const MOST_ACCESSES: usize = 1 << 16;
 pub enum Protection {
     /// Whatever it likes.
     Open,
+    /// Whatever it likes, but the first read and the first write of each page are told by [`Command::HostUse`].
+    Timed,
     /// Read.
     ReadOnly,
     /// Nothing.
@@ -55,6 +61,20 @@ pub struct Touch {
     pub kind: AccessKind,
 }
 
+impl Touch {
+    /// The parts of it before `start` and from `end` on.
+    pub fn outside(&self, start: u64, end: u64) -> impl Iterator<Item = Self> {
+        let (from, to, kind) = (self.offset, self.offset + self.bytes, self.kind);
+        let parts = [(from, to.min(start)), (from.max(end), to)];
+        let is_there = |(from, to): &(u64, u64)| from < to;
+        parts.into_iter().filter(is_there).map(move |(offset, to)| Self {
+            offset,
+            bytes: to - offset,
+            kind,
+        })
+    }
+}
+
 /// Copies that have been asked for and that the host does not know to be over.
 pub(super) struct Guards {
     /// By first byte; no two overlap.
@@ -65,6 +85,8 @@ pub(super) struct Guards {
     writing: BTreeMap<StreamId, u32>,
     /// There is one host thread: what it knows there is no other that does not.
     pub(super) alone: bool,
+    /// What pages are under that no copy in flight uses: open, or timed in a measured region.
+    free: Protection,
 }
 
 impl Default for Guards {
@@ -74,6 +96,7 @@ impl Default for Guards {
             recorded: BTreeMap::new(),
             writing: BTreeMap::new(),
             alone: true,
+            free: Protection::Open,
         }
     }
 }
@@ -86,9 +109,9 @@ struct Span {
 }
 
 impl Span {
-    fn protection(&self) -> Protection {
+    fn protection(&self, free: Protection) -> Protection {
         match self.uses.keys().map(|(_, kind)| *kind).max() {
-            None => Protection::Open,
+            None => free,
             Some(AccessKind::Read) => Protection::ReadOnly,
             Some(AccessKind::Write) => Protection::NoAccess,
         }
@@ -134,8 +157,8 @@ impl Guards {
             }
             let span = self.spans.get_mut(&at).expect("there is one, or it has just been made");
             span.uses.insert((stream, kind), step);
-            let guard = Guard { offset: at, bytes: span.end - at, protection: span.protection() };
-            host.guard(guard);
+            let protection = span.protection(self.free);
+            host.guard(Guard { offset: at, bytes: span.end - at, protection });
             at = span.end;
         }
     }
@@ -143,28 +166,27 @@ impl Guards {
     /// Lifts the guards of copies that are over.
     fn lift(&mut self, is_over: impl Fn(StreamId, u32) -> bool, host: &mut dyn Host) {
         self.writing.retain(|stream, step| !is_over(*stream, *step));
+        let free = self.free;
         let mut open: Option<Guard> = None;
         self.spans.retain(|&start, span| {
-            let before = span.protection();
+            let before = span.protection(free);
             span.uses.retain(|(stream, _), step| !is_over(*stream, *step));
-            let protection = span.protection();
+            let protection = span.protection(free);
             if protection == before {
                 return true;
             }
             let guard = Guard { offset: start, bytes: span.end - start, protection };
             match &mut open {
-                // Neighbours that are opened are opened at once.
-                Some(last)
-                    if protection == Protection::Open && last.offset + last.bytes == start =>
-                {
+                // Neighbours that are freed are freed at once.
+                Some(last) if protection == free && last.offset + last.bytes == start => {
                     last.bytes += guard.bytes;
                 }
-                _ if protection == Protection::Open => {
+                _ if protection == free => {
                     open.replace(guard).into_iter().for_each(|last| host.guard(last));
                 }
                 _ => host.guard(guard),
             }
-            protection != Protection::Open
+            protection != free
         });
         open.into_iter().for_each(|last| host.guard(last));
     }
@@ -252,7 +274,53 @@ impl Machine {
             return;
         }
         gone.iter().for_each(|from| drop(self.guards.spans.remove(from)));
-        host.guard(Guard { offset: start, bytes: end - start, protection: Protection::Open });
+        host.guard(Guard { offset: start, bytes: end - start, protection: self.guards.free });
+    }
+
+    /// A measured region begins or has ended: from now on pages that no copy uses are under `free`.
+    pub(super) fn free_pages_are(&mut self, free: Protection, host: &mut dyn Host) {
+        let before = std::mem::replace(&mut self.guards.free, free);
+        if before == free {
+            return;
+        }
+        let blocks: Vec<_> = self.names.pinned.spans().collect();
+        for (start, bytes) in blocks {
+            self.free_block(start, bytes, host);
+        }
+    }
+
+    /// Pages of a block that no copy uses are under what free pages are under.
+    pub(super) fn free_block(&mut self, start: u64, bytes: u64, host: &mut dyn Host) {
+        let protection = self.guards.free;
+        let end = (start + bytes).next_multiple_of(PAGE);
+        let mut at = start;
+        let used = self.guards.spans.range(..end).filter(|(_, span)| span.end > start);
+        let used: Vec<_> = used.map(|(&from, span)| (from, span.end)).collect();
+        for (from, to) in used.into_iter().chain([(end, end)]) {
+            if at < from {
+                host.guard(Guard { offset: at, bytes: from - at, protection });
+            }
+            at = at.max(to);
+        }
+    }
+
+    /// The host itself used page-locked memory in a measured region, which takes it time. A page by itself takes
+    /// none: it may be one word of it.
+    pub(super) fn host_use(&mut self, touches: &[Touch], site: Option<u32>, host: &mut dyn Host) {
+        let mut half_bytes = 0u64;
+        for touch in touches.iter().filter(|it| it.bytes > PAGE) {
+            // What is written comes from somewhere, and what is read goes nowhere else.
+            let halves = match touch.kind {
+                AccessKind::Read => 1,
+                AccessKind::Write => 2,
+            };
+            let ranges = self.names.pinned_within(touch.offset, touch.bytes);
+            half_bytes += ranges.iter().map(|range| halves * range.bytes).sum::<u64>();
+        }
+        let ns = self.copying_ns(half_bytes / 2);
+        if self.open_region.is_some() && ns > 0 && !self.is_too_long(ns) {
+            self.make(Call::HostWork { ns }, site, host);
+        }
     }
 
     /// Uses of page-locked memory, as the program names them.

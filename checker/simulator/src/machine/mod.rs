@@ -108,7 +108,7 @@ pub trait Host {
     /// Runs a host function, and says what page-locked memory it used.
     fn call(&mut self, function: u64, data: u64) -> Vec<Touch>;
     /// From now on, the process may do no more to these pages than this. What it does beyond that is
-    /// noticed, let go on, and told by [`Command::HostAccess`].
+    /// noticed, let go on, and told by [`Command::HostAccess`], or by [`Command::HostUse`] where they are [`Protection::Timed`].
     fn guard(&mut self, guard: Guard);
 }
 
@@ -246,6 +246,10 @@ impl Machine {
             self.host_access(touches, site, host);
             return Ok(Reply::Done);
         }
+        if let Command::HostUse { touches } = &request.command {
+            self.host_use(touches, site, host);
+            return Ok(Reply::Done);
+        }
         if self.fault.is_some() && needs_context(&request.command) {
             return Err(self.lost());
         }
@@ -346,7 +350,13 @@ impl Machine {
                 let stream = self.names.stream(*stream)?;
                 self.allocate_in_order(*bytes, stream)?
             }
-            Command::AllocHost { bytes } => self.allocate_pinned(*bytes)?,
+            Command::AllocHost { bytes } => {
+                let reply = self.allocate_pinned(*bytes)?;
+                if let Reply::Number(offset) = reply {
+                    self.free_block(offset, *bytes, host);
+                }
+                reply
+            }
             Command::FreeHost { offset } => {
                 self.unguard_block(*offset, host);
                 if self.watching.is_some()

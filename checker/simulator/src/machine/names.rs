@@ -486,6 +486,7 @@ impl Names {
             | Command::Site(_)
             | Command::PinnedBase { .. }
             | Command::HostAccess { .. }
+            | Command::HostUse { .. }
             | Command::Lab(_)
             | Command::Resume
             | Command::DeviceFacts

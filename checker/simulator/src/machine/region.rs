@@ -15,7 +15,7 @@ use super::command::Address;
 use super::data::World;
 use super::library::Task;
 use super::requests::Requests;
-use super::{Host, Machine, PINNED_BYTES};
+use super::{Host, Machine, PINNED_BYTES, Protection};
 use crate::bounds::bounds;
 use crate::profile::Profile;
 
@@ -174,7 +174,7 @@ impl Machine {
     }
 
     /// Whether the host's clock would go too far by work that takes so long.
-    fn is_too_long(&self, ns: u64) -> bool {
+    pub(super) fn is_too_long(&self, ns: u64) -> bool {
         self.device.core_free_from(self.device.host_ns()).saturating_add(ns) > LAST_NS
     }
 
@@ -238,9 +238,7 @@ impl Machine {
         host: &mut dyn Host,
     ) -> LabReply {
         let bytes = target.bytes;
-        let pace = self.device.profile().copies.staging_bytes_per_us.value.max(1);
-        let nominal = u128::from(bytes) * u128::from(self.names.scale);
-        let ns = u64::try_from(nominal * 1000 / u128::from(pace)).unwrap_or(u64::MAX);
+        let ns = self.copying_ns(self.names.nominal(bytes));
         if self.is_too_long(ns) {
             return LabReply::Refused { why: TOO_LONG.to_owned() };
         }
@@ -253,6 +251,12 @@ impl Machine {
         }
         self.make(Call::HostWork { ns }, site, host);
         LabReply::Done
+    }
+
+    /// How long the host takes to copy so many nominal bytes.
+    pub(super) fn copying_ns(&self, nominal: u64) -> u64 {
+        let pace = self.device.profile().copies.staging_bytes_per_us.value.max(1);
+        u64::try_from(u128::from(nominal) * 1000 / u128::from(pace)).unwrap_or(u64::MAX)
     }
 
     /// The one who looks at the outputs reads them when the region has ended.
@@ -339,6 +343,7 @@ impl Machine {
             start_ns: self.device.host_ns(),
             thread: self.threads.running(),
         });
+        self.free_pages_are(Protection::Timed, host);
         LabReply::Done
     }
 
@@ -363,6 +368,7 @@ impl Machine {
             return LabReply::Refused { why: "no measured region is open".to_owned() };
         };
         self.make(Call::RegionEnd, site, host);
+        self.free_pages_are(Protection::Open, host);
         let device = if self.device.is_at_work() { DeviceState::Busy } else { DeviceState::Idle };
         let makespan_ns = self.device.host_ns() - open.start_ns;
         // Where every result is known to be there, nothing can be wrong with reading it. Where several threads ask for

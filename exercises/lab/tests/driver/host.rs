@@ -3,11 +3,12 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaStream, result, sys};
 use lab::{HostBlock, HostMemory, Instant};
 use trace::hazards;
-use trace::lab::Request;
+use trace::lab::{Buffer, Region, Request};
 use trace::program::{AccessKind, Call, Program};
 
 use crate::cases::context;
@@ -28,6 +29,14 @@ pub(crate) const CASES: &[Case] = &[
     ("a_wild_use_ends_the_process_as_ever", a_wild_use_ends_the_process_as_ever),
     ("a_thread_that_never_called_the_driver_is_let_through", another_thread),
     ("pinning_a_block_takes_as_long_as_copying_it_besides", pinning_a_block),
+    ("what_the_host_writes_in_a_region_takes_as_long_as_its_copy", written_in_a_region),
+    ("what_the_host_reads_in_a_region_takes_half_as_long", read_in_a_region),
+    ("a_word_by_itself_takes_the_host_no_time", a_word_by_itself),
+    ("pages_take_time_again_once_a_copy_has_used_them", used_by_a_copy_in_between),
+    ("work_that_is_declared_is_not_counted_twice", declared_work),
+    ("new_memory_takes_time_like_any_other", new_memory),
+    ("the_host_works_in_the_thread_that_writes", written_by_a_thread),
+    ("outside_a_region_nothing_takes_the_host_time", written_outside_a_region),
 ];
 
 /// Words in a block: 16 pages.
@@ -340,6 +349,139 @@ fn a_wild_use_ends_the_process_as_ever() {
     }
 }
 
+/// How long a copy of the block by the host takes, in ns: `staging_bytes_per_us` of the profile.
+const COPY_NS: u64 = BYTES as u64 * 1000 / 7_391;
+
+/// How long the host worked, with the lines.
+fn worked(program: &Program) -> Vec<(u64, u32)> {
+    let works = program.steps.iter().filter_map(|step| match step.call {
+        Call::HostWork { ns } => Some((ns, program.site(step).map_or(0, |site| site.line))),
+        _ => None,
+    });
+    works.collect()
+}
+
+fn written_in_a_region() {
+    let mut line = 0;
+    let program = program(|| {
+        let it = Setup::new();
+        line = line!() + 1;
+        it.host.words().copy_from_slice(&vec![3; WORDS]);
+        it.host.words().fill(4); // it has them in its caches, and says so no second time
+        it.up();
+    });
+    assert_eq!(worked(&program), [(COPY_NS, line)]);
+    assert_eq!(seen(&program), 0, "no copy uses them");
+}
+
+fn read_in_a_region() {
+    let mut line = 0;
+    let program = program(|| {
+        let it = Setup::new();
+        it.down(0..WORDS);
+        it.a.synchronize().unwrap();
+        line = line!() + 1;
+        assert_eq!(it.host.words().iter().max(), Some(&0));
+    });
+    assert_eq!(worked(&program), [(COPY_NS / 2, line)]);
+}
+
+fn a_word_by_itself() {
+    let program = program(|| {
+        let it = Setup::new();
+        it.host.write(5);
+        it.host.write(WORDS - 1);
+        it.host.read(WORDS / 2);
+    });
+    assert_eq!(worked(&program), []);
+}
+
+fn used_by_a_copy_in_between() {
+    let program = program(|| {
+        let it = Setup::new();
+        for _ in 0..2 {
+            it.host.words().fill(1);
+            it.up();
+            it.a.synchronize().unwrap();
+        }
+        // Half of them is used by a copy, and half is not.
+        it.down(0..WORDS / 2);
+        it.a.synchronize().unwrap();
+        it.host.words().fill(2);
+        // A use that no known order allows is told, and takes its time as well.
+        it.up();
+        it.host.words().fill(3);
+    });
+    let works: Vec<u64> = worked(&program).into_iter().map(|(ns, _)| ns).collect();
+    assert_eq!(works, [COPY_NS; 4]);
+    assert_eq!(seen(&program), 1);
+}
+
+fn declared_work() {
+    let program = program(|| {
+        let it = Setup::new();
+        drop(HostBlock::pageable(WORDS).pin(&it.context).unwrap());
+        let address = it.host.words().as_ptr() as u64;
+        it.host.words().fill(1);
+        let place = Buffer { address, bytes: BYTES as u64, ..Buffer::default() };
+        lab::driver::ask(&Request::Load { place, ns: 7, began_ns: 0 }).unwrap();
+    });
+    let works: Vec<u64> = worked(&program).into_iter().map(|(ns, _)| ns).collect();
+    assert_eq!(works, [COPY_NS, 7]);
+}
+
+fn new_memory() {
+    let program = program(|| {
+        let it = Setup::new();
+        it.host.words().fill(1);
+        // SAFETY: nothing uses it, and nothing will.
+        unsafe { result::free_host(it.host.0.cast()) }.unwrap();
+        Pinned::new().words().fill(1);
+    });
+    assert_eq!(worked(&program).len(), 2);
+}
+
+fn written_by_a_thread() {
+    let program = program(|| {
+        let it = Setup::new();
+        lab::thread::scope(|scope| {
+            let words = it.host.words();
+            scope.spawn(|| words.fill(1)).unwrap();
+            lab::host_work(Duration::from_nanos(5)).unwrap();
+        });
+    });
+    let by: Vec<_> = program
+        .steps
+        .iter()
+        .filter_map(|step| match step.call {
+            Call::HostWork { ns } => Some((step.thread, ns)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(by, [(0, 5), (1, COPY_NS)]);
+}
+
+fn written_outside_a_region() {
+    let it = Setup::new();
+    let ns = |what: &dyn Fn()| {
+        let start = Instant::now().unwrap();
+        what();
+        start.elapsed().unwrap().as_nanos() as u64
+    };
+    let begin = || lab::driver::ask(&Request::RegionBegin(Region::default())).unwrap();
+    let end = || lab::driver::ask(&Request::RegionEnd).unwrap();
+    assert_eq!(ns(&|| it.host.words().fill(1)), 0);
+    begin();
+    assert_eq!(ns(&|| it.host.words().fill(1)), COPY_NS);
+    end();
+    assert_eq!(ns(&|| it.host.words().fill(1)), 0);
+    begin();
+    // SAFETY: nothing uses it, and nothing will.
+    unsafe { result::free_host(it.host.0.cast()) }.unwrap();
+    end();
+    assert_eq!(ns(&|| Pinned::new().words().fill(1)), ns(&|| assert!(!Pinned::new().0.is_null())));
+}
+
 fn pinning_a_block() {
     let context = context();
     let ordinary = HostBlock::pageable(WORDS);
@@ -354,6 +496,5 @@ fn pinning_a_block() {
         Ok(block)
     });
     let pinned = ns(&|| ordinary.pin(&context));
-    // `staging_bytes_per_us` of the profile.
-    assert_eq!(pinned - allocated, BYTES as u64 * 1000 / 7_391);
+    assert_eq!(pinned - allocated, COPY_NS);
 }

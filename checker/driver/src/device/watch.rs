@@ -58,12 +58,14 @@ struct Note {
 }
 
 impl Note {
-    const EMPTY: Self = Self {
-        entry: AtomicU64::new(0),
-        kind: AtomicU8::new(0),
-        frames: [const { AtomicUsize::new(0) }; FRAMES],
-        ready: AtomicU32::new(0),
-    };
+    const fn empty() -> Self {
+        Self {
+            entry: AtomicU64::new(0),
+            kind: AtomicU8::new(0),
+            frames: [const { AtomicUsize::new(0) }; FRAMES],
+            ready: AtomicU32::new(0),
+        }
+    }
 
     /// Where the use came from, once it is all there; the note is empty then.
     fn take(&self) -> Option<Vec<usize>> {
@@ -73,9 +75,9 @@ impl Note {
     }
 }
 
-static NOTED: [Note; NOTES] = [const { Note::EMPTY }; NOTES];
+static NOTED: [Note; NOTES] = [const { Note::empty() }; NOTES];
 /// The first use of a timed page since the last call.
-static FIRST_TIMED: Note = Note::EMPTY;
+static FIRST_TIMED: Note = Note::empty();
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// A guard, packed: two bits of protection, first page and end in 31 bits each. 0 is no guard.

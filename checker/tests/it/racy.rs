@@ -144,10 +144,11 @@ fn each_racy_program_is_reported_with_its_lines_and_what_comes_close() {
 }
 
 /// Those that lose time too.
-const HAVE_CAUSES: [&str; 6] = [
+const HAVE_CAUSES: [&str; 7] = [
     "another_waits",
     "event_of_an_earlier_turn",
     "by_turns",
+    "overwritten_input",
     "synchronises_another",
     "shared_staging",
     "late_synchronise",

@@ -1,6 +1,6 @@
 //! exercise: chunked_pipeline
 //! gate: none
-//! says: score 100.0
+//! says: score 0.0
 //!
 //! No attack: a program that stages what goes up in memory of its own, maps it in halves and quarters, and has it
 //! come down into ordinary places by way of another buffer on the device.

@@ -30,7 +30,8 @@ pub(crate) const CASES: &[Case] = &[
     ("a_thread_that_never_called_the_driver_is_let_through", another_thread),
     ("pinning_a_block_takes_as_long_as_copying_it_besides", pinning_a_block),
     ("what_the_host_writes_in_a_region_takes_as_long_as_its_copy", written_in_a_region),
-    ("what_the_host_reads_in_a_region_takes_half_as_long", read_in_a_region),
+    ("what_the_host_reads_in_a_region_takes_as_long", read_in_a_region),
+    ("a_copy_between_pinned_blocks_takes_as_long_as_one", copied_in_a_region),
     ("a_word_by_itself_takes_the_host_no_time", a_word_by_itself),
     ("pages_take_time_again_once_a_copy_has_used_them", used_by_a_copy_in_between),
     ("work_that_is_declared_is_not_counted_twice", declared_work),
@@ -383,7 +384,16 @@ fn read_in_a_region() {
         line = line!() + 1;
         assert_eq!(it.host.words().iter().max(), Some(&0));
     });
-    assert_eq!(worked(&program), [(COPY_NS / 2, line)]);
+    assert_eq!(worked(&program), [(COPY_NS, line)]);
+}
+
+fn copied_in_a_region() {
+    let program = program(|| {
+        let (from, to) = (Setup::new(), Setup::new());
+        to.host.words().copy_from_slice(from.host.words());
+    });
+    let works: Vec<u64> = worked(&program).into_iter().map(|(ns, _)| ns).collect();
+    assert_eq!(works, [COPY_NS]);
 }
 
 fn a_word_by_itself() {

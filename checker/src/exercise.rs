@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use trace::metrics::{Bounds, Latency};
 use trace::numbers::{self, Numbers};
+use trace::signs::Sign;
 
 use crate::exit::Usage;
 use crate::explain;
@@ -87,6 +88,22 @@ pub struct Manifest {
     /// What its author says to one who is stuck.
     #[serde(default)]
     pub hints: Vec<List>,
+    /// Where a file is to be changed in several ways: these, in an order in which they can be made. What stands inside the
+    /// regions of such a file may be rewritten.
+    #[serde(default)]
+    pub plan: Vec<Change>,
+}
+
+/// A change that a plan has.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// What shows that it is still to be made.
+    pub sign: Sign,
+    /// What there is as long as it is.
+    pub text: String,
+    /// The exercise whose chapter is about it.
+    pub chapter: String,
 }
 
 /// Enough for every print that helps; a megabyte of it helps nobody.

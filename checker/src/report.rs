@@ -23,11 +23,13 @@ pub mod terminal;
 use std::collections::BTreeSet;
 use std::fmt;
 
+use serde::Serialize;
 use simulator::advice::Advised;
 use trace::draw::Lanes;
 use trace::hazards::Names;
 use trace::metrics::{Bounds, Latency};
 use trace::record::Memory;
+use trace::signs::Sign;
 use trace::{Cause, Hazard, Program, Timeline};
 
 use crate::cli::Feedback;
@@ -85,6 +87,8 @@ pub struct Report {
     pub advised: Advised,
     /// The profile that the advice was simulated on.
     pub advised_on: Option<String>,
+    /// The exercise's plan, where it has one.
+    pub plan: Vec<Planned>,
     /// Earlier runs of the student's file.
     pub before: change::Before,
     /// What somebody expected of the puzzle, and what happens.
@@ -95,6 +99,19 @@ pub struct Report {
     pub notes: Vec<String>,
     /// The exit of an error; none where the verdict says it.
     pub exit: Option<Exit>,
+}
+
+/// A change of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Planned {
+    /// What shows that it is still to be made.
+    pub sign: Sign,
+    /// What there is as long as it is.
+    pub text: String,
+    /// The exercise whose chapter is about it.
+    pub chapter: String,
+    /// Whether the program still shows the sign.
+    pub is_left: bool,
 }
 
 /// Which of an exercise's programs.

@@ -37,11 +37,11 @@ struct Parts<'a> {
 const BEGIN: &str = "// region: ";
 const END: &str = "// endregion";
 
-/// Compares a solution with the shipped file, and notes where it does what it may not. The lines of code
-/// that it adds, moves or takes out.
+/// Compares the shipped file with a solution, and notes where that does what it may not: where it is free, regions may be
+/// rewritten. The lines of code that it adds, moves or takes out.
 pub(crate) fn compare<'a>(
-    (shipped_path, shipped): (&Path, &'a str),
-    (solution_path, solution): (&Path, &'a str),
+    [(shipped_path, shipped), (solution_path, solution)]: [(&Path, &'a str); 2],
+    is_free: bool,
     problems: &mut Problems,
 ) -> Vec<&'a str> {
     let before = problems.len();
@@ -53,7 +53,7 @@ pub(crate) fn compare<'a>(
     fixed(&old, (shipped_path, &new, solution_path), problems);
     for line in missing(&old.marked, &new.marked) {
         // A solution has no needless wait.
-        if waits(line.text) {
+        if is_free || waits(line.text) {
             continue;
         }
         let message = "the solution lacks this line: it adds lines and moves them, and neither changes \
@@ -193,11 +193,8 @@ mod tests {
 
     fn compared(shipped: &str, solution: &str) -> (Vec<String>, Vec<String>) {
         let mut problems = Problems::new(Path::new("/"));
-        let changed = compare(
-            (Path::new("/old.rs"), shipped),
-            (Path::new("/new.rs"), solution),
-            &mut problems,
-        );
+        let files = [(Path::new("/old.rs"), shipped), (Path::new("/new.rs"), solution)];
+        let changed = compare(files, false, &mut problems);
         let problems = problems.sorted().iter().map(ToString::to_string).collect();
         (changed.into_iter().map(str::to_owned).collect(), problems)
     }
@@ -217,6 +214,18 @@ mod tests {
             "    c();\n    if x {\n        b();\n    }\n    // why\n",
         );
         assert_eq!(compared(SHIPPED, &solution), (vec!["if x {".into(), "b();".into()], vec![]));
+    }
+
+    #[test]
+    fn where_it_is_free_a_solution_rewrites_regions_and_nothing_else() {
+        let told = |solution: &str| {
+            let mut problems = Problems::new(Path::new("/"));
+            let files = [(Path::new("/old.rs"), SHIPPED), (Path::new("/new.rs"), solution)];
+            compare(files, true, &mut problems);
+            problems.sorted().len()
+        };
+        assert_eq!(told(&SHIPPED.replace("    b();\n    c();\n", "    new();\n")), 0);
+        assert_eq!(told(&SHIPPED.replace("    d();\n", "    new();\n")), 1);
     }
 
     #[test]

@@ -160,6 +160,12 @@ impl Listed {
         let arrays = (0..).zip(self.0.arrays());
         arrays.filter(|(_, it)| it.side == task::Side::Host && it.given > 0)
     }
+
+    /// Words that have to be downloaded.
+    fn downloaded(&self) -> u64 {
+        let parts = self.0.arrays().iter().flat_map(|it| &it.on_host);
+        parts.map(|(_, words)| words).sum()
+    }
 }
 
 impl machine::Task for Listed {
@@ -179,7 +185,8 @@ impl machine::Task for Listed {
         TaskWork {
             host_to_device_bytes: 4 * words * u64::from(self.0.scale()),
             kernels: self.0.shares().into_iter().map(kernel).collect(),
-            host_ns: self.0.arrays().iter().filter_map(|it| it.loading_ns).sum(),
+            device_to_host_bytes: 4 * self.downloaded() * u64::from(self.0.scale()),
+            host_ns: self.0.host_ns(),
             ..TaskWork::default()
         }
     }
@@ -206,6 +213,10 @@ impl machine::Task for Listed {
             if it.wanted_from < it.elements {
                 let (first, elements) = (it.wanted_from, it.elements - it.wanted_from);
                 let (role, side) = (Role::Output, Side::Device);
+                parts.push(Part { array, role, side, first, elements });
+            }
+            for &(first, elements) in &it.on_host {
+                let (role, side) = (Role::Output, Side::Host);
                 parts.push(Part { array, role, side, first, elements });
             }
         }

@@ -28,14 +28,15 @@ use crate::compile::{
     Apart, Build, Built, Optimisation, PLAYER, Refusal, Source, Target, TargetKind,
 };
 use crate::device::{self, Device, Simulated};
-use crate::exercise::{self, Exercise, Place, State};
+use crate::exercise::{self, Change, Exercise, Place, State};
 use crate::exit::{self, Exit, Usage};
 use crate::grade::gate::{self, Demand};
 use crate::grade::{Finding, Gate, Verdict, score};
 use crate::print::{self, Style};
 use crate::regions;
 use crate::report::{
-    Chart, Exhibit, Report, Role, Where, cause, hazard, json, names, snippet, softly, terminal,
+    Chart, Exhibit, Planned, Report, Role, Where, cause, hazard, json, names, snippet, softly,
+    terminal,
 };
 use crate::status::{Indicator, Status, Tell};
 use crate::workspace::Workspace;
@@ -399,6 +400,12 @@ impl Run<'_> {
                 device::built_in(own.unwrap_or(BuiltIn::H200))?
             }
         };
+        let planned = |change: &Change| {
+            let Change { sign, text, chapter } = change.clone();
+            let is_left = sign.is_in(&record.program, &record.timeline);
+            Planned { sign, text, chapter, is_left }
+        };
+        self.report.plan = task.exercise.manifest.plan.iter().map(planned).collect();
         let advised = softly("why lanes were empty", || {
             let found = causes::find(&record.program, &record.timeline);
             let calls = found.iter().flat_map(|it| [Some(&it.at), it.other.as_ref()]).flatten();

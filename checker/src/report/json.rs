@@ -15,7 +15,7 @@ use crate::grade::{Gate, Verdict, score};
 use crate::prediction::Beside;
 use crate::report::fix::{Edit, Fix, fix};
 use crate::report::snippet::Sources;
-use crate::report::{Exhibit, Report, Role, Where};
+use crate::report::{Exhibit, Planned, Report, Role, Where};
 use crate::witness::{Wanted, Witness};
 
 /// Version of the object.
@@ -78,6 +78,8 @@ pub struct Object<'a> {
     causes: Vec<CauseObject>,
     /// What to do about it, in this order.
     advice: Vec<AdviceObject>,
+    /// The changes of the exercise's plan, and which of them are left; empty where it has none.
+    plan: &'a [Planned],
     /// What somebody expected of the puzzle's program, and what happens.
     prediction: Option<&'a Beside>,
     message: &'a str,
@@ -303,6 +305,7 @@ pub fn object<'a>(
             Feedback::Symptom | Feedback::Cause => Vec::new(),
             Feedback::Advice => report.advised.advice.iter().map(|it| advice(report, it)).collect(),
         },
+        plan: &report.plan,
         prediction: report.prediction.as_ref(),
         message: &report.message,
         notes: &report.notes,

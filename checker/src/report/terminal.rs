@@ -179,6 +179,13 @@ fn numbers(report: &Report) -> Vec<(&'static str, String)> {
         lines.push(("latency ratio", format!("{}: an idle device has 100 %", percent(value))));
     }
     lines.extend(change::lines(report));
+    if !report.plan.is_empty() {
+        let left = report.plan.iter().filter(|it| it.is_left).count();
+        let of = report.plan.len();
+        lines.push(("plan", format!("{} of {of} changes made", of - left)));
+        let left = report.plan.iter().filter(|it| it.is_left);
+        lines.extend(left.map(|it| ("", format!("left: {} (`{}`)", it.text, it.chapter))));
+    }
     if let (Some(score), None) = (report.score, report.gate) {
         let interval = report
             .measured

@@ -45,6 +45,7 @@ pub mod program;
 pub mod record;
 pub mod run;
 pub mod shuffle;
+pub mod signs;
 pub mod timeline;
 pub mod unsupported;
 pub mod validity;

@@ -13,7 +13,7 @@ use trace::lab::{Buffer, Region};
 
 use crate::exercise::Exercise;
 use crate::memory::device_buffer;
-use crate::network::{Launch, Layers};
+use crate::network::{Launch, Sizes};
 use crate::{HostBlock, HostMemory, Lab, Result};
 
 pub use crate::trained::Trained as Decoder;
@@ -26,80 +26,55 @@ const PACKED: usize = 4;
 
 /// The training, not yet in memory.
 pub struct Training {
-    lab: Lab,
-    layers: Layers,
-    /// Images of a batch.
-    batch: usize,
+    sizes: Sizes,
     batches: usize,
 }
 
 impl Training {
     /// The same training on batches of so many images, so many times, for the puzzle.
     pub fn of(lab: &Lab, batch: usize, batches: usize) -> Result<Self> {
-        Ok(Self { lab: lab.clone(), layers: Layers::load(lab)?, batch, batches })
+        Ok(Self { sizes: Sizes::of(lab, batch)?, batches })
     }
 
     /// The same, issued as a Python program would: before each kernel, what an operator of PyTorch costs the host.
     pub fn issued_by_python(self) -> Self {
-        Self { layers: self.layers.issued_by_python(), ..self }
+        Self { sizes: self.sizes.issued_by_python(), ..self }
     }
 
     /// The context of the device.
     pub fn context(&self) -> &Arc<CudaContext> {
-        self.lab.context()
+        self.sizes.lab.context()
     }
 
     /// Allocates all batches in pinned host memory, and on the device both networks and two buffers for what goes
     /// from one to the other.
     pub fn allocate(&self) -> Result<Epoch<'_>> {
-        let (pixels, places) = (self.words(PIXELS), self.words(PLACES));
+        let sizes = &self.sizes;
         let batch = |number| {
-            Ok(Batch {
-                number,
-                images: self.lab.host_block(HostMemory::Pinned, pixels)?,
-                labels: self.lab.host_block(HostMemory::Pinned, places)?,
-            })
+            let block =
+                |of_an_image| sizes.lab.host_block(HostMemory::Pinned, sizes.words(of_an_image));
+            Ok(Batch { number, images: block(PIXELS)?, labels: block(PLACES)? })
         };
         let slot = |_| {
             Ok(Slot {
-                images: self.device(pixels)?,
-                labels: self.device(places)?,
-                features: self.device(self.words(UP.rows * UP.inputs))?,
+                images: sizes.device(PIXELS)?,
+                labels: sizes.device(PLACES)?,
+                features: sizes.device(UP.rows * UP.inputs)?,
             })
         };
         Ok(Epoch {
             training: self,
             batches: (0..self.batches).map(batch).collect::<Result<_>>()?,
             slots: (0..SLOTS).map(slot).collect::<Result<_>>()?,
-            encoder: Encoder::new(self)?,
-            decoder: Decoder::new(self.context(), &self.layers, &self.decoder())?,
+            encoder: Encoder::new(sizes)?,
+            decoder: Decoder::new(self.context(), &sizes.layers, &self.decoder())?,
         })
     }
 
     /// The training of the decoder on these batches.
     fn decoder(&self) -> training::Training {
-        let (batch, batches) = (self.batch as u64, self.batches as u64);
+        let (batch, batches) = (self.sizes.batch as u64, self.batches as u64);
         training::Training { batch, batches, ..task::DECODER }
-    }
-
-    /// Words of a batch, of so many of an image.
-    fn words(&self, of_an_image: u64) -> usize {
-        (of_an_image * self.batch as u64 / self.layers.scale()) as usize
-    }
-
-    /// Memory of the device.
-    fn device(&self, words: usize) -> Result<CudaSlice<u32>> {
-        Ok(self.context().default_stream().alloc_zeros(words)?)
-    }
-
-    /// A layer for a batch.
-    fn shape(&self, layer: &Layer) -> Shape {
-        layer.shape(self.batch as u64, self.layers.scale())
-    }
-
-    /// What a layer is given, or makes, for a batch.
-    fn rows(&self, layer: &Layer, columns: u64) -> Result<CudaSlice<u32>> {
-        self.device((self.shape(layer).rows * columns) as usize)
     }
 }
 
@@ -142,28 +117,21 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    fn new(training: &Training) -> Result<Self> {
-        let activations: Vec<CudaSlice<u32>> = ENCODER
-            .iter()
-            .map(|layer| training.rows(layer, layer.inputs))
-            .collect::<Result<_>>()?;
-        let weights: Vec<CudaSlice<u32>> = ENCODER
-            .iter()
-            .map(|layer| training.device(layer.weights() as usize))
-            .collect::<Result<_>>()?;
-        let layers = &training.layers;
+    pub(crate) fn new(sizes: &Sizes) -> Result<Self> {
+        let given = |layer: &Layer| sizes.memory((sizes.shape(layer).rows * layer.inputs) as usize);
+        let activations: Vec<_> = ENCODER.iter().map(given).collect::<Result<_>>()?;
+        let weights = |layer: &Layer| sizes.memory(layer.weights() as usize);
+        let weights: Vec<_> = ENCODER.iter().map(weights).collect::<Result<_>>()?;
+        let layers = &sizes.layers;
         // Where images and features are is said at each call: until then, anywhere.
         let first = &activations[0];
-        let pixels = Shape { rows: training.words(PIXELS) as u64, inputs: 0, outputs: 0 };
+        let pixels = Shape::of_pixels(sizes.words(PIXELS) as u64);
         let mut launches = vec![layers.launch(Operation::Normalise, &pixels, &[first, first])?];
         for (number, (layer, weights)) in ENCODER.iter().zip(&weights).enumerate() {
             let made = activations.get(number + 1).unwrap_or(first);
             let operands = [&activations[number], weights, made];
-            launches.push(layers.launch(
-                Operation::DenseRelu,
-                &training.shape(layer),
-                &operands,
-            )?);
+            let shape = sizes.shape(layer);
+            launches.push(layers.launch(Operation::DenseRelu, &shape, &operands)?);
         }
         Ok(Self { weights, _activations: activations, launches })
     }
@@ -181,6 +149,25 @@ impl Encoder {
         self.launches[last].put(2, features, stream);
         self.launches.iter_mut().try_for_each(|launch| launch.queue(stream))
     }
+
+    /// Queues the kernels that make features of views, which are normalised already: six.
+    pub(crate) fn encode_views(
+        &mut self,
+        stream: &Arc<CudaStream>,
+        views: &CudaSlice<u32>,
+        features: &mut CudaSlice<u32>,
+    ) -> Result<()> {
+        stream.context().bind_to_thread()?;
+        let last = self.launches.len() - 1;
+        self.launches[1].put(0, views, stream);
+        self.launches[last].put(2, features, stream);
+        self.launches[1..].iter_mut().try_for_each(|launch| launch.queue(stream))
+    }
+
+    /// What is given: its weights, the first of them called `array`.
+    pub(crate) fn inputs(&self, array: u32) -> impl Iterator<Item = Buffer> {
+        (array..).zip(&self.weights).map(|(array, weights)| device_buffer(array, 0, weights))
+    }
 }
 
 impl Epoch<'_> {
@@ -191,12 +178,12 @@ impl Epoch<'_> {
     ) -> Result<()> {
         let [inputs, outputs] = self.buffers()?;
         let Self { training, batches, slots, encoder, decoder } = self;
-        let is_the_exercises =
-            (training.batch, training.batches) == (task::BATCH as usize, task::BATCHES as usize);
+        let is_the_exercises = (training.sizes.batch, training.batches)
+            == (task::BATCH as usize, task::BATCHES as usize);
         // Other batches have no task: nothing is filled, and nothing looked at.
         let task = if is_the_exercises { task::NAME } else { "" };
         let region = Region { task: task.to_owned(), inputs, outputs, ..Region::default() };
-        training.lab.region_on(region, || body(batches, slots, encoder, decoder)).map(drop)
+        training.sizes.lab.region_on(region, || body(batches, slots, encoder, decoder)).map(drop)
     }
 
     /// What is given, and what is looked at.
@@ -208,9 +195,7 @@ impl Epoch<'_> {
             inputs.push(batch.images.buffer(IMAGES, first(&batch.images))?);
             inputs.push(batch.labels.buffer(LABELS, first(&batch.labels))?);
         }
-        for (array, weights) in (ENCODER_WEIGHTS..).zip(&encoder.weights) {
-            inputs.push(device_buffer(array, 0, weights));
-        }
+        inputs.extend(encoder.inputs(ENCODER_WEIGHTS));
         inputs.extend(decoder.inputs());
         Ok([inputs, decoder.outputs()])
     }
@@ -222,17 +207,18 @@ impl Exercise for Training {
     }
 
     fn calibrate(&self) -> Result<()> {
+        let lab = &self.sizes.lab;
         let mut epoch = self.allocate()?;
         let Epoch { batches, slots, encoder, decoder, .. } = &mut epoch;
         let Slot { images, labels, features } = &mut slots[0];
-        self.lab.alone("host_to_device", |stream| {
+        lab.alone("host_to_device", |stream| {
             for batch in batches.iter() {
                 stream.memcpy_htod(&batch.images, images)?;
                 stream.memcpy_htod(&batch.labels, labels)?;
             }
             Ok(())
         })?;
-        self.lab.alone("kernels", |stream| {
+        lab.alone("kernels", |stream| {
             for _ in batches.iter() {
                 encoder.encode(stream, images, features)?;
                 decoder.train(stream, features, labels)?;
@@ -241,7 +227,7 @@ impl Exercise for Training {
         })?;
         // The same work in so many streams that no multiprocessor is left empty. What they compute is nothing: no stream
         // waits for another.
-        self.lab.alone("kernels_packed", |stream| {
+        lab.alone("kernels_packed", |stream| {
             let mut streams = vec![stream.clone()];
             for _ in 1..PACKED {
                 streams.push(self.context().new_stream()?);

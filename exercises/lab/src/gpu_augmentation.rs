@@ -15,7 +15,7 @@ use trace::lab::{Buffer, Region, Request};
 use crate::clock::Instant;
 use crate::exercise::Exercise;
 use crate::memory::device_buffer;
-use crate::network::{Launch, Layers};
+use crate::network::{Launch, Sizes};
 use crate::trained::Trained;
 use crate::{HostBlock, HostMemory, Lab, Result, driver, torch};
 
@@ -27,58 +27,51 @@ const PACKED: usize = 4;
 
 /// The feed, not yet in memory.
 pub struct Feed {
-    lab: Lab,
-    layers: Layers,
+    sizes: Sizes,
     recipe: Recipe,
-    /// Images of a batch.
-    batch: usize,
     batches: usize,
 }
 
 impl Feed {
     /// The same with batches of so many images, so many times, for the puzzle.
     pub fn of(lab: &Lab, batch: usize, batches: usize) -> Result<Self> {
-        let (layers, recipe) = (Layers::load(lab)?, task::recipe(lab.scale));
-        Ok(Self { lab: lab.clone(), layers, recipe, batch, batches })
+        let recipe = task::recipe(lab.scale);
+        Ok(Self { sizes: Sizes::of(lab, batch)?, recipe, batches })
     }
 
     /// The same, issued as a Python program would: before each kernel, what an operator of PyTorch costs the host.
     pub fn issued_by_python(self) -> Self {
-        Self { layers: self.layers.issued_by_python(), ..self }
+        Self { sizes: self.sizes.issued_by_python(), ..self }
     }
 
     /// The context of the device.
     pub fn context(&self) -> &Arc<CudaContext> {
-        self.lab.context()
+        self.sizes.lab.context()
     }
 
     /// Allocates two slots, and on the device what augmentation and training need.
     pub fn allocate(&self) -> Result<Epoch<'_>> {
+        let sizes = &self.sizes;
         let slot = |_| {
             Ok(Slot {
-                loaded: self.lab.host_block(HostMemory::Pinned, self.words(LOADED))?,
-                images: self.device(LOADED)?,
-                views: self.device(PIXELS * CHANNELS)?,
+                loaded: sizes.lab.host_block(HostMemory::Pinned, sizes.words(LOADED))?,
+                images: sizes.device(LOADED)?,
+                views: sizes.device(PIXELS * CHANNELS)?,
             })
         };
-        let batch = |number| {
-            let mut stored = vec![0; self.words(LOADED)];
-            let first = number * stored.len();
-            self.recipe.input(IMAGES, self.lab.seed, first as u64, &mut stored);
-            Batch { number, images: self.batch, stored }
-        };
-        let (batch_of, batches) = (self.batch as u64, self.batches as u64);
+        let batch = |number| Batch::of(sizes, &self.recipe, number);
+        let (batch_of, batches) = (sizes.batch as u64, self.batches as u64);
         let training = Training { batch: batch_of, batches, ..TRAINING };
         let of_each = |of_an_image| -> Result<Vec<_>> {
-            (0..self.batches).map(|_| self.device(of_an_image)).collect()
+            (0..self.batches).map(|_| sizes.device(of_an_image)).collect()
         };
         Ok(Epoch {
             feed: self,
             batches: (0..self.batches).map(batch).collect(),
             slots: (0..SLOTS).map(slot).collect::<Result<_>>()?,
-            augmentation: Augmentation::new(self, of_each(1)?)?,
+            augmentation: Augmentation::new(sizes, of_each(1)?)?,
             network: Network {
-                trained: Trained::new(self.context(), &self.layers, &training)?,
+                trained: Trained::new(self.context(), &sizes.layers, &training)?,
                 labels: of_each(PATCHES)?,
             },
         })
@@ -86,18 +79,9 @@ impl Feed {
 
     /// Pinned memory for images that are augmented on the host, for the puzzle.
     pub fn augmented_on_host(&self) -> Result<[OnHost; SLOTS]> {
-        let block = || self.lab.host_block(HostMemory::Pinned, self.words(PIXELS * CHANNELS));
+        let sizes = &self.sizes;
+        let block = || sizes.lab.host_block(HostMemory::Pinned, sizes.words(PIXELS * CHANNELS));
         Ok([OnHost { views: block()? }, OnHost { views: block()? }])
-    }
-
-    /// Words of a batch, of so many of an image.
-    fn words(&self, of_an_image: u64) -> usize {
-        (of_an_image * self.batch as u64 / self.layers.scale()) as usize
-    }
-
-    /// Memory of the device for a batch, of so many words of an image.
-    fn device(&self, of_an_image: u64) -> Result<CudaSlice<u32>> {
-        Ok(self.context().default_stream().alloc_zeros(self.words(of_an_image))?)
     }
 }
 
@@ -121,9 +105,32 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Batch number `number` of a task.
+    pub(crate) fn of(sizes: &Sizes, recipe: &Recipe, number: usize) -> Self {
+        let mut stored = vec![0; sizes.words(LOADED)];
+        let first = number * stored.len();
+        recipe.input(IMAGES, sizes.lab.seed, first as u64, &mut stored);
+        Self { number, images: sizes.batch, stored }
+    }
+
     /// What it takes to load it, in ns.
     fn loading_ns(&self) -> u64 {
         LOADING_NS * self.images as u64
+    }
+
+    /// Loads its images into `loaded`. It is the host that does it, and it takes the host's time.
+    pub(crate) fn load(&self, loaded: &mut HostBlock) -> Result<()> {
+        let loaded = loaded.words_mut()?;
+        let began = Instant::now()?;
+        loaded.copy_from_slice(&self.stored);
+        let place = Buffer {
+            array: IMAGES,
+            first: (self.number * loaded.len()) as u64,
+            address: loaded.as_ptr() as u64,
+            bytes: loaded.len() as u64 * 4,
+        };
+        let (ns, began_ns) = (self.loading_ns(), began.ns());
+        driver::ask(&Request::Load { place, ns, began_ns }).map(drop)
     }
 }
 
@@ -140,17 +147,7 @@ pub struct Slot {
 impl Slot {
     /// Loads the images of a batch into `loaded`. It is the host that does it, and it takes the host's time.
     pub fn load(&mut self, batch: &Batch) -> Result<()> {
-        let loaded = self.loaded.words_mut()?;
-        let began = Instant::now()?;
-        loaded.copy_from_slice(&batch.stored);
-        let place = Buffer {
-            array: IMAGES,
-            first: (batch.number * loaded.len()) as u64,
-            address: loaded.as_ptr() as u64,
-            bytes: loaded.len() as u64 * 4,
-        };
-        let (ns, began_ns) = (batch.loading_ns(), began.ns());
-        driver::ask(&Request::Load { place, ns, began_ns }).map(drop)
+        batch.load(&mut self.loaded)
     }
 }
 
@@ -179,13 +176,13 @@ pub struct Augmentation {
 }
 
 impl Augmentation {
-    fn new(feed: &Feed, choices: Vec<CudaSlice<u32>>) -> Result<Self> {
-        let windows = feed.device(WINDOW)?;
+    pub(crate) fn new(sizes: &Sizes, choices: Vec<CudaSlice<u32>>) -> Result<Self> {
+        let windows = sizes.device(WINDOW)?;
         let [resized, flipped, blurred] =
-            [feed.device(PIXELS)?, feed.device(PIXELS)?, feed.device(PIXELS)?];
-        let pixels = |of_an_image| Shape::of_pixels(feed.words(of_an_image) as u64);
+            [sizes.device(PIXELS)?, sizes.device(PIXELS)?, sizes.device(PIXELS)?];
+        let pixels = |of_an_image| Shape::of_pixels(sizes.words(of_an_image) as u64);
         let launch = |operation, of_an_image, operands: &[&_]| {
-            feed.layers.launch(operation, &pixels(of_an_image), operands)
+            sizes.layers.launch(operation, &pixels(of_an_image), operands)
         };
         // Where images, choices and views are is said at each call: until then, anywhere.
         let any = &windows;
@@ -197,6 +194,11 @@ impl Augmentation {
             launch(Operation::Normalise, PIXELS, &[&blurred, any])?,
         ];
         Ok(Self { choices, _memory: [windows, resized, flipped, blurred], launches })
+    }
+
+    /// What is given: the choices for each batch, in an array that is called `array`.
+    pub(crate) fn inputs(&self, array: u32) -> Vec<Buffer> {
+        of_each(array, &self.choices)
     }
 
     /// Queues the kernels that crop, resize, flip and blur the images of a batch: four. What they make stays in here.
@@ -228,6 +230,12 @@ impl Augmentation {
     }
 }
 
+/// Device memory of each batch, which together is an array.
+pub(crate) fn of_each(array: u32, all: &[CudaSlice<u32>]) -> Vec<Buffer> {
+    let buffers = all.iter().enumerate();
+    buffers.map(|(number, it)| device_buffer(array, number * it.len(), it)).collect()
+}
+
 /// The network that is trained.
 pub struct Network {
     trained: Trained,
@@ -254,22 +262,16 @@ impl Epoch<'_> {
         body: impl FnOnce(&[Batch], &mut [Slot], &mut Augmentation, &mut Network) -> Result<()>,
     ) -> Result<()> {
         let Self { feed, batches, slots, augmentation, network } = self;
-        let of_each = |array, all: &[CudaSlice<u32>]| -> Vec<Buffer> {
-            let buffer = |(number, it): (usize, &CudaSlice<u32>)| {
-                device_buffer(array, number * it.len(), it)
-            };
-            all.iter().enumerate().map(buffer).collect()
-        };
-        let mut inputs = of_each(CHOICES, &augmentation.choices);
+        let mut inputs = augmentation.inputs(CHOICES);
         inputs.extend(of_each(LABELS, &network.labels));
         inputs.extend(network.trained.inputs());
         let outputs = network.trained.outputs();
         let is_the_exercises =
-            (feed.batch, feed.batches) == (task::BATCH as usize, task::BATCHES as usize);
+            (feed.sizes.batch, feed.batches) == (task::BATCH as usize, task::BATCHES as usize);
         // Other batches have no task: nothing is filled, and nothing looked at.
         let task = if is_the_exercises { task::NAME } else { "" };
         let region = Region { task: task.to_owned(), inputs, outputs, ..Region::default() };
-        feed.lab.region_on(region, || body(batches, slots, augmentation, network)).map(drop)
+        feed.sizes.lab.region_on(region, || body(batches, slots, augmentation, network)).map(drop)
     }
 }
 
@@ -279,17 +281,18 @@ impl Exercise for Feed {
     }
 
     fn calibrate(&self) -> Result<()> {
+        let lab = &self.sizes.lab;
         let mut epoch = self.allocate()?;
         let Epoch { batches, slots, augmentation, network, .. } = &mut epoch;
         let slot = &mut slots[0];
-        self.lab.alone("host", |_| batches.iter().try_for_each(|batch| slot.load(batch)))?;
-        self.lab.alone("host_to_device", |stream| {
+        lab.alone("host", |_| batches.iter().try_for_each(|batch| slot.load(batch)))?;
+        lab.alone("host_to_device", |stream| {
             for _ in batches.iter() {
                 stream.memcpy_htod(&slot.loaded, &mut slot.images)?;
             }
             Ok(())
         })?;
-        self.lab.alone("kernels", |stream| {
+        lab.alone("kernels", |stream| {
             for batch in batches.iter() {
                 augmentation.augment(stream, batch, &slot.images)?;
                 augmentation.normalise(stream, &mut slot.views)?;
@@ -299,7 +302,7 @@ impl Exercise for Feed {
         })?;
         // The same work in so many streams that no multiprocessor is left empty. What they compute is nothing: no stream
         // waits for another.
-        self.lab.alone("kernels_packed", |stream| {
+        lab.alone("kernels_packed", |stream| {
             let mut streams = vec![stream.clone()];
             for _ in 1..PACKED {
                 streams.push(self.context().new_stream()?);

@@ -27,6 +27,7 @@
 
 pub mod buffer_lifetime;
 pub mod caching;
+pub mod capstone;
 pub mod clock;
 pub mod default_stream;
 pub mod driver;

@@ -7,6 +7,7 @@ use cudarc::driver::result::{launch_kernel, module};
 use cudarc::driver::sys::{CUfunction, CUmodule};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
 use kernels::network::{Operation, Shape, THREADS};
+use kernels::task::training::Layer;
 
 use crate::{Error, Lab, Result, torch};
 
@@ -96,6 +97,47 @@ impl Layers {
             arguments,
             by_python: self.by_python,
         })
+    }
+}
+
+/// The kernels of a network, and how large its batches are.
+pub(crate) struct Sizes {
+    /// Where it runs.
+    pub(crate) lab: Lab,
+    /// The kernels.
+    pub(crate) layers: Layers,
+    /// Images of a batch.
+    pub(crate) batch: usize,
+}
+
+impl Sizes {
+    pub(crate) fn of(lab: &Lab, batch: usize) -> Result<Self> {
+        Ok(Self { lab: lab.clone(), layers: Layers::load(lab)?, batch })
+    }
+
+    /// The same, each launch after what an operator of PyTorch costs the host.
+    pub(crate) fn issued_by_python(self) -> Self {
+        Self { layers: self.layers.issued_by_python(), ..self }
+    }
+
+    /// Words of a batch, of so many of an image.
+    pub(crate) fn words(&self, of_an_image: u64) -> usize {
+        (of_an_image * self.batch as u64 / self.layers.scale()) as usize
+    }
+
+    /// Memory of the device for a batch, of so many words of an image.
+    pub(crate) fn device(&self, of_an_image: u64) -> Result<CudaSlice<u32>> {
+        self.memory(self.words(of_an_image))
+    }
+
+    /// Memory of the device, of so many words.
+    pub(crate) fn memory(&self, words: usize) -> Result<CudaSlice<u32>> {
+        Ok(self.lab.context().default_stream().alloc_zeros(words)?)
+    }
+
+    /// A layer for a batch.
+    pub(crate) fn shape(&self, layer: &Layer) -> Shape {
+        layer.shape(self.batch as u64, self.layers.scale())
     }
 }
 

@@ -76,6 +76,16 @@ impl Trained {
         self.launches.iter_mut().try_for_each(|launch| launch.queue(stream))
     }
 
+    /// The weights of both layers.
+    pub(crate) fn weights(&self) -> &[CudaSlice<u32>; 2] {
+        &self.weights
+    }
+
+    /// The losses of a batch.
+    pub(crate) fn losses(&self, number: usize) -> &CudaSlice<u32> {
+        &self.losses[number]
+    }
+
     /// What is given: the weights before the first batch.
     pub(crate) fn inputs(&self) -> Vec<Buffer> {
         let weights = self.of.weights().into_iter().zip(&self.weights);

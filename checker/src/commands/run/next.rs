@@ -11,7 +11,7 @@ use crate::compile::{Ground, Source};
 use crate::exercise::{self, Place};
 use crate::grade::{Gate, Verdict};
 use crate::progress::Progress;
-use crate::report::Role;
+use crate::report::{Planned, Role};
 use crate::workspace::Workspace;
 use sandbox::process::Ending;
 
@@ -174,6 +174,12 @@ impl Run<'_> {
     /// question is about the cause that the exercise is about.
     fn after_a_score(&self, task: &Task) -> String {
         let manifest = &task.exercise.manifest;
+        if let Some(left) = self.report.plan.iter().find(|it| it.is_left) {
+            let (Planned { text, chapter, .. }, file) = (left, file(task));
+            return format!(
+                "{text}: what could be there instead?{MARGIN}`cargo run -- book {chapter}` has it; then edit `{file}`"
+            );
+        }
         let first = self.report.advised.causes.first().map(|cause| cause.code);
         let question = match first {
             Some(code) if manifest.cause.as_deref() != Some(code.as_str()) => code.question(),

@@ -41,6 +41,8 @@ pub struct Array {
     pub values: Values,
     /// First of the elements that have to be on the device at the end: from here on all, and none for the length of it.
     pub wanted_from: u64,
+    /// Parts of it that have to be in host memory at the end: the first element of each, and how many.
+    pub on_host: Vec<(u64, u64)>,
 }
 
 impl Array {
@@ -48,7 +50,8 @@ impl Array {
     #[must_use]
     pub fn given(name: &'static str, side: Side, elements: u64, values: Values) -> Self {
         let (given, wanted_from) = (elements, elements);
-        Self { name, side, elements, given, loading_ns: None, values, wanted_from }
+        let on_host = Vec::new();
+        Self { name, side, elements, given, loading_ns: None, values, wanted_from, on_host }
     }
 
     /// One that is made on the device, and wanted by nobody.
@@ -158,6 +161,7 @@ pub struct Recipe {
     part: &'static str,
     arrays: Vec<Array>,
     launches: Vec<Launch>,
+    host_ns: u64,
 }
 
 impl Recipe {
@@ -170,14 +174,27 @@ impl Recipe {
         arrays: Vec<Array>,
         launches: Vec<Launch>,
     ) -> Self {
-        Self { name, scale, part, arrays, launches }
+        Self { name, scale, part, arrays, launches, host_ns: 0 }
+    }
+
+    /// The same, with so much work of the host's beside loading, in ns.
+    #[must_use]
+    pub fn with_host_work(self, host_ns: u64) -> Self {
+        Self { host_ns, ..self }
+    }
+
+    /// The host's own work, in ns.
+    #[must_use]
+    pub fn host_ns(&self) -> u64 {
+        self.host_ns + self.arrays.iter().filter_map(|it| it.loading_ns).sum::<u64>()
     }
 
     /// The task that the exercise with this name sets.
     #[must_use]
     pub fn find(name: &str, scale: u32) -> Option<Self> {
-        use crate::task::{frozen_encoder, gpu_augmentation, tensor_and_cuda_cores};
+        use crate::task::{capstone, frozen_encoder, gpu_augmentation, tensor_and_cuda_cores};
         match name {
+            capstone::NAME => Some(capstone::recipe(scale)),
             frozen_encoder::NAME => Some(frozen_encoder::recipe(scale)),
             gpu_augmentation::NAME => Some(gpu_augmentation::recipe(scale)),
             tensor_and_cuda_cores::NAME => Some(tensor_and_cuda_cores::recipe(scale)),
@@ -310,7 +327,7 @@ impl Recipe {
     fn run(&self, seed: u64) -> Results {
         let mut results: Results = BTreeMap::new();
         for (array, it) in (0..).zip(&self.arrays) {
-            if it.wanted_from < it.elements {
+            if it.wanted_from < it.elements || !it.on_host.is_empty() {
                 let mut words = vec![0; it.elements as usize];
                 self.input(array, seed, 0, &mut words[..it.given as usize]);
                 results.insert(array, words);

@@ -10,6 +10,7 @@
 use crate::map::{Affine, Stage, map_constants};
 
 // Lists of launches: see `recipe`.
+pub mod capstone;
 pub mod frozen_encoder;
 pub mod gpu_augmentation;
 pub mod tensor_and_cuda_cores;

@@ -75,18 +75,30 @@ pub fn recipe(scale: u32) -> Recipe {
         let (reads, writes) = (vec![part(IMAGES)], vec![part(ACTIVATIONS)]);
         let shape = Shape::of_pixels(pixels);
         launches.push(Launch::of_layer(Operation::Normalise, shape, scale_of, reads, writes));
-        for (number, layer) in (0..).zip(&ENCODER) {
-            let weights =
-                Span { array: ENCODER_WEIGHTS + number, first: 0, elements: layer.weights() };
-            let reads = vec![part(ACTIVATIONS + number), weights];
-            let writes = vec![part(ACTIVATIONS + number + 1)];
-            let shape = layer.shape(BATCH, scale_of);
-            launches.push(Launch::of_layer(Operation::DenseRelu, shape, scale_of, reads, writes));
-        }
-        let features = part(ACTIVATIONS + ENCODER.len() as u32);
+        let activations = [0, 1, 2, 3, 4, 5, 6].map(|layer| part(ACTIVATIONS + layer));
+        launches.extend(encode(scale_of, BATCH, ENCODER_WEIGHTS, activations));
+        let [.., features] = activations;
         launches.extend(DECODER.step(scale_of, batch, features, part(LABELS)));
     }
     Recipe::new(NAME, scale, "batch", arrays, launches)
+}
+
+/// The launches of the encoder over so many images, with the array of its first weights, from what the first layer is given
+/// to what the last one makes.
+pub(super) fn encode(
+    scale: u64,
+    images: u64,
+    weights: u32,
+    activations: [Span; ENCODER.len() + 1],
+) -> Vec<Launch> {
+    let layers = (weights..).zip(&ENCODER).zip(activations.windows(2));
+    let launch = |((array, layer), between): ((u32, &Layer), &[Span])| {
+        let weights = Span { array, first: 0, elements: layer.weights() };
+        let (reads, writes) = (vec![between[0], weights], vec![between[1]]);
+        let shape = layer.shape(images, scale);
+        Launch::of_layer(Operation::DenseRelu, shape, scale, reads, writes)
+    };
+    layers.map(launch).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use super::Side;
 use super::training::{Layer, Training, labels};
 use crate::network::{CHANNELS, CLASSES, LOADED, Operation, PIXELS, Shape, WINDOW};
-use crate::recipe::{Array, Launch, Recipe, Values, part};
+use crate::recipe::{Array, Launch, Recipe, Span, Values, part};
 
 /// The name of the exercise.
 pub const NAME: &str = "gpu_augmentation";
@@ -73,19 +73,31 @@ pub fn recipe(scale: u32) -> Recipe {
     let mut launches = Vec::new();
     for batch in 0..BATCHES {
         let part = |array: u32| part(array, &arrays[array as usize], batch, BATCHES);
-        let mut launch = |operation, of_an_image: u64, reads: &[u32], writes: u32| {
-            let shape = Shape::of_pixels(words(of_an_image));
-            let (reads, writes) = (reads.iter().copied().map(part).collect(), vec![part(writes)]);
-            launches.push(Launch::of_layer(operation, shape, scale_of, reads, writes));
-        };
-        launch(Operation::Crop, WINDOW, &[IMAGES, CHOICES], WINDOWS);
-        launch(Operation::Resize, PIXELS, &[WINDOWS], RESIZED);
-        launch(Operation::Flip, PIXELS, &[RESIZED, CHOICES], FLIPPED);
-        launch(Operation::Blur, PIXELS, &[FLIPPED], BLURRED);
-        launch(Operation::Normalise, PIXELS, &[BLURRED], VIEWS);
+        let made = [WINDOWS, RESIZED, FLIPPED, BLURRED, VIEWS].map(part);
+        launches.extend(augment(scale_of, BATCH, [part(IMAGES), part(CHOICES)], made));
         launches.extend(TRAINING.step(scale_of, batch, part(VIEWS), part(LABELS)));
     }
     Recipe::new(NAME, scale, "batch", arrays, launches)
+}
+
+/// The launches that make views of so many images, with the windows, the resized, flipped and blurred images in between.
+pub(super) fn augment(
+    scale: u64,
+    images: u64,
+    [loaded, choices]: [Span; 2],
+    [windows, resized, flipped, blurred, views]: [Span; 5],
+) -> [Launch; 5] {
+    let launch = |operation, of_an_image: u64, reads: &[Span], writes: Span| {
+        let shape = Shape::of_pixels(of_an_image * images / scale);
+        Launch::of_layer(operation, shape, scale, reads.to_vec(), vec![writes])
+    };
+    [
+        launch(Operation::Crop, WINDOW, &[loaded, choices], windows),
+        launch(Operation::Resize, PIXELS, &[windows], resized),
+        launch(Operation::Flip, PIXELS, &[resized, choices], flipped),
+        launch(Operation::Blur, PIXELS, &[flipped], blurred),
+        launch(Operation::Normalise, PIXELS, &[blurred], views),
+    ]
 }
 
 #[cfg(test)]

@@ -1,0 +1,43 @@
+//! Three streams with the waits that they need, pageable memory, and a host that waits for each batch.
+
+use lab::capstone::Relay;
+use lab::exercise::Exercise;
+use lab::{HostMemory, Lab, Result};
+
+fn program(lab: &Lab) -> Result<()> {
+    let relay = &Relay::open(lab)?;
+    let context = relay.context();
+    let mut slot = relay.slot(HostMemory::Pageable)?;
+    let mut weights = relay.weights(HostMemory::Pageable)?;
+    let uploading = context.new_stream()?;
+    let encoding = context.new_stream()?;
+    let training = context.new_stream()?;
+    relay.team()?.region(|batches, team| {
+        for batch in batches {
+            team.loader.load(batch, &mut slot.loaded)?;
+            uploading.memcpy_htod(&slot.loaded, &mut slot.images)?;
+            encoding.join(&uploading)?;
+            let (images, views) = (&slot.images, &mut slot.views);
+            team.augmentation.augment(&encoding, batch, images, views)?;
+            let mut features = relay.features()?;
+            team.encoder.encode(&encoding, &slot.views, &mut features)?;
+            training.join(&encoding)?;
+            team.head.train(&training, batch, &features)?;
+            let losses = team.head.losses(batch);
+            training.memcpy_dtoh(losses, &mut slot.losses)?;
+            training.synchronize()?;
+            team.log.write(batch, &slot.losses)?;
+            if batch.ends_lap() {
+                let default = context.default_stream();
+                team.head.download(&default, &mut weights)?;
+                context.synchronize()?;
+                team.checkpoints.save(batch, &weights)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn main() -> std::process::ExitCode {
+    lab::puzzle!(program)
+}

@@ -1,0 +1,5 @@
+//! Starts the solution.
+
+fn main() -> std::process::ExitCode {
+    lab::exercise!(capstone_solution::train)
+}

@@ -45,6 +45,8 @@ pub enum Command {
         #[command(flatten)]
         look: Look,
     },
+    /// Make a page to print: your timeline of the last chapter beside the one of the first day
+    Poster(Poster),
     /// Make your file of an exercise the shipped one again; yours is kept
     Reset(Reset),
     /// Go back to the version of your file that was kept before this one, step by step
@@ -153,6 +155,24 @@ pub struct Book {
     /// Default: the exercise to go on with
     #[arg(value_name = "EX")]
     pub exercise: Option<String>,
+    #[command(flatten)]
+    pub look: Look,
+}
+
+#[derive(Debug, Args)]
+pub struct Poster {
+    /// Default: the last chapter's exercise
+    #[arg(value_name = "EX")]
+    pub exercise: Option<String>,
+    /// What stands above your timeline; default: no name
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// The page, and the picture beside it
+    #[arg(long, short, value_name = "FILE", default_value = "poster.html")]
+    pub output: PathBuf,
+    /// Profile of the simulated device, as for `run`
+    #[arg(long, value_name = "P")]
+    pub profile: Option<String>,
     #[command(flatten)]
     pub look: Look,
 }

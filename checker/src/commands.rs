@@ -7,6 +7,7 @@ mod explain;
 mod hint;
 mod list;
 mod overview;
+mod poster;
 mod predict;
 mod probe;
 mod reset;
@@ -29,6 +30,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit> {
         Some(Command::Explain { code, look }) => explain::explain(code.as_deref(), look),
         Some(Command::Run(arguments)) => run::run(&arguments),
         Some(Command::Predict(arguments)) => predict::predict(&arguments),
+        Some(Command::Poster(arguments)) => poster::poster(&arguments),
         Some(Command::Watch(arguments)) => watch::watch(&arguments),
         Some(Command::Hint { exercise, look }) => hint::hint(exercise.as_deref(), look),
         Some(Command::Reset(arguments)) => reset::reset(&arguments),

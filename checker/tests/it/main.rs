@@ -34,6 +34,7 @@
 //! | `class` | a folder of what students handed in |
 //! | `guide` | what the page for instructors shows is what happens |
 //! | `chapters` | chapters that were started, and chapters that are broken |
+//! | `relay` | the plan of the last chapter, change by change, and its poster |
 //! | `measured` | predicted against measured, and the files in which it is kept |
 
 mod alternatives;
@@ -61,6 +62,7 @@ mod provenance;
 mod racy;
 mod readme;
 mod real;
+mod relay;
 mod reports;
 mod requests;
 mod sandbox;

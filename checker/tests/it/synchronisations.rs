@@ -94,7 +94,7 @@ fn build() -> Vec<Program> {
 }
 
 /// Builds the programs of some packages of this workspace: where each is, by its name.
-fn executables(root: &Path, packages: &[String]) -> BTreeMap<String, PathBuf> {
+pub(crate) fn executables(root: &Path, packages: &[String]) -> BTreeMap<String, PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--offline", "--quiet", "--bins", "--examples"]);
     cargo.args(["--message-format", "json-render-diagnostics"]).current_dir(root);

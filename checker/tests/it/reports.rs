@@ -182,6 +182,7 @@ fn the_object_has_every_key() {
       "feedback": null,
       "causes": [],
       "advice": [],
+      "plan": [],
       "prediction": null,
       "message": "score 100.0, and 80 is enough",
       "notes": [],

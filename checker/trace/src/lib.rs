@@ -24,6 +24,7 @@
 //! | [`metrics`] | busy time, hidden fraction, exposed copy, idle, overlap efficiency |
 //! | [`hazards`] | uses of the same memory that nothing orders |
 //! | [`causes`] | why lanes that had work to do stood empty |
+//! | [`signs`] | what a program could do otherwise, whatever that costs it now |
 //! | [`draw`] | one layout, drawn as SVG or for a terminal |
 //!
 //! The JSON form of each is versioned and described by the schemas in `checker/trace/schema`; a test

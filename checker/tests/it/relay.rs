@@ -19,10 +19,10 @@ use crate::synchronisations::executables;
 const CHANGES: [(&str, u64, u64); 8] = [
     ("pinned", 0, 1),
     ("kept", 0, 1),
+    ("aside", 0, 1),
     ("buffers", 1, 2),
     ("later", 0, 1),
     ("patient", 0, 1),
-    ("aside", 0, 1),
     ("uploading", 0, 1),
     ("training", 0, 1),
 ];
@@ -31,10 +31,10 @@ const CHANGES: [(&str, u64, u64); 8] = [
 const PLAN: [Sign; 8] = [
     Sign::PageableCopies,
     Sign::Allocations,
+    Sign::DefaultStream,
     Sign::OneBuffer,
     Sign::EmptyDevice,
     Sign::DeviceWideWaits,
-    Sign::DefaultStream,
     Sign::UploadsWithKernels,
     Sign::OneStreamOfKernels,
 ];

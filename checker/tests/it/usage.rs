@@ -230,7 +230,7 @@ error: cannot read `exercises/01_only/exercise.toml`: TOML parse error at line 5
   |
 5 | pas_score = 80
   | ^^^^^^^^^
-unknown field `pas_score`, expected one of `format`, `title`, `summary`, `task`, `metric`, `pass_score`, `time_limit_s`, `output_limit_kib`, `needs`, `score`, `cause`, `hides_streams`, `baseline`, `programs`, `next`, `puzzle`, `hints`
+unknown field `pas_score`, expected one of `format`, `title`, `summary`, `task`, `metric`, `pass_score`, `time_limit_s`, `output_limit_kib`, `needs`, `score`, `cause`, `hides_streams`, `baseline`, `programs`, `next`, `puzzle`, `hints`, `plan`
 ");
 }
 

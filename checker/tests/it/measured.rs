@@ -49,6 +49,15 @@ fn seen<'a>(visit: &'a Visit, exercise: &str, program: &str) -> &'a Measured {
 }
 
 #[test]
+fn each_kept_file_has_less_than_a_mebibyte() {
+    let entries = std::fs::read_dir(measured()).expect("the kept files").flatten();
+    for entry in entries {
+        let bytes = entry.metadata().expect("it is there").len();
+        assert!(bytes < 1 << 20, "{}: {bytes} bytes", entry.path().display());
+    }
+}
+
+#[test]
 fn what_is_predicted_and_the_report_are_what_the_simulated_device_says_today() {
     let output = folder("measured-today");
     let to = output.to_str().expect("UTF-8");

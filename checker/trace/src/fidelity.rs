@@ -37,7 +37,7 @@ use crate::metrics::Bounds;
 use crate::timeline::Method;
 
 /// Version of the JSON form of [`Fidelity`]; a reader refuses any other.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A predicted makespan may be off by this share of the measured one.
 pub const MAKESPAN_GOAL: f64 = 0.10;

@@ -44,14 +44,14 @@ fn the_schema_of_records_is_that_of_the_type() {
 
 #[test]
 fn the_schema_of_what_is_kept_of_a_gpu_is_that_of_the_type() {
-    compare("fidelity.v1.json", &schemars::schema_for!(crate::Fidelity));
+    compare("fidelity.v2.json", &schemars::schema_for!(crate::Fidelity));
 }
 
 #[test]
 fn the_files_are_named_after_the_versions() {
     use crate::{fidelity, program, record, timeline};
     let versions = [program::VERSION, timeline::VERSION, record::VERSION, fidelity::VERSION];
-    assert_eq!(versions, [1, 1, 1, 1], "rename the schemas and their tests with the version");
+    assert_eq!(versions, [1, 1, 1, 2], "rename the schemas and their tests with the version");
 }
 
 #[test]

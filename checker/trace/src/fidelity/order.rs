@@ -18,10 +18,57 @@ use crate::timeline::SpanKind;
 
 /// Start and end of each operation, in ns from the region's begin: by engine, in the order in which they
 /// were asked for. What one call asked for is one operation, however many pieces it was done in.
+///
+/// In a file each is the time since the end of the one before it, and how long it lasted: a third less than two
+/// times that grow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(transparent)]
+#[serde(into = "Packed", try_from = "Packed")]
 pub struct Operations(pub BTreeMap<SpanKind, Vec<(u64, u64)>>);
+
+/// Gaps and durations in turn, by engine. A gap is negative where two operations overlap.
+type Packed = BTreeMap<SpanKind, Vec<i64>>;
+
+impl From<Operations> for Packed {
+    fn from(operations: Operations) -> Self {
+        let packed = |list: Vec<(u64, u64)>| {
+            let before = std::iter::once(0).chain(list.iter().map(|(_, end)| *end));
+            let pairs = before.zip(&list);
+            pairs
+                .flat_map(|(last, (start, end))| {
+                    [start.wrapping_sub(last).cast_signed(), (end - start).cast_signed()]
+                })
+                .collect()
+        };
+        operations.0.into_iter().map(|(kind, list)| (kind, packed(list))).collect()
+    }
+}
+
+impl TryFrom<Packed> for Operations {
+    type Error = &'static str;
+
+    fn try_from(packed: Packed) -> Result<Self, Self::Error> {
+        const WRONG: &str =
+            "operations are gaps and durations in turn, and none begins before the region";
+        let mut engines = BTreeMap::new();
+        for (kind, numbers) in packed {
+            let (pairs, rest) = numbers.as_chunks::<2>();
+            if !rest.is_empty() {
+                return Err(WRONG);
+            }
+            let mut last = 0u64;
+            let mut list = Vec::with_capacity(pairs.len());
+            for &[gap, duration] in pairs {
+                let start = last.checked_add_signed(gap).ok_or(WRONG)?;
+                let duration = u64::try_from(duration).map_err(|_| WRONG)?;
+                last = start.checked_add(duration).ok_or(WRONG)?;
+                list.push((start, last));
+            }
+            engines.insert(kind, list);
+        }
+        Ok(Self(engines))
+    }
+}
 
 /// How far the order of operations agrees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

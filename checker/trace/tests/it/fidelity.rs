@@ -141,6 +141,23 @@ fn operations_are_told_by_engine_and_by_the_order_in_which_they_were_asked_for()
 }
 
 #[test]
+fn operations_are_kept_as_gaps_and_durations_and_come_out_as_they_went_in() {
+    // The second kernel began before the first had ended, and the third was done before both.
+    let text = r#"{"kernel":[400,100,-50,10,-260,100],"host_to_device":[50,70]}"#;
+    let operations = Operations::of(&timeline(&[
+        (Kernel, 1, 500, 600),
+        (Kernel, 2, 550, 560),
+        (Kernel, 3, 300, 400),
+        (HostToDevice, 4, 150, 220),
+    ]));
+    assert_eq!(serde_json::to_string(&operations).expect("JSON"), text);
+    assert_eq!(serde_json::from_str::<Operations>(text).expect("they are"), operations);
+    for wrong in [r#"{"kernel":[1]}"#, r#"{"kernel":[-1,2]}"#, r#"{"kernel":[1,-2]}"#] {
+        serde_json::from_str::<Operations>(wrong).expect_err(wrong);
+    }
+}
+
+#[test]
 fn pairs_agree_where_they_are_in_the_same_order_whatever_they_take() {
     let here = Operations::of(&timeline(&[
         (Kernel, 1, 100, 110),

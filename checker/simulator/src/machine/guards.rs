@@ -26,6 +26,10 @@ use super::{Host, Machine};
 /// memory that takes.
 const MOST_ACCESSES: usize = 1 << 16;
 
+/// So many pages by themselves may be used in a region without taking the host time: a word of the results of each
+/// batch, looked at, is no copy.
+const MOST_LONE_PAGES: usize = 64;
+
 /// What the student's process may still do to some pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Protection {
@@ -306,16 +310,21 @@ impl Machine {
 
     /// The host itself used page-locked memory in a measured region, which takes it as long as a copy does. It took the
     /// host of an H200 27 ms to copy 256 MiB between any two kinds of memory, 27 ms to fill them with one byte, and 46 ms to
-    /// add them up (2026-11-27): so what it reads and what it writes are one copy. A page by itself takes none: it may be
-    /// one word of it.
+    /// add them up (2026-11-27): so what it reads and what it writes are one copy. A page by itself takes none,
+    /// since it may be one word of it, for as long as there are few of those.
     pub(super) fn host_use(&mut self, touches: &[Touch], site: Option<u32>, host: &mut dyn Host) {
+        let Some(open) = &mut self.open_region else { return };
+        let lone = touches.iter().filter(|it| it.bytes <= PAGE).count();
+        open.lone_pages = open.lone_pages.saturating_add(lone);
+        // A copy that is cut into pages, with a call after each, is a copy.
+        let least = if open.lone_pages > MOST_LONE_PAGES { 0 } else { PAGE };
         let bytes = |kind| -> u64 {
-            let touches = touches.iter().filter(|it| it.bytes > PAGE && it.kind == kind);
+            let touches = touches.iter().filter(|it| it.bytes > least && it.kind == kind);
             let ranges = touches.flat_map(|it| self.names.pinned_within(it.offset, it.bytes));
             ranges.map(|range| range.bytes).sum()
         };
         let ns = self.copying_ns(bytes(AccessKind::Read).max(bytes(AccessKind::Write)));
-        if self.open_region.is_some() && ns > 0 && !self.is_too_long(ns) {
+        if ns > 0 && !self.is_too_long(ns) {
             self.make(Call::HostWork { ns }, site, host);
         }
     }

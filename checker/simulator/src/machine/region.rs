@@ -42,6 +42,8 @@ pub(super) struct Open {
     /// The host thread that began it, and is to end it.
     thread: u32,
     requests: Requests,
+    /// Pages of pinned memory that the host has used by themselves.
+    pub(super) lone_pages: usize,
 }
 
 impl Machine {
@@ -342,6 +344,7 @@ impl Machine {
             first_step: self.program.steps.len(),
             start_ns: self.device.host_ns(),
             thread: self.threads.running(),
+            lone_pages: 0,
         });
         self.free_pages_are(Protection::Timed, host);
         LabReply::Done

@@ -33,6 +33,7 @@ pub(crate) const CASES: &[Case] = &[
     ("what_the_host_reads_in_a_region_takes_as_long", read_in_a_region),
     ("a_copy_between_pinned_blocks_takes_as_long_as_one", copied_in_a_region),
     ("a_word_by_itself_takes_the_host_no_time", a_word_by_itself),
+    ("a_copy_that_is_cut_into_pages_takes_its_time", a_copy_in_pages),
     ("pages_take_time_again_once_a_copy_has_used_them", used_by_a_copy_in_between),
     ("work_that_is_declared_is_not_counted_twice", declared_work),
     ("new_memory_takes_time_like_any_other", new_memory),
@@ -404,6 +405,24 @@ fn a_word_by_itself() {
         it.host.read(WORDS / 2);
     });
     assert_eq!(worked(&program), []);
+}
+
+fn a_copy_in_pages() {
+    let program = program(|| {
+        let it = Setup::new();
+        for _ in 0..8 {
+            it.up();
+            it.a.synchronize().unwrap();
+            for page in it.host.words().chunks_mut(1024) {
+                page.fill(1);
+                Instant::now().unwrap(); // a call after each
+            }
+        }
+    });
+    // The first 64 pages are free, and it is a copy from there on.
+    let works = worked(&program);
+    let ns: u64 = works.iter().map(|(ns, _)| ns).sum();
+    assert_eq!((works.len(), ns), (64, 64 * (COPY_NS / 16)));
 }
 
 fn used_by_a_copy_in_between() {

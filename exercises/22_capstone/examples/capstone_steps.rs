@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream};
-use lab::capstone::Relay;
+use lab::capstone::{Batch, Relay, Runners};
 use lab::exercise::Exercise;
 use lab::priorities::get_priority_range;
-use lab::{HostMemory, Lab, Result};
+use lab::{HostBlock, HostMemory, Lab, Result};
 
 fn program(lab: &Lab) -> Result<()> {
     let relay = Relay::open(lab)?;
@@ -68,7 +68,7 @@ fn program(lab: &Lab) -> Result<()> {
 
             if let Some(last) = batch.number.checked_sub(buffers).filter(|_| later > 0) {
                 written[at].synchronize()?;
-                team.write(&batches[last], &slot.losses, (patient > 0).then_some(&weights))?;
+                write(team, &batches[last], &slot.losses, (patient > 0).then_some(&weights))?;
             }
             training.wait(&encoded[at])?;
             team.head.train(training, batch, features)?;
@@ -81,7 +81,7 @@ fn program(lab: &Lab) -> Result<()> {
             written[at].record(training)?;
             if later == 0 {
                 written[at].synchronize()?;
-                team.write(batch, &slot.losses, (patient > 0).then_some(&weights))?;
+                write(team, batch, &slot.losses, (patient > 0).then_some(&weights))?;
             }
             if batch.ends_lap() && patient == 0 {
                 context.synchronize()?;
@@ -92,10 +92,24 @@ fn program(lab: &Lab) -> Result<()> {
         let left = if later == 0 { 0 } else { buffers };
         for batch in &batches[batches.len() - left..] {
             let losses = &slot[batch.number % buffers].losses;
-            team.write(batch, losses, (patient > 0).then_some(&weights))?;
+            write(team, batch, losses, (patient > 0).then_some(&weights))?;
         }
         Ok(())
     })
+}
+
+/// Writes down the losses of a batch and, where it ends a lap and they are given, saves the weights after it.
+fn write(
+    team: &mut Runners,
+    batch: &Batch,
+    losses: &HostBlock,
+    weights: Option<&[HostBlock; 2]>,
+) -> Result<()> {
+    team.log.write(batch, losses)?;
+    match weights.filter(|_| batch.ends_lap()) {
+        Some(weights) => team.checkpoints.save(batch, weights),
+        None => Ok(()),
+    }
 }
 
 /// A stream, or one whose kernels come first.

@@ -119,22 +119,6 @@ pub struct Runners {
     pub checkpoints: Checkpoints,
 }
 
-impl Runners {
-    /// Writes down the losses of a batch and, where it ends a lap and they are given, saves the weights after it.
-    pub fn write(
-        &mut self,
-        batch: &Batch,
-        losses: &HostBlock,
-        weights: Option<&[HostBlock; 2]>,
-    ) -> Result<()> {
-        self.log.write(batch, losses)?;
-        match weights.filter(|_| batch.ends_lap()) {
-            Some(weights) => self.checkpoints.save(batch, weights),
-            None => Ok(()),
-        }
-    }
-}
-
 /// What belongs to one batch, but for its features.
 pub struct Slot {
     /// Host memory, where the loader puts images.

@@ -4,7 +4,7 @@
 //! does input or output, and nothing assumes that the student's program shares its address space.
 //!
 //! # What it does not model
-//! It is held against a real device by `exercises/lab/tests/conformance`: 466 rows of order, blocking
+//! It is held against a real device by `exercises/lab/tests/conformance`: 500 rows of order, blocking
 //! and result codes, one body for both, compared with an NVIDIA H200 (driver 580.159.04, 2026-11-27);
 //! those that no GPU has been asked yet are named when they are run. 10 rows are known gaps, which assert
 //! today's wrong answer. What follows is wrong or missing today.

@@ -292,10 +292,14 @@ figures! {
         event_create_ns,
         /// `cuEventDestroy`.
         event_destroy_ns,
-        /// `cuMemAlloc`.
+        /// `cuMemAlloc` that maps memory.
         alloc_ns,
-        /// `cuMemFree` on an idle device.
+        /// `cuMemAlloc` of a small block, which finds room in what is mapped.
+        alloc_shared_ns,
+        /// `cuMemFree` on an idle device that unmaps memory.
         free_ns,
+        /// `cuMemFree` on an idle device of a small block, beside which others are in use.
+        free_shared_ns,
         /// `cuMemAllocAsync`.
         alloc_async_ns,
         /// `cuMemFreeAsync`.

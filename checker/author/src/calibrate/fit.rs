@@ -105,6 +105,11 @@ impl From<'_> {
         Ok(self.measured(self.median(key)?, key))
     }
 
+    /// The same of a key that may have been measured later than others.
+    fn as_measured_then(&self, key: &str) -> Result<Figure> {
+        Ok(self.measured_then(self.median(key)?, key))
+    }
+
     /// As the device states it.
     fn stated(&self, key: &str) -> Result<Figure> {
         let value = self.median(key)?;
@@ -572,7 +577,9 @@ fn host(from: &From<'_>, parts: &Parts) -> Result<Host> {
         event_create_ns: from.as_measured("call_event_create_ns")?,
         event_destroy_ns: from.as_measured("call_event_destroy_ns")?,
         alloc_ns: from.as_measured("call_alloc_ns")?,
+        alloc_shared_ns: from.as_measured_then("call_alloc_shared_ns")?,
         free_ns: from.as_measured("call_free_ns")?,
+        free_shared_ns: from.as_measured_then("call_free_shared_ns")?,
         alloc_async_ns: from.as_measured("call_alloc_async_ns")?,
         free_async_ns: from.as_measured("call_free_async_ns")?,
         pool_grow_ns: from.measured_then(

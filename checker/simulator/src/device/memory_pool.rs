@@ -41,6 +41,8 @@ pub(super) enum Waited {
     Stream(StreamId),
     Event(EventId),
     Device(u32),
+    /// For all work, to unmap memory, which takes so long, in ns.
+    ToUnmap(u64),
 }
 
 #[derive(Default)]
@@ -195,7 +197,7 @@ impl MemoryPool {
             Waited::Event(event) => {
                 Some(self.events.get(event.0 as usize).cloned().unwrap_or_default())
             }
-            Waited::Device(_) => None,
+            Waited::Device(_) | Waited::ToUnmap(_) => None,
         };
         let is_known = |it: &Freed| {
             known
@@ -306,13 +308,16 @@ impl Device {
     /// What giving memory back costs a call that has waited, in ns.
     pub(super) fn give_back(&mut self, waited: Option<Waited>) -> u64 {
         let Some(waited) = waited else { return 0 };
+        if let Waited::ToUnmap(ns) = waited {
+            return ns;
+        }
         let mut ns = 0;
         for device in 0..DEVICES {
             let is_meant = DEVICES == 1
                 || match waited {
                     Waited::Stream(stream) => stream.device() == device,
                     Waited::Device(waited) => waited == device,
-                    Waited::Event(_) => true,
+                    Waited::Event(_) | Waited::ToUnmap(_) => true,
                 };
             if is_meant {
                 ns += self

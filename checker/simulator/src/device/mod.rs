@@ -12,6 +12,7 @@ mod calls;
 mod copy_engines;
 mod graphs;
 mod grids;
+mod mapping;
 mod memory_pool;
 #[cfg_attr(target_arch = "wasm32", path = "peers/none.rs")]
 pub(crate) mod peers;
@@ -230,6 +231,7 @@ struct Unit {
     engines: [copy_engines::Engine; copy_engines::ENGINES],
     pool: blocks::Pool,
     work_queues: work_queues::Queues,
+    mapping: mapping::Mapping,
     memory_pool: memory_pool::MemoryPool,
     /// Whether it may use the memory of the other one: what `cuMemAlloc` gave, and what the other's default pool did.
     access: peers::Access,
@@ -241,6 +243,7 @@ impl Unit {
             engines: Default::default(),
             pool: blocks::Pool::new(profile),
             work_queues: work_queues::Queues::new(WorkQueues::DEFAULT),
+            mapping: mapping::Mapping::default(),
             memory_pool: memory_pool::MemoryPool::default(),
             access: peers::Access::default(),
         }

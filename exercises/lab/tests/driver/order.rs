@@ -110,8 +110,9 @@ fn a_full_stream_blocks_the_launch() {
 fn sees(context: &Arc<CudaContext>, first: &Arc<CudaStream>, second: &Arc<CudaStream>) -> bool {
     let mut data = first.clone_htod(&vec![5u32; ELEMENTS]).unwrap();
     context.synchronize().unwrap();
-    one_block(first, &map(context, Stage::A), &mut data, 1001);
-    // Loading the module above waits for the device; the kernel is still to come.
+    // To load its module waits for the device, and so does to unload it.
+    let map = map(context, Stage::A);
+    one_block(first, &map, &mut data, 1001);
     let seen = second.clone_dtoh(&data).unwrap();
     context.synchronize().unwrap();
     seen[0] != 5

@@ -5,6 +5,7 @@ use std::ptr;
 
 use cudarc::driver::sys;
 
+use super::graphs::Graph;
 use crate::bench::{
     Bench, Event, Host, Kind, LONG_MS, MS, Memory, NULL, Pinned, Scene, Stream, cu, nothing,
 };
@@ -42,6 +43,9 @@ pub(super) fn rows() -> Vec<Row> {
         let mut table = Table { kind, rows: Vec::new() };
         table.that_only_queue_work();
         table.about_memory();
+        table.that_make_and_end();
+        table.that_ask();
+        table.about_graphs();
         table.about_the_default_stream();
         table.that_copy();
         table.that_wait();
@@ -250,6 +254,135 @@ impl Table {
                 |_, memory| memory.free(),
             );
         }
+    }
+
+    /// What is made and ended beside what others use.
+    fn that_make_and_end(&mut self) {
+        const BOTH: [[Fact; 2]; 2] = [OVERLAPS, OVERLAPS];
+        const WAIT: [[Fact; 2]; 2] = [WAITS, WAITS];
+        self.row(
+            Asks::Waits,
+            "cuMemAlloc of 64 KiB beside a block of as many",
+            BOTH,
+            |_| Ok((Memory::new(64 * KIB)?, std::cell::RefCell::new(None))),
+            |_, (_, kept)| {
+                *kept.borrow_mut() = Some(Memory::new(64 * KIB)?);
+                Ok(())
+            },
+        );
+        self.row(
+            Asks::Waits,
+            "cuMemFree of 64 KiB beside a block of as many",
+            WAIT,
+            |_| Ok([Memory::new(64 * KIB)?, Memory::new(64 * KIB)?]),
+            |_, [memory, _]| memory.free(),
+        );
+        self.row(
+            Asks::Waits,
+            "a module unload",
+            WAIT,
+            |bench| {
+                let mut module = ptr::null_mut();
+                cu!(cuModuleLoadData(&mut module, bench.image())).result()?;
+                Ok(module)
+            },
+            |_, &module| cu!(cuModuleUnload(module)).result(),
+        );
+        self.row(
+            Asks::Waits,
+            "a stream destroyed that has done its work",
+            BOTH,
+            |bench| {
+                let stream = Stream::new(Kind::NonBlocking)?;
+                bench.kernel(stream.handle(), 1.0)?;
+                stream.synchronize()?;
+                Ok(stream)
+            },
+            |_, stream| stream.destroy(),
+        );
+        self.call("a stream created, given a kernel and destroyed", BOTH, |scene| {
+            let stream = Stream::new(Kind::NonBlocking)?;
+            scene.bench.kernel(stream.handle(), 1.0)?;
+            stream.destroy()
+        });
+        self.call("a stream of the highest priority created and destroyed", BOTH, |_| {
+            let (mut lowest, mut highest) = (0, 0);
+            cu!(cuCtxGetStreamPriorityRange(&mut lowest, &mut highest)).result()?;
+            Stream::with_priority(Kind::NonBlocking, highest)?.destroy()
+        });
+        self.call("an event recorded after the kernel and destroyed", BOTH, |scene| {
+            let event = Event::recorded(scene.first.handle())?;
+            event.destroy()
+        });
+        self.call("a third stream that waits for the kernel, destroyed", BOTH, |scene| {
+            let event = Event::recorded(scene.first.handle())?;
+            scene.third.wait(&event)?;
+            scene.third.destroy()
+        });
+    }
+
+    /// Questions, whatever the answer.
+    fn that_ask(&mut self) {
+        const BOTH: [[Fact; 2]; 2] = [OVERLAPS, OVERLAPS];
+        self.call("cuStreamQuery of the kernel's stream", BOTH, |scene| {
+            let _ = cu!(cuStreamQuery(scene.first.handle()));
+            Ok(())
+        });
+        self.call("cuEventQuery of an event after the kernel", BOTH, |scene| {
+            let _ = Event::recorded(scene.first.handle())?.query();
+            Ok(())
+        });
+        self.row(
+            Asks::Waits,
+            "cuEventElapsedTime between two events of the past",
+            BOTH,
+            |bench| {
+                let events = [Event::recorded(NULL)?, Event::recorded(NULL)?];
+                bench.synchronize()?;
+                Ok(events)
+            },
+            |_, [start, end]| end.since(start).map(drop),
+        );
+        self.call("cuOccupancyMaxActiveBlocksPerMultiprocessor", BOTH, |scene| {
+            let (mut blocks, kernel) = (0, scene.bench.kernel);
+            cu!(cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, kernel, 128, 0)).result()
+        });
+        self.call("cuStreamGetPriority of the kernel's stream", BOTH, |scene| {
+            let mut priority = 0;
+            cu!(cuStreamGetPriority(scene.first.handle(), &mut priority)).result()
+        });
+    }
+
+    fn about_graphs(&mut self) {
+        const BOTH: [[Fact; 2]; 2] = [OVERLAPS, OVERLAPS];
+        let captured = |bench: &Bench| {
+            let stream = Stream::new(Kind::NonBlocking)?;
+            Graph::captured(&stream, |stream| bench.kernel(stream.handle(), 1.0))
+        };
+        self.call("a graph captured and instantiated", BOTH, move |scene| {
+            captured(scene.bench).map(drop)
+        });
+        self.row(
+            Asks::Waits,
+            "a graph launched on a third stream",
+            BOTH,
+            captured,
+            |scene, graph| graph.launch(scene.third.handle()),
+        );
+        self.row(
+            Asks::Waits,
+            "a graph launched after the kernel",
+            BOTH,
+            captured,
+            |scene, graph| graph.launch(scene.first.handle()),
+        );
+        self.row(
+            Asks::Waits,
+            "a graph launched on the default stream",
+            [ORDERS, OVERLAPS],
+            captured,
+            |_, graph| graph.launch(NULL),
+        );
     }
 
     fn about_the_default_stream(&mut self) {

@@ -39,11 +39,14 @@ pub(super) fn end(stream: &Stream) -> (CUresult, sys::CUgraph) {
 }
 
 /// What was captured, ready to be launched.
-struct Graph(sys::CUgraphExec);
+pub(super) struct Graph(sys::CUgraphExec);
 
 impl Graph {
     /// Captures what `body` does to the stream.
-    fn captured(stream: &Stream, body: impl FnOnce(&Stream) -> Result<()>) -> Result<Self> {
+    pub(super) fn captured(
+        stream: &Stream,
+        body: impl FnOnce(&Stream) -> Result<()>,
+    ) -> Result<Self> {
         begin(stream, GLOBAL)?;
         let done = body(stream);
         let (code, graph) = end(stream);
@@ -55,7 +58,7 @@ impl Graph {
         Ok(Self(executable))
     }
 
-    fn launch(&self, stream: sys::CUstream) -> Result<()> {
+    pub(super) fn launch(&self, stream: sys::CUstream) -> Result<()> {
         cu!(cuGraphLaunch(self.0, stream)).result()
     }
 }

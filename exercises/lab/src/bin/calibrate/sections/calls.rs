@@ -98,10 +98,14 @@ fn streams_and_events(gpu: &Gpu, pair: &Pair, samples: &mut Samples) -> Outcome<
 fn memory(gpu: &Gpu, samples: &mut Samples) {
     let [stream, _] = gpu.streams;
     let times = gpu.arm.repetitions(REPETITIONS);
-    let allocate = || gpu.allocate(MIB);
-    make_and_end(gpu, samples, "alloc", "free", times, allocate, |pointer| {
-        call!(cuMemFree_v2(pointer))
-    });
+    // More than shares what is mapped with others.
+    let free = |pointer| call!(cuMemFree_v2(pointer));
+    make_and_end(gpu, samples, "alloc", "free", times, || gpu.allocate(4 * MIB), free);
+    // As long as the first is there, the others need nothing mapped.
+    let small = || gpu.allocate(4 * KIB);
+    let kept = small();
+    make_and_end(gpu, samples, "alloc_shared", "free_shared", times, small, free);
+    let _ = kept.and_then(free);
     let take = || {
         let mut pointer = 0;
         call!(cuMemAllocAsync(&mut pointer, gpu.arm.in_memory(MIB), stream)).map(|()| pointer)

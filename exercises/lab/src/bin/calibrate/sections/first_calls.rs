@@ -47,7 +47,7 @@ pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
         let taken = rows.time("first_alloc_async_ns", take)?;
         rows.time("first_free_async_ns", || call!(cuMemFreeAsync(taken, stream)))?;
         gpu.idle()?;
-        let block = rows.time("first_alloc_ns", || gpu.allocate(MIB))?;
+        let block = rows.time("first_alloc_ns", || gpu.allocate(4 * MIB))?;
         rows.time("first_free_ns", || call!(cuMemFree_v2(block)))
     });
     for (key, taken) in rows.samples {

@@ -1,0 +1,131 @@
+//! Device memory that `cuMemAlloc` gives: it is mapped in pieces of 2 MiB, which small blocks share.
+//!
+//! A block of up to 1 MiB goes into a piece that has room for it, and the call maps nothing. What was freed there is
+//! given out again. A piece of which nothing is in use any more is unmapped in the call that freed the last block of
+//! it. Larger blocks have pieces of their own. Measured on an H200 and an H100 (driver 580.159.04, 2026-11-28): of
+//! blocks of 64 KiB each thirty-second took long, of 256 KiB each eighth, of 1 MiB each second, and of 1 MiB and 512
+//! bytes every one; blocks of 512 KiB did not go into two holes of 256 KiB that were apart.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trace::program::BlockId;
+
+use super::slot;
+
+/// What is mapped at once, in bytes.
+const PIECE: u64 = 2 << 20;
+/// The largest block that shares a piece, in bytes.
+const LARGEST_SHARED: u64 = 1 << 20;
+/// Sizes are rounded up to this, in bytes.
+const GRANULARITY: u64 = 512;
+
+/// The pieces that small blocks share.
+#[derive(Default)]
+pub(super) struct Mapping {
+    /// Where those blocks are, and how long, by block; empty for all other blocks.
+    blocks: Vec<(u64, u64)>,
+    /// What is free in the pieces: where, and how long.
+    gaps: BTreeMap<u64, u64>,
+    /// The same by length.
+    lengths: BTreeSet<(u64, u64)>,
+    /// Where the next piece begins.
+    end: u64,
+}
+
+impl Mapping {
+    /// A block is allocated. Whether memory has to be mapped for it.
+    pub(super) fn allocate(&mut self, block: BlockId, bytes: u64) -> bool {
+        if bytes > LARGEST_SHARED {
+            return true;
+        }
+        let bytes = bytes.max(1).next_multiple_of(GRANULARITY);
+        let found = self.lengths.range((bytes, 0)..).next().copied();
+        let (length, start) = found.unwrap_or((PIECE, self.end));
+        match found {
+            Some(_) => self.take(start),
+            None => self.end += PIECE,
+        }
+        if length > bytes {
+            self.leave(start + bytes, length - bytes);
+        }
+        *slot(&mut self.blocks, block.number()) = (start, bytes);
+        found.is_none()
+    }
+
+    /// A block is freed. Whether memory is unmapped with it.
+    pub(super) fn free(&mut self, block: BlockId) -> bool {
+        let (mut start, mut length) = std::mem::take(slot(&mut self.blocks, block.number()));
+        if length == 0 {
+            return true;
+        }
+        let is_near = |other: u64| other / PIECE == start / PIECE;
+        let before = self.gaps.range(..start).next_back().map(|(&at, &length)| (at, length));
+        let before = before.filter(|&(at, length)| is_near(at) && at + length == start);
+        let after = self.gaps.get(&(start + length)).map(|&more| (start + length, more));
+        let after = after.filter(|&(at, _)| is_near(at));
+        for (at, more) in [before, after].into_iter().flatten() {
+            self.take(at);
+            (start, length) = (start.min(at), length + more);
+        }
+        if length < PIECE {
+            self.leave(start, length);
+        }
+        length == PIECE
+    }
+
+    fn take(&mut self, gap: u64) {
+        if let Some(length) = self.gaps.remove(&gap) {
+            self.lengths.remove(&(length, gap));
+        }
+    }
+
+    fn leave(&mut self, gap: u64, length: u64) {
+        self.gaps.insert(gap, length);
+        self.lengths.insert((length, gap));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIB: u64 = 1 << 10;
+
+    fn mapped(mapping: &mut Mapping, blocks: std::ops::Range<u64>, bytes: u64) -> Vec<u64> {
+        blocks.filter(|&block| mapping.allocate(BlockId(block as _), bytes)).collect()
+    }
+
+    #[test]
+    fn blocks_share_pieces_up_to_one_mib() {
+        let first = |bytes| mapped(&mut Mapping::default(), 0..128, bytes);
+        assert_eq!(first(64 * KIB), [0, 32, 64, 96]);
+        assert_eq!(first(256 * KIB).len(), 16);
+        assert_eq!(first(1024 * KIB).len(), 64);
+        assert_eq!(first(1024 * KIB + 1).len(), 128);
+        assert_eq!(first(0), [0]);
+    }
+
+    #[test]
+    fn the_last_block_of_a_piece_unmaps_it() {
+        let mut mapping = Mapping::default();
+        mapped(&mut mapping, 0..100, 64 * KIB);
+        let unmapped = |order: &mut dyn Iterator<Item = u64>, mapping: &mut Mapping| {
+            order.filter(|&block| mapping.free(BlockId(block as _))).collect::<Vec<_>>()
+        };
+        assert_eq!(unmapped(&mut (0..100), &mut mapping), [31, 63, 95, 99]);
+        mapped(&mut mapping, 0..100, 64 * KIB);
+        assert_eq!(unmapped(&mut (0..100).rev(), &mut mapping), [96, 64, 32, 0]);
+        assert_eq!((mapping.gaps.len(), mapping.lengths.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_hole_is_given_out_again_if_it_is_large_enough() {
+        let mut mapping = Mapping::default();
+        mapped(&mut mapping, 0..64, 256 * KIB);
+        for block in (0..64).step_by(2) {
+            assert!(!mapping.free(BlockId(block)));
+        }
+        assert_eq!(mapped(&mut mapping, 64..80, 512 * KIB).len(), 4);
+        assert_eq!(mapped(&mut mapping, 80..112, 256 * KIB).len(), 0);
+    }
+}

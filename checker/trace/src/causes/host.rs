@@ -81,7 +81,7 @@ pub(super) fn look(view: &View<'_>, short: &HashSet<u32>, found: &mut Found) {
                 (Code::HostSynchronisation, held)
             }
             Call::Free { block } if stream_ordered.contains(block) => continue,
-            Call::Free { .. } | Call::FreeHost { .. } | Call::ModuleLoad => {
+            Call::Free { .. } | Call::FreeHost { .. } | Call::ModuleLoad | Call::ModuleUnload => {
                 (Code::DeviceWideWait, held.max(view.lanes.lost(whole, step)))
             }
             Call::Alloc { .. } | Call::AllocHost { .. } => {

@@ -7,7 +7,7 @@ use crate::program::{AccessKind, BlockId, Call, Launch, NodeAccesses, Place, Ran
 pub(super) fn blocks_unasked(call: &Call, stream_ordered: impl Fn(BlockId) -> bool) -> bool {
     match call {
         Call::Free { block } => !stream_ordered(*block),
-        Call::FreeHost { .. } | Call::ModuleLoad => true,
+        Call::FreeHost { .. } | Call::ModuleLoad | Call::ModuleUnload => true,
         _ => false,
     }
 }

@@ -35,6 +35,7 @@ pub(super) fn what(call: &Call, kernels: &BTreeMap<KernelId, &str>) -> String {
         Call::Free { .. } => "`cuMemFree`",
         Call::FreeHost { .. } => "`cuMemFreeHost`",
         Call::ModuleLoad => "the module load",
+        Call::ModuleUnload => "the module unload",
         Call::StreamSynchronize { .. } => "`cuStreamSynchronize`",
         Call::ContextSynchronize => "`cuCtxSynchronize`",
         Call::EventSynchronize { .. } => "`cuEventSynchronize`",

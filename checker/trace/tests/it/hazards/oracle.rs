@@ -287,7 +287,7 @@ impl<'a> Oracle<'a> {
                     over.push(index);
                 }
             }
-            Call::Free { .. } | Call::FreeHost { .. } | Call::ModuleLoad
+            Call::Free { .. } | Call::FreeHost { .. } | Call::ModuleLoad | Call::ModuleUnload
                 if frees == Frees::Wait =>
             {
                 let stream_ordered = self.ok().any(|(_, other)| match (&other.call, &step.call) {

@@ -421,6 +421,7 @@ const LIFETIMES: &[Row] = &[
     ("a free between two streams", "map a x; free y; map b x", &["H06 1>3"]),
     ("a free of pinned memory between", "map a x; freeh h; map b x", &["H06 1>3"]),
     ("a module load between", "map a x; load; map b x", &["H06 1>3"]),
+    ("a module unload between", "map a x; unload; map b x", &["H06 1>3"]),
     ("a free too early to help", "free y; map a x; map b x", &["H01 2>3"]),
     ("a free too late to help", "map a x; map b x; free x", &["H01 1>2", "H06 2>3"]),
     (

@@ -232,6 +232,7 @@ impl Writer {
             "begin" => Call::RegionBegin,
             "end" => Call::RegionEnd,
             "load" => Call::ModuleLoad,
+            "unload" => Call::ModuleUnload,
             "access" => Call::PeerAccess { by: 0, pool: false, enabled: true },
             "endcap" => {
                 let nodes = self.capture.take().expect("a capture").nodes;

@@ -2,8 +2,8 @@
 //!
 //! Which calls wait follows what was measured, not what the documentation leaves open: `cuMemFree`,
 //! `cuMemFreeHost`, a module load and an unload wait for the whole device, `cuMemAlloc` and
-//! `cuMemHostAlloc` do not. What a free unmaps, it unmaps after that wait: behind a kernel of 0.9 ms it took 30 to
-//! 80 µs longer than a synchronisation, and `cuMemFreeHost` as much longer as it takes on an idle device (H200 and
+//! `cuMemHostAlloc` do not. What a free unmaps, it unmaps after that wait: behind kernels of 0.5 and 0.9 ms it took
+//! 30 and 80 µs longer than a synchronisation, and `cuMemFreeHost` as much longer as it takes on an idle device (H200 and
 //! H100, driver 580.159.04, 2026-11-28).
 
 use trace::program::{

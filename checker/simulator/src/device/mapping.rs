@@ -3,8 +3,9 @@
 //! A block of up to 1 MiB goes into a piece that has room for it, and the call maps nothing. What was freed there is
 //! given out again. A piece of which nothing is in use any more is unmapped in the call that freed the last block of
 //! it. Larger blocks have pieces of their own. Measured on an H200 and an H100 (driver 580.159.04, 2026-11-28): of
-//! blocks of 64 KiB each thirty-second took long, of 256 KiB each eighth, of 1 MiB each second, and of 1 MiB and 512
-//! bytes every one; blocks of 512 KiB did not go into two holes of 256 KiB that were apart.
+//! blocks of 64 KiB each thirty-second took long, of 256 KiB each eighth, of 1 MiB each second, and on the H100 of 1 MiB
+//! and 512 bytes every one; blocks of 512 KiB did not go into two holes of 256 KiB that were apart there. Which of
+//! several holes a block goes into was not measured: here it is the smallest that has room for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -171,3 +171,34 @@ fn copies_memsets_and_host_functions_fill_a_stream_and_markers_do_not() {
         s.wait(stream, event);
     }));
 }
+
+#[test]
+fn a_free_unmaps_after_its_wait_and_only_with_the_last_block_of_a_piece() {
+    let host = h200().host;
+    let longer_than_a_wait = |ends: fn(&mut Script) -> u32| {
+        let ended = |ends: fn(&mut Script) -> u32| {
+            let mut script = Script::new();
+            let stream = script.stream(NonBlocking);
+            script.kernel(stream, 1, 1000);
+            let step = ends(&mut script);
+            let timeline = script.run();
+            let kept = timeline.host.iter().find(|span| span.step == step).expect("it is there");
+            kept.end_ns - timeline.spans[0].end_ns
+        };
+        ended(ends) - ended(Script::synchronize)
+    };
+    // Allocated beside the kernel, which takes far longer.
+    let one = |script: &mut Script| {
+        let block = script.block();
+        script.call(Call::Alloc { block, bytes: 4096 });
+        script.call(Call::Free { block })
+    };
+    let first_of_two = |script: &mut Script| {
+        let [first, second] = [script.block(), script.block()];
+        script.call(Call::Alloc { block: first, bytes: 4096 });
+        script.call(Call::Alloc { block: second, bytes: 4096 });
+        script.call(Call::Free { block: first })
+    };
+    assert_eq!(longer_than_a_wait(one), host.free_ns.value - host.free_shared_ns.value);
+    assert_eq!(longer_than_a_wait(first_of_two), 0);
+}

@@ -8,7 +8,7 @@
 #include <cuda_runtime.h>
 
 constexpr size_t BYTES = 64 << 10;
-constexpr long long CYCLES = 2'000'000;  // about a millisecond
+constexpr long long CYCLES = 6'000'000;  // about three milliseconds
 
 __global__ void spin(long long cycles) {
     const long long start = clock64();

@@ -312,14 +312,18 @@ figures! {
         pool_give_back_ns,
         /// and that for each chunk.
         pool_give_back_chunk_ns,
-        /// `cuMemHostAlloc`, the fixed part.
+        /// `cuMemHostAlloc` that maps memory, the fixed part.
         alloc_host_ns,
-        /// `cuMemHostAlloc`, for each MiB.
+        /// `cuMemHostAlloc`, for each MiB that it maps.
         alloc_host_ns_per_mib,
-        /// `cuMemFreeHost` on an idle device, the fixed part.
+        /// `cuMemHostAlloc` of a small block, which finds room in what is mapped.
+        alloc_host_shared_ns,
+        /// `cuMemFreeHost` on an idle device that unmaps memory, the fixed part.
         free_host_ns,
-        /// `cuMemFreeHost`, for each MiB.
+        /// `cuMemFreeHost`, for each MiB that it unmaps.
         free_host_ns_per_mib,
+        /// `cuMemFreeHost` on an idle device of a small block, beside which others are in use.
+        free_host_shared_ns,
         /// `cuModuleLoadData`.
         module_load_ns,
         /// `cuLaunchHostFunc`.

@@ -12,8 +12,8 @@ fn program(lab: &Lab) -> Result<()> {
     let first = context.new_stream()?;
     let second = context.new_stream()?;
     let third = context.new_stream()?;
-    let mut left = Branch::narrow(lab)?;
-    let mut right = Branch::narrow(lab)?;
+    let mut left = Branch::narrow_for(lab, 3)?;
+    let mut right = Branch::narrow_for(lab, 3)?;
     let memory = SynchronousMemory::of(context);
     let words = lab.elements(WORDS);
     let mut notes = third.alloc_zeros::<u32>(words)?;

@@ -146,25 +146,34 @@ pub struct Branch {
 impl Branch {
     /// Its kernels have 32 blocks: a quarter of the multiprocessors of an H200 have one each.
     pub fn narrow(lab: &Lab) -> Result<Self> {
-        Self::new(lab, |multiprocessors| (BRANCH_BLOCKS as usize).min(multiprocessors))
+        Self::of(lab, KERNEL_US, Self::few)
+    }
+
+    /// The same for so many milliseconds.
+    pub fn narrow_for(lab: &Lab, ms: u64) -> Result<Self> {
+        Self::of(lab, ms * 1000, Self::few)
+    }
+
+    fn few(multiprocessors: usize) -> usize {
+        multiprocessors.min(BRANCH_BLOCKS as usize)
     }
 
     /// Its kernels have one block for each multiprocessor, which has room for eight.
     pub fn wide(lab: &Lab) -> Result<Self> {
-        Self::new(lab, |multiprocessors| multiprocessors)
+        Self::of(lab, KERNEL_US, |multiprocessors| multiprocessors)
     }
 
     /// Its kernels have eight blocks for each multiprocessor, and no other block has room beside them.
     pub fn full(lab: &Lab) -> Result<Self> {
-        Self::new(lab, |multiprocessors| multiprocessors * MOST_BLOCKS)
+        Self::of(lab, KERNEL_US, |multiprocessors| multiprocessors * MOST_BLOCKS)
     }
 
-    fn new(lab: &Lab, blocks: impl FnOnce(usize) -> usize) -> Result<Self> {
+    fn of(lab: &Lab, us: u64, blocks: impl FnOnce(usize) -> usize) -> Result<Self> {
         let map = Map::load(lab.context(), Stage::A, 1, lab.scale)?;
         let multiprocessors = map.multiprocessors();
         let blocks = blocks(multiprocessors);
         let elements = ELEMENTS * blocks.min(multiprocessors);
-        let units = lab.speeds.map_units_per_us / multiprocessors as u64 * KERNEL_US;
+        let units = lab.speeds.map_units_per_us / multiprocessors as u64 * us;
         Ok(Self {
             map: map.with_rounds((units / ELEMENTS as u64) as u32),
             data: lab.context().default_stream().alloc_zeros(lab.elements(elements))?,

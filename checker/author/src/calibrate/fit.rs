@@ -95,7 +95,7 @@ impl From<'_> {
 
     /// What comes of the key that `what` begins with, which may have been measured later than others.
     fn measured_then(&self, value: f64, what: &str) -> Figure {
-        let key = what.split([':', ',', ' ']).next().unwrap_or_default();
+        let key = what.split(['/', ':', ',', ' ']).next().unwrap_or_default();
         let stamp = self.raw.stamp(self.raw.date(key));
         Figure { source: format!("measured, {stamp}, {what}"), ..self.measured(value, what) }
     }
@@ -510,9 +510,10 @@ fn gaps(from: &From<'_>, parts: &Parts) -> Result<Gaps> {
     })
 }
 
+/// The smallest page-locked block that was measured: it shares what is mapped with no other. In bytes.
+const SMALLEST_PINNED: i64 = 2 << 20;
+
 /// What page-locking, or its end, takes for each MiB, in ns, and what it takes beside.
-///
-/// The driver keeps small blocks at hand, so no line goes through all sizes.
 struct PerMib {
     ns: f64,
     rest: f64,
@@ -520,19 +521,17 @@ struct PerMib {
 
 impl PerMib {
     fn of(from: &From<'_>, key: &str) -> Result<Self> {
-        const SMALLEST: i64 = 64 << 10;
-        const LARGE: i64 = 4 << 20;
-        let small = from.median(&format!("{key}/{SMALLEST}"))?;
+        let small = from.median(&format!("{key}/{SMALLEST_PINNED}"))?;
         let curve = from.raw.curve(key)?;
         let mut each: Vec<f64> = curve
             .into_iter()
-            .filter(|&(bytes, _)| bytes >= LARGE)
-            .map(|(bytes, ns)| (ns as f64 - small) * MIB / (bytes - SMALLEST) as f64)
+            .filter(|&(bytes, _)| bytes > SMALLEST_PINNED)
+            .map(|(bytes, ns)| (ns as f64 - small) * MIB / (bytes - SMALLEST_PINNED) as f64)
             .collect();
         each.sort_by(f64::total_cmp);
         let ns = each.get(each.len() / 2).copied();
         let ns = ns.with_context(|| format!("`{key}` was not measured for large blocks"))?;
-        Ok(Self { ns, rest: small - ns * SMALLEST as f64 / MIB })
+        Ok(Self { ns, rest: small - ns * SMALLEST_PINNED as f64 / MIB })
     }
 }
 
@@ -550,9 +549,9 @@ fn host(from: &From<'_>, parts: &Parts) -> Result<Host> {
     let give_back = from.line("pool_give_back_ns", |_| true)?;
     let copy_gap =
         from.mean(&["h2d_period_ns", "d2h_period_ns"])? - f64::midpoint(parts.up, parts.down);
-    let rest = |key: &str| format!("{key}/65536 less its bytes");
+    let rest = |key: &str| format!("{key}/{SMALLEST_PINNED} less its bytes");
     let per_mib = |key: &str| {
-        format!("{key}: for each MiB more than 64 KiB, the middle one of 4, 16 and 64 MiB")
+        format!("{key}: for each MiB more than 2 MiB, the middle one of 4, 16 and 64 MiB")
     };
     Ok(Host {
         launch_ns: from.as_measured("call_launch_busy_ns")?,
@@ -594,10 +593,12 @@ fn host(from: &From<'_>, parts: &Parts) -> Result<Host> {
         ),
         pool_give_back_chunk_ns: from
             .measured_then(give_back.slope, "pool_give_back_ns: each chunk more of 1 to 16"),
-        alloc_host_ns: from.measured(alloc_host.rest, &rest("call_alloc_host_ns")),
-        alloc_host_ns_per_mib: from.measured(alloc_host.ns, &per_mib("call_alloc_host_ns")),
-        free_host_ns: from.measured(free_host.rest, &rest("call_free_host_ns")),
-        free_host_ns_per_mib: from.measured(free_host.ns, &per_mib("call_free_host_ns")),
+        alloc_host_ns: from.measured_then(alloc_host.rest, &rest("call_alloc_host_ns")),
+        alloc_host_ns_per_mib: from.measured_then(alloc_host.ns, &per_mib("call_alloc_host_ns")),
+        alloc_host_shared_ns: from.as_measured_then("call_alloc_host_shared_ns")?,
+        free_host_ns: from.measured_then(free_host.rest, &rest("call_free_host_ns")),
+        free_host_ns_per_mib: from.measured_then(free_host.ns, &per_mib("call_free_host_ns")),
+        free_host_shared_ns: from.as_measured_then("call_free_host_shared_ns")?,
         module_load_ns: from.as_measured("call_module_load_ns")?,
         host_function_ns: from.as_measured("call_host_function_busy_ns")?,
         graph_launch_ns: from.measured(

@@ -12,6 +12,7 @@ use trace::program::{
 };
 use trace::timeline::{HostMemory, Interval, SpanKind};
 
+use super::mapping::PIECE;
 use super::memory_pool::{Waited, waited_for};
 use super::streams::Stream;
 use super::threads::Return;
@@ -288,18 +289,27 @@ impl Device {
             Call::AllocHost { block, bytes } => {
                 *slot(&mut self.pinned, block.0) =
                     bytes.saturating_mul(DEVICES.into()).saturating_add(self.current.into());
-                (
-                    host.alloc_host_ns.value + bytes * host.alloc_host_ns_per_mib.value / MIB,
-                    Wait::None,
-                )
+                let cost = match IS_PAGE || self.host_mapping.allocate(*block, *bytes) {
+                    true => {
+                        let mapped = if IS_PAGE { *bytes } else { (*bytes).max(PIECE) };
+                        host.alloc_host_ns.value + mapped * host.alloc_host_ns_per_mib.value / MIB
+                    }
+                    false => host.alloc_host_shared_ns.value,
+                };
+                (cost, Wait::None)
             }
             Call::FreeHost { block } => {
                 let pinned = std::mem::take(slot(&mut self.pinned, block.0));
                 let (bytes, device) =
                     (pinned / u64::from(DEVICES), (pinned % u64::from(DEVICES)) as u32);
-                let cost = host.free_host_ns.value + bytes * host.free_host_ns_per_mib.value / MIB;
-                waited = Some(Waited::ToUnmap(cost));
-                (0, Wait::Device(device))
+                let cost = host.free_host_shared_ns.value;
+                if IS_PAGE || self.host_mapping.free(*block) {
+                    let mapped = if IS_PAGE { bytes } else { bytes.max(PIECE) };
+                    let ns =
+                        host.free_host_ns.value + mapped * host.free_host_ns_per_mib.value / MIB;
+                    waited = Some(Waited::ToUnmap(ns.saturating_sub(cost)));
+                }
+                (cost, Wait::Device(device))
             }
 
             Call::Copy { stream, mode, source, target, bytes } => {

@@ -1,11 +1,13 @@
-//! Device memory that `cuMemAlloc` gives: it is mapped in pieces of 2 MiB, which small blocks share.
+//! Memory that `cuMemAlloc` and `cuMemHostAlloc` give: it is mapped in pieces of 2 MiB, which small blocks share.
 //!
-//! A block of up to 1 MiB goes into a piece that has room for it, and the call maps nothing. What was freed there is
-//! given out again. A piece of which nothing is in use any more is unmapped in the call that freed the last block of
-//! it. Larger blocks have pieces of their own. Measured on an H200 and an H100 (driver 580.159.04, 2026-11-28): of
-//! blocks of 64 KiB each thirty-second took long, of 256 KiB each eighth, of 1 MiB each second, and on the H100 of 1 MiB
-//! and 512 bytes every one; blocks of 512 KiB did not go into two holes of 256 KiB that were apart there. Which of
-//! several holes a block goes into was not measured: here it is the smallest that has room for it.
+//! A block of device memory of up to 1 MiB, or of page-locked memory below 2 MiB, goes into a piece that has room for
+//! it, and the call maps nothing. What was freed there is given out again. A piece of which nothing is in use any more
+//! is unmapped in the call that freed the last block of it. Larger blocks have pieces of their own. Measured on an H200
+//! and an H100 (driver 580.159.04, 2026-11-28): of blocks of 64 KiB each thirty-second took long, of 256 KiB each
+//! eighth, of 1 MiB each second; of device memory on the H100 1 MiB and 512 bytes took long every time, of page-locked
+//! memory 1.5 MiB shared a piece on the H200 and 2 MiB did not. Blocks of 512 KiB of device memory did not go into two
+//! holes of 256 KiB that were apart. Which of several holes a block goes into was not measured: here it is the smallest
+//! that has room for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,15 +16,17 @@ use trace::program::BlockId;
 use super::slot;
 
 /// What is mapped at once, in bytes.
-const PIECE: u64 = 2 << 20;
-/// The largest block that shares a piece, in bytes.
+pub(super) const PIECE: u64 = 2 << 20;
+/// The largest block of device memory that shares a piece, in bytes.
 const LARGEST_SHARED: u64 = 1 << 20;
+/// The largest block of page-locked memory that shares a piece, in bytes.
+const LARGEST_SHARED_PINNED: u64 = PIECE - 1;
 /// Sizes are rounded up to this, in bytes.
 const GRANULARITY: u64 = 512;
 
 /// The pieces that small blocks share.
-#[derive(Default)]
 pub(super) struct Mapping {
+    largest_shared: u64,
     /// Where those blocks are, and how long, by block; empty for all other blocks.
     blocks: Vec<(u64, u64)>,
     /// What is free in the pieces: where, and how long.
@@ -34,9 +38,24 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
+    /// Of device memory.
+    pub(super) fn of_device() -> Self {
+        Self::of(LARGEST_SHARED)
+    }
+
+    /// Of page-locked memory.
+    pub(super) fn of_host() -> Self {
+        Self::of(LARGEST_SHARED_PINNED)
+    }
+
+    fn of(largest_shared: u64) -> Self {
+        let (blocks, gaps, lengths) = Default::default();
+        Self { largest_shared, blocks, gaps, lengths, end: 0 }
+    }
+
     /// A block is allocated. Whether memory has to be mapped for it.
     pub(super) fn allocate(&mut self, block: BlockId, bytes: u64) -> bool {
-        if bytes > LARGEST_SHARED {
+        if bytes > self.largest_shared {
             return true;
         }
         let bytes = bytes.max(1).next_multiple_of(GRANULARITY);
@@ -98,17 +117,23 @@ mod tests {
 
     #[test]
     fn blocks_share_pieces_up_to_one_mib() {
-        let first = |bytes| mapped(&mut Mapping::default(), 0..128, bytes);
+        let first = |bytes| mapped(&mut Mapping::of_device(), 0..128, bytes);
         assert_eq!(first(64 * KIB), [0, 32, 64, 96]);
         assert_eq!(first(256 * KIB).len(), 16);
         assert_eq!(first(1024 * KIB).len(), 64);
         assert_eq!(first(1024 * KIB + 1).len(), 128);
         assert_eq!(first(0), [0]);
+        let pinned = |bytes| mapped(&mut Mapping::of_host(), 0..40, bytes).len();
+        assert_eq!((pinned(256 * KIB), pinned(1024 * KIB), pinned(1024 * KIB + 1)), (5, 20, 40));
+        let mut host = Mapping::of_host();
+        assert_eq!(mapped(&mut host, 0..1, 4 * KIB).len(), 1);
+        assert_eq!(mapped(&mut host, 1..2, 1536 * KIB).len(), 0);
+        assert_eq!(mapped(&mut host, 2..3, 2048 * KIB).len(), 1);
     }
 
     #[test]
     fn the_last_block_of_a_piece_unmaps_it() {
-        let mut mapping = Mapping::default();
+        let mut mapping = Mapping::of_device();
         mapped(&mut mapping, 0..100, 64 * KIB);
         let unmapped = |order: &mut dyn Iterator<Item = u64>, mapping: &mut Mapping| {
             order.filter(|&block| mapping.free(BlockId(block as _))).collect::<Vec<_>>()
@@ -121,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_hole_is_given_out_again_if_it_is_large_enough() {
-        let mut mapping = Mapping::default();
+        let mut mapping = Mapping::of_device();
         mapped(&mut mapping, 0..64, 256 * KIB);
         for block in (0..64).step_by(2) {
             assert!(!mapping.free(BlockId(block)));

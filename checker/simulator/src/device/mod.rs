@@ -243,7 +243,7 @@ impl Unit {
             engines: Default::default(),
             pool: blocks::Pool::new(profile),
             work_queues: work_queues::Queues::new(WorkQueues::DEFAULT),
-            mapping: mapping::Mapping::default(),
+            mapping: mapping::Mapping::of_device(),
             memory_pool: memory_pool::MemoryPool::default(),
             access: peers::Access::default(),
         }
@@ -282,6 +282,7 @@ pub struct Device {
     /// Sizes of page-locked blocks, which cost by size to free, times [`DEVICES`], and the device that freeing them waits for;
     /// 0 for all others.
     pinned: Vec<u64>,
+    host_mapping: mapping::Mapping,
     kernels: Vec<KernelFacts>,
     graphs: Vec<graphs::Graph>,
     units: [Unit; DEVICES as usize],
@@ -326,6 +327,7 @@ impl Device {
             events: Vec::new(),
             timed_events: Vec::new(),
             pinned: Vec::new(),
+            host_mapping: mapping::Mapping::of_host(),
             kernels: Vec::new(),
             graphs: Vec::new(),
             units: peers::units(&profile),

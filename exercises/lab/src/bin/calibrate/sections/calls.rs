@@ -106,6 +106,11 @@ fn memory(gpu: &Gpu, samples: &mut Samples) {
     let kept = small();
     make_and_end(gpu, samples, "alloc_shared", "free_shared", times, small, free);
     let _ = kept.and_then(free);
+    let free = |pointer: *mut u8| call!(cuMemFreeHost(pointer.cast()));
+    let small = || gpu.pin(4 * KIB);
+    let kept = small();
+    make_and_end(gpu, samples, "alloc_host_shared", "free_host_shared", times, small, free);
+    let _ = kept.and_then(free);
     let take = || {
         let mut pointer = 0;
         call!(cuMemAllocAsync(&mut pointer, gpu.arm.in_memory(MIB), stream)).map(|()| pointer)
@@ -118,10 +123,10 @@ fn memory(gpu: &Gpu, samples: &mut Samples) {
 }
 
 /// Page-locking. The pages that the system hands out are in no cache, as where a program has worked on other
-/// memory since it gave some back: it clears them.
+/// memory since it gave some back: it clears them. Blocks below 2 MiB share what is mapped with others.
 fn page_locking(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
     let others = Pages::new(gpu.arm.in_memory(OTHERS))?;
-    for bytes in [64 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB] {
+    for bytes in [2 * MIB, 4 * MIB, 16 * MIB, 64 * MIB] {
         let (mut locks, mut ends) = (Vec::new(), Vec::new());
         let measured = (0..gpu.arm.repetitions(REPETITIONS)).try_for_each(|_| {
             others.touch();

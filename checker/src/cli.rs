@@ -45,6 +45,8 @@ pub enum Command {
         #[command(flatten)]
         look: Look,
     },
+    /// Put your file of an exercise beside the reference's, and say what each difference is worth
+    Compare(Compare),
     /// Make a page to print: your timeline of the last chapter beside the one of the first day
     Poster(Poster),
     /// Make your file of an exercise the shipped one again; yours is kept
@@ -155,6 +157,18 @@ pub struct Book {
     /// Default: the exercise to go on with
     #[arg(value_name = "EX")]
     pub exercise: Option<String>,
+    #[command(flatten)]
+    pub look: Look,
+}
+
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// Default: the exercise of this folder, or the one saved last
+    #[arg(value_name = "EX")]
+    pub exercise: Option<String>,
+    /// Profile of the simulated device, as for `run`
+    #[arg(long, value_name = "P")]
+    pub profile: Option<String>,
     #[command(flatten)]
     pub look: Look,
 }

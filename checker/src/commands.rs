@@ -1,6 +1,7 @@
 //! One file for each command.
 
 mod book;
+mod compare;
 mod completions;
 mod doctor;
 mod explain;
@@ -30,6 +31,7 @@ pub fn dispatch(cli: Cli) -> Result<Exit> {
         Some(Command::Explain { code, look }) => explain::explain(code.as_deref(), look),
         Some(Command::Run(arguments)) => run::run(&arguments),
         Some(Command::Predict(arguments)) => predict::predict(&arguments),
+        Some(Command::Compare(arguments)) => compare::compare(&arguments),
         Some(Command::Poster(arguments)) => poster::poster(&arguments),
         Some(Command::Watch(arguments)) => watch::watch(&arguments),
         Some(Command::Hint { exercise, look }) => hint::hint(exercise.as_deref(), look),

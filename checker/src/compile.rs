@@ -7,6 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use sandbox::Sandbox;
@@ -77,13 +78,13 @@ pub enum Source {
     Apart(Arc<dyn Apart>),
 }
 
-/// A student's file in a folder of its own, with what compiles it and keeps it in a sandbox.
+/// A student's file in a folder of its own, with what compiles it.
 pub trait Apart: fmt::Debug + Send + Sync {
     /// Compiles it, if it can be.
     fn build(&self, tell: Tell<'_>) -> Result<Built>;
 
-    /// The sandbox that it is compiled and run in.
-    fn sandbox(&self) -> &Sandbox;
+    /// The sandbox that it is compiled and run in; none where it may do whatever its user may.
+    fn sandbox(&self) -> Option<&Sandbox>;
 
     /// Where it is compiled and its program started.
     fn folder(&self) -> &Path;
@@ -445,6 +446,34 @@ fn follow(stderr: impl Read, tell: Tell<'_>) -> String {
         said.push('\n');
     }
     said
+}
+
+/// The libraries that a student's file is compiled against.
+pub const DEPENDENCIES: [&str; 2] = ["cudarc", "lab"];
+
+/// What one run of the compiler may take: five hundred times what it needs for a solution.
+pub const WALL: Duration = Duration::from_secs(60);
+
+/// What is read of the compiler's messages: many screens of them, and no more than a report can hold.
+pub const OUTPUT_BYTES: usize = 4 << 20;
+
+/// What `rustc` is told of a crate, but for where it is and what it is compiled against.
+pub fn crate_arguments<'a>(
+    name: &'a str,
+    kind: &'a str,
+    optimisation: Optimisation,
+) -> impl Iterator<Item = &'a str> {
+    let whole = ["--edition", "2024", "--crate-name", name, "--crate-type", kind];
+    let how: &[&str] = match optimisation {
+        // As cargo compiles a student's own crate.
+        Optimisation::Dev => {
+            &["-C", "opt-level=0", "-C", "debuginfo=line-tables-only", "-C", "debug-assertions=on"]
+        }
+        Optimisation::Release => &["-C", "opt-level=3"],
+    };
+    // Names that say which crate each thing is of.
+    let format = ["--error-format=json", "-C", "symbol-mangling-version=v0"];
+    whole.into_iter().chain(format).chain(how.iter().copied())
 }
 
 /// The compiler's objections, of all its messages that are errors.

@@ -145,6 +145,14 @@ impl Metric {
         }
     }
 
+    /// The name of that time.
+    pub fn time(self) -> &'static str {
+        match self {
+            Self::LatencyRatio => "mean latency",
+            Self::OverlapEfficiency | Self::HostFreedom => "makespan",
+        }
+    }
+
     /// Why a task has nothing of the kind.
     pub fn lacks(self) -> &'static str {
         match self {

@@ -58,6 +58,7 @@ pub mod regions;
 pub mod report;
 pub mod status;
 mod tools;
+mod variant;
 pub mod witness;
 pub mod workspace;
 

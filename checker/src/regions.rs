@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 const BEGIN: &str = "// region: ";
 const END: &str = "// endregion";
 
@@ -86,25 +88,66 @@ pub fn first_edit(shipped: &str, own: &str) -> Option<Edit> {
 
 /// The shipped file with what is in the regions of the student's.
 pub fn restored(shipped: &str, own: &str) -> String {
-    let own = Parts::of(own);
-    let mut text = String::new();
+    replaced(shipped, own, |_| true)
+}
+
+/// A region in which two files have other code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The region's name.
+    pub name: String,
+    /// The line of the first file in which it begins, from 1.
+    pub line: usize,
+    /// What the first file has there.
+    pub own: Vec<String>,
+    /// What the other one has.
+    pub reference: Vec<String>,
+}
+
+/// The regions in which two files have other code, in the order of the first one. Comments and margins are no code.
+pub fn differences(own: &str, reference: &str) -> Vec<Difference> {
+    let (mine, theirs) = (Parts::of(own), Parts::of(reference));
+    let code = |lines: &[&str]| -> Vec<String> {
+        let lines = lines.iter().map(|line| line.trim());
+        let code = lines.filter(|line| !line.is_empty() && !line.starts_with("//"));
+        code.map(str::to_owned).collect()
+    };
+    let begins =
+        |&(line, text): &(usize, &'_ str)| Some((line, text.strip_prefix(BEGIN)?.to_owned()));
+    let differs = |(line, name): (usize, String)| {
+        let (own, reference) = (mine.inside.get(&*name)?, theirs.inside.get(&*name)?);
+        let margin = own.iter().chain(reference).filter(|line| !line.trim().is_empty());
+        let margin = margin.map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
+        let text = |lines: &[&str]| -> Vec<String> {
+            lines.iter().map(|line| line.get(margin..).unwrap_or_default().to_owned()).collect()
+        };
+        let differs = code(own) != code(reference);
+        differs.then(|| Difference { line, own: text(own), reference: text(reference), name })
+    };
+    mine.fixed.iter().filter_map(begins).filter_map(differs).collect()
+}
+
+/// The first file with what the other one has in those of its regions that are wanted.
+pub fn replaced(text: &str, other: &str, wanted: impl Fn(&str) -> bool) -> String {
+    let other = Parts::of(other);
+    let mut replaced = String::new();
     let mut skips = false;
-    for line in shipped.lines() {
+    for line in text.lines() {
         if line.trim() == END {
             skips = false;
         }
         if skips {
             continue;
         }
-        text.push_str(line);
-        text.push('\n');
-        let inside = line.trim().strip_prefix(BEGIN).and_then(|name| own.inside.get(name));
-        if let Some(inside) = inside {
-            inside.iter().for_each(|line| text.extend([line, "\n"]));
+        replaced.push_str(line);
+        replaced.push('\n');
+        let name = line.trim().strip_prefix(BEGIN).filter(|name| wanted(name));
+        if let Some(inside) = name.and_then(|name| other.inside.get(name)) {
+            inside.iter().for_each(|line| replaced.extend([line, "\n"]));
             skips = true;
         }
     }
-    text
+    replaced
 }
 
 #[cfg(test)]
@@ -159,5 +202,27 @@ mod tests {
         let own = inside.replace("a();", "z();").replace("    c();\n", "");
         assert_eq!(restored(SHIPPED, &own), inside);
         assert_eq!(restored(SHIPPED, "fn f() {}\n"), SHIPPED, "where no mark is left, nothing is");
+    }
+
+    #[test]
+    fn code_that_differs_is_a_difference_and_comments_margins_and_empty_lines_are_none() {
+        let other = SHIPPED.replace("    b();", "\n        // A remark.\n        b();");
+        assert_eq!(differences(SHIPPED, &other), []);
+        let other = SHIPPED.replace("    b();", "    b();\n        d();");
+        let lines = |lines: &[&str]| lines.iter().map(|&line| line.to_owned()).collect();
+        let difference = Difference {
+            name: "one".to_owned(),
+            line: 4,
+            own: lines(&["b();"]),
+            reference: lines(&["b();", "    d();"]),
+        };
+        assert_eq!(differences(SHIPPED, &other), [difference]);
+    }
+
+    #[test]
+    fn of_another_file_the_wanted_regions_are_taken_alone() {
+        let other = "// region: one\nx();\n// endregion\n// region: two\ny();\n// endregion\n";
+        let replaced = replaced(SHIPPED, other, |name| name == "two");
+        assert_eq!(replaced, SHIPPED.replace("region: two\n", "region: two\ny();\n"));
     }
 }

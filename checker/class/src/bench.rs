@@ -6,12 +6,12 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::compile::{self, Apart, Shared};
+use crate::compile::{Apart, Shared};
 use crate::kit;
 use crate::record::{FORMAT, Finding, Reason, Row, TEXT_BYTES, With};
-use checker::cli::Feedback;
+use checker::cli::{self, Feedback, Machine};
 use checker::commands::run::{self, Ran};
-use checker::compile::Ground;
+use checker::compile::{self, Ground};
 use checker::device::Simulated;
 use checker::exercise::Exercise;
 use checker::grade::{Gate, Verdict, score};
@@ -38,6 +38,17 @@ pub(crate) struct Bench {
     shared: Shared,
     device: Simulated,
     with: With,
+}
+
+/// A run with the device in a process of its own and with inputs of this seed. What comes of it is for the instructor:
+/// everything is said.
+fn arguments(exercise: &str, seed: u64) -> cli::Run {
+    cli::Run {
+        machine: Machine::Process,
+        feedback: Some(Feedback::Advice),
+        seed: Some(seed),
+        ..cli::Run::of(exercise)
+    }
 }
 
 impl Bench {
@@ -101,7 +112,7 @@ impl Bench {
         let id = &self.exercise.place.id;
         let apart = Apart::lay_out(&self.shared, folder, id, file, &self.main)?;
         let seed = self.seed(&kit::sha256(file))?;
-        let mut ran = run::apart(&self.exercise, apart, &self.device, seed, tell)?;
+        let mut ran = run::apart(&self.exercise, apart, &self.device, &arguments(id, seed), tell)?;
         if claims_trouble(&ran) && !self.is_in_trouble(folder, seed)? {
             let Ran { report, .. } = &mut ran;
             report.verdict = Some(Verdict::Failed);
@@ -127,7 +138,13 @@ impl Bench {
             .with_context(|| format!("cannot read `{}`", shipped.display()))?;
         let folder = folder.join("shipped");
         let apart = Apart::lay_out(&self.shared, &folder, id, &shipped, &self.main)?;
-        Ok(claims_trouble(&run::apart(&self.exercise, apart, &self.device, seed, &|_| {})?))
+        Ok(claims_trouble(&run::apart(
+            &self.exercise,
+            apart,
+            &self.device,
+            &arguments(id, seed),
+            &|_| {},
+        )?))
     }
 
     /// The outcome of a file that was not run, for this reason.

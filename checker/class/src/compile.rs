@@ -5,7 +5,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
@@ -34,12 +33,6 @@ pub(crate) struct Shared {
     pub(crate) sandbox: Arc<Sandbox>,
 }
 
-/// What one run of the compiler may take: five hundred times what it needs for a solution.
-pub(crate) const WALL: Duration = Duration::from_secs(60);
-
-/// What is read of the compiler's messages: many screens of them, and no more than a report can hold.
-const OUTPUT_BYTES: usize = 4 << 20;
-
 impl Apart {
     /// Puts the student's file where it is compiled.
     pub(crate) fn lay_out(
@@ -67,8 +60,8 @@ impl Apart {
 }
 
 impl compile::Apart for Apart {
-    fn sandbox(&self) -> &Sandbox {
-        &self.sandbox
+    fn sandbox(&self) -> Option<&Sandbox> {
+        Some(&self.sandbox)
     }
 
     fn folder(&self) -> &Path {
@@ -150,15 +143,8 @@ impl Apart {
         let mut command = Command::new(&self.kit.rustc);
         command
             .current_dir(&self.folder)
-            .args(["--edition", "2024", "--crate-name", &self.name, "--crate-type", kind, source])
-            .args(["-o", output, "--error-format=json"])
-            // Names that say which crate each thing is of.
-            .args(["-C", "symbol-mangling-version=v0"])
-            .args(match self.kit.optimisation {
-                // As cargo compiles a student's own crate.
-                Optimisation::Dev => &DEV[..],
-                Optimisation::Release => &["-C", "opt-level=3"],
-            })
+            .args(compile::crate_arguments(&self.name, kind, self.kit.optimisation))
+            .args([source, "-o", output])
             .arg("-L")
             .arg(format!("dependency={}", self.kit.libraries().display()))
             .env_clear()
@@ -171,7 +157,7 @@ impl Apart {
     }
 
     fn run(&self, command: &Command) -> Result<Said> {
-        let limits = Limits::of_compiler(WALL, OUTPUT_BYTES);
+        let limits = Limits::of_compiler(compile::WALL, compile::OUTPUT_BYTES);
         let mut confined = Confined::of(command, Role::Compiler, limits);
         confined.readable =
             vec![self.kit.folder.clone(), self.kit.sysroot.clone(), self.folder.join(SOURCES)];
@@ -202,7 +188,7 @@ impl Apart {
                 Some(limit(format!("the compiler crashed with signal {signal}")))
             }
             Ending::OutOfTime => {
-                Some(limit(format!("compiling took more than {} s", WALL.as_secs())))
+                Some(limit(format!("compiling took more than {} s", compile::WALL.as_secs())))
             }
             Ending::OutOfOutput => Some(limit("the compiler printed without end".to_owned())),
             Ending::Deserted => bail!("the compiler has no companion"),
@@ -210,9 +196,6 @@ impl Apart {
         Ok(Said { messages, stopped })
     }
 }
-
-const DEV: [&str; 6] =
-    ["-C", "opt-level=0", "-C", "debuginfo=line-tables-only", "-C", "debug-assertions=on"];
 
 /// Where the sources are, in the folder.
 const SOURCES: &str = "src";

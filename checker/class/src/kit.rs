@@ -15,14 +15,11 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use checker::compile::{self, Build, Built, DRIVER_FILE, Optimisation, Refusal};
+use checker::compile::{self, Build, Built, DEPENDENCIES, DRIVER_FILE, Optimisation, Refusal};
 use checker::exercise::{Exercise, MANIFEST, Place, graded_part};
 use checker::print::Style;
 use checker::status::Tell;
 use checker::workspace::Workspace;
-
-/// The libraries that an exercise may name, by the names of their crates.
-const DEPENDENCIES: [&str; 2] = ["cudarc", "lab"];
 
 /// Libraries, driver and compiler.
 #[derive(Clone, Debug, Serialize, Deserialize)]

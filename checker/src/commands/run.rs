@@ -98,22 +98,15 @@ pub fn examine(arguments: &cli::Run) -> Result<Report> {
     Ok(run.report)
 }
 
-/// Runs a student's file that lies apart from its exercise, on the simulated device in a process of its
-/// own, with inputs of this seed. What comes of it is for the instructor: everything is said.
+/// Runs a student's file that lies apart from its exercise, on the simulated device.
 pub fn apart(
     exercise: &Exercise,
     apart: impl Apart + 'static,
     device: &Simulated,
-    seed: u64,
+    arguments: &cli::Run,
     tell: Tell<'_>,
 ) -> Result<Ran> {
-    let arguments = cli::Run {
-        machine: cli::Machine::Process,
-        feedback: Some(cli::Feedback::Advice),
-        seed: Some(seed),
-        ..cli::Run::of(&exercise.place.id)
-    };
-    let mut run = Run::new(&arguments, Style::Plain, tell);
+    let mut run = Run::new(arguments, Style::Plain, tell);
     let apart: Arc<dyn Apart> = Arc::new(apart);
     let source = Source::Apart(Arc::clone(&apart));
     let task = run.task(exercise.clone(), Role::Student, source, apart.folder())?;

@@ -34,6 +34,7 @@
 //! | `class` | a folder of what students handed in |
 //! | `guide` | what the page for instructors shows is what happens |
 //! | `chapters` | chapters that were started, and chapters that are broken |
+//! | `compare` | a file that passes, beside the reference's |
 //! | `relay` | the plan of the last chapter, change by change, and its poster |
 //! | `measured` | predicted against measured, and the files in which it is kept |
 
@@ -45,6 +46,7 @@ mod calibrate;
 
 mod chapters;
 mod class;
+mod compare;
 mod compiled;
 mod device_process;
 mod documents;

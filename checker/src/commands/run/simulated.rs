@@ -40,7 +40,7 @@ impl Run<'_> {
         }
         let demanded = demanded(task, self.arguments.seed);
         let sandbox = match &task.source {
-            Source::Apart(apart) => Some(apart.sandbox()),
+            Source::Apart(apart) => apart.sandbox(),
             Source::Cargo(_) | Source::Prebuilt(_) => tried.as_ref(),
         };
         let attempt = |schedule, watch| {

@@ -151,7 +151,7 @@ fn hint(has_lines: bool) -> String {
     let line = if has_lines { " or a line of code" } else { "" };
     format!(
         "<p>Choose a bar{line}: with the pointer, or with Tab and the arrow keys. A bar says when it was \
-         issued, ready and started, and what it waited for.</p>"
+         issued, ready and started, and what it waited for. Zoom with + and −, or with a pinch; drag with Shift to measure.</p>"
     )
 }
 

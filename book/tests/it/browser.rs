@@ -3,6 +3,7 @@
 mod built;
 mod paper;
 mod playground;
+mod zoom;
 
 use book::proof::element::elements;
 

@@ -2,7 +2,7 @@
 (() => {
   "use strict";
 
-  const { all, duration, element, rove, walk } = swim;
+  const { all, duration, element, rove, walk, zoom } = swim;
 
   // So many streams a listener is told of one by one.
   const SPOKEN = 4;
@@ -95,6 +95,7 @@
     }
     function choose(what) {
       chosen = what;
+      view.forget();
       show(what);
     }
     // The keyboard goes on from what was said.
@@ -106,7 +107,10 @@
 
     drawn = walk(drawing, leave);
     const react = (item, what) => {
-      item.addEventListener("focus", () => choose(what));
+      item.addEventListener("focus", () => {
+        choose(what);
+        if (typeof what === "number") view.reveal(...extent(item));
+      });
       item.addEventListener("click", () => {
         choose(what);
         item.focus({ preventScroll: true });
@@ -140,13 +144,24 @@
     const bottom = Math.max(...drawn.map(edge));
     const most = charts.map(({ states }) => Math.max(1, ...states.flatMap(([, , , queues]) => queues.map(([a, b]) => a + b))));
     const along = (at) => (width * (left + (span * at) / steps)) / 100;
+    // Of a bar, in shares of the axis.
+    const extent = (bar) => {
+      const [x, wide] = ["x", "width"].map((name) => Number(bar.querySelector("rect").getAttribute(name)));
+      return [x, x + wide].map((x) => ((x * 100) / width - left) / span);
+    };
+    // Keys turn about the bar that has the focus, else about the mark.
+    const about = () => {
+      const bar = document.activeElement?.closest("[role=gridcell]");
+      return drawn.includes(bar) ? extent(bar).reduce((a, b) => (a + b) / 2) : isShown() ? slider.value / steps : 0.5;
+    };
+    const view = zoom(figure, { drawing, axis, left, span, bottom, about });
     function move() {
       const at = Number(slider.value);
       const ns = Math.floor((axis * at) / steps);
       const x = along(at);
       now.setAttribute("d", `M${x} 0V${bottom}`);
       scrubber.classList.toggle("shown", isShown());
-      if (isShown()) drawing.append(now);
+      if (isShown()) view.layer().append(now);
       else now.remove();
       scrubber.querySelector("output").textContent = duration(ns);
       const said = charts.map(({ title, end, states }, chart) => {
@@ -176,11 +191,11 @@
       slider.setAttribute("aria-valuetext", `${duration(ns)}. ${said.join(". ")}`);
     }
     slider.addEventListener("input", move);
-    player(figure, { drawing, bars, drawn, slider, move, along });
+    player(figure, { drawing, bars, drawn, slider, move, along, layer: view.layer });
   }
 
   // Plays a run: what comes after the mark is covered, and uncovered as the mark moves.
-  function player(figure, { drawing, bars, drawn, slider, move, along }) {
+  function player(figure, { drawing, bars, drawn, slider, move, along, layer }) {
     const button = figure.querySelector(".clock button");
     const steps = Number(slider.max);
     const covers = charts(bars, drawn).map(([top, bottom]) => {
@@ -210,7 +225,7 @@
         for (const cover of covers) {
           cover.setAttribute("x", at);
           cover.setAttribute("width", along(steps) - at);
-          drawing.append(cover);
+          layer().append(cover);
         }
         frame = requestAnimationFrame(tick);
       };

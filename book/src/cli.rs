@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow};
 use clap::{Parser, Subcommand};
 
+use crate::print::{print, print_error};
 use crate::problem::{Problems, Reach};
 use crate::proof::Look;
 use crate::records::Records;
@@ -161,16 +162,6 @@ fn warn_of_wasm() {
 fn root() -> PathBuf {
     std::env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).to_owned(), PathBuf::from)
-}
-
-/// A line of output. A closed pipe is no reason to complain.
-pub(crate) fn print(line: &str) {
-    _ = writeln!(std::io::stdout(), "{line}");
-}
-
-/// An error, with what led to it.
-pub(crate) fn print_error(error: &anyhow::Error) {
-    _ = writeln!(std::io::stderr(), "error: {error:#}");
 }
 
 #[cfg(test)]

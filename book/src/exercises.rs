@@ -9,8 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use trace::numbers::{self, Numbers};
 
-use crate::page::line_at;
-use crate::problem::{Problem, Problems, Reach};
+use crate::problem::{Problem, Problems, Reach, line_at};
 
 /// Where they are, from the book's folder.
 const FOLDER: &str = "../exercises";

@@ -38,6 +38,7 @@ mod log;
 pub mod markup;
 pub mod page;
 pub mod play;
+mod print;
 pub mod problem;
 pub mod proof;
 pub mod puzzle;

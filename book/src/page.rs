@@ -7,7 +7,7 @@ use mdbook_markdown::pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 use mdbook_markdown::{MarkdownOptions, new_cmark_parser};
 use serde::de::DeserializeOwned;
 
-use crate::problem::Problem;
+use crate::problem::{Problem, line_at};
 use crate::records::Records;
 
 /// A chapter, and what is needed to say where something in it is wrong.
@@ -190,11 +190,6 @@ pub fn as_text(before: &str, mut number: String, after: &str) -> String {
         number.push('\\');
     }
     number
-}
-
-/// The line of a byte, from 1.
-pub fn line_at(text: &str, byte: usize) -> usize {
-    text.as_bytes()[..byte.min(text.len())].iter().filter(|&&b| b == b'\n').count() + 1
 }
 
 #[cfg(test)]

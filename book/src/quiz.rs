@@ -10,6 +10,7 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
+//! | [`question`] | a question, as it is asked and answered |
 //! | [`parse`] | the file, as types; what is missing or has no meaning |
 //! | [`lint`] | flaws of questions |
 //! | [`render`] | questions as forms |
@@ -17,6 +18,7 @@
 
 pub mod lint;
 pub mod parse;
+pub mod question;
 pub mod render;
 pub mod review;
 
@@ -26,7 +28,7 @@ use std::path::Path;
 use crate::markup::in_markdown;
 use crate::page::{Directive, Page, directives, replace};
 use crate::problem::Problem;
-use parse::Question;
+use question::Question;
 use render::Place;
 
 /// Replaces the quizzes of a chapter.

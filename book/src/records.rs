@@ -32,8 +32,7 @@ use trace::timeline::Origin;
 use trace::{Fidelity, Program, Record};
 
 use crate::exercises::{self, Exercise};
-use crate::page::line_at;
-use crate::problem::{Problem, Problems, Reach};
+use crate::problem::{Problem, Problems, Reach, line_at};
 
 /// The file that says which records are made of others.
 pub const VARIANTS: &str = "figures/records.toml";

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 
-use crate::cli::{print, print_error};
+use crate::print::{print, print_error};
 use crate::site;
 
 /// How often files are looked at: often enough to feel immediate, seldom enough to cost nothing.

@@ -7,6 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
 use serde::de::DeserializeOwned;
 use simulator::Schedule;
 use simulator::machine::{Demand, Watch};
@@ -14,11 +15,20 @@ use trace::numbers::{self, Numbers};
 use trace::version::Header;
 use trace::{Program, Record, program, record, run, version};
 
-use crate::cli::Machine;
 use crate::device;
 use sandbox::process::{self, Ending, Finished, Limits, Output};
 use sandbox::scratch::Scratch;
 use sandbox::{self, Confined, Ended, Exceeded, Sandbox};
+
+/// Where the simulated device lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Machine {
+    /// In the program's own process
+    #[default]
+    InProcess,
+    /// In a process of the checker's
+    Process,
+}
 
 /// The settings of one run.
 #[derive(Clone, Copy, Debug)]

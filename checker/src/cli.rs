@@ -4,6 +4,7 @@
 
 pub mod author;
 pub mod class;
+mod common;
 
 use std::path::PathBuf;
 
@@ -12,7 +13,10 @@ use serde::Serialize;
 
 use self::author::Dev;
 use self::class::{Column, Format, LateRule, Shard};
-use crate::commands::trace::{Window, quantity};
+pub use self::common::{Look, SandboxChoice};
+use crate::attempt::Machine;
+use crate::device::DeviceChoice;
+use crate::quantity::{self, Window};
 use crate::witness::Wanted;
 
 /// Runs exercises about CUDA concurrency, draws what the device did and grades the overlap.
@@ -127,17 +131,6 @@ pub enum Command {
         /// What to try
         song: String,
     },
-}
-
-/// How facts are shown.
-#[derive(Clone, Copy, Debug, Args)]
-pub struct Look {
-    /// Print one JSON object on standard output and nothing else there
-    #[arg(long, global = true)]
-    pub json: bool,
-    /// Print no colours, on a terminal either
-    #[arg(long, global = true)]
-    pub plain: bool,
 }
 
 #[derive(Debug, Args)]
@@ -581,18 +574,6 @@ pub enum Feedback {
     Advice,
 }
 
-/// Which device to run on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum DeviceChoice {
-    /// A GPU where there is a usable one, else the simulated device
-    #[default]
-    Auto,
-    /// The simulated device
-    Sim,
-    /// A GPU
-    Gpu,
-}
-
 /// What a student gets of whom nothing is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Absent {
@@ -611,26 +592,6 @@ pub enum GradeDevice {
     Sim,
     /// The simulated device, which grades, and then this machine's GPU
     Gpu,
-}
-
-/// Where the simulated device lives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Machine {
-    /// In the program's own process
-    #[default]
-    InProcess,
-    /// In a process of the checker's
-    Process,
-}
-
-/// Whether there is a sandbox.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum SandboxChoice {
-    /// Every layer that this machine has
-    #[default]
-    Auto,
-    /// None: whatever is submitted runs as you
-    Off,
 }
 
 const EXIT_CODES: &str = "\

@@ -9,16 +9,28 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use simulator::Profile;
 use simulator::profile::BuiltIn;
 
-use crate::cli::DeviceChoice;
 use crate::exercise::Exercise;
 use crate::exit::Usage;
 use sandbox::interrupt;
 use sandbox::process::{self, Ending, Limits};
 use sandbox::scratch::Scratch;
+
+/// Which device to run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum DeviceChoice {
+    /// A GPU where there is a usable one, else the simulated device
+    #[default]
+    Auto,
+    /// The simulated device
+    Sim,
+    /// A GPU
+    Gpu,
+}
 
 /// The device of a run.
 #[derive(Clone, Debug)]

@@ -19,6 +19,7 @@
 //! | `hints` | what an exercise's author says to one who is stuck |
 //! | `tools` | commands that are programs of their own, built when they are first called |
 //! | `compile` | cargo, or binaries that were built elsewhere |
+//! | `variant` | another text in place of the student's, compiled beside it |
 //! | `status` | what a run is at, for whoever waits for it |
 //! | `attempt` | one run of one program: what it is told, what it leaves behind |
 //! | `device` | which device a run takes; whether there is a GPU |
@@ -28,6 +29,7 @@
 //! | `grade` | gates, score, verdict: functions of what was seen |
 //! | `explain` | the long form of every code |
 //! | `report` | the same report for a terminal and as JSON |
+//! | `quantity` | sizes and windows of time, as they are typed |
 //! | `print` | the only way to standard output and standard error |
 //!
 //! Exit codes are a contract: `exit::Exit`.
@@ -53,6 +55,7 @@ pub mod measure;
 pub mod prediction;
 pub mod print;
 pub mod progress;
+pub mod quantity;
 pub mod question;
 pub mod regions;
 pub mod report;

@@ -40,7 +40,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::exercise::{self, Place};
-use crate::report::change::Before;
 use crate::workspace::Workspace;
 use fact::{Fact, NotAFact, Which};
 pub use fingerprint::Fingerprint;
@@ -77,6 +76,15 @@ pub struct Past {
     pub ns: u64,
     /// The codes of the causes of lost time.
     pub codes: Vec<String>,
+}
+
+/// Earlier runs of the student's file, of the exercise as it is now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Before {
+    /// The last one.
+    pub last: Option<Past>,
+    /// The shortest one.
+    pub best: Option<Past>,
 }
 
 /// What stands for a finding without a code.

@@ -2,6 +2,7 @@
 //!
 //! | module | for whom |
 //! | --- | --- |
+//! | `sources` | files that a report shows lines of |
 //! | `snippet` | lines of the source, underlined |
 //! | [`hazard`] | a hazard with its lines of the source, and the change that puts it right |
 //! | `names` | what streams are called in the source |
@@ -18,6 +19,7 @@ pub mod hazard;
 pub mod json;
 pub mod names;
 pub mod snippet;
+pub mod sources;
 pub mod terminal;
 
 use std::collections::BTreeSet;
@@ -39,7 +41,7 @@ use crate::exit::Exit;
 use crate::grade::score::Measured;
 use crate::grade::{Gate, Standard, Verdict};
 use crate::prediction::Beside;
-use crate::progress::Past;
+use crate::progress::{Before, Past};
 use crate::witness::{Wanted, Witness};
 use sandbox::Exceeded;
 use sandbox::process::Ending;
@@ -90,7 +92,7 @@ pub struct Report {
     /// The exercise's plan, where it has one.
     pub plan: Vec<Planned>,
     /// Earlier runs of the student's file.
-    pub before: change::Before,
+    pub before: Before,
     /// What somebody expected of the puzzle, and what happens.
     pub prediction: Option<Beside>,
     /// The verdict in a sentence.
@@ -179,7 +181,7 @@ pub struct Exhibit {
     /// The student's timeline first, then the reference's.
     pub charts: Vec<Chart>,
     /// The source that hazards and causes point into, as far as it is there.
-    pub sources: snippet::Sources,
+    pub sources: sources::Sources,
     /// What streams are called there.
     pub names: Names,
     /// The command that shows what a hazard does, but for its number; none where there is none.

@@ -6,8 +6,7 @@
 
 use std::path::Path;
 
-use crate::page::line_at;
-use crate::problem::Problem;
+use crate::problem::{Problem, line_at};
 use crate::proof::prose::{self, Kind, Piece, Word};
 use crate::proof::source::PLACE;
 use crate::proof::style::split;

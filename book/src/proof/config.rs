@@ -8,8 +8,7 @@ use mdbook_driver::config::HtmlConfig;
 use serde::Deserialize;
 use toml::Value;
 
-use crate::page::line_at;
-use crate::problem::Problem;
+use crate::problem::{Problem, line_at};
 use crate::step::STEPS;
 
 /// mdBook's own preprocessors.

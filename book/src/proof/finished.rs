@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::page::line_at;
 use crate::play::editor;
-use crate::problem::{Problem, tidy};
+use crate::problem::{Problem, line_at, tidy};
 use crate::proof::Chapter;
 use crate::proof::element::{Element, elements};
 

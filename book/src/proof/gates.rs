@@ -8,13 +8,13 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::page::{Page, fences, line_at};
-use crate::problem::Problem;
+use crate::page::{Page, fences};
+use crate::problem::{Problem, line_at};
 use crate::proof::style::split;
 use crate::puzzle::gate::{Gated, gated};
 use crate::puzzle::predict::{Outcome, outcome};
 use crate::quiz;
-use crate::quiz::parse::{Form, Question};
+use crate::quiz::question::{Form, Question};
 use crate::records::Records;
 
 /// Fewer words than these are said in passing, and give nothing away.

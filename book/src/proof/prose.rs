@@ -5,7 +5,8 @@ use std::ops::Range;
 use mdbook_markdown::pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 use toml::de::{DeTable, DeValue};
 
-use crate::page::{events, line_at};
+use crate::page::events;
+use crate::problem::line_at;
 
 /// What a piece of a text is.
 #[derive(Clone, Debug, PartialEq, Eq)]

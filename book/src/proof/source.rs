@@ -4,8 +4,8 @@ use std::path::Path;
 
 use mdbook_markdown::pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Tag, TagEnd};
 
-use crate::page::{directives, events, fences, line_at};
-use crate::problem::Problem;
+use crate::page::{directives, events, fences};
+use crate::problem::{Problem, line_at};
 use crate::proof::Chapter;
 use crate::puzzle::gate::REVEAL;
 use crate::puzzle::predict;

@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use crate::exercises;
-use crate::page::{fences, line_at};
-use crate::problem::{Problem, Problems, Reach};
+use crate::page::fences;
+use crate::problem::{Problem, Problems, Reach, line_at};
 use crate::proof::prose::{self, Kind, Piece, Word};
 
 /// The file that says what is checked.

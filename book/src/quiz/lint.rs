@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::quiz::parse::{Form, Question, Wrong};
+use crate::quiz::question::{Form, Question, Wrong};
 use crate::quiz::render::leading;
 
 /// Words of an explanation above which it is not read.

@@ -9,7 +9,7 @@ use trace::shuffle::shuffled;
 
 use crate::markup::{escape, identifier, inline};
 use crate::quiz::Shown;
-use crate::quiz::parse::{Form, OrderItem, Question, Wrong};
+use crate::quiz::question::{Form, OrderItem, Question, Wrong};
 
 /// Where questions stand in their chapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

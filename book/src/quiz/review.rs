@@ -6,7 +6,7 @@
 
 use crate::markup::{escape, identifier, inline};
 use crate::page::{Directive, Listed, Page};
-use crate::quiz::parse::Question;
+use crate::quiz::question::Question;
 use crate::quiz::render;
 
 /// How many questions come back at a time: few enough to be answered in passing.

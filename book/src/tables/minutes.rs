@@ -7,8 +7,8 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::markup::{escape, inline};
-use crate::page::{Directive, Page, line_at};
-use crate::problem::Problem;
+use crate::page::{Directive, Page};
+use crate::problem::{Problem, line_at};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -370,7 +370,7 @@ fn finished(plan: &Plan<'_>, outcome: Outcome, file: &File) -> Result<Row> {
     let Outcome { mut row, drawing } = outcome;
     row.file = Some(file.submitted.clone());
     row.flags.extend(file.flags.iter().cloned());
-    if let (Some(drawing), Some(name)) = (drawing, drawing_of(&row)) {
+    if let (Some(drawing), Some(name)) = (drawing, row.drawing()) {
         let path = plan.store.drawings().join(name);
         // One that nobody had time to write out to the disk may be empty.
         if !path.metadata().is_ok_and(|found| found.len() > 0) {
@@ -378,12 +378,6 @@ fn finished(plan: &Plan<'_>, outcome: Outcome, file: &File) -> Result<Row> {
         }
     }
     Ok(row)
-}
-
-/// The file of a row's drawing, in the folder of drawings.
-pub(crate) fn drawing_of(row: &Row) -> Option<String> {
-    let sha256 = &row.file.as_ref()?.sha256;
-    Some(format!("{}-{}.svg", row.exercise, &sha256[..16]))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -74,6 +74,14 @@ pub(crate) struct Row {
     pub(crate) with: With,
 }
 
+impl Row {
+    /// The file of its drawing, in the folder of drawings.
+    pub(crate) fn drawing(&self) -> Option<String> {
+        let sha256 = &self.file.as_ref()?.sha256;
+        Some(format!("{}-{}.svg", self.exercise, &sha256[..16]))
+    }
+}
+
 /// Most of a text that a student's program or the compiler wrote, in bytes: a report of a hundred of
 /// them still opens.
 pub(crate) const TEXT_BYTES: usize = 64 * 1024;

@@ -23,7 +23,6 @@ use anyhow::{Context, Result, bail};
 use crate::bench::{Outcome, kept_as};
 use crate::export::cell;
 use crate::forget_student::Holding;
-use crate::grading::drawing_of;
 use crate::name::{shown, slug};
 use crate::record::{FORMAT, OnGpu, Row};
 use crate::similar::Pair;
@@ -214,7 +213,7 @@ impl Store {
                 hold(folder.join(format!("{}.html", slug(&row.student))));
             }
             let Some(file) = &row.file else { continue };
-            hold(Path::new(DRAWINGS).join(drawing_of(row).unwrap_or_default()));
+            hold(Path::new(DRAWINGS).join(row.drawing().unwrap_or_default()));
             let begins = kept_as(&row.exercise, &file.sha256);
             let own = kept.iter().filter(|name| name.to_string_lossy().starts_with(&begins));
             own.for_each(|name| hold(Path::new(CACHE).join(name)));

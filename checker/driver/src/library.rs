@@ -41,7 +41,7 @@ impl machine::Library for Library {
             }
             _ => Box::new(Set(task)),
         });
-        task.or_else(|| Some(Box::new(Listed(Recipe::find(name, scale)?))))
+        task.or_else(|| Some(Box::new(Listed(task::recipe(name, scale)?))))
     }
 }
 
@@ -144,10 +144,10 @@ fn inner_loop(kernel: &Kernel) -> Option<Loop> {
     Some(Loop { pipe, each_turn, chains, others })
 }
 
-fn side(side: task::Side) -> Side {
+fn side(side: recipe::Side) -> Side {
     match side {
-        task::Side::Host => Side::Host,
-        task::Side::Device => Side::Device,
+        recipe::Side::Host => Side::Host,
+        recipe::Side::Device => Side::Device,
     }
 }
 
@@ -158,7 +158,7 @@ impl Listed {
     /// Given arrays of the host, which have to be uploaded.
     fn uploaded(&self) -> impl Iterator<Item = (u32, &recipe::Array)> {
         let arrays = (0..).zip(self.0.arrays());
-        arrays.filter(|(_, it)| it.side == task::Side::Host && it.given > 0)
+        arrays.filter(|(_, it)| it.side == recipe::Side::Host && it.given > 0)
     }
 
     /// Words that have to be downloaded.

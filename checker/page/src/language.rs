@@ -24,6 +24,7 @@
 //! | `parse` | from the text to statements |
 //! | `calls` | the same for calls |
 //! | `number` | numbers with a fraction, and sums of them |
+//! | `things` | what a name stands for |
 //! | `names` | streams, events and memory by their names |
 //! | `lower` | from statements to a program |
 //! | `copies` | the same for copies and kernels |
@@ -37,6 +38,7 @@ mod names;
 mod number;
 mod parse;
 mod syntax;
+mod things;
 
 pub use mistake::Mistake;
 

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{DeviceChoice, Look, SandboxChoice};
-use crate::commands::trace::quantity;
+use super::common::{Look, SandboxChoice};
+use crate::device::DeviceChoice;
+use crate::quantity;
 
 #[derive(Debug, Subcommand)]
 pub enum Dev {

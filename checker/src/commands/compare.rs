@@ -9,7 +9,7 @@ use trace::draw::{self, duration};
 
 use crate::cli;
 use crate::commands::run::{self, Ran};
-use crate::device::{self, Device, Simulated};
+use crate::device::{self, Device, DeviceChoice, Simulated};
 use crate::exercise::{self, Exercise};
 use crate::exit::{Exit, Usage};
 use crate::grade::Verdict;
@@ -97,13 +97,13 @@ impl Compared {
             );
             return Err(Usage(message).into());
         };
-        let device = match device::choose(cli::DeviceChoice::Sim, arguments.profile.as_deref())? {
+        let device = match device::choose(DeviceChoice::Sim, arguments.profile.as_deref())? {
             Device::Simulated(device) => *device,
             Device::Gpu(_) => unreachable!("the simulated device was asked for"),
         };
         let asked = |solution| cli::Run {
             solution,
-            device: cli::DeviceChoice::Sim,
+            device: DeviceChoice::Sim,
             profile: arguments.profile.clone(),
             ..cli::Run::of(&id)
         };

@@ -9,6 +9,7 @@ use trace::draw::{self, duration};
 
 use crate::cli;
 use crate::commands::run::{self, Ran};
+use crate::device::DeviceChoice;
 use crate::exit::{Exit, Usage};
 use crate::print::{self, Style};
 use crate::report::{Report, terminal};
@@ -41,7 +42,7 @@ pub(super) fn poster(arguments: &cli::Poster) -> Result<Exit> {
         let exercise = arguments.exercise.as_deref().unwrap_or(RELAY);
         let asked = cli::Run {
             baseline,
-            device: cli::DeviceChoice::Sim,
+            device: DeviceChoice::Sim,
             profile: arguments.profile.clone(),
             ..cli::Run::of(exercise)
         };

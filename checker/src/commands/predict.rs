@@ -10,6 +10,7 @@ use trace::draw::duration;
 use crate::book;
 use crate::cli;
 use crate::commands::run;
+use crate::device::DeviceChoice;
 use crate::exercise::{self, Exercise};
 use crate::exit::{Exit, Usage};
 use crate::prediction::{self, Times};
@@ -191,7 +192,7 @@ fn run_programs(exercise: &Exercise, question: &Question, times: &Times<'_>) -> 
     for program in question.programs().filter(|program| times.took(program).is_none()) {
         let arguments = cli::Run {
             program: Some(program.to_owned()),
-            device: cli::DeviceChoice::Sim,
+            device: DeviceChoice::Sim,
             ..cli::Run::of(id)
         };
         let ran = run::perform(&arguments, Style::Plain, &|stage| indicator.tell(stage))?;

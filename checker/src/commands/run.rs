@@ -23,19 +23,19 @@ use trace::{Hazard, Metrics, Program, Timeline, causes, draw, hazards};
 
 use crate::attempt::{Attempt, NO_NUMBERS};
 use crate::cli;
-use crate::commands::trace::Window;
 use crate::compile::{
     Apart, Build, Built, Optimisation, PLAYER, Refusal, Source, Target, TargetKind,
 };
-use crate::device::{self, Device, Simulated};
+use crate::device::{self, Device, DeviceChoice, Simulated};
 use crate::exercise::{self, Change, Exercise, Place, State};
 use crate::exit::{self, Exit, Usage};
 use crate::grade::gate::{self, Demand};
 use crate::grade::{Finding, Gate, Verdict, score};
 use crate::print::{self, Style};
+use crate::quantity::Window;
 use crate::regions;
 use crate::report::{
-    Chart, Exhibit, Planned, Report, Role, Where, cause, hazard, json, names, snippet, softly,
+    Chart, Exhibit, Planned, Report, Role, Where, cause, hazard, json, names, softly, sources,
     terminal,
 };
 use crate::status::{Indicator, Status, Tell};
@@ -225,13 +225,13 @@ impl Run<'_> {
     /// The device that the arguments ask for. Where an exercise takes two GPUs and there is one, it is the simulated one.
     fn device(&mut self, exercise: &Exercise) -> Result<Device> {
         let arguments = self.arguments;
-        if arguments.device == cli::DeviceChoice::Gpu {
+        if arguments.device == DeviceChoice::Gpu {
             self.report.device = Some(Where::Gpu { name: None });
         }
         let choice = match (arguments.schedule, arguments.device) {
             // Whoever names a schedule means the device that has several.
-            (Some(_), cli::DeviceChoice::Auto) => cli::DeviceChoice::Sim,
-            (Some(_), cli::DeviceChoice::Gpu) => {
+            (Some(_), DeviceChoice::Auto) => DeviceChoice::Sim,
+            (Some(_), DeviceChoice::Gpu) => {
                 let message = "`--schedule` is for the simulated device, not for `--device gpu`";
                 return Err(Usage(message.into()).into());
             }
@@ -240,11 +240,11 @@ impl Run<'_> {
         let device = device::choose(choice, arguments.profile.as_deref())?;
         let Device::Gpu(gpu) = &device else { return Ok(device) };
         let Some(why) = gpu.cannot_run(exercise) else { return Ok(device) };
-        if choice == cli::DeviceChoice::Gpu {
+        if choice == DeviceChoice::Gpu {
             bail!("{why}\n\nhint: `--device sim` simulates two");
         }
         self.report.notes.push(format!("{why}: it runs on two simulated ones"));
-        device::choose(cli::DeviceChoice::Sim, arguments.profile.as_deref())
+        device::choose(DeviceChoice::Sim, arguments.profile.as_deref())
     }
 
     /// Runs the task on `device`, and says what comes of it.
@@ -402,7 +402,7 @@ impl Run<'_> {
         let advised = softly("why lanes were empty", || {
             let found = causes::find(&record.program, &record.timeline);
             let calls = found.iter().flat_map(|it| [Some(&it.at), it.other.as_ref()]).flatten();
-            let sources = snippet::sources(calls, &task.own);
+            let sources = sources::sources(calls, &task.own);
             let is_fixed = |call: &CallAt| {
                 let line =
                     call.site.as_ref().and_then(|it| Some((sources.get(&it.file)?, it.line)));
@@ -417,7 +417,7 @@ impl Run<'_> {
         self.report.advised_on = Some(profile.name);
         let calls = hazard::calls(&self.report.hazards);
         let calls = calls.iter().chain(cause::calls(&self.report.advised));
-        self.exhibit.sources = snippet::sources(calls, &task.own);
+        self.exhibit.sources = sources::sources(calls, &task.own);
         self.exhibit.names = names::streams(&record.program, &self.exhibit.sources);
         // Nothing is drawn of a program that gave up before its region began.
         if record.timeline.extent().ns() > 0 {

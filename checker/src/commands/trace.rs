@@ -12,7 +12,6 @@
 mod facts;
 mod input;
 mod json;
-pub mod quantity;
 mod text;
 
 use std::fs::File;
@@ -22,7 +21,6 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use trace::draw::{self, Lanes, Layout, Panel};
 use trace::export;
-use trace::timeline::Interval;
 
 use crate::cli;
 use crate::exit::{Exit, Usage};
@@ -114,22 +112,4 @@ fn perfetto(path: &Path, devices: &[input::Device<'_>]) -> Result<()> {
         out.flush()
     };
     write().with_context(|| format!("cannot write `{}`", path.display()))
-}
-
-/// A part of a trace, from the start of its first operation. Ends may be open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// Its beginning; none for that of the trace.
-    pub from_ns: Option<u64>,
-    /// Its end; none for that of the trace.
-    pub to_ns: Option<u64>,
-}
-
-impl Window {
-    /// The part of what goes from one instant to another.
-    pub fn from(self, start_ns: u64, end_ns: u64) -> Interval {
-        let at = |ns: u64| start_ns.saturating_add(ns).min(end_ns);
-        let (from, to) = (self.from_ns.map_or(start_ns, at), self.to_ns.map_or(end_ns, at));
-        Interval::new(from, to.max(from))
-    }
 }

@@ -10,7 +10,8 @@ use trace::hazards::CallAt;
 
 use crate::cli::Feedback;
 use crate::print::Style;
-use crate::report::snippet::{Notice, Sources, Weight};
+use crate::report::snippet::{Notice, Weight};
+use crate::report::sources::Sources;
 
 /// Causes that are shown: those that cost most. With these gone, the next run shows the others.
 const MOST: usize = 3;

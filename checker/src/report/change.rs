@@ -3,17 +3,8 @@
 use trace::causes::Code;
 use trace::draw::duration;
 
-use crate::progress::Past;
+use crate::progress::{Before, Past};
 use crate::report::Report;
-
-/// Earlier runs of the student's file, of the exercise as it is now.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Before {
-    /// The last one.
-    pub last: Option<Past>,
-    /// The shortest one.
-    pub best: Option<Past>,
-}
 
 /// The lines about earlier runs, by their names. None where nothing has changed.
 pub(super) fn lines(report: &Report) -> Vec<(&'static str, String)> {

@@ -10,8 +10,8 @@ use trace::Hazard;
 use trace::hazards::near_misses::{NearMiss, Slip, Turn, Waiter};
 use trace::hazards::{CallAt, Edge, Names};
 
-use crate::report::names::{is_word, receiver, variable};
-use crate::report::snippet::Sources;
+use crate::report::names::{receiver, variable};
+use crate::report::sources::{Sources, is_word};
 
 /// Changes of one file.
 #[derive(Debug, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use trace::hazards::{CallAt, Names, Severity, Told};
 
 use crate::print::Style;
 use crate::report::fix::fix;
-use crate::report::snippet::{Notice, Sources, Weight};
+use crate::report::snippet::{Notice, Weight};
+use crate::report::sources::Sources;
 use crate::witness::{self, Outcome, Wanted, Witness};
 
 /// Hazards that are shown; more than these have the same few causes.

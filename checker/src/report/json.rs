@@ -14,7 +14,7 @@ use crate::exercise::Metric;
 use crate::grade::{Gate, Verdict, score};
 use crate::prediction::Beside;
 use crate::report::fix::{Edit, Fix, fix};
-use crate::report::snippet::Sources;
+use crate::report::sources::Sources;
 use crate::report::{Exhibit, Planned, Report, Role, Where};
 use crate::witness::{Wanted, Witness};
 

@@ -10,7 +10,7 @@ use trace::Program;
 use trace::hazards::{self, Names};
 use trace::program::{Call, Site, StreamId};
 
-use crate::report::snippet::Sources;
+use crate::report::sources::{Sources, is_word};
 
 /// The names in `sources` of the streams of `program`.
 pub fn streams(program: &Program, sources: &Sources) -> Names {
@@ -100,11 +100,6 @@ pub(super) fn variable(line: &str) -> Option<&str> {
     let name = name.trim();
     let name = name.strip_prefix("mut ").unwrap_or(name).trim();
     is_name(name).then_some(name)
-}
-
-/// Whether `c` can stand in a name.
-pub(super) fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
 }
 
 fn is_name(name: &str) -> bool {

@@ -4,17 +4,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::{Component, Path};
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Patch, Renderer, Snippet};
 use trace::hazards::CallAt;
 
 use crate::print::Style;
 use crate::report::fix::Fix;
-use crate::report::names::is_word;
-
-/// Source files, by the path that a place in the source names.
-pub type Sources = BTreeMap<String, String>;
+use crate::report::sources::{Sources, is_word, source};
 
 /// How much it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,24 +100,6 @@ fn snippets<'a>(places: &'a [(Cow<'_, CallAt>, String)], sources: &'a Sources) -
         files.insert(file, snippet.annotation(kind.span(span).label(label.as_str())));
     }
     order.iter().filter_map(|file| files.remove(file)).map(Element::from).collect()
-}
-
-/// Reads the files that `calls` come from, below `folder`. One that is not there, or not below it, is
-/// left out: the places come from the program that ran, and may say anything.
-pub fn sources<'a>(calls: impl IntoIterator<Item = &'a CallAt>, folder: &Path) -> Sources {
-    let files = calls.into_iter().filter_map(|call| Some(&call.site.as_ref()?.file));
-    let below = |file: &&String| {
-        Path::new(file).components().all(|part| matches!(part, Component::Normal(_)))
-    };
-    files
-        .filter(below)
-        .filter_map(|file| Some((file.clone(), std::fs::read_to_string(folder.join(file)).ok()?)))
-        .collect()
-}
-
-fn source<'a>(call: &'a CallAt, sources: &'a Sources) -> Option<(&'a str, &'a str)> {
-    let file = &call.site.as_ref()?.file;
-    Some((file, sources.get(file)?))
 }
 
 /// The word at a call's place, or its whole line where the column is not known.

@@ -34,6 +34,7 @@
 //! | `class` | a folder of what students handed in |
 //! | `guide` | what the page for instructors shows is what happens |
 //! | `chapters` | chapters that were started, and chapters that are broken |
+//! | `circles` | imports among the files of a package |
 //! | `compare` | a file that passes, beside the reference's |
 //! | `relay` | the plan of the last chapter, change by change, and its poster |
 //! | `measured` | predicted against measured, and the files in which it is kept |
@@ -45,6 +46,7 @@ mod book;
 mod calibrate;
 
 mod chapters;
+mod circles;
 mod class;
 mod compare;
 mod compiled;

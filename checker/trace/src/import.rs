@@ -13,6 +13,7 @@
 //! | `json` | tokens out of a buffer of fixed size |
 //! | `number` | decimal numbers, without a detour through binary fractions |
 //! | `names` | names that occur again and again, each kept once |
+//! | `rows` | what a row says |
 //! | `events` | the rows that count |
 //! | `labels` | what names of processes and threads say of rows |
 //! | `stacks` | lines of Python |
@@ -26,6 +27,7 @@ mod json;
 mod labels;
 mod names;
 mod number;
+mod rows;
 mod stacks;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,8 +43,9 @@ use crate::metrics::is_communication;
 use crate::observed::{Called, Holding, NO_STEP, Observed, Wait};
 use crate::program::StreamId;
 use crate::timeline::{HostSpan, Interval, Method, Origin, Span, SpanKind};
-use events::{Rows, Thread, Top};
+use events::Top;
 use json::{Next, Place, Tokens};
+use rows::{Rows, Thread};
 
 /// What kind of file a trace came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +120,7 @@ pub struct Device {
     pub name: Option<String>,
     /// How many operations ran on it.
     pub operations: usize,
-    place: events::Device,
+    place: rows::Device,
 }
 
 /// A process, as a trace calls it.
@@ -199,7 +202,7 @@ impl Trace {
 
     /// Whether it comes from Nsight Systems by a converter that leaves copies and memsets out.
     pub fn has_kernels_alone(&self) -> bool {
-        let is_kernel = |work: &events::Work| work.kind == SpanKind::Kernel;
+        let is_kernel = |work: &rows::Work| work.kind == SpanKind::Kernel;
         self.rows.header.is_converted && self.rows.work.iter().all(is_kernel)
     }
 
@@ -211,7 +214,7 @@ impl Trace {
     /// What happened on `device`, from its first operation to the end of its last.
     pub fn observed(&self, device: &Device, kernels: KernelNames) -> Observed<'_> {
         let rows = &self.rows;
-        let work: Vec<&events::Work> =
+        let work: Vec<&rows::Work> =
             rows.work.iter().filter(|work| work.place == device.place).collect();
         let mut timeline = Timeline::new(Origin::Measured {
             device: device.name.clone().unwrap_or_default(),
@@ -268,7 +271,7 @@ impl Trace {
     }
 
     /// Calls that asked for a copy of pageable memory.
-    fn pageable_calls(&self, work: &[&events::Work], asked: &Asked) -> BTreeSet<u32> {
+    fn pageable_calls(&self, work: &[&rows::Work], asked: &Asked) -> BTreeSet<u32> {
         work.iter()
             .filter(|work| work.pageable == Some(true))
             .filter_map(|work| asked.step(work.correlation, work.start, work.place))
@@ -301,7 +304,7 @@ impl Trace {
         }
         let asked = Asked::of(&self.rows);
         let work = &self.rows.work;
-        let is_lost = |w: &&events::Work| asked.step(w.correlation, w.start, w.place).is_none();
+        let is_lost = |w: &&rows::Work| asked.step(w.correlation, w.start, w.place).is_none();
         let lost = work.iter().filter(is_lost).count();
         if lost > 0 {
             self.notes.push(format!(
@@ -323,7 +326,7 @@ impl Trace {
             ));
         }
         let known: BTreeSet<_> = work.iter().filter_map(|work| work.correlation).collect();
-        let issues = |call: &&events::Call| {
+        let issues = |call: &&rows::Call| {
             let name = self.rows.names.text(call.name);
             ["LaunchKernel", "MemcpyAsync", "MemsetAsync"].iter().any(|it| name.contains(it))
         };
@@ -359,7 +362,7 @@ impl<'a> Asked<'a> {
     /// The step of the last call of that number that began before an instant; of the only one that has the number,
     /// whenever it began, since the clocks of host and device may be microseconds apart. Ranks that were put into one
     /// file share numbers: where processes are named by ranks, the call is of the device's rank.
-    fn step(&self, correlation: Option<i64>, before: i64, place: events::Device) -> Option<u32> {
+    fn step(&self, correlation: Option<i64>, before: i64, place: rows::Device) -> Option<u32> {
         let correlation = correlation?;
         let first = self.calls.partition_point(|&(number, ..)| number < correlation);
         let all = &self.calls[first..];
@@ -376,7 +379,7 @@ impl<'a> Asked<'a> {
     }
 
     /// Whether a call may be of the rank that a device is of: no rank is known, or it is the same.
-    fn is_of_rank(&self, step: u32, place: events::Device) -> bool {
+    fn is_of_rank(&self, step: u32, place: rows::Device) -> bool {
         let rank = |process| labels::rank_of(process, &self.rows.names);
         let (of_call, of_device) =
             (rank(self.rows.calls[step as usize].thread.process), rank(place.process));
@@ -404,7 +407,7 @@ fn stream(number: i64) -> StreamId {
 }
 
 fn devices(rows: &Rows) -> Vec<Device> {
-    let mut places: BTreeMap<(i64, i64), (events::Device, usize)> = BTreeMap::new();
+    let mut places: BTreeMap<(i64, i64), (rows::Device, usize)> = BTreeMap::new();
     for work in &rows.work {
         let place = work.place;
         places.entry((place.index, place.process)).or_insert((place, 0)).1 += 1;

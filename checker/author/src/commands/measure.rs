@@ -23,8 +23,9 @@ use trace::timeline::{Method, Origin};
 use trace::{Fidelity, Record, run};
 
 use crate::measurements::{Shelf, short_name};
+use checker::attempt::Machine;
 use checker::attempt::{self, Attempt, Order, Runnable, Watched};
-use checker::cli::{self, Machine};
+use checker::cli;
 use checker::commands::run::{numbers, player, target};
 use checker::compile::{Build, Built, OVERHEAD, Optimisation, Source, Target};
 use checker::device::{self, Device, Gpu, Simulated};
@@ -63,7 +64,7 @@ pub(crate) fn measure(arguments: &cli::author::Measure) -> Result<Exit> {
     // A GPU whose profile comes with the simulator is predicted by that.
     let own = gpu.as_ref().and_then(|gpu| BuiltIn::of_device(&gpu.name)).map(BuiltIn::name);
     let profile = arguments.profile.as_deref().or(own);
-    let simulated = match device::choose(cli::DeviceChoice::Sim, profile)? {
+    let simulated = match device::choose(device::DeviceChoice::Sim, profile)? {
         Device::Simulated(simulated) => *simulated,
         Device::Gpu(_) => bail!("the simulated device is not simulated"),
     };

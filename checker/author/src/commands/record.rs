@@ -17,8 +17,8 @@ use simulator::Schedule;
 use trace::{Program, Record};
 
 use crate::figures::{self, Figures};
+use checker::attempt::Machine;
 use checker::attempt::{self, Order, Runnable, Watched};
-use checker::cli::Machine;
 use checker::cli::author::Record as Arguments;
 use checker::commands::run::{numbers, target};
 use checker::compile::{Build, Built, Optimisation, Source, Target, cargo_command};

@@ -7,7 +7,6 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::export::{self, Gradebook, Identical, Person, Timelines};
-use crate::grading::drawing_of;
 use crate::record::{Reason, Row};
 use crate::roster::{Member, Roster};
 use crate::similar;
@@ -97,7 +96,7 @@ impl Reports<'_> {
             .collect();
         let drawings = store.drawings();
         let timelines = |row: &Row| {
-            let path = drawing_of(row).map(|name| drawings.join(name));
+            let path = row.drawing().map(|name| drawings.join(name));
             let student = path.and_then(|path| std::fs::read_to_string(path).ok());
             Timelines { student, reference: None }
         };

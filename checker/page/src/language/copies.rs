@@ -7,8 +7,9 @@ use crate::profiles;
 use super::TIME;
 use super::lower::{Lowered, Lowering};
 use super::mistake::{At, Mistake};
-use super::names::{Buffer, MODE, Thing};
+use super::names::MODE;
 use super::syntax::{Amount, Kernel, Memory, Name, Way, Work};
+use super::things::{Buffer, Thing};
 
 /// Blocks of a grid, at most.
 const MOST_BLOCKS: u32 = 1_000_000;

@@ -7,9 +7,9 @@ use trace::program::{
 
 use super::Compiled;
 use super::mistake::{At, Mistake};
-use super::names::Thing;
 use super::number::Number;
 use super::syntax::{Amount, Memory, Name, Statement, Sum, What};
+use super::things::Thing;
 
 pub(super) type Lowered<T> = Result<T, Mistake>;
 

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use serde::Serialize;
 use trace::Program;
 use trace::causes::chains::{chains, jobs, lane, region};
-use trace::causes::engines::Lane;
 use trace::causes::graphs::rebuilt;
 use trace::causes::{Cause, Code};
 use trace::program::{
@@ -15,7 +14,8 @@ use trace::program::{
 
 use super::chunk;
 use super::edit::{
-    close, create_streams, free_block, free_stream, moved, prepare, rewrite, step, stream_of,
+    close, create_streams, free_block, free_stream, moved, prepare, rewrite, split,
+    split_by_engine, step, stream_of,
 };
 use crate::Profile;
 
@@ -136,8 +136,8 @@ pub(super) fn options(program: &Program, cause: &Cause, profile: &Profile) -> Ve
         }
         Code::AllocationInRegion => one(Change::PrepareEarlier, earlier(program, &at)),
         Code::IssueOrder => one(Change::ChunkByChunk, chunk_by_chunk(program)),
-        Code::TooFewChunks => chunk::more(program, &cause.steps),
-        Code::TooManyChunks => chunk::fewer(program, &cause.steps),
+        Code::TooFewChunks => chunks(chunk::more(program, &cause.steps)),
+        Code::TooManyChunks => chunks(chunk::fewer(program, &cause.steps)),
         Code::LaunchBound => some(Change::Graph, graph(program, &cause.steps)),
         Code::FullQueue => some(Change::ShortStreamsFirst, short_streams_first(program)),
         Code::IdleHostWork => {
@@ -280,40 +280,12 @@ fn non_blocking(program: &Program) -> Option<Program> {
     has_changed.then_some(changed)
 }
 
-/// The program with `to` saying which stream each operation of `streams` gets. Whoever waits for one of these
-/// streams waits for the new ones too.
-fn split(
-    program: &Program,
-    streams: &[StreamId],
-    first: StreamId,
-    count: u32,
-    to: impl Fn(u32, &Call) -> StreamId,
-) -> Program {
-    let mut changed = rewrite(program, |index, own, out| {
-        let call = match stream_of(&own.call) {
-            Some(old) if streams.contains(&old) => moved(&own.call, to(index, &own.call)),
-            _ => own.call.clone(),
-        };
-        out.push(Step { call, ..own.clone() });
-        if let Call::StreamSynchronize { stream } = own.call
-            && streams.contains(&stream)
-        {
-            let sync = |n| step(Call::StreamSynchronize { stream: StreamId(first.0 + n) });
-            out.extend((0..count).map(sync));
-        }
-    });
-    create_streams(&mut changed, first, count);
-    close(&mut changed);
-    changed
-}
-
-pub(super) fn split_by_engine(program: &Program, stream: StreamId) -> Program {
-    let first = free_stream(program);
-    split(program, &[stream], first, 2, |_, call| match lane(call) {
-        Some(Lane::Up) => first,
-        Some(Lane::Down) => StreamId(first.0 + 1),
-        _ => stream,
-    })
+fn chunks(cuts: Vec<chunk::Cut>) -> Vec<Choice> {
+    let choice = |chunk::Cut { now, before, streams, program }| {
+        let change = Change::Chunks { now, before, streams };
+        Choice { change, program }
+    };
+    cuts.into_iter().map(choice).collect()
 }
 
 /// Streams that branches are dealt out to: as many as there are work queues for kernels by default. Copies have four

@@ -11,8 +11,7 @@ use trace::Program;
 use trace::causes::chains::{Job, jobs, lane};
 use trace::program::{Call, Place, Range, Step, StreamId};
 
-use super::change::{Change, Choice, split_by_engine};
-use super::edit::{moved, rewrite, stream_of};
+use super::edit::{moved, rewrite, split_by_engine, stream_of};
 
 /// Which streams the chunks pass through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -24,6 +23,14 @@ pub enum Streams {
     OneForEachEngine,
 }
 
+/// A program whose job is in another number of chunks.
+pub(super) struct Cut {
+    pub(super) now: u32,
+    pub(super) before: u32,
+    pub(super) streams: Streams,
+    pub(super) program: Program,
+}
+
 /// With more chunks than this, what each costs outweighs anything.
 const MOST: usize = 256;
 
@@ -32,7 +39,7 @@ const MOST: usize = 256;
 const WIDE: u32 = 2048;
 
 /// The program with its job that begins at `at` in twice as many chunks, in four times, and so on.
-pub(super) fn more(program: &Program, at: &[u32]) -> Vec<Choice> {
+pub(super) fn more(program: &Program, at: &[u32]) -> Vec<Cut> {
     let Some(job) = job(program, at) else { return Vec::new() };
     let streams: HashSet<StreamId> = job
         .chains
@@ -55,13 +62,13 @@ pub(super) fn more(program: &Program, at: &[u32]) -> Vec<Choice> {
                 None => (cut, Streams::Same),
             };
             let (now, before) = ((parts * before) as u32, before as u32);
-            Choice { change: Change::Chunks { now, before, streams }, program }
+            Cut { now, before, streams, program }
         })
         .collect()
 }
 
 /// The program with its job that begins at `at` in half as many chunks, in a quarter, and so on.
-pub(super) fn fewer(program: &Program, at: &[u32]) -> Vec<Choice> {
+pub(super) fn fewer(program: &Program, at: &[u32]) -> Vec<Cut> {
     let Some(job) = job(program, at) else { return Vec::new() };
     let before = job.chains.len();
     let parts = std::iter::successors(Some(2), |parts| Some(parts * 2));
@@ -69,8 +76,8 @@ pub(super) fn fewer(program: &Program, at: &[u32]) -> Vec<Choice> {
         .take_while(|&parts| parts <= before && before.is_multiple_of(parts))
         .map(|parts| {
             let (now, before) = ((before / parts) as u32, before as u32);
-            let change = Change::Chunks { now, before, streams: Streams::Same };
-            Choice { change, program: join(program, &job, parts) }
+            let (streams, program) = (Streams::Same, join(program, &job, parts));
+            Cut { now, before, streams, program }
         })
         .collect()
 }

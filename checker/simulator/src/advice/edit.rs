@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use trace::Program;
-use trace::causes::chains::region;
+use trace::causes::chains::{lane, region};
+use trace::causes::engines::Lane;
 use trace::hazards::{self, Edge};
 use trace::program::{BlockId, Call, EventId, Mode, Step, StreamId, StreamKind, Timing};
 
@@ -164,4 +165,40 @@ pub(super) fn mend(mut program: Program) -> Option<(Program, u32)> {
         prepare(&mut program, events.values().map(create));
     }
     hazards::missing(&program).is_empty().then_some((program, edges))
+}
+
+/// The program with `to` saying which stream each operation of `streams` gets. Whoever waits for one of these
+/// streams waits for the new ones too.
+pub(super) fn split(
+    program: &Program,
+    streams: &[StreamId],
+    first: StreamId,
+    count: u32,
+    to: impl Fn(u32, &Call) -> StreamId,
+) -> Program {
+    let mut changed = rewrite(program, |index, own, out| {
+        let call = match stream_of(&own.call) {
+            Some(old) if streams.contains(&old) => moved(&own.call, to(index, &own.call)),
+            _ => own.call.clone(),
+        };
+        out.push(Step { call, ..own.clone() });
+        if let Call::StreamSynchronize { stream } = own.call
+            && streams.contains(&stream)
+        {
+            let sync = |n| step(Call::StreamSynchronize { stream: StreamId(first.0 + n) });
+            out.extend((0..count).map(sync));
+        }
+    });
+    create_streams(&mut changed, first, count);
+    close(&mut changed);
+    changed
+}
+
+pub(super) fn split_by_engine(program: &Program, stream: StreamId) -> Program {
+    let first = free_stream(program);
+    split(program, &[stream], first, 2, |_, call| match lane(call) {
+        Some(Lane::Up) => first,
+        Some(Lane::Down) => StreamId(first.0 + 1),
+        _ => stream,
+    })
 }

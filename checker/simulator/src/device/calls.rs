@@ -7,18 +7,16 @@
 //! H100, driver 580.159.04, 2026-11-28).
 
 use trace::program::{
-    Call, ChannelId, DEVICES, Direction, Launch, Mode, Place, StreamId, StreamKind, Timing,
-    WorkQueues,
+    Call, DEVICES, Direction, Launch, Mode, Place, StreamId, StreamKind, Timing, WorkQueues,
 };
 use trace::timeline::{HostMemory, Interval, SpanKind};
 
 use super::mapping::PIECE;
 use super::memory_pool::{Waited, waited_for};
 use super::streams::Stream;
-use super::threads::Return;
+use super::wait::{Answer, Queued, Return, Wait, queued_in, time_of};
 use super::{
-    Device, Effects, FULL_SPEED, OperationId, State, Work, at, copy_engines, grids, peers, slot,
-    work_queues,
+    Device, Effects, FULL_SPEED, OperationId, State, Work, at, grids, peers, slot, work_queues,
 };
 
 /// One MiB, the unit of the costs of page-locked allocation.
@@ -26,75 +24,6 @@ const MIB: u64 = 1 << 20;
 
 /// In the playground each byte of code counts: there, memory is mapped for every block.
 const IS_PAGE: bool = cfg!(target_arch = "wasm32");
-
-/// The result of a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
-    /// For queries: whether everything asked about had ended when the host asked. For launches:
-    /// whether a block fits on a multiprocessor. For messages: whether there was one, or someone to take
-    /// it. True for all other calls.
-    pub yes: bool,
-    /// For [`Call::EventElapsed`]: from the first event to the second, in ns; none if one of them was
-    /// never recorded or has not ended.
-    pub elapsed_ns: Option<i64>,
-}
-
-impl Answer {
-    /// The answer to most calls.
-    pub(super) const YES: Self = Self { yes: true, elapsed_ns: None };
-}
-
-/// What a call waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
-    /// Nothing.
-    None,
-    /// One operation, and so everything that it comes after.
-    Operation {
-        /// Which.
-        id: u32,
-        /// How long the host stays blocked after the operation has ended, in ns.
-        held_ns: u64,
-    },
-    /// All earlier work of a stream; for the legacy default stream, that of the blocking streams
-    /// too.
-    Stream(StreamId),
-    /// Everything that was queued before on one device.
-    Device(u32),
-    /// Everything that was queued before.
-    All,
-    /// The end of a host thread.
-    ThreadEnd(u32),
-    /// A message in a channel, or the end of all that could send one.
-    Message(ChannelId),
-    /// Room for a message in a channel, or the end of the one that could make it.
-    Capacity(ChannelId),
-}
-
-impl Wait {
-    /// Until this operation ends.
-    fn end_of(id: OperationId) -> Self {
-        Wait::Operation { id, held_ns: 0 }
-    }
-}
-
-/// An operation to be queued, and how long it blocks the host.
-pub(super) struct Queued {
-    pub(super) work: Work,
-    /// Before the operation is queued, in ns.
-    pub(super) cost: u64,
-    /// After its end, in ns; none if the host does not wait for it.
-    pub(super) held: Option<u64>,
-    /// After it is queued, in ns.
-    pub(super) more: u64,
-}
-
-impl Queued {
-    /// The host does not wait for the operation.
-    pub(super) fn free(work: Work, cost: u64) -> Self {
-        Self { work, cost, held: None, more: 0 }
-    }
-}
 
 impl Device {
     /// Makes a call of the host thread whose turn it is; spans and effects name it by `step`. The
@@ -533,12 +462,8 @@ impl Device {
         let host = &self.profile.host;
         let pageable = matches!(source, Place::Pageable) || matches!(target, Place::Pageable);
         let (link, way) = match direction {
-            Direction::HostToDevice => {
-                (&copies.host_to_device, copy_engines::Direction::HostToDevice)
-            }
-            Direction::DeviceToHost => {
-                (&copies.device_to_host, copy_engines::Direction::DeviceToHost)
-            }
+            Direction::HostToDevice => (&copies.host_to_device, super::Direction::HostToDevice),
+            Direction::DeviceToHost => (&copies.device_to_host, super::Direction::DeviceToHost),
             Direction::DeviceToDevice => {
                 return Queued::free(
                     self.memory_work(SpanKind::DeviceToDevice, bytes),
@@ -579,7 +504,7 @@ impl Device {
             false => link_ns,
         };
         match way {
-            copy_engines::Direction::HostToDevice if bytes <= copies.staged_bytes.value => {
+            super::Direction::HostToDevice if bytes <= copies.staged_bytes.value => {
                 // The driver takes the data into a pinned buffer of its own during the call.
                 let staging = time_of(bytes, copies.staging_bytes_per_us.value);
                 Queued {
@@ -589,17 +514,17 @@ impl Device {
                     more: 0,
                 }
             }
-            copy_engines::Direction::HostToDevice => Queued {
+            super::Direction::HostToDevice => Queued {
                 work: transfer(pieces_ns, HostMemory::Pageable),
                 cost: host_ns(chunk),
                 held: Some(0),
                 more: 0,
             },
             #[cfg(not(target_arch = "wasm32"))]
-            copy_engines::Direction::ToPeer { .. } | copy_engines::Direction::FromPeer { .. } => {
+            super::Direction::ToPeer { .. } | super::Direction::FromPeer { .. } => {
                 unreachable!("neither is a way between host and device")
             }
-            copy_engines::Direction::DeviceToHost => Queued {
+            super::Direction::DeviceToHost => Queued {
                 work: transfer(pieces_ns, HostMemory::Pageable),
                 cost: copies.pageable_call_ns.value,
                 held: Some(host_ns(chunk)),
@@ -662,26 +587,6 @@ impl Device {
 
     pub(super) fn has_ended(&self, id: OperationId) -> bool {
         self.operations[id as usize].state == State::Done
-    }
-}
-
-/// The time that `bytes` take at `bytes_per_us`, in ns.
-pub(super) fn time_of(bytes: u64, bytes_per_us: u64) -> u64 {
-    let ns = grids::quotient(u128::from(bytes) * 1000, u128::from(bytes_per_us.max(1)));
-    ns.min(grids::LONGEST_NS.into()) as u64
-}
-
-/// The stream in which a call queues an operation that takes up room there. Records, waits and
-/// stream-ordered allocation are taken to need none; copies between two places of the host are not
-/// queued at all.
-pub(super) fn queued_in(call: &Call) -> Option<StreamId> {
-    match call {
-        Call::Copy { .. } if call.direction() == Some(Direction::HostToHost) => None,
-        Call::Launch(Launch { stream, .. })
-        | Call::Copy { stream, .. }
-        | Call::Memset { stream, .. }
-        | Call::HostFunction { stream, .. } => Some(*stream),
-        _ => None,
     }
 }
 

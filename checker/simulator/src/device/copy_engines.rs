@@ -6,32 +6,13 @@
 //! which has a queue to itself). Otherwise it takes the copy that has been ready longest. While both
 //! engines work, both are slower.
 
-use trace::program::DEVICES;
 use trace::timeline::SpanKind;
 
 use super::ready_queue::Waiting;
-use super::{Device, Effects, Event, FULL_SPEED, OperationId, Unit, Work, at, work_queues};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
-    HostToDevice,
-    DeviceToHost,
-    /// From the memory of one device to that of another, by an engine of this one.
-    #[cfg(not(target_arch = "wasm32"))] // a page has one device
-    ToPeer {
-        by: u8,
-        /// Over the link, and not through the host.
-        linked: bool,
-    },
-    /// The second half of the same, where it goes through the host: into the memory of this device.
-    #[cfg(not(target_arch = "wasm32"))]
-    FromPeer {
-        to: u8,
-    },
-}
-
-/// One for each direction between host and device, and one that sends to other devices.
-pub(super) const ENGINES: usize = if DEVICES > 1 { 3 } else { 2 };
+use super::{
+    Device, Direction, ENGINES, Effects, Event, FULL_SPEED, OperationId, Unit, Work, at,
+    work_queues,
+};
 
 /// From an engine's number on one device to that on the next.
 const STRIDE: u8 = 4;

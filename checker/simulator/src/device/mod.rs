@@ -23,6 +23,7 @@ mod schedule;
 mod scheduler;
 mod streams;
 mod threads;
+mod wait;
 mod work_queues;
 
 use std::cmp::Ordering;
@@ -34,9 +35,9 @@ use trace::timeline::{HostMemory, Origin, Span, SpanKind, Timeline, in_order};
 
 use crate::profile::Profile;
 
-pub use calls::{Answer, Wait};
 pub use schedule::{At, Schedule};
 pub(crate) use streams::OF_THREADS_ON_SECOND;
+pub use wait::{Answer, Wait};
 
 /// Speeds are counted in millionths of the speed alone.
 const FULL_SPEED: u64 = 1_000_000;
@@ -93,7 +94,7 @@ struct Operation {
 enum Place {
     Nowhere,
     Multiprocessors,
-    Engine(copy_engines::Direction),
+    Engine(Direction),
     Host,
 }
 
@@ -108,6 +109,27 @@ struct Edge {
     next: u32,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    HostToDevice,
+    DeviceToHost,
+    /// From the memory of one device to that of another, by an engine of this one.
+    #[cfg(not(target_arch = "wasm32"))] // a page has one device
+    ToPeer {
+        by: u8,
+        /// Over the link, and not through the host.
+        linked: bool,
+    },
+    /// The second half of the same, where it goes through the host: into the memory of this device.
+    #[cfg(not(target_arch = "wasm32"))]
+    FromPeer {
+        to: u8,
+    },
+}
+
+/// One for each direction between host and device, and one that sends to other devices.
+const ENGINES: usize = if DEVICES > 1 { 3 } else { 2 };
+
 #[derive(Clone, Copy)]
 enum Work {
     /// Takes no time: record, wait, stream-ordered allocation.
@@ -115,7 +137,7 @@ enum Work {
     /// Memory goes back to its pool in the stream's order.
     Release,
     Transfer {
-        direction: copy_engines::Direction,
+        direction: Direction,
         ns: u64,
         bytes: u64,
         memory: HostMemory,
@@ -228,7 +250,7 @@ fn slot<T: Clone + Default>(list: &mut Vec<T>, index: u32) -> &mut T {
 
 /// What each device has of its own.
 struct Unit {
-    engines: [copy_engines::Engine; copy_engines::ENGINES],
+    engines: [copy_engines::Engine; ENGINES],
     pool: blocks::Pool,
     work_queues: work_queues::Queues,
     mapping: mapping::Mapping,
@@ -673,7 +695,7 @@ impl Device {
         let (kind, bytes, host_memory) = match operation.work {
             Work::Marker | Work::Release => return None,
             #[cfg(not(target_arch = "wasm32"))]
-            Work::Transfer { direction: copy_engines::Direction::FromPeer { .. }, .. } => {
+            Work::Transfer { direction: Direction::FromPeer { .. }, .. } => {
                 return None; // its first half is the whole copy
             }
             Work::Transfer { direction, bytes, memory, .. } => {

@@ -13,8 +13,8 @@
 use trace::program::{DEVICES, Place, Range, StreamId};
 use trace::timeline::HostMemory;
 
-use super::calls::{Queued, time_of};
-use super::copy_engines::Direction;
+use super::Direction;
+use super::wait::{Queued, time_of};
 use super::{Device, OperationId, Unit, Work, at};
 use crate::profile::Profile;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Place, copy_engines};
+use super::Place;
 
 /// Which of the legal schedules of a program is played.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,8 +94,8 @@ impl Schedule {
         let engine = match place {
             Place::Nowhere => 0,
             Place::Multiprocessors => 1,
-            Place::Engine(copy_engines::Direction::HostToDevice) => 2,
-            Place::Engine(copy_engines::Direction::DeviceToHost) => 3,
+            Place::Engine(super::Direction::HostToDevice) => 2,
+            Place::Engine(super::Direction::DeviceToHost) => 3,
             #[cfg(not(target_arch = "wasm32"))]
             Place::Engine(_) => 5,
             Place::Host => 4,

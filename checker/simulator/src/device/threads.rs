@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use trace::program::{Call, ChannelEnd, ChannelId, StreamId};
 use trace::timeline::HostSpan;
 
-use super::calls::{Answer, Wait};
 use super::memory_pool::Waited;
+use super::wait::{Answer, Return, Wait, queued_in};
 use super::{Device, Effects, OperationId, State};
 
 // Medians of 2000 with Rust's standard library on Linux 6.18, two cores of x86-64, 2026-11-21. They are
@@ -341,9 +341,9 @@ impl Device {
         // Letting one go can let another go: a message taken out makes room for the next.
         loop {
             let found = self.hosts.held.iter().find_map(|(&turn, held)| match &held.until {
-                Until::Room(call) => super::calls::queued_in(call)
-                    .is_none_or(|it| self.has_room(it))
-                    .then_some((turn, None)),
+                Until::Room(call) => {
+                    queued_in(call).is_none_or(|it| self.has_room(it)).then_some((turn, None))
+                }
                 _ => self.released(held, Answer::YES).map(|release| (turn, Some(release))),
             });
             let Some((turn, release)) = found else { return };
@@ -446,13 +446,4 @@ impl Device {
             }
         }
     }
-}
-
-/// When a call comes back.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Return {
-    /// In the turn in which it was made.
-    Now,
-    /// When its thread has its next turn.
-    Later,
 }

@@ -28,8 +28,8 @@ use std::collections::VecDeque;
 use trace::program::{StreamId, WorkQueues};
 use trace::timeline::HostMemory;
 
-use super::copy_engines::{Direction, ENGINES};
 use super::{Device, Operation, OperationId, Work, at};
+use super::{Direction, ENGINES};
 
 /// Sets of queues: for kernels, and for each copy engine.
 const SETS: usize = 1 + ENGINES;

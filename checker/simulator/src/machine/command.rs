@@ -5,10 +5,34 @@ use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use trace::lab;
 
-use trace::program::{Mode, Site, StreamKind, Timing, WorkQueues};
+use trace::program::{AccessKind, Mode, Site, StreamKind, Timing, WorkQueues};
 
-use super::guards::Touch;
 use crate::profile::{Figure, Profile};
+
+/// A use of page-locked memory that the student's process noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Touch {
+    /// First byte of the pages of which some byte was used, as [`Address::Pinned`] counts.
+    pub offset: u64,
+    /// Number of bytes.
+    pub bytes: u64,
+    /// How.
+    pub kind: AccessKind,
+}
+
+impl Touch {
+    /// The parts of it before `start` and from `end` on.
+    pub fn outside(&self, start: u64, end: u64) -> impl Iterator<Item = Self> {
+        let (from, to, kind) = (self.offset, self.offset + self.bytes, self.kind);
+        let parts = [(from, to.min(start)), (from.max(end), to)];
+        let is_there = |(from, to): &(u64, u64)| from < to;
+        parts.into_iter().filter(is_there).map(move |(offset, to)| Self {
+            offset,
+            bytes: to - offset,
+            kind,
+        })
+    }
+}
 
 /// CUresult codes that the machine gives (`cuda.h`, `enum cudaError_enum`).
 pub mod code {

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use trace::program::{Access, AccessKind, Call, EventId, Extent, Mode, StreamId, StreamKind};
 
-use super::command::{Address, Command};
+use super::command::{Address, Command, Touch};
 use super::memory::PAGE;
 use super::{Host, Machine};
 
@@ -52,31 +52,6 @@ pub struct Guard {
     pub bytes: u64,
     /// What it may do.
     pub protection: Protection,
-}
-
-/// A use of page-locked memory that the student's process noticed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Touch {
-    /// First byte of the pages of which some byte was used, as [`Address::Pinned`] counts.
-    pub offset: u64,
-    /// Number of bytes.
-    pub bytes: u64,
-    /// How.
-    pub kind: AccessKind,
-}
-
-impl Touch {
-    /// The parts of it before `start` and from `end` on.
-    pub fn outside(&self, start: u64, end: u64) -> impl Iterator<Item = Self> {
-        let (from, to, kind) = (self.offset, self.offset + self.bytes, self.kind);
-        let parts = [(from, to.min(start)), (from.max(end), to)];
-        let is_there = |(from, to): &(u64, u64)| from < to;
-        parts.into_iter().filter(is_there).map(move |(offset, to)| Self {
-            offset,
-            bytes: to - offset,
-            kind,
-        })
-    }
 }
 
 /// Copies that have been asked for and that the host does not know to be over.

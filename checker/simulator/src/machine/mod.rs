@@ -18,6 +18,7 @@ mod provenance;
 mod region;
 mod requests;
 mod skipped_call;
+mod store;
 mod threads;
 mod watch;
 
@@ -30,10 +31,10 @@ use trace::timeline::HostSpan;
 
 pub use command::{
     Address, Arguments, Command, DeviceFacts, Failure, GraphCommand, PoolFacts, Reply, Request,
-    Turn, code,
+    Touch, Turn, code,
 };
 pub use demand::{Connections, Demand};
-pub use guards::{Guard, Protection, Touch};
+pub use guards::{Guard, Protection};
 pub use library::{
     Kernel, KernelAccess, KernelStep, KernelWork, Library, Part, Role, Side, SmallGrid, Span, Task,
     Twin,
@@ -46,8 +47,9 @@ pub use watch::Watch;
 
 use crate::device::{Answer, At, Device, Schedule};
 use crate::profile::Profile;
-use data::{Movement, Moving, Store, World};
+use data::{Movement, Moving, World};
 use skipped_call::Instead;
+use store::Store;
 
 /// What a step takes with all that belongs to it, in bytes: itself, its span on the host, one on the device,
 /// and its data on the way.

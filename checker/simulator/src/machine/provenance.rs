@@ -22,11 +22,21 @@ use trace::program::AccessKind;
 use trace::record::{Misled, Origin, Output};
 
 use super::command::Address;
-use super::data::Launched;
 use super::library::{KernelAccess, Span, Task};
 use claims::{Claims, Elements, Source, Station, given};
 pub(super) use claims::{Piece, WORD};
 use goal::{BATCH, Goal};
+
+/// A launch, as far as it matters for where its results come from.
+pub(super) struct Launched {
+    pub(super) kernel: String,
+    /// What it does to each element, if it does something to each: so many rounds of a map.
+    pub(super) rounds: Option<u64>,
+    /// Of its grid.
+    pub(super) blocks: u64,
+    /// That it goes over.
+    pub(super) elements: u64,
+}
 
 /// The most ranges that are tracked at once: a thousand chunks in each of ten buffers, and ten
 /// times as many for those who experiment. It bounds the memory used.

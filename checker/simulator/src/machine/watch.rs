@@ -6,8 +6,8 @@ use std::str::FromStr;
 use trace::program::{BlockId, Call, Range};
 use trace::record::Watched;
 
-use super::data::Store;
 use super::names::Names;
+use super::store::Store;
 use super::{Address, Host, POISON};
 use crate::device::At;
 

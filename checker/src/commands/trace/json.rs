@@ -13,7 +13,7 @@ use super::facts::Run;
 use super::input::Source;
 use super::text::NOT_SHOWN;
 use crate::report::json::{HazardObject, hazard};
-use crate::report::snippet::Sources;
+use crate::report::sources::Sources;
 
 /// Version of the object.
 const FORMAT: u32 = 1;

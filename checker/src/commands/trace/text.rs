@@ -14,7 +14,7 @@ use super::facts::Run;
 use super::input::Source;
 use crate::print::Style;
 use crate::report::hazard;
-use crate::report::snippet::Sources;
+use crate::report::sources::Sources;
 
 /// What no trace can tell.
 pub(super) const NOT_SHOWN: &str = "a trace shows what ran and when, not which memory was used: it \

@@ -7,8 +7,8 @@ use crate::program::{AccessKind, BlockId, Call, GraphNode, NodeAccesses, Range};
 
 use super::Kind;
 use super::clock::Clock;
-use super::happens_before::Epoch;
-use super::memory::{Block, Conflict, Mark};
+use super::happens_before::{Epoch, Mark};
+use super::memory::{Block, Conflict};
 use super::uses::accesses_of_node;
 
 /// A graph, as far as the calls gone through so far say.

@@ -14,11 +14,32 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use crate::program::{DEVICES, EventId, GraphId, StreamId, StreamKind};
+use crate::program::{ChannelEnd, ChannelId, DEVICES, EventId, GraphId, StreamId, StreamKind};
 
 use super::clock::Clock;
 use super::event_clocks::Said;
-use super::threads::Threads;
+
+/// A message of a channel, by its number.
+pub(super) type Message = (ChannelId, u32);
+
+/// What was told, and who waits to hear.
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    pub(super) ended: HashMap<u32, Clock>,
+    pub(super) joining: HashMap<u32, Vec<u32>>,
+    pub(super) capacities: HashMap<ChannelId, u32>,
+    /// Messages that nobody has taken out.
+    pub(super) sent: HashMap<Message, Clock>,
+    pub(super) receiving: HashMap<Message, u32>,
+    /// What the receiver knew when it took out a message of a channel with limited room.
+    pub(super) received: HashMap<Message, Clock>,
+    /// By the message that has to be taken out first: who waits, to send which.
+    pub(super) sending: HashMap<Message, (u32, u32)>,
+    /// What those knew that let go of one end of a channel, and whether nobody holds it any more.
+    pub(super) closed: HashMap<(ChannelId, ChannelEnd), (Clock, bool)>,
+    /// Who waits for a channel to be closed.
+    pub(super) outlasting: HashMap<(ChannelId, ChannelEnd), Vec<u32>>,
+}
 
 /// One operation, by its place in its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +48,15 @@ pub(super) struct Epoch {
     pub(super) slot: u32,
     /// How many operations of that slot there were, with this one.
     pub(super) count: u32,
+}
+
+/// An operation that used some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub(super) epoch: Epoch,
+    pub(super) step: u32,
+    /// Which node it is of the graph that the step launches, from 1; 0 if it is none.
+    pub(super) node: u32,
 }
 
 /// Who does something: an operation of a stream, or a call of a host thread.

@@ -6,17 +6,8 @@ use std::rc::Rc;
 use crate::program::{AccessKind, BlockId, Range};
 
 use super::clock::Clock;
-use super::happens_before::Epoch;
+use super::happens_before::{Epoch, Mark};
 use super::range_tree::Somewhere;
-
-/// An operation that used some bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
-    pub(super) epoch: Epoch,
-    pub(super) step: u32,
-    /// Which node it is of the graph that the step launches, from 1; 0 if it is none.
-    pub(super) node: u32,
-}
 
 /// Where a block of memory comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::program::AccessKind;
 
-use super::happens_before::Epoch;
-use super::memory::Mark;
+use super::happens_before::{Epoch, Mark};
 
 /// First byte and end of a range.
 type Bounds = (u64, u64);

@@ -12,8 +12,8 @@ use crate::timeline::in_order;
 
 use super::clock::Clock;
 use super::graph::{Graph, Inside};
-use super::happens_before::{Actor, Epoch, Order};
-use super::memory::{Block, Conflict, Mark, Origin};
+use super::happens_before::{Actor, Epoch, Mark, Order};
+use super::memory::{Block, Conflict, Origin};
 use super::uses::{accesses, accesses_of_node, blocks_unasked};
 use super::{FOLLOWS_ALL, Kind};
 

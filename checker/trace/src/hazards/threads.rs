@@ -3,34 +3,9 @@
 //! A call that waits may be written down before the one that it waits for. Its edge is drawn when both
 //! are known; until then its thread does nothing else.
 
-use std::collections::HashMap;
-
 use crate::program::{ChannelEnd, ChannelId};
 
-use super::clock::Clock;
-use super::happens_before::Order;
-
-/// A message of a channel.
-type Message = (ChannelId, u32);
-
-/// What was told, and who waits to hear.
-#[derive(Debug, Default)]
-pub(super) struct Threads {
-    ended: HashMap<u32, Clock>,
-    joining: HashMap<u32, Vec<u32>>,
-    capacities: HashMap<ChannelId, u32>,
-    /// Messages that nobody has taken out.
-    sent: HashMap<Message, Clock>,
-    receiving: HashMap<Message, u32>,
-    /// What the receiver knew when it took out a message of a channel with limited room.
-    received: HashMap<Message, Clock>,
-    /// By the message that has to be taken out first: who waits, to send which.
-    sending: HashMap<Message, (u32, u32)>,
-    /// What those knew that let go of one end of a channel, and whether nobody holds it any more.
-    closed: HashMap<(ChannelId, ChannelEnd), (Clock, bool)>,
-    /// Who waits for a channel to be closed.
-    outlasting: HashMap<(ChannelId, ChannelEnd), Vec<u32>>,
-}
+use super::happens_before::{Message, Order};
 
 impl Order {
     /// A thread starts another, which knows what it knows.

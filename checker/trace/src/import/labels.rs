@@ -7,8 +7,8 @@
 //! | nsys2chrome | `Device 0` | `Stream 7`; calls: `CUDA API Thread 42` | `deviceId`, `streamId`, `correlationId`; kernels alone |
 //! | tools that put several ranks into one file | `[rank1] 42` | a number | all that Kineto writes |
 
-use super::events::{Category, Row, Rows, Thread};
 use super::names::{Name, Names};
+use super::rows::{Category, Row, Rows, Thread};
 
 /// Below all numbers that systems give: what has a name instead has its place from here on.
 const NAMED: i64 = i64::MIN;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::events::{Call, Line, Thread};
 use super::names::{Name, Names};
+use super::rows::{Call, Line, Thread};
 
 /// Whether a frame is a line of a file, and not a function of C or a module.
 pub(super) fn is_line(frame: &str) -> bool {

@@ -7,6 +7,7 @@
 //! integers do not depend on their order: the twins give the kernels' bits.
 
 mod images;
+mod parts;
 mod twins;
 
 use crate::{Access, Argument, Blocks, Body, Kernel, Mode, Parameter, Twin, Work};

@@ -10,8 +10,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::network::{Operation, Shape};
 use crate::pipes::Pipe;
-use crate::task::Side;
 use crate::{Argument, Kernel};
+
+/// One of the two sides of the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The host's memory.
+    Host,
+    /// The device's memory.
+    Device,
+}
 
 /// Elements of an array, as they are in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -187,19 +195,6 @@ impl Recipe {
     #[must_use]
     pub fn host_ns(&self) -> u64 {
         self.host_ns + self.arrays.iter().filter_map(|it| it.loading_ns).sum::<u64>()
-    }
-
-    /// The task that the exercise with this name sets.
-    #[must_use]
-    pub fn find(name: &str, scale: u32) -> Option<Self> {
-        use crate::task::{capstone, frozen_encoder, gpu_augmentation, tensor_and_cuda_cores};
-        match name {
-            capstone::NAME => Some(capstone::recipe(scale)),
-            frozen_encoder::NAME => Some(frozen_encoder::recipe(scale)),
-            gpu_augmentation::NAME => Some(gpu_augmentation::recipe(scale)),
-            tensor_and_cuda_cores::NAME => Some(tensor_and_cuda_cores::recipe(scale)),
-            _ => None,
-        }
     }
 
     /// The name of the exercise that sets it.

@@ -8,6 +8,7 @@
 //! which follow from a seed, and knows its outputs.
 
 use crate::map::{Affine, Stage, map_constants};
+use crate::recipe::{Recipe, Side};
 
 // Lists of launches: see `recipe`.
 pub mod capstone;
@@ -15,6 +16,18 @@ pub mod frozen_encoder;
 pub mod gpu_augmentation;
 pub mod tensor_and_cuda_cores;
 pub mod training;
+
+/// The task of the exercise with this name, where that is a list of launches.
+#[must_use]
+pub fn recipe(name: &str, scale: u32) -> Option<Recipe> {
+    match name {
+        capstone::NAME => Some(capstone::recipe(scale)),
+        frozen_encoder::NAME => Some(frozen_encoder::recipe(scale)),
+        gpu_augmentation::NAME => Some(gpu_augmentation::recipe(scale)),
+        tensor_and_cuda_cores::NAME => Some(tensor_and_cuda_cores::recipe(scale)),
+        _ => None,
+    }
+}
 
 /// The module of one task: from a file of its own, or, where an array goes up, through a map, and down again, made here.
 macro_rules! task {
@@ -218,15 +231,6 @@ pub struct Array {
     pub side: Side,
     /// What is in it.
     pub contents: Contents,
-}
-
-/// One of the two sides of the link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// The host's memory.
-    Host,
-    /// The device's memory.
-    Device,
 }
 
 /// Where the contents of an array come from.

@@ -1,6 +1,6 @@
 //! What the kernels for images compute, in Rust: the same bits. A pixel is four bytes, one for each channel.
 
-use super::twins::shared;
+use super::parts::shared;
 use super::{LOADED, LOADED_SIDE, PIXELS, SIDE, WINDOW, WINDOW_SIDE};
 
 /// Makes each pixel of an output: from the number of its image, and its own in it. `image` gets what all pixels of an image

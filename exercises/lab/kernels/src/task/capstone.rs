@@ -1,11 +1,11 @@
 //! Everything at once: images are loaded, uploaded and augmented, a frozen encoder makes features of them, and a head is
 //! trained on these. Losses go into a log, and every few batches the weights of the head go into a checkpoint.
 
-use super::Side;
 use super::frozen_encoder::{self, CLASSIFY, ENCODER, PLACES, UP};
 use super::gpu_augmentation::{self, LOADING_NS};
 use super::training::{Layer, Training, labels};
 use crate::network::{CHANNELS, LOADED, PIXELS, WINDOW};
+use crate::recipe::Side;
 use crate::recipe::{Array, Recipe, Span, Values, part};
 
 /// The name of the exercise.

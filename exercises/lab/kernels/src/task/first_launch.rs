@@ -1,6 +1,7 @@
 //! One array, mapped where it is; and beside that the host has work of its own.
 
-use super::{Array, Contents, Side, Spec};
+use super::{Array, Contents, Spec};
+use crate::recipe::Side;
 use crate::map::Stage;
 
 /// On the device, to be mapped in place: what it is before …

@@ -1,7 +1,8 @@
 //! One array on the device goes through layers. In each, a kernel over all of it comes first; then each half has
 //! a branch of its own; and a kernel over all of it brings them together.
 
-use super::{Array, Contents, Side, Small, Spec};
+use super::{Array, Contents, Small, Spec};
+use crate::recipe::Side;
 use crate::map::Stage;
 
 /// What goes in.

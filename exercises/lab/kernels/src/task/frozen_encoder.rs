@@ -2,9 +2,9 @@
 //! "Pipelining AI/ML training workloads with CUDA streams", whose networks have convolutions of 1 x 1 and of 2 x 2 with
 //! stride 2.
 
-use super::Side;
 use super::training::{Layer, Training, labels};
 use crate::network::{CHANNELS, CLASSES, Operation, Shape};
+use crate::recipe::Side;
 use crate::recipe::{Array, Launch, Recipe, Span, Values, part};
 
 /// The name of the exercise.

@@ -2,9 +2,9 @@
 //! training workloads with CUDA streams", whose augmentation moves from the host to the GPU, and then into a stream of
 //! its own.
 
-use super::Side;
 use super::training::{Layer, Training, labels};
 use crate::network::{CHANNELS, CLASSES, LOADED, Operation, PIXELS, Shape, WINDOW};
+use crate::recipe::Side;
 use crate::recipe::{Array, Launch, Recipe, Span, Values, part};
 
 /// The name of the exercise.

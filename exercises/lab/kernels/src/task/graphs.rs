@@ -1,6 +1,7 @@
 //! Batches are loaded by the host, go up, through a small network with two branches, and down again.
 
-use super::{Array, Contents, Side, Small, Spec};
+use super::{Array, Contents, Small, Spec};
+use crate::recipe::Side;
 use crate::map::Stage;
 
 /// What is loaded.

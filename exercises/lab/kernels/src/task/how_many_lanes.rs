@@ -1,7 +1,8 @@
 //! Many small tasks of one size: each is copied to the device, mapped there, and copied back. And a model on the device,
 //! whose weights are updated before requests read them.
 
-use super::{Array, Contents, Side, Small, Spec};
+use super::{Array, Contents, Small, Spec};
+use crate::recipe::Side;
 use crate::map::Stage;
 
 /// What the small tasks are given, on the host …

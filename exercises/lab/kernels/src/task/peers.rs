@@ -1,7 +1,8 @@
 //! Two devices have an array in four parts each. Three stay: the inside. The fourth is the edge: in each step a kernel works on
 //! it, and then it goes to the other device, where the next step finds it.
 
-use super::{Array, Between, Contents, Side, Spec};
+use super::{Array, Between, Contents, Spec};
+use crate::recipe::Side;
 use crate::map::Stage;
 
 /// Steps: an even number, so that each edge is where it came from at the end, and enough for what comes before the first and

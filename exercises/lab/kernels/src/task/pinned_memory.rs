@@ -1,6 +1,7 @@
 //! An array goes up and through a map, and stays on the device. A few elements of each part come back.
 
-use super::{Array, Contents, Length, Sample, Side, Spec};
+use super::{Array, Contents, Length, Sample, Spec};
+use crate::recipe::Side;
 use crate::map::Stage;
 
 /// What goes in.

@@ -1,6 +1,7 @@
 //! Batches are loaded by the host, go up, and through a map. A part of each comes back.
 
-use super::{Array, Contents, Length, Sample, Side, Spec};
+use super::{Array, Contents, Length, Sample, Spec};
+use crate::recipe::Side;
 use crate::map::Stage;
 
 /// What is loaded.

@@ -1,7 +1,8 @@
 //! A job that keeps the device busy, and requests that arrive meanwhile. The job takes an array through a map, time and again; a
 //! request is a small part of another array, which goes up, through another map, and down again.
 
-use super::{Array, Contents, Side, Spec};
+use super::{Array, Contents, Spec};
+use crate::recipe::Side;
 use crate::map::Stage;
 
 /// The name of the exercise.

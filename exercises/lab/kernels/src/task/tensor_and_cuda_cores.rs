@@ -1,8 +1,8 @@
 //! Matrices are multiplied on the tensor cores, time and again, and an array goes through a map that device memory bounds, as
 //! often. Neither needs the other.
 
-use super::Side;
 use crate::pipes::Pipe;
+use crate::recipe::Side;
 use crate::recipe::{Array, Launch, Recipe, Span, Values};
 
 /// The name of the exercise.

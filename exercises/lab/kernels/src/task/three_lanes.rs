@@ -1,7 +1,8 @@
 //! Three arrays that have nothing to do with one another: one is copied to the device, one is copied
 //! from it, one is mapped where it is.
 
-use super::{Array, Contents, Side, Spec};
+use super::{Array, Contents, Spec};
+use crate::recipe::Side;
 use crate::map::Stage;
 
 /// On the host, to be uploaded …

@@ -1,7 +1,7 @@
 //! Training of the last two layers of a network, batch by batch: what the tasks of several exercises have in common.
 
-use super::Side;
 use crate::network::{CLASSES, Operation, Shape, slices};
+use crate::recipe::Side;
 use crate::recipe::{Array, Launch, Span, Values, part};
 
 /// A layer: rows of one image, and the numbers that go in and come out of each.

@@ -6,10 +6,7 @@ use std::ptr;
 use cudarc::driver::sys::{self, CUdeviceptr, CUevent, CUfunction, CUmodule, CUresult, CUstream};
 use kernels::Kernel;
 
-use crate::arm::Arm;
-
-/// An error is a message: nothing here acts on its kind.
-pub(crate) type Outcome<T> = Result<T, String>;
+use crate::arm::{Arm, Outcome};
 
 pub(crate) const KIB: usize = 1 << 10;
 pub(crate) const MIB: usize = 1 << 20;

@@ -33,7 +33,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use arm::Arm;
-use gpu::{Gpu, Outcome};
+use arm::Outcome;
+use gpu::Gpu;
 use samples::Samples;
 
 fn main() -> ExitCode {

@@ -6,7 +6,8 @@ use std::ptr;
 use trace::lab::{Region, Request};
 
 use crate::arm::Arm;
-use crate::gpu::{Gpu, MIB, Outcome};
+use crate::arm::Outcome;
+use crate::gpu::{Gpu, MIB};
 
 /// More than the caches of a processor hold.
 const CACHES: usize = 256 * MIB;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::gpu::Outcome;
+use crate::arm::Outcome;
 
 /// Samples by key, and why others are missing.
 pub(crate) struct Samples {

@@ -17,7 +17,8 @@ mod pools;
 mod program;
 mod spans;
 
-use crate::gpu::{Gpu, Outcome};
+use crate::arm::Outcome;
+use crate::gpu::Gpu;
 use crate::samples::Samples;
 
 type Section = fn(&Gpu, &mut Samples) -> Outcome<()>;

@@ -4,9 +4,10 @@ use std::ptr;
 
 use cudarc::driver::sys::CUevent;
 
+use crate::arm::Outcome;
 use crate::gpu::{
-    self, Direction, Gpu, KIB, MIB, MS, Outcome, Pair, REPETITIONS, Timing, call, do_nothing,
-    entry, event, is_free, is_ready, load,
+    self, Direction, Gpu, KIB, MIB, MS, Pair, REPETITIONS, Timing, call, do_nothing, entry, event,
+    is_free, is_ready, load,
 };
 use crate::pages::Pages;
 use crate::samples::Samples;

@@ -4,7 +4,8 @@
 use kernels::{Argument, Blocks};
 
 use crate::arm::Arm;
-use crate::gpu::{Direction, Gpu, MIB, Outcome, call};
+use crate::arm::Outcome;
+use crate::gpu::{Direction, Gpu, MIB, call};
 use crate::samples::Samples;
 
 /// Rows and columns of the matrices.

@@ -5,7 +5,8 @@ use std::ffi::CStr;
 use cudarc::driver::sys::CUdevice_attribute as A;
 
 use crate::arm::Arm;
-use crate::gpu::{Gpu, Outcome, call};
+use crate::arm::Outcome;
+use crate::gpu::{Gpu, call};
 use crate::samples::Samples;
 
 pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {

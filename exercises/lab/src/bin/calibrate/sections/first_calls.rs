@@ -4,9 +4,8 @@
 use std::collections::BTreeMap;
 use std::ptr;
 
-use crate::gpu::{
-    self, Direction, Gpu, KIB, MIB, Outcome, REPETITIONS, Timing, call, do_nothing, event,
-};
+use crate::arm::Outcome;
+use crate::gpu::{self, Direction, Gpu, KIB, MIB, REPETITIONS, Timing, call, do_nothing, event};
 use crate::pages::Caches;
 use crate::samples::Samples;
 

@@ -4,7 +4,8 @@ use std::ptr;
 
 use cudarc::driver::sys::{CUdeviceptr, CUmemPool_attribute, CUstream};
 
-use crate::gpu::{Direction, Gpu, KIB, MIB, MS, Outcome, REPETITIONS, call, do_nothing, is_free};
+use crate::arm::Outcome;
+use crate::gpu::{Direction, Gpu, KIB, MIB, MS, REPETITIONS, call, do_nothing, is_free};
 use crate::samples::Samples;
 
 const TRIES: usize = 101;

@@ -8,7 +8,8 @@ use std::ptr;
 
 use cudarc::driver::sys::{CUgraph, CUgraphExec, CUstreamCaptureMode};
 
-use crate::gpu::{Direction, Gpu, KIB, MS, Outcome, REPETITIONS, call};
+use crate::arm::Outcome;
+use crate::gpu::{Direction, Gpu, KIB, MS, REPETITIONS, call};
 use crate::pages::Caches;
 use crate::samples::Samples;
 

@@ -4,7 +4,8 @@ use std::cell::Cell;
 
 use kernels::Blocks;
 
-use crate::gpu::{ELEMENTS_PER_THREAD, Gpu, Grid, MIB, MS, Outcome, REPETITIONS, US};
+use crate::arm::Outcome;
+use crate::gpu::{ELEMENTS_PER_THREAD, Gpu, Grid, MIB, MS, REPETITIONS, US};
 use crate::samples::Samples;
 
 /// Many enough for about 2 ms on a full multiprocessor: what is fixed plays no part in the slope.

@@ -1,6 +1,7 @@
 //! How much a stream and the device hold.
 
-use crate::gpu::{Gpu, MS, Outcome, stream};
+use crate::arm::Outcome;
+use crate::gpu::{Gpu, MS, stream};
 use crate::samples::Samples;
 
 /// Of one kernel: much longer than so many launches take.

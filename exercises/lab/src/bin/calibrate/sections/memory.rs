@@ -1,6 +1,7 @@
 //! Device memory: kernels that do nothing else, copies inside, memsets.
 
-use crate::gpu::{Gpu, Grid, KIB, MIB, MS, Outcome, REPETITIONS, US, call};
+use crate::arm::Outcome;
+use crate::gpu::{Gpu, Grid, KIB, MIB, MS, REPETITIONS, US, call};
 use crate::samples::Samples;
 
 /// Far more than the caches of the device hold, and half of it, whose time is taken off: what is fixed

@@ -3,7 +3,8 @@
 use kernels::network::{Operation, Shape};
 use kernels::{Argument, Kernel, Mode};
 
-use crate::gpu::{Direction, Gpu, MS, Outcome, REPETITIONS};
+use crate::arm::Outcome;
+use crate::gpu::{Direction, Gpu, MS, REPETITIONS};
 use crate::samples::Samples;
 
 /// A kernel of each rate, and how many of its blocks fill a multiprocessor of the devices that we know.

@@ -4,7 +4,8 @@
 //! Blocks are taken in turn from much more memory than the processor's caches hold, as programs copy:
 //! what is copied is in no cache.
 
-use crate::gpu::{Direction, Gpu, KIB, MIB, MS, Outcome};
+use crate::arm::Outcome;
+use crate::gpu::{Direction, Gpu, KIB, MIB, MS};
 use crate::pages::Pages;
 use crate::samples::Samples;
 

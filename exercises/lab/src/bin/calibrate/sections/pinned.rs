@@ -1,6 +1,7 @@
 //! Copies from and to page-locked memory: alone, and with the other direction at work.
 
-use crate::gpu::{Direction, Gpu, MIB, MS, Outcome, REPETITIONS, Timing, US, event};
+use crate::arm::Outcome;
+use crate::gpu::{Direction, Gpu, MIB, MS, REPETITIONS, Timing, US, event};
 use crate::samples::Samples;
 
 /// The largest copy measured.

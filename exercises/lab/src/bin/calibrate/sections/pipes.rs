@@ -3,7 +3,8 @@
 use kernels::Kernel;
 use kernels::pipes::{Pipe, TILE};
 
-use crate::gpu::{Gpu, MIB, MS, Outcome, REPETITIONS};
+use crate::arm::Outcome;
+use crate::gpu::{Gpu, MIB, MS, REPETITIONS};
 use crate::samples::Samples;
 
 /// Threads of a block: one warp for each of the four schedulers.

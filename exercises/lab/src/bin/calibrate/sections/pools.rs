@@ -4,7 +4,8 @@ use std::ptr;
 
 use cudarc::driver::sys::{CUdeviceptr, CUmemPool_attribute, CUmemoryPool};
 
-use crate::gpu::{Gpu, MS, Outcome, REPETITIONS, call};
+use crate::arm::Outcome;
+use crate::gpu::{Gpu, MS, REPETITIONS, call};
 use crate::samples::Samples;
 
 /// Chunks that the pool grows by.

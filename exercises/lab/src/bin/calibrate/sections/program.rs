@@ -6,7 +6,8 @@ use cudarc::nvrtc::Ptx;
 use trace::lab::{Region, Request};
 
 use crate::arm::Arm;
-use crate::gpu::{Gpu, MS, Outcome, REPETITIONS};
+use crate::arm::Outcome;
+use crate::gpu::{Gpu, MS, REPETITIONS};
 use crate::samples::Samples;
 
 /// Behind a kernel: well below the 1021 operations after which a launch blocks.

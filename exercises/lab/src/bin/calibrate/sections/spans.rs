@@ -4,7 +4,8 @@
 use trace::lab::{Region, Request};
 
 use crate::arm::Arm;
-use crate::gpu::{Direction, Gpu, KIB, MIB, MS, Outcome, call};
+use crate::arm::Outcome;
+use crate::gpu::{Direction, Gpu, KIB, MIB, MS, call};
 use crate::pages::Pages;
 use crate::samples::Samples;
 

@@ -1,6 +1,24 @@
 //! Sizes and windows of time, as people type them.
 
-use super::Window;
+use trace::timeline::Interval;
+
+/// A part of a trace, from the start of its first operation. Ends may be open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Its beginning; none for that of the trace.
+    pub from_ns: Option<u64>,
+    /// Its end; none for that of the trace.
+    pub to_ns: Option<u64>,
+}
+
+impl Window {
+    /// The part of what goes from one instant to another.
+    pub fn from(self, start_ns: u64, end_ns: u64) -> Interval {
+        let at = |ns: u64| start_ns.saturating_add(ns).min(end_ns);
+        let (from, to) = (self.from_ns.map_or(start_ns, at), self.to_ns.map_or(end_ns, at));
+        Interval::new(from, to.max(from))
+    }
+}
 
 /// Units of time, in ns. The first that a text ends in counts, so `s` is last.
 const TIMES: [(&str, u64); 5] =

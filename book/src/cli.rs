@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::{Parser, Subcommand};
 
 use crate::print::{print, print_error};
-use crate::problem::{Problems, Reach};
+use crate::problem::{Problem, Problems, Reach};
 use crate::proof::Look;
 use crate::records::Records;
 use crate::step::{self, Step};
@@ -37,15 +37,21 @@ enum Command {
         /// Name the problems of this chapter alone, by its file without `.md`
         #[arg(value_name = "CHAPTER")]
         chapter: Option<String>,
-        /// List what breaks `style.toml`, in pages too that wait for their rewriting, and build nothing
+        /// List what breaks `style.toml`, in pages too that wait for their rewriting, and build
+        /// nothing
         #[arg(long, conflicts_with = "claims")]
         style: bool,
-        /// List claims that nothing shows, in pages too that wait for their rewriting, and build nothing
+        /// List claims that nothing shows, in pages too that wait for their rewriting, and build
+        /// nothing
         #[arg(long)]
         claims: bool,
         /// List what gives a prediction away above it, and build nothing
         #[arg(long, conflicts_with_all = ["style", "claims"])]
         gates: bool,
+        /// List what breaks `style.toml` in the comments of a package, such as checker/trace, or of
+        /// all
+        #[arg(long, value_name = "PACKAGE", conflicts_with_all = ["style", "claims", "gates"])]
+        comments: Option<Option<String>>,
     },
     /// Print a recorded run as JSON, a line for each step and each span
     Show {
@@ -91,11 +97,14 @@ fn run(command: Command) -> Result<ExitCode> {
             print(&format!("{}", site.folder.join("index.html").display()));
         }
         Command::Serve { port } => serve::serve(&root, port)?,
-        Command::Proof { chapter, style, claims, gates } => {
+        Command::Proof { comments: Some(package), .. } => {
+            return Ok(list(&proof::of_comments(&root, package.as_deref())?));
+        }
+        Command::Proof { chapter, style, claims, gates, comments: None } => {
             let chapter = chapter.as_deref();
             let looks = [(style, Look::Style), (claims, Look::Claims), (gates, Look::Gates)];
             return match looks.into_iter().find_map(|(asked, look)| asked.then_some(look)) {
-                Some(look) => list(&root, look, chapter),
+                Some(look) => Ok(list(&proof::listed(&root, look, chapter)?)),
                 None => prove(&root, chapter),
             };
         }
@@ -142,13 +151,12 @@ fn prove(root: &Path, chapter: Option<&str>) -> Result<ExitCode> {
 }
 
 /// Prints a line for each problem of one kind.
-fn list(root: &Path, look: Look, chapter: Option<&str>) -> Result<ExitCode> {
-    let problems = proof::listed(root, look, chapter)?;
+fn list(problems: &[Problem]) -> ExitCode {
     problems.iter().for_each(|problem| print(&problem.to_string()));
     if problems.is_empty() {
         print("nothing to complain about");
     }
-    Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Says why playgrounds do nothing, if they do nothing. The book is whole without them.

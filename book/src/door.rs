@@ -1,4 +1,5 @@
-//! The puzzle of the first page as two pictures, for the README: the programs and the question, and what happened.
+//! The puzzle of the first page as two pictures, for the README: the programs and the question, and
+//! what happened.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,7 +16,8 @@ use crate::records::Records;
 /// The page that asks.
 const PAGE: &str = "chapters/introduction.md";
 
-/// Width of the picture, of the space around a listing, and heights of a line and of the rest, in px.
+/// Width of the picture, of the space around a listing, and heights of a line and of the rest, in
+/// px.
 const WIDTH: usize = 980;
 const GAP: usize = 16;
 const LINE: usize = 21;

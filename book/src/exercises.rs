@@ -1,5 +1,6 @@
-//! The exercises, as far as pages show them: their programs and what their puzzles ask. `exercise.toml` in the folder of
-//! each says so; the checker reads it too, and refuses what it does not know.
+//! The exercises, as far as pages show them: their programs and what their puzzles ask.
+//! `exercise.toml` in the folder of each says so; the checker reads it too, and refuses what it
+//! does not know.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -50,7 +50,8 @@ impl From<By> for Lanes {
     }
 }
 
-/// Replaces the `figure` blocks and the numbers of a chapter, and drops the marks that say what shows a claim.
+/// Replaces the `figure` blocks and the numbers of a chapter, and drops the marks that say what
+/// shows a claim.
 pub fn expand(page: &mut Page<'_>, text: &str) -> String {
     let mut parts = Vec::new();
     let mut styled = false;

@@ -1,5 +1,5 @@
-//! What stands in the head of a page for those who show a link to it: its own description, and title and
-//! description as [Open Graph](https://ogp.me) has them.
+//! What stands in the head of a page for those who show a link to it: its own description, and
+//! title and description as [Open Graph](https://ogp.me) has them.
 
 use std::path::Path;
 
@@ -14,7 +14,8 @@ use crate::page::events;
 /// What search engines show of a description, in characters.
 const LONGEST: usize = 160;
 
-/// Describes the pages in `folder`, each by its first paragraph. The first page keeps the description of the book.
+/// Describes the pages in `folder`, each by its first paragraph. The first page keeps the
+/// description of the book.
 pub fn describe(book: &MDBook, folder: &Path) -> Result<()> {
     let whole = book.config.book.description.clone().unwrap_or_default();
     let site = book.config.book.title.clone().unwrap_or_default();
@@ -48,7 +49,8 @@ fn rewrite(page: &Path, chapter: &Chapter, site: &str, whole: &str, own: &str) -
     std::fs::write(page, described).with_context(|| format!("cannot write `{}`", page.display()))
 }
 
-/// The first paragraph that has no number to be filled in, as plain text: as many sentences as there is room for.
+/// The first paragraph that has no number to be filled in, as plain text: as many sentences as
+/// there is room for.
 fn description(text: &str) -> Option<String> {
     let mut paragraph: Option<String> = None;
     for (event, _) in events(text) {

@@ -1,6 +1,6 @@
-//! What a script makes of a figure: the lines that issue work, what each bar waited for, and the host's way
-//! through the program. All of it is computed here, from the record that the figure is drawn from; the page
-//! only shows it.
+//! What a script makes of a figure: the lines that issue work, what each bar waited for, and the
+//! host's way through the program. All of it is computed here, from the record that the figure is
+//! drawn from; the page only shows it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -41,17 +41,18 @@ struct Way {
     title: String,
     /// The length of the chart.
     end: u64,
-    /// What changes at which step: the step, the host's line (-1 for none), whether it is blocked there,
-    /// and of each stream how many operations wait and how many run.
+    /// What changes at which step: the step, the host's line (-1 for none), whether it is blocked
+    /// there, and of each stream how many operations wait and how many run.
     states: Vec<(u64, i64, bool, Vec<[u32; 2]>)>,
 }
 
-/// A bar: chart, line (-1 for none), what it is, its row, how many it stands for, and the first of them and the last.
+/// A bar: chart, line (-1 for none), what it is, its row, how many it stands for, and the first of
+/// them and the last.
 #[derive(Serialize)]
 struct OfBar(usize, i64, usize, usize, usize, Vec<Timed>);
 
-/// When something was issued, was ready, started and ended; and what it waited for: what, how long, and which
-/// bar that was (-1 for none). Calls of the host are neither issued nor ready.
+/// When something was issued, was ready, started and ended; and what it waited for: what, how long,
+/// and which bar that was (-1 for none). Calls of the host are neither issued nor ready.
 #[derive(Serialize)]
 struct Timed(Option<i64>, Option<i64>, i64, i64, Vec<(usize, u64, i64)>);
 
@@ -90,7 +91,8 @@ struct Chart<'a> {
     bar_of: BTreeMap<usize, usize>,
 }
 
-/// The part of a figure that only a script brings to life: lines, a place for what is said, the host's way.
+/// The part of a figure that only a script brings to life: lines, a place for what is said, the
+/// host's way.
 pub(crate) fn html(
     exercises: &BTreeMap<String, Exercise>,
     id: &str,
@@ -455,7 +457,8 @@ fn source(
     exercise.source(program, file).ok()
 }
 
-/// What stands for a program's file, where a name would give something away. Programs may share a file.
+/// What stands for a program's file, where a name would give something away. Programs may share a
+/// file.
 pub(crate) fn key(program: &str, file: &str) -> String {
     let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     let file = file.rsplit('/').next().unwrap_or_default();

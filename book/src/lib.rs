@@ -1,8 +1,8 @@
 //! The program that builds, proofs and serves the book; the text is in `chapters`.
 //!
-//! It is not a fork of mdBook: it runs `mdbook-driver` with five preprocessors of its own in the same
-//! process, and stock `mdbook build` gives the same pages through the commands in `book.toml`. It knows
-//! nothing of CUDA: what a figure shows comes from recorded runs.
+//! It is not a fork of mdBook: it runs `mdbook-driver` with five preprocessors of its own in the
+//! same process, and stock `mdbook build` gives the same pages through the commands in `book.toml`.
+//! It knows nothing of CUDA: what a figure shows comes from recorded runs.
 //!
 //! | module | what it holds |
 //! | --- | --- |

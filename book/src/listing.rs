@@ -11,11 +11,12 @@ pub struct Part {
     pub text: String,
 }
 
-/// The function `name` of a file in Rust, C++ or Python: from the line that it begins in to the brace that
-/// closes it, in Python to the last line that is indented more; without the margin that all its lines share.
+/// The function `name` of a file in Rust, C++ or Python: from the line that it begins in to the
+/// brace that closes it, in Python to the last line that is indented more; without the margin that
+/// all its lines share.
 ///
-/// It is found by its layout: the closing brace stands below the first letter, as rustfmt and clang-format
-/// put it.
+/// It is found by its layout: the closing brace stands below the first letter, as rustfmt and
+/// clang-format put it.
 pub fn function(file: &Path, name: &str) -> Result<Part, String> {
     let (_, text) = read(file)?;
     function_in(&text, file, name)
@@ -65,7 +66,8 @@ pub fn function_in(text: &str, file: &Path, name: &str) -> Result<Part, String> 
     Ok(Part { first: start + 1, text: unindented(&lines[start..=start + length]) })
 }
 
-/// What stands between `ANCHOR: name` and `ANCHOR_END: name`, without the margin that all its lines share.
+/// What stands between `ANCHOR: name` and `ANCHOR_END: name`, without the margin that all its lines
+/// share.
 pub fn anchor(file: &Path, name: &str) -> Result<Part, String> {
     let (shown, text) = read(file)?;
     let lines: Vec<&str> = text.lines().collect();

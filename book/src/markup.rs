@@ -18,7 +18,8 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// A short text in Markdown as HTML that can stand inside a paragraph: one paragraph loses its tags.
+/// A short text in Markdown as HTML that can stand inside a paragraph: one paragraph loses its
+/// tags.
 pub fn inline(text: &str) -> String {
     let parser = new_cmark_parser(text.trim(), &MarkdownOptions::default());
     let mut events: Vec<Event<'_>> = parser.map(without_html).collect();

@@ -74,7 +74,8 @@ impl<'a> Page<'a> {
         result.map_err(|message| self.complain(line, message)).ok()
     }
 
-    /// A file that a block names, relative to the folder of the chapter as in mdBook's own includes.
+    /// A file that a block names, relative to the folder of the chapter as in mdBook's own
+    /// includes.
     pub fn beside(&self, path: &str) -> PathBuf {
         self.file.parent().unwrap_or(self.root).join(path)
     }
@@ -92,8 +93,8 @@ impl<'a> Page<'a> {
         Some(pages.collect())
     }
 
-    /// The TOML of a fence. Keys that are unknown, missing or of the wrong type are noted with their
-    /// line.
+    /// The TOML of a fence. Keys that are unknown, missing or of the wrong type are noted with
+    /// their line.
     pub fn parse<T: DeserializeOwned>(&mut self, fence: &Fence) -> Option<T> {
         toml::from_str(&fence.body)
             .map_err(|error| {
@@ -182,7 +183,8 @@ pub fn replace(text: &str, mut parts: Vec<(Range<usize>, String)>) -> String {
     out + &text[done..]
 }
 
-/// A number as it stands between two texts in Markdown: `625.` at the start of a line would begin a list.
+/// A number as it stands between two texts in Markdown: `625.` at the start of a line would begin a
+/// list.
 pub fn as_text(before: &str, mut number: String, after: &str) -> String {
     let line = before.rsplit('\n').next().unwrap_or_default();
     let starts = line.trim_start_matches([' ', '>', '-', '*']).is_empty();

@@ -1,9 +1,9 @@
-//! Playgrounds: `{{#play sheet=three_lanes&host=goes-on}}`, with controls that start as it says, and
-//! `{{#play program=start}}`, with a program that the reader writes ([`editor`]).
+//! Playgrounds: `{{#play sheet=three_lanes&host=goes-on}}`, with controls that start as it says,
+//! and `{{#play program=start}}`, with a program that the reader writes ([`editor`]).
 //!
-//! What the page shows at first is drawn here, by the same function that runs as wasm when the reader
-//! changes something; so those without a script, and those who print, see a figure. (mdBook has a
-//! `playground` of its own, for code that is sent away to be run.)
+//! What the page shows at first is drawn here, by the same function that runs as wasm when the
+//! reader changes something; so those without a script, and those who print, see a figure. (mdBook
+//! has a `playground` of its own, for code that is sent away to be run.)
 
 pub mod editor;
 
@@ -76,8 +76,8 @@ fn playground(page: &mut Page<'_>, at: &Directive, ids: &mut Vec<String>) -> Opt
     ))
 }
 
-/// A script without its comments, which would end with its one line only. Among the files of the theme it would be
-/// loaded on every page.
+/// A script without its comments, which would end with its one line only. Among the files of the
+/// theme it would be loaded on every page.
 fn on_one_line(script: &str) -> String {
     let lines = script.lines().map(str::trim).filter(|line| !line.starts_with("//"));
     lines.collect::<Vec<_>>().join(" ")

@@ -15,14 +15,16 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem in `file`, which is shown relative to the folder that the book's folder `root` is in.
+    /// A problem in `file`, which is shown relative to the folder that the book's folder `root` is
+    /// in.
     pub fn new(root: &Path, file: &Path, line: impl Into<Option<usize>>, message: String) -> Self {
         Self { file: shown(root, file), line: line.into(), message }
     }
 }
 
 impl Problem {
-    /// Whether it is one of the chapter whose page is `NAME.md`: in its text, its quiz, its exercise or its records.
+    /// Whether it is one of the chapter whose page is `NAME.md`: in its text, its quiz, its
+    /// exercise or its records.
     pub fn concerns(&self, name: &str) -> bool {
         let own = Path::new(&self.file).file_stem().is_some_and(|stem| stem == name);
         own || self.file.contains(&format!("_{name}/"))

@@ -1,8 +1,8 @@
 //! Everything that mdBook says nothing about, as errors with file and line.
 //!
 //! mdBook 0.5 builds a page from which a listing, a figure or a whole configuration is missing, and
-//! exits with 0. Here each of these is an error; so are links, ids and references of the finished site
-//! that lead nowhere, and whatever a page would ask of another origin.
+//! exits with 0. Here each of these is an error; so are links, ids and references of the finished
+//! site that lead nowhere, and whatever a page would ask of another origin.
 //!
 //! | module | what it looks at |
 //! | --- | --- |
@@ -10,12 +10,14 @@
 //! | [`source`] | the chapters as they were written |
 //! | [`prose`] | what of a file is prose |
 //! | [`style`] | words, and the length of sentences and pages |
+//! | [`comments`] | comments in the sources |
 //! | [`claims`] | claims that nothing shows |
 //! | [`gates`] | what gives a prediction away above it |
 //! | [`finished`] | the pages as they were built |
 //! | [`element`] | the elements of one page |
 
 pub mod claims;
+mod comments;
 pub mod config;
 pub mod element;
 pub mod finished;
@@ -46,8 +48,8 @@ pub struct Chapter {
     pub text: String,
 }
 
-/// Checks the book in `root`, and builds it into `folder` on the way (default: what `book.toml` says).
-/// The number of pages, or all that is wrong.
+/// Checks the book in `root`, and builds it into `folder` on the way (default: what `book.toml`
+/// says). The number of pages, or all that is wrong.
 pub fn proof(root: &Path, folder: Option<&Path>) -> Result<usize> {
     let mut problems = config::check(root)?;
     if !problems.is_empty() {
@@ -68,6 +70,7 @@ pub fn proof(root: &Path, folder: Option<&Path>) -> Result<usize> {
         });
         problems.extend(kept.map(|(_, problem)| problem));
     }
+    problems.extend(comments::compared(root, &style)?);
     let mut reach = Reach::Whole;
     let pages = match site::build(root, folder) {
         Ok(site) => {
@@ -119,6 +122,21 @@ pub fn listed(root: &Path, look_at: Look, name: Option<&str>) -> Result<Vec<Prob
     Ok(found)
 }
 
+/// What is wrong with the comments of a package, named by its folder; of all that `style.toml`
+/// names, where none is named.
+pub fn of_comments(root: &Path, package: Option<&str>) -> Result<Vec<Problem>> {
+    let style = Style::read(root)?;
+    let packages = match package {
+        Some(package) => vec![package],
+        None => style.comments.keys().map(String::as_str).collect(),
+    };
+    let mut found = Vec::new();
+    for package in packages {
+        found.extend(comments::check(root, &style, package)?.1);
+    }
+    Ok(found)
+}
+
 /// Each problem with the name of its page.
 fn look(
     root: &Path,
@@ -154,7 +172,8 @@ fn look(
     found
 }
 
-/// For each chapter with a prediction, what nobody may read on its page before anything was committed.
+/// For each chapter with a prediction, what nobody may read on its page before anything was
+/// committed.
 pub fn secret_numbers(root: &Path) -> Result<Vec<(String, Vec<String>)>> {
     let records = Records::read(root)?;
     let numbers = chapters(root)?.into_iter().map(|chapter| {

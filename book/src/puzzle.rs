@@ -1,5 +1,6 @@
-//! `puzzle` blocks: two programs side by side, the lines in which they differ marked, and the same in other
-//! languages; and `predict` blocks: what the reader expects, written down before the answer is shown.
+//! `puzzle` blocks: two programs side by side, the lines in which they differ marked, and the same
+//! in other languages; and `predict` blocks: what the reader expects, written down before the
+//! answer is shown.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -107,7 +108,8 @@ impl Language {
     }
 }
 
-/// Replaces the `puzzle` and the `predict` blocks of a chapter. What stands below a prediction is gated by it.
+/// Replaces the `puzzle` and the `predict` blocks of a chapter. What stands below a prediction is
+/// gated by it.
 pub fn expand(page: &mut Page<'_>, text: &str) -> String {
     let mut parts = Vec::new();
     for fence in fences(text, "puzzle") {

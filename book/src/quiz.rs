@@ -1,12 +1,13 @@
-//! Quizzes: `{{#quiz ../quizzes/three_lanes.toml}}`; all of them again: `{{#progress ../quizzes}}` and
-//! `{{#recap ../quizzes}}`.
+//! Quizzes: `{{#quiz ../quizzes/three_lanes.toml}}`; all of them again: `{{#progress ../quizzes}}`
+//! and `{{#recap ../quizzes}}`.
 //!
-//! `{{#quiz ../quizzes/three_lanes.toml check=uploads,order}}` in the middle of a chapter shows these questions
-//! alone; the one without `check` closes the chapter and shows the rest. All of them are one quiz.
+//! `{{#quiz ../quizzes/three_lanes.toml check=uploads,order}}` in the middle of a chapter shows
+//! these questions alone; the one without `check` closes the chapter and shows the rest. All of
+//! them are one quiz.
 //!
-//! The files follow the dialect of mdbook-quiz (`MultipleChoice`, `ShortAnswer`, `Tracing`), with two
-//! kinds more (`Order`, `Numeric`) and stricter: each wrong choice says why, unknown keys are errors,
-//! and questions are checked for common flaws.
+//! The files follow the dialect of mdbook-quiz (`MultipleChoice`, `ShortAnswer`, `Tracing`), with
+//! two kinds more (`Order`, `Numeric`) and stricter: each wrong choice says why, unknown keys are
+//! errors, and questions are checked for common flaws.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -72,7 +73,8 @@ struct Progress {
     line: usize,
 }
 
-/// What each `{{#quiz …}}` of a chapter shows, in order. What is wrong is noted; such a one shows nothing.
+/// What each `{{#quiz …}}` of a chapter shows, in order. What is wrong is noted; such a one shows
+/// nothing.
 pub fn shown(page: &mut Page<'_>, text: &str) -> Vec<(Directive, Option<Shown>)> {
     let mut quizzes: BTreeMap<String, Option<Progress>> = BTreeMap::new();
     let found = directives(text, "quiz");

@@ -7,8 +7,9 @@
 //! | `EXERCISE.PROGRAM.GPU` | the same program on a GPU | `figures/NAME.json.gz` |
 //! | as `figures/records.toml` says | another record's program, changed and simulated | nothing of its own |
 //!
-//! What is simulated is kept without its timeline, which follows from the program. What is kept of a GPU beside its
-//! records lies in `measured/GPU.json`. Numbers on a page are computed from these and never typed.
+//! What is simulated is kept without its timeline, which follows from the program. What is kept of
+//! a GPU beside its records lies in `measured/GPU.json`. Numbers on a page are computed from these
+//! and never typed.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -99,7 +100,8 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// The exercise and the program that ran, by their names; what was measured or changed is one of those too.
+    /// The exercise and the program that ran, by their names; what was measured or changed is one
+    /// of those too.
     pub fn program(&self) -> Option<(&str, &str)> {
         let name = match &self.source {
             Source::Variant { of, .. } => of,
@@ -219,8 +221,8 @@ impl Records {
         })
     }
 
-    /// Records whose program has not been run yet: where its manifest names it, and what is said wherever the record is
-    /// asked for.
+    /// Records whose program has not been run yet: where its manifest names it, and what is said
+    /// wherever the record is asked for.
     pub fn absent(&self) -> impl Iterator<Item = (&Path, usize, String)> {
         self.absent.iter().map(|(name, (file, line))| (file.as_path(), *line, not_run(name)))
     }
@@ -235,7 +237,8 @@ impl Records {
         &self.kept
     }
 
-    /// The number that `RECORD METRIC` stands for, with its unit; or `GPU PROGRAM METRIC`, or `GPU NAME`.
+    /// The number that `RECORD METRIC` stands for, with its unit; or `GPU PROGRAM METRIC`, or `GPU
+    /// NAME`.
     pub fn value(&self, argument: &str) -> Result<String, String> {
         let Some((name, metric)) = argument.trim().split_once(' ') else {
             return Err(format!("`{argument}` is not a record and a metric"));
@@ -248,7 +251,8 @@ impl Records {
         };
         let whole = if kept.is_some() { metric } else { argument };
         let number = match whole.split_once(" over ") {
-            // Of two programs of the same device, how many times as long the one takes as the other.
+            // Of two programs of the same device, how many times as long the one takes as the
+            // other.
             Some((long, short)) => metric::Number::Times(one(long)?.value() / one(short)?.value()),
             None => one(whole)?,
         };

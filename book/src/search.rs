@@ -1,5 +1,5 @@
-//! The search index of the finished pages. mdBook's own holds all text: that below a gate, the tooltips of
-//! drawings and the tables that repeat them. Here it is made again without these.
+//! The search index of the finished pages. mdBook's own holds all text: that below a gate, the
+//! tooltips of drawings and the tables that repeat them. Here it is made again without these.
 
 use std::collections::BTreeMap;
 use std::path::Path;

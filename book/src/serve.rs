@@ -1,7 +1,7 @@
 //! The built book on a local address, built again when a file changes.
 //!
-//! A server for one author on their own machine: it answers on the loopback address alone, and looks
-//! for changes by polling, which works on every file system.
+//! A server for one author on their own machine: it answers on the loopback address alone, and
+//! looks for changes by polling, which works on every file system.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};

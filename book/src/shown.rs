@@ -1,4 +1,5 @@
-//! Marks in the source that say what shows a claim: `<!-- shown: row "…" -->`. Pages do not have them.
+//! Marks in the source that say what shows a claim: `<!-- shown: row "…" -->`. Pages do not have
+//! them.
 //!
 //! | mark | what it names |
 //! | --- | --- |
@@ -24,7 +25,8 @@ const GPU: &str = "h200";
 const ROWS: &str = "../exercises/lab/tests/conformance/h200.json";
 /// Solutions written differently, a folder for each exercise.
 const ALTERNATIVES: &str = "../checker/tests/alternatives";
-/// What the checker's test of them keeps: a file for each exercise, whose name ends in its own, and a line for each.
+/// What the checker's test of them keeps: a file for each exercise, whose name ends in its own, and
+/// a line for each.
 const SNAPSHOTS: &str = "../checker/tests/it/snapshots";
 const SCORES: &str = "it__alternatives__alternatives_of_";
 
@@ -55,7 +57,8 @@ pub fn marks(text: &str) -> Vec<Mark> {
     found.collect()
 }
 
-/// The text without its marks. A line that holds nothing else goes as a whole, so that it parts no paragraph.
+/// The text without its marks. A line that holds nothing else goes as a whole, so that it parts no
+/// paragraph.
 pub fn without_marks(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;

@@ -47,7 +47,8 @@ pub fn build(root: &Path, folder: Option<&Path>) -> Result<Site> {
     Ok(Site { folder, warnings })
 }
 
-/// The programs in PyTorch and their traces: pages name them, and lie in `book` of a student's workspace.
+/// The programs in PyTorch and their traces: pages name them, and lie in `book` of a student's
+/// workspace.
 const PROGRAMS: &str = "pytorch";
 
 /// Puts a folder beside the pages, if there is one.

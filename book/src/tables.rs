@@ -1,6 +1,7 @@
-//! Tables that are made from files which hold more than a page wants: `{{#codes ../../checker/src/explain}}`,
-//! `{{#minutes ../minutes.toml}}`, `{{#trust off}}`, `rows` blocks, and `curve` blocks, which draw theirs; and
-//! `{{#start three_lanes}}`, the commands of a first run. What they show is said in one place, and cannot differ on a page.
+//! Tables that are made from files which hold more than a page wants: `{{#codes
+//! ../../checker/src/explain}}`, `{{#minutes ../minutes.toml}}`, `{{#trust off}}`, `rows` blocks,
+//! and `curve` blocks, which draw theirs; and `{{#start three_lanes}}`, the commands of a first
+//! run. What they show is said in one place, and cannot differ on a page.
 //!
 //! | module | what it holds |
 //! | --- | --- |

@@ -38,15 +38,16 @@ fn outcome() -> &'static Result<(Vec<u8>, String), String> {
     })
 }
 
-/// In the form that every browser unpacks, and as small as that form can be: built once, read often.
+/// In the form that every browser unpacks, and as small as that form can be: built once, read
+/// often.
 pub fn gzip(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut packed = Vec::new();
     zopfli::compress(zopfli::Options::default(), zopfli::Format::Gzip, bytes, &mut packed)?;
     Ok(packed)
 }
 
-/// The wasm in `path`, packed. Packing takes longer than all the rest of a build of the book, so what came of it
-/// stays beside the wasm for as long as that is the older of the two.
+/// The wasm in `path`, packed. Packing takes longer than all the rest of a build of the book, so
+/// what came of it stays beside the wasm for as long as that is the older of the two.
 fn packed(path: &Path, wasm: &[u8]) -> Result<Vec<u8>> {
     let kept = path.with_extension("wasm.gz");
     let made = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified());

@@ -106,8 +106,8 @@ pub struct Attempt {
     pub exceeded: Option<Exceeded>,
     /// What it printed.
     pub output: Output,
-    /// The driver's record: none where the student's code was never reached, an error where it cannot be
-    /// read.
+    /// The driver's record: none where the student's code was never reached, an error where it
+    /// cannot be read.
     pub record: Result<Option<Record>>,
 }
 
@@ -158,8 +158,8 @@ pub fn run(order: &Order<'_>) -> Result<Attempt> {
     Ok(Attempt { ending, exceeded, output, record: read_record(&path) })
 }
 
-/// The program of `command` with what it needs, and no more: the driver library, and the memory that it
-/// shares with the device. The device writes the record.
+/// The program of `command` with what it needs, and no more: the driver library, and the memory
+/// that it shares with the device. The device writes the record.
 fn confined(command: &Command, order: &Order<'_>, device: &DeviceProcess) -> Confined {
     let limits = sandbox::Limits::of_program(order.limits.wall, order.limits.output_bytes);
     let mut confined = Confined::of(command, sandbox::Role::Program, limits);
@@ -172,8 +172,8 @@ fn confined(command: &Command, order: &Order<'_>, device: &DeviceProcess) -> Con
     confined
 }
 
-/// Puts `order` into the environment, where nothing that the user set may linger: a run is what it is
-/// told to be.
+/// Puts `order` into the environment, where nothing that the user set may linger: a run is what it
+/// is told to be.
 fn settings(command: &mut Command, order: &Order<'_>, record: &Path) {
     for name in [
         run::DRIVER,
@@ -251,7 +251,8 @@ fn read_record(path: &Path) -> Result<Option<Record>> {
     Ok(Some(record))
 }
 
-/// Reads a form. Of one that does not parse the version is looked at: another may differ in a way that does not.
+/// Reads a form. Of one that does not parse the version is looked at: another may differ in a way
+/// that does not.
 fn read<T: DeserializeOwned>(text: &[u8], known: u32, what: &'static str) -> Result<T> {
     serde_json::from_slice(text).or_else(|error| {
         let Header { version: found } = serde_json::from_slice(text)?;
@@ -278,8 +279,8 @@ enum End {
 
 /// What a device process may use.
 struct DeviceLimits {
-    /// Bytes of memory of its own: what the machine holds (`simulator::machine`: 4 GiB of device memory,
-    /// 1 GiB of data in flight), and the account of a million calls.
+    /// Bytes of memory of its own: what the machine holds (`simulator::machine`: 4 GiB of device
+    /// memory, 1 GiB of data in flight), and the account of a million calls.
     memory_bytes: u64,
     /// Seconds of CPU time.
     cpu_s: u64,
@@ -288,19 +289,21 @@ struct DeviceLimits {
 }
 
 impl DeviceLimits {
-    /// Of a program that has so much time. It has an answer to every call of its program's, so that it needs
-    /// no more time than that.
+    /// Of a program that has so much time. It has an answer to every call of its program's, so that
+    /// it needs no more time than that.
     fn of(wall: Duration) -> Self {
         let cpu_s = wall.as_secs().saturating_add(1).saturating_mul(2);
         Self { memory_bytes: 7 << 30, cpu_s, file_bytes: RECORD_BYTES }
     }
 }
 
-/// Bytes of the largest record: as much as the device keeps account of (`simulator::machine`: 512 bytes for each
-/// of a million calls). A solution's is 138 KB at the most; that of `how_many_lanes` as shipped, 2.3 MB.
+/// Bytes of the largest record: as much as the device keeps account of (`simulator::machine`: 512
+/// bytes for each of a million calls). A solution's is 138 KB at the most; that of `how_many_lanes`
+/// as shipped, 2.3 MB.
 const RECORD_BYTES: u64 = 512 << 20;
 
-/// A device process that held so many bytes when it was killed was killed for that, and not by a person.
+/// A device process that held so many bytes when it was killed was killed for that, and not by a
+/// person.
 const MUCH_BYTES: u64 = 1 << 30;
 
 /// The simulated device in a process of the checker's: it computes the times and writes the record.
@@ -336,8 +339,8 @@ impl DeviceProcess {
     fn connect(&self, command: &mut Command) {
         command.env(run::MACHINE, self.memory.as_raw_fd().to_string());
         process::inherit(command, self.memory.as_raw_fd());
-        // The device writes the record. The program is told that there is one, and not where; nor what its
-        // inputs are made from, or what is looked at.
+        // The device writes the record. The program is told that there is one, and not where; nor
+        // what its inputs are made from, or what is looked at.
         command.env(run::RECORD, "/dev/null");
         for name in [run::SEED, run::DEMAND, run::WATCH, run::SCHEDULE, run::PROFILE] {
             command.env_remove(name);
@@ -349,8 +352,8 @@ impl DeviceProcess {
         let mut status = 0;
         let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
         let pid = self.child.id() as libc::pid_t; // Linux numbers processes below 2^22
-        // SAFETY: the child has not been waited for; status and usage are written in place, and zeroed both
-        // are valid.
+        // SAFETY: the child has not been waited for; status and usage are written in place, and
+        // zeroed both are valid.
         let (found, usage) = unsafe {
             let found = libc::wait4(pid, &raw mut status, libc::WNOHANG, usage.as_mut_ptr());
             (found, usage.assume_init())
@@ -391,7 +394,8 @@ impl Drop for DeviceProcess {
 /// The exit status of a panic.
 const PANICKED: i32 = 101;
 
-/// Signals that a process gets for what it does itself: memory that there is not, a limit, a mistake.
+/// Signals that a process gets for what it does itself: memory that there is not, a limit, a
+/// mistake.
 const OWN_DOING: [i32; 7] = [
     libc::SIGABRT,
     libc::SIGBUS,
@@ -409,7 +413,8 @@ fn limit(command: &mut Command, limits: &DeviceLimits) {
         (libc::RLIMIT_CPU, limits.cpu_s),
         (libc::RLIMIT_FSIZE, limits.file_bytes),
     ];
-    // SAFETY: between fork and exec only system calls are made, on structures that live until they return.
+    // SAFETY: between fork and exec only system calls are made, on structures that live until they
+    // return.
     unsafe {
         command.pre_exec(move || {
             for (what, most) in limits {

@@ -47,8 +47,8 @@ pub(crate) fn all(place: &Place) -> Vec<Kept> {
     kept
 }
 
-/// Puts `text` in the place of the student's file, which is kept. Returns where; none where there was no file, or
-/// where it is as it was shipped, which is never lost.
+/// Puts `text` in the place of the student's file, which is kept. Returns where; none where there
+/// was no file, or where it is as it was shipped, which is never lost.
 pub(crate) fn exchange(place: &Place, text: &str) -> Result<Option<PathBuf>> {
     let file = place.file();
     let path = match std::fs::read_to_string(&file) {
@@ -81,8 +81,8 @@ fn keep(place: &Place, own: &str) -> Result<Option<PathBuf>> {
     Ok(Some(path))
 }
 
-/// The kept file to go back to from the present one: the one before it, or the newest where the present one is not
-/// among them. None where the present one is the oldest.
+/// The kept file to go back to from the present one: the one before it, or the newest where the
+/// present one is not among them. None where the present one is the oldest.
 pub(crate) fn before(place: &Place) -> Option<Kept> {
     let kept = all(place);
     let own = std::fs::read_to_string(place.file()).ok();

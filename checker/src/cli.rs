@@ -225,8 +225,8 @@ pub struct Update {
 
 #[derive(Debug, Args)]
 pub struct Run {
-    /// Name, number or beginning of the name; default: the exercise of this folder, or the one saved
-    /// last
+    /// Name, number or beginning of the name; default: the exercise of this folder, or the one
+    /// saved last
     #[arg(value_name = "EX")]
     pub exercise: Option<String>,
 
@@ -243,20 +243,21 @@ pub struct Run {
     /// Which device to run on
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     pub device: DeviceChoice,
-    /// Profile of the simulated device: `h200` or `h100` (measured), `one_engine` or `slow_link` (invented for
-    /// teaching), or a TOML file
+    /// Profile of the simulated device: `h200` or `h100` (measured), `one_engine` or `slow_link`
+    /// (invented for teaching), or a TOML file
     #[arg(long, value_name = "P")]
     pub profile: Option<String>,
-    /// Another legal order of operations on the simulated device: the one of a seed, or `witness`, in
-    /// which the first hazard's data goes wrong (`witness:2` for the second); checks, and gives no score
+    /// Another legal order of operations on the simulated device: the one of a seed, or `witness`,
+    /// in which the first hazard's data goes wrong (`witness:2` for the second); checks, and gives
+    /// no score
     #[arg(long, value_name = "S")]
     pub schedule: Option<Wanted>,
     /// Take programs that `checker dev bundle` built, instead of cargo
     #[arg(long, value_name = "DIR")]
     pub prebuilt: Option<PathBuf>,
 
-    /// How much to say about lost overlap; default: nothing while there is a race, `symptom` while your
-    /// file does not pass, else everything, as always with `--json`
+    /// How much to say about lost overlap; default: nothing while there is a race, `symptom` while
+    /// your file does not pass, else everything, as always with `--json`
     #[arg(long, value_enum, value_name = "STEP")]
     pub feedback: Option<Feedback>,
 
@@ -356,8 +357,8 @@ pub struct Grade {
     /// When it was due, such as `2026-05-01T23:59:00+02:00`
     #[arg(long, value_name = "TIME", requires = "late")]
     pub deadline: Option<String>,
-    /// What being late costs, as GRACE:POINTS:LAST: hours that cost nothing, points of 100 for each day that
-    /// has begun, hours after which nothing counts
+    /// What being late costs, as GRACE:POINTS:LAST: hours that cost nothing, points of 100 for each
+    /// day that has begun, hours after which nothing counts
     #[arg(long, value_name = "RULE", requires = "deadline")]
     pub late: Option<LateRule>,
     /// When each student handed in: a table `student,time`
@@ -390,7 +391,8 @@ pub struct Grade {
     pub look: Look,
 }
 
-/// More at a time are a mistake: each has a slot of the sandbox's, and so do those of other checkers.
+/// More at a time are a mistake: each has a slot of the sandbox's, and so do those of other
+/// checkers.
 pub const MOST_JOBS: u16 = 256;
 
 #[derive(Debug, Args)]
@@ -450,7 +452,8 @@ pub struct ClassReport {
     pub columns: Vec<Column>,
 }
 
-/// Two compilations that come to no end and a few programs: a class of hundreds still ends in a night.
+/// Two compilations that come to no end and a few programs: a class of hundreds still ends in a
+/// night.
 const BUDGET_S: f64 = 180.0;
 
 #[derive(Debug, Args)]
@@ -480,8 +483,8 @@ pub struct Watch {
     /// How much to say about lost overlap
     #[arg(long, value_enum, value_name = "STEP")]
     pub feedback: Option<Feedback>,
-    /// Look at the files once a second, for folders that send no events; network folders and those of Windows
-    /// are known
+    /// Look at the files once a second, for folders that send no events; network folders and those
+    /// of Windows are known
     #[arg(long)]
     pub poll: bool,
     /// Say on standard error how long each part of a run took
@@ -503,10 +506,12 @@ pub struct Calibrate {
     /// Write every sample, with medians and quartiles, to this file, as JSON
     #[arg(long, value_name = "F")]
     pub raw: Option<PathBuf>,
-    /// Measure nothing: make the profile of what earlier visits wrote with `--raw`, from the samples of all
+    /// Measure nothing: make the profile of what earlier visits wrote with `--raw`, from the
+    /// samples of all
     #[arg(long, value_name = "F", num_args = 1..)]
     pub from: Vec<PathBuf>,
-    /// Write no profile: say how far this one is from what is measured; a name, or the path of a TOML file
+    /// Write no profile: say how far this one is from what is measured; a name, or the path of a
+    /// TOML file
     #[arg(long, value_name = "P", conflicts_with_all = ["output", "name"])]
     pub check: Option<String>,
     /// Take programs that `checker dev bundle` built, instead of cargo

@@ -157,7 +157,8 @@ pub struct Refusal {
 }
 
 impl Source {
-    /// Builds `targets`, or finds them. Errors in files under `own` are the student's, others are not.
+    /// Builds `targets`, or finds them. Errors in files under `own` are the student's, others are
+    /// not.
     pub fn build(
         &self,
         targets: &[Target],
@@ -454,7 +455,8 @@ pub const DEPENDENCIES: [&str; 2] = ["cudarc", "lab"];
 /// What one run of the compiler may take: five hundred times what it needs for a solution.
 pub const WALL: Duration = Duration::from_secs(60);
 
-/// What is read of the compiler's messages: many screens of them, and no more than a report can hold.
+/// What is read of the compiler's messages: many screens of them, and no more than a report can
+/// hold.
 pub const OUTPUT_BYTES: usize = 4 << 20;
 
 /// What `rustc` is told of a crate, but for where it is and what it is compiled against.

@@ -140,12 +140,12 @@ pub fn built_in(named: BuiltIn) -> Result<Profile> {
     Ok(named.profile(measured))
 }
 
-/// How long a driver may take to say whether there is a GPU. A cold one needs seconds; one that hangs
-/// hangs for ever.
+/// How long a driver may take to say whether there is a GPU. A cold one needs seconds; one that
+/// hangs hangs for ever.
 const PROBE_LIMIT: Duration = Duration::from_secs(20);
 
-/// The GPU of this machine, or why there is none that can be used. Asked in a process of its own: `cuInit` of a
-/// broken driver may crash or never return.
+/// The GPU of this machine, or why there is none that can be used. Asked in a process of its own:
+/// `cuInit` of a broken driver may crash or never return.
 pub fn gpu() -> Result<Gpu> {
     let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
     command.arg("probe-gpu");

@@ -9,8 +9,8 @@ pub fn today() -> String {
     date(since.map_or(0, |since| since.as_secs() / SECONDS_PER_DAY))
 }
 
-/// The day so many days after 1970 began: Howard Hinnant's civil_from_days, where eras of 400 years begin
-/// in March.
+/// The day so many days after 1970 began: Howard Hinnant's civil_from_days, where eras of 400 years
+/// begin in March.
 fn date(days: u64) -> String {
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);

@@ -17,7 +17,8 @@ use crate::hints::{self, List};
 use crate::question::Question;
 use crate::workspace::Workspace;
 
-/// An exercise's folder: `exercises/NN_name`. The number is its place in the order and nothing else.
+/// An exercise's folder: `exercises/NN_name`. The number is its place in the order and nothing
+/// else.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// The exercise's name, which is also its package's.
@@ -67,8 +68,9 @@ pub struct Manifest {
     pub needs: Vec<String>,
     /// How the metric becomes a score.
     score: Rule,
-    /// The code of the cause that the exercise is about: the first one of its file as shipped. Or the gate that the file fails
-    /// as shipped, where it is about what the program says and not about time.
+    /// The code of the cause that the exercise is about: the first one of its file as shipped. Or
+    /// the gate that the file fails as shipped, where it is about what the program says and not
+    /// about time.
     #[serde(default)]
     pub cause: Option<String>,
     /// Whether it asks how many streams there should be: then the reference's are not drawn.
@@ -88,8 +90,8 @@ pub struct Manifest {
     /// What its author says to one who is stuck.
     #[serde(default)]
     pub hints: Vec<List>,
-    /// Where a file is to be changed in several ways: these, in an order in which they can be made. What stands inside the
-    /// regions of such a file may be rewritten.
+    /// Where a file is to be changed in several ways: these, in an order in which they can be made.
+    /// What stands inside the regions of such a file may be rewritten.
     #[serde(default)]
     pub plan: Vec<Change>,
 }
@@ -125,8 +127,9 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// What a run comes to in which [`Metric::ns`] is this; none where the task has nothing of the kind. The higher
-    /// the better, and only a shorter time makes it higher: `bounds` are the task's.
+    /// What a run comes to in which [`Metric::ns`] is this; none where the task has nothing of the
+    /// kind. The higher the better, and only a shorter time makes it higher: `bounds` are the
+    /// task's.
     pub fn of(self, bounds: Bounds, ns: u64) -> Option<f64> {
         match self {
             Self::OverlapEfficiency => bounds.overlap_efficiency(ns),
@@ -135,8 +138,8 @@ impl Metric {
         }
     }
 
-    /// The time that counts: of a pass through the region that took `makespan_ns`, in which requests were answered with
-    /// this latency.
+    /// The time that counts: of a pass through the region that took `makespan_ns`, in which
+    /// requests were answered with this latency.
     pub fn ns(self, makespan_ns: u64, latency: Option<Latency>) -> u64 {
         match (self, latency) {
             (Self::LatencyRatio, Some(latency)) => latency.mean_ns,
@@ -181,7 +184,8 @@ pub struct Program {
     pub name: String,
     /// What stands above its timeline.
     pub title: String,
-    /// The file that it shares with others, `examples/ID_EXAMPLE.rs`. Default: `examples/ID_NAME.rs` is its own.
+    /// The file that it shares with others, `examples/ID_EXAMPLE.rs`. Default:
+    /// `examples/ID_NAME.rs` is its own.
     #[serde(default)]
     example: Option<String>,
     /// What tells it from the others.
@@ -398,11 +402,12 @@ impl Place {
 const SHIPPED: &str = ".shipped/lib.rs";
 /// What says what an exercise is, in its folder.
 pub const MANIFEST: &str = "exercise.toml";
-/// The files without which an exercise does not run, beside the student's own. Copies lie in `.shipped`.
+/// The files without which an exercise does not run, beside the student's own. Copies lie in
+/// `.shipped`.
 pub const MANIFESTS: [&str; 2] = [MANIFEST, "Cargo.toml"];
 
-/// What a manifest says that a grade may depend on: all but the puzzle, the hints and remarks. With others it is the same
-/// exercise.
+/// What a manifest says that a grade may depend on: all but the puzzle, the hints and remarks. With
+/// others it is the same exercise.
 pub fn graded_part(manifest: &str) -> String {
     let said = without_sections(manifest, &["[puzzle]", "[[puzzle.item]]", "[[hints]]"]);
     let lines = said.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));

@@ -1,8 +1,8 @@
 //! The long form of every code: one page each, in `explain/`.
 //!
 //! The programs on the pages are compiled and run on the simulated device by the lab's test
-//! `explained`: each shows its code, and none once it is put right. That of `SWIM-C10` alone is not:
-//! every kernel of the lab takes longer than the call that launches it.
+//! `explained`: each shows its code, and none once it is put right. That of `SWIM-C10` alone is
+//! not: every kernel of the lab takes longer than the call that launches it.
 
 use crate::grade::Gate;
 
@@ -56,7 +56,8 @@ impl Page {
 /// Names more alike than this are worth asking about; `jaro_winkler` of unrelated ones lies below.
 const ALIKE: f64 = 0.75;
 
-/// The page that `wanted` means: a code with or without `SWIM-`, or its name. Otherwise a suggestion.
+/// The page that `wanted` means: a code with or without `SWIM-`, or its name. Otherwise a
+/// suggestion.
 pub fn find(wanted: &str) -> Result<&'static Page, String> {
     let upper = wanted.to_uppercase();
     let short = upper.strip_prefix("SWIM-").unwrap_or(&upper);

@@ -1,15 +1,16 @@
 //! What students are handed: the exercises without their solutions, the checker, the book as it was
 //! built, settings for their editors. And which of it is still as it was handed out.
 //!
-//! A handout is taken from the authors' workspace, or from one that was handed out before. In the latter
-//! `.handed_out` names each file with a print of its contents:
+//! A handout is taken from the authors' workspace, or from one that was handed out before. In the
+//! latter `.handed_out` names each file with a print of its contents:
 //!
 //! ```text
 //! handed out 1
 //! 9d41c7e2a8f05b13 exercises/04_three_lanes/src/lib.rs
 //! ```
 //!
-//! An update replaces a file only while it is what was handed out. Everything else is the student's.
+//! An update replaces a file only while it is what was handed out. Everything else is the
+//! student's.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -48,7 +49,8 @@ pub type Files = BTreeMap<PathBuf, Vec<u8>>;
 /// The prints of files, by their path in the workspace.
 pub type Prints = BTreeMap<PathBuf, Fingerprint>;
 
-/// What is handed out of the workspace in `root`; `site` is the folder of a book that was built elsewhere.
+/// What is handed out of the workspace in `root`; `site` is the folder of a book that was built
+/// elsewhere.
 pub fn files(root: &Path, site: Option<&Path>) -> Result<Files> {
     let record = record(root)?;
     let built = root.join(SITE);
@@ -131,7 +133,8 @@ fn write(root: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
         .with_context(|| format!("cannot write `{}`", path.display()))
 }
 
-/// What was handed out in `root`, as it was then as far as that is known; none where it was not handed out.
+/// What was handed out in `root`, as it was then as far as that is known; none where it was not
+/// handed out.
 pub fn record(root: &Path) -> Result<Option<Prints>> {
     let text = match std::fs::read_to_string(root.join(RECORD)) {
         Ok(text) => text,
@@ -220,7 +223,8 @@ fn authors(root: &Path) -> Result<Files> {
 /// What a student's workspace has and the authors' has not.
 const OWN: &[(&str, &str)] = &[
     (".gitignore", "/target/\n/progress*.txt\n.kept/\n"),
-    // A target folder of its own, so that nobody waits for the other; and no check of what is not open.
+    // A target folder of its own, so that nobody waits for the other; and no check of what is not
+    // open.
     ("rust-analyzer.toml", "cargo.targetDir = true\ncheck.workspace = false\n"),
     (
         ".vscode/settings.json",
@@ -245,8 +249,8 @@ fn is_for_authors(path: &Path) -> bool {
         || is(".kept")
 }
 
-/// The manifest of the workspace, with the packages that are handed out. New exercises become members by
-/// being there.
+/// The manifest of the workspace, with the packages that are handed out. New exercises become
+/// members by being there.
 fn workspace_manifest(text: &str, paths: &[PathBuf]) -> Result<String> {
     let manifests = paths.iter().filter(|path| path.ends_with("Cargo.toml"));
     let folders: BTreeSet<&Path> = manifests.filter_map(|path| path.parent()).collect();

@@ -1,7 +1,7 @@
 //! Hints: what an exercise's author says to one who is stuck, in steps.
 //!
-//! They stand in `exercise.toml`, in lists. One list has no code and is for whoever has no diagnosis; each other one is
-//! for runs in which the code it names was found first.
+//! They stand in `exercise.toml`, in lists. One list has no code and is for whoever has no
+//! diagnosis; each other one is for runs in which the code it names was found first.
 
 use anyhow::{Result, bail};
 use serde::Deserialize;

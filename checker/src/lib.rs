@@ -1,9 +1,10 @@
 //! The checker: compiles an exercise, runs it in a process of its own, draws what the device did
 //! and grades the overlap achieved.
 //!
-//! It is not a simulator and knows no CUDA: what a program did comes from the record that the driver
-//! writes (`trace::Record`), what the reference would have done from the simulator. A program
-//! that `run` starts has the rights of whoever started the checker; one that is graded runs in a sandbox.
+//! It is not a simulator and knows no CUDA: what a program did comes from the record that the
+//! driver writes (`trace::Record`), what the reference would have done from the simulator. A
+//! program that `run` starts has the rights of whoever started the checker; one that is graded runs
+//! in a sandbox.
 //!
 //! | module | what it holds |
 //! | --- | --- |

@@ -1,10 +1,10 @@
 //! Many runs on a GPU, and what they say together.
 //!
-//! Programs run in turn, so that whatever slows the machine down slows them alike; each process makes a
-//! few passes that count, since starting it takes longer than they do. Each round of passes gives one
-//! score, and the spread of the scores says how sure the grade is. What the task's work takes alone is
-//! measured by the baseline program in a mode of its own, and the timeline comes from one more run, since
-//! tracing costs time.
+//! Programs run in turn, so that whatever slows the machine down slows them alike; each process
+//! makes a few passes that count, since starting it takes longer than they do. Each round of passes
+//! gives one score, and the spread of the scores says how sure the grade is. What the task's work
+//! takes alone is measured by the baseline program in a mode of its own, and the timeline comes
+//! from one more run, since tracing costs time.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -103,8 +103,8 @@ pub struct Measurement {
 /// Passes before the first that counts: the first loads modules, the second fills caches, the third
 /// finds the clocks up.
 const WARMUPS: u32 = 3;
-/// Passes of each process that count. Where memory lies is another matter in each process, so they must not
-/// all be of one.
+/// Passes of each process that count. Where memory lies is another matter in each process, so they
+/// must not all be of one.
 pub const PASSES: u32 = 3;
 /// Rounds that are always made. From six on an interval can hold the median with 95 %.
 const ROUNDS_AT_LEAST: usize = 7;
@@ -238,13 +238,13 @@ pub fn calibrate(baseline: &Path, budget: &Budget) -> Result<Bounds> {
 
 /// The name of the pass in which the host does its own work alone.
 const HOST: &str = "host";
-/// The name of the pass in which the host answers one request on an idle device: no engine's share of the work, which the other
-/// passes have all of.
+/// The name of the pass in which the host answers one request on an idle device: no engine's share
+/// of the work, which the other passes have all of.
 const REQUEST: &str = "request";
 /// The passes of kernels in a calibration …
 const KERNELS: &str = "kernels";
-/// … and of the same work in grids that leave no multiprocessor empty, where the task's own do: the floor
-/// has these in their place.
+/// … and of the same work in grids that leave no multiprocessor empty, where the task's own do: the
+/// floor has these in their place.
 const KERNELS_PACKED: &str = "kernels_packed";
 
 /// The bounds of a task from passes through each engine's share of it; the host is one of them.

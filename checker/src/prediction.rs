@@ -65,7 +65,8 @@ impl Question {
         fits.then(|| answer.to_vec())
     }
 
-    /// What was expected of a program, beside what happens; none where the question is not about it.
+    /// What was expected of a program, beside what happens; none where the question is not about
+    /// it.
     pub fn beside(&self, answer: &Answer, program: &str, times: &Times<'_>) -> Option<Beside> {
         if self.form == Form::Choice {
             let item = self.items.get(*answer.first()? as usize - 1)?;
@@ -84,7 +85,8 @@ impl Question {
     }
 }
 
-/// How long the programs of a puzzle take, as far as they have run under the conditions that hold now.
+/// How long the programs of a puzzle take, as far as they have run under the conditions that hold
+/// now.
 pub struct Times<'a> {
     /// What was reached.
     pub progress: &'a Progress,
@@ -111,8 +113,9 @@ const DECIDING: [&str; 6] = [
     "exercises/lab/kernels/ptx",
 ];
 
-/// The conditions under which the puzzle's programs run in the workspace in `root`. Of the programs what was handed
-/// out counts, as far as that is known: what somebody tries in them is no new puzzle.
+/// The conditions under which the puzzle's programs run in the workspace in `root`. Of the programs
+/// what was handed out counts, as far as that is known: what somebody tries in them is no new
+/// puzzle.
 pub fn conditions(root: &Path, place: &Place) -> Fingerprint {
     let mut contents = Vec::new();
     for folder in DECIDING {

@@ -111,8 +111,8 @@ impl Style {
     }
 }
 
-/// Puts `line` in the place of the one before it on standard error; an empty one ends that. Nothing where
-/// standard error is no terminal.
+/// Puts `line` in the place of the one before it on standard error; an empty one ends that. Nothing
+/// where standard error is no terminal.
 pub fn progress(line: &str) {
     if io::stderr().is_terminal() && !is_dumb() {
         let line: String = line.chars().take(columns_of_stderr()).collect();
@@ -143,7 +143,8 @@ pub fn columns_of_stderr() -> usize {
 /// The columns of a terminal.
 fn columns_of(descriptor: libc::c_int) -> Option<usize> {
     let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: TIOCGWINSZ writes one `winsize` and nothing else; it fails on anything but a terminal.
+    // SAFETY: TIOCGWINSZ writes one `winsize` and nothing else; it fails on anything but a
+    // terminal.
     let result = unsafe { libc::ioctl(descriptor, libc::TIOCGWINSZ, &raw mut size) };
     (result == 0 && size.ws_col > 0).then(|| usize::from(size.ws_col))
 }

@@ -26,8 +26,8 @@
 //! | `best EX NS CODES PRINT` | the same of your shortest run |
 //!
 //! Remarks begin with `#`. Lines that are none of these are kept as they are: they may be a newer
-//! checker's. The file is replaced as a whole, so a run that is cut off leaves the old one; one that
-//! cannot be read is moved aside, never overwritten.
+//! checker's. The file is replaced as a whole, so a run that is cut off leaves the old one; one
+//! that cannot be read is moved aside, never overwritten.
 
 mod fact;
 mod fingerprint;
@@ -134,8 +134,8 @@ impl Progress {
         self.pass(place).is_some_and(|pass| pass.freshness == Freshness::Current)
     }
 
-    /// The exercise to go on with: the one saved last of those under way, else the first that has not been
-    /// passed; none when all have.
+    /// The exercise to go on with: the one saved last of those under way, else the first that has
+    /// not been passed; none when all have.
     pub fn next<'a>(&self, places: &'a [Place]) -> Option<&'a Place> {
         let open = || places.iter().filter(|place| !self.is_passed(place));
         exercise::saved_last(open()).or_else(|| open().next())
@@ -199,8 +199,9 @@ impl Progress {
         );
     }
 
-    /// Keeps how long a program of the puzzle took, unless it has run before under the same conditions: whoever
-    /// changes it later does so to try something, and what was predicted is about the program as it was.
+    /// Keeps how long a program of the puzzle took, unless it has run before under the same
+    /// conditions: whoever changes it later does so to try something, and what was predicted is
+    /// about the program as it was.
     pub fn ran(&mut self, exercise: &str, program: &str, ns: u64, conditions: Fingerprint) {
         if self.took(exercise, program, conditions).is_some() {
             return;
@@ -331,8 +332,8 @@ impl fmt::Display for Progress {
     }
 }
 
-/// Changes what is kept for `workspace`. Two checkers at once wait for each other. Returns what somebody should know
-/// about the file, for the caller to say where it is read.
+/// Changes what is kept for `workspace`. Two checkers at once wait for each other. Returns what
+/// somebody should know about the file, for the caller to say where it is read.
 pub fn update(workspace: &Workspace, change: impl FnOnce(&mut Progress)) -> Result<Option<String>> {
     let root = workspace.root();
     let path = root.join(FILE);

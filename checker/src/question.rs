@@ -1,5 +1,5 @@
-//! What the puzzle of an exercise asks, and what answers it. It stands under `[puzzle]` in `exercise.toml`; the book shows
-//! it too, from the same place.
+//! What the puzzle of an exercise asks, and what answers it. It stands under `[puzzle]` in
+//! `exercise.toml`; the book shows it too, from the same place.
 
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
@@ -50,8 +50,8 @@ pub struct Item {
     pub why: Option<String>,
 }
 
-/// What somebody expects: of a ranking the place of each item, of a choice the number of the item, from 1. Items are
-/// counted as they stand in the file, whatever order they are shown in.
+/// What somebody expects: of a ranking the place of each item, of a choice the number of the item,
+/// from 1. Items are counted as they stand in the file, whatever order they are shown in.
 pub type Answer = Vec<u32>;
 
 impl Question {
@@ -83,7 +83,8 @@ impl Question {
         Ok(())
     }
 
-    /// Items in the order in which they are shown, as in the book: the first is `a`. With each goes its place in the file.
+    /// Items in the order in which they are shown, as in the book: the first is `a`. With each goes
+    /// its place in the file.
     pub fn shown(&self) -> impl Iterator<Item = (usize, &Item)> {
         let order = shuffle::order(&self.id, self.items.len(), self.in_order);
         order.into_iter().filter_map(|at| Some((at, self.items.get(at)?)))

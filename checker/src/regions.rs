@@ -1,8 +1,8 @@
 //! The regions of a student's file: what is the exercise's own stands outside of them.
 //!
-//! A region begins with a line `// region: NAME` and ends with `// endregion`. The compiler does not mind edits
-//! elsewhere, and most are slips; so a run says where they are, and they can be undone without losing what is in
-//! the regions.
+//! A region begins with a line `// region: NAME` and ends with `// endregion`. The compiler does
+//! not mind edits elsewhere, and most are slips; so a run says where they are, and they can be
+//! undone without losing what is in the regions.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ const END: &str = "// endregion";
 /// A line outside of the regions that is not as it was shipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// The line of the student's file, from 1: the edited one, or the one where something is missing.
+    /// The line of the student's file, from 1: the edited one, or the one where something is
+    /// missing.
     pub line: usize,
     /// What stands there now; none where a line has gone.
     pub now: Option<String>,
@@ -56,15 +57,16 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Whether a line, from 1, lies outside of the regions of a file that has some: it is not the student's to change.
+/// Whether a line, from 1, lies outside of the regions of a file that has some: it is not the
+/// student's to change.
 pub fn is_outside(text: &str, line: usize) -> bool {
     let before = text.lines().take(line).map(str::trim);
     let open = before.fold(false, |open, line| (open || line.starts_with(BEGIN)) && line != END);
     !open && text.lines().any(|line| line.trim().starts_with(BEGIN))
 }
 
-/// The first edit outside of the regions, if there is one. A file without a single mark is somebody's own from
-/// beginning to end, and has no outside.
+/// The first edit outside of the regions, if there is one. A file without a single mark is
+/// somebody's own from beginning to end, and has no outside.
 pub fn first_edit(shipped: &str, own: &str) -> Option<Edit> {
     let (old, new) = (Parts::of(shipped), Parts::of(own));
     if old.inside.is_empty() || new.inside.is_empty() {
@@ -104,7 +106,8 @@ pub struct Difference {
     pub reference: Vec<String>,
 }
 
-/// The regions in which two files have other code, in the order of the first one. Comments and margins are no code.
+/// The regions in which two files have other code, in the order of the first one. Comments and
+/// margins are no code.
 pub fn differences(own: &str, reference: &str) -> Vec<Difference> {
     let (mine, theirs) = (Parts::of(own), Parts::of(reference));
     let code = |lines: &[&str]| -> Vec<String> {

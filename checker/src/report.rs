@@ -140,8 +140,8 @@ impl fmt::Display for Role {
     }
 }
 
-/// What explains a run; none of it is what is graded. Where it goes wrong, which is the checker's fault, the report does
-/// without, and says so.
+/// What explains a run; none of it is what is graded. Where it goes wrong, which is the checker's
+/// fault, the report does without, and says so.
 pub fn softly<T>(what: &str, make: impl FnOnce() -> T) -> Result<T, String> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(make)).map_err(|_| {
         format!("{what}: the checker could not find out. That is its fault, and changes nothing in the score")

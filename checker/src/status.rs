@@ -49,8 +49,9 @@ pub fn spinner(elapsed: Duration) -> char {
     FRAMES[(elapsed.as_millis() / TICK.as_millis()) as usize % FRAMES.len()]
 }
 
-/// A line on standard error that says what the work is at, once it takes long enough for somebody to wonder.
-/// There is none where standard error is no terminal. The line goes away with this value.
+/// A line on standard error that says what the work is at, once it takes long enough for somebody
+/// to wonder. There is none where standard error is no terminal. The line goes away with this
+/// value.
 #[derive(Debug)]
 #[must_use = "dropping it ends the line"]
 pub struct Indicator {

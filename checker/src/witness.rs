@@ -1,9 +1,9 @@
 //! The witness of a hazard: an order of its two uses of memory in which the data goes wrong.
 //!
-//! The program runs twice more. Once each operation is over before the next call is made: that is what
-//! the host meant. And once the use that it asked for later is over before the other one begins, which
-//! nothing forbids; all that is documented to be an order holds there too. In both runs the driver
-//! looks at the memory that the two share, when each begins and when both are over.
+//! The program runs twice more. Once each operation is over before the next call is made: that is
+//! what the host meant. And once the use that it asked for later is over before the other one
+//! begins, which nothing forbids; all that is documented to be an order holds there too. In both
+//! runs the driver looks at the memory that the two share, when each begins and when both are over.
 
 use std::fmt;
 use std::str::FromStr;
@@ -187,8 +187,8 @@ impl Witness {
         }
     }
 
-    /// What the two runs show. `plain` is the program in which the hazard was found, `meant` the run in which
-    /// everything is in order, `played` the other.
+    /// What the two runs show. `plain` is the program in which the hazard was found, `meant` the
+    /// run in which everything is in order, `played` the other.
     fn of(
         number: usize,
         (hazard, plain): (&Hazard, &Program),
@@ -245,7 +245,8 @@ fn subject(access: &AccessAt) -> String {
     }
 }
 
-/// Which of the two looks at the memory that the other changes; none if it is what is left that counts.
+/// Which of the two looks at the memory that the other changes; none if it is what is left that
+/// counts.
 fn reader(hazard: &Hazard) -> Option<&AccessAt> {
     match (hazard.kind, hazard.first.usage, hazard.second.usage) {
         (Kind::ReadAfterWrite, ..) => Some(&hazard.second),
@@ -257,7 +258,8 @@ fn reader(hazard: &Hazard) -> Option<&AccessAt> {
 }
 
 fn outcome((hazard, plain): (&Hazard, &Program), meant: &Record, played: &Record) -> Outcome {
-    // Where host threads take turns otherwise, or the program asks for something else, a step is another one.
+    // Where host threads take turns otherwise, or the program asks for something else, a step is
+    // another one.
     let is_same = [&hazard.first.call, &hazard.second.call].iter().all(|at| {
         let step = |program: &Program| {
             program.steps.get(at.step as usize).map(|step| (step.thread, step.call.clone()))

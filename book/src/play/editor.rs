@@ -1,7 +1,7 @@
 //! A playground for programs that the reader writes: `{{#play program=start}}`.
 //!
-//! The programs to start from lie in `programs`: `EXERCISE.PROGRAM.swim` beside the record of the same name, others
-//! without a point. The first line of each is a comment with its title.
+//! The programs to start from lie in `programs`: `EXERCISE.PROGRAM.swim` beside the record of the
+//! same name, others without a point. The first line of each is a comment with its title.
 
 use std::fmt::Write as _;
 use std::path::Path;

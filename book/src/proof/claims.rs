@@ -1,8 +1,8 @@
-//! Claims of a chapter that nothing shows: about CUDA, the driver, an API call, the documentation or a
-//! guarantee, and about what a change scores.
+//! Claims of a chapter that nothing shows: about CUDA, the driver, an API call, the documentation
+//! or a guarantee, and about what a change scores.
 //!
-//! What shows a claim stands in the same paragraph, item, table or caption, or is the figure, the table of
-//! rows or the mark right next to it.
+//! What shows a claim stands in the same paragraph, item, table or caption, or is the figure, the
+//! table of rows or the mark right next to it.
 
 use std::path::Path;
 
@@ -113,8 +113,8 @@ fn claim(words: &[Word]) -> Option<String> {
     None
 }
 
-/// The line of a sentence that says what a change scores, or that it passes. How many points pass is the
-/// exercise's own rule, and what the file as handed out scores is the scale's end.
+/// The line of a sentence that says what a change scores, or that it passes. How many points pass
+/// is the exercise's own rule, and what the file as handed out scores is the scale's end.
 fn score(words: &[Word], section: &str) -> Option<usize> {
     let told = ["Exercise", "Explore more"].contains(&section);
     for sentence in words.split_inclusive(|word| word.last) {

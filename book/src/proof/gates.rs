@@ -1,6 +1,6 @@
-//! What gives a prediction away above it: a number or a timeline that answers it, a number that its reveal
-//! brings, the text of the right choice. Numbers are compared as they are printed, whether they come from a macro
-//! or were typed.
+//! What gives a prediction away above it: a number or a timeline that answers it, a number that its
+//! reveal brings, the text of the right choice. Numbers are compared as they are printed, whether
+//! they come from a macro or were typed.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -47,7 +47,8 @@ pub fn check(root: &Path, file: &Path, text: &str, records: &Records) -> Vec<Pro
         let earlier: Vec<&Range<usize>> =
             gates[..index].iter().map(|gate| &gate.range.reveal).collect();
         let secrets = secrets(&page, text, gate);
-        // Runs that an earlier reveal showed are what others are ranked against, unless it showed them all.
+        // Runs that an earlier reveal showed are what others are ranked against, unless it showed
+        // them all.
         let shown = |secret: &&Secret| {
             let run = secret.what.split(' ').next().unwrap_or_default();
             earlier.iter().map(|reveal| &text[(*reveal).clone()]).any(|reveal| {
@@ -118,7 +119,8 @@ fn gates(page: &mut Page<'_>, text: &str) -> Vec<Gate> {
 struct Secret {
     printed: String,
     what: String,
-    /// Whether it answers the question itself. What else a reveal brings may stand in a reveal before.
+    /// Whether it answers the question itself. What else a reveal brings may stand in a reveal
+    /// before.
     answer: bool,
 }
 
@@ -146,7 +148,8 @@ fn secrets(page: &Page<'_>, text: &str, gate: &Gate) -> Vec<Secret> {
     secrets
 }
 
-/// Whether a number can be told from others of its kind: a count of a few, or nothing at all, cannot.
+/// Whether a number can be told from others of its kind: a count of a few, or nothing at all,
+/// cannot.
 fn telling(printed: &str) -> bool {
     let digits = printed.bytes().filter(u8::is_ascii_digit).count();
     let zero = printed.trim_start_matches(['0', '.', ' ']).bytes().all(|b| !b.is_ascii_digit());

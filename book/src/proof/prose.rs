@@ -1,4 +1,5 @@
-//! What of a file is prose: paragraphs, items, tables and captions of a chapter, and the texts of a TOML file.
+//! What of a file is prose: paragraphs, items, tables and captions of a chapter, and the texts of a
+//! TOML file.
 
 use std::ops::Range;
 

@@ -52,8 +52,8 @@ pub fn check(root: &Path, chapter: &Chapter, records: &Records) -> Vec<Problem> 
     problems
 }
 
-/// What stands before the words that say what an author has yet to write, in every file of a chapter
-/// that `checker dev new` started.
+/// What stands before the words that say what an author has yet to write, in every file of a
+/// chapter that `checker dev new` started.
 pub(super) const PLACE: &str = "WRITE: ";
 
 /// Places that are still to be filled.

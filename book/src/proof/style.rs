@@ -1,7 +1,7 @@
-//! What of `STYLE.md` a program can check: words, and the length of sentences and pages. `style.toml` says
-//! which, and which pages do not keep it yet.
+//! What of `STYLE.md` a program can check: words, and the length of sentences and pages.
+//! `style.toml` says which, and which pages do not keep it yet.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -27,6 +27,9 @@ pub struct Style {
     /// Pages that give an answer away above its prediction, and wait for their mending.
     #[serde(default)]
     pub leaking: BTreeSet<String>,
+    /// Of each package whose comments are looked at.
+    #[serde(default)]
+    pub(super) comments: BTreeMap<String, Counts>,
     #[serde(default)]
     limits: Limits,
     #[serde(default)]
@@ -42,6 +45,31 @@ struct Limits {
     mean_sentence_words: Option<usize>,
     /// Words of a chapter before `## Exercise`.
     chapter_words: Option<usize>,
+}
+
+/// How many of each the comments of a package have, or may have.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Counts {
+    /// Doc comments that begin with "What".
+    pub(super) what: usize,
+    /// Words that stand for others.
+    pub(super) words: usize,
+    /// Sentences that are too long.
+    pub(super) sentences: usize,
+    /// Lines that are too wide.
+    pub(super) lines: usize,
+}
+
+impl Counts {
+    pub(super) fn each(self) -> [(&'static str, usize); 4] {
+        [
+            ("comments that begin with `What`", self.what),
+            ("words that stand for others", self.words),
+            ("sentences that are too long", self.sentences),
+            ("lines that are too wide", self.lines),
+        ]
+    }
 }
 
 /// Words that stand for others.
@@ -102,7 +130,7 @@ impl Style {
     }
 
     /// Words that stand for others.
-    fn words(&self, words: &[Word], complain: &mut impl FnMut(usize, String)) {
+    pub(super) fn words(&self, words: &[Word], complain: &mut impl FnMut(usize, String)) {
         let plain: Vec<(String, usize)> = words
             .iter()
             .filter(|word| !word.code)
@@ -130,7 +158,7 @@ impl Style {
         }
     }
 
-    fn sentences(&self, words: &[Word], complain: &mut impl FnMut(usize, String)) {
+    pub(super) fn sentences(&self, words: &[Word], complain: &mut impl FnMut(usize, String)) {
         let most = self.limits.sentence_words.unwrap_or(usize::MAX);
         for sentence in sentences(words) {
             let count = sentence.iter().filter(|word| counts(word)).count();
@@ -190,7 +218,8 @@ pub(super) fn split(text: &str) -> impl Iterator<Item = String> + '_ {
         .map(str::to_lowercase)
 }
 
-/// A page: a chapter with its quiz and the manifest of its exercise, or one that `checker explain` prints.
+/// A page: a chapter with its quiz and the manifest of its exercise, or one that `checker explain`
+/// prints.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// Its name: a chapter's or a code.

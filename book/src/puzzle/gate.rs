@@ -1,14 +1,16 @@
-//! Gates: until a prediction is committed or skipped, all that stands below it in the chapter is one quiet
-//! block. Without a script there are no gates, and the reveals are folded.
+//! Gates: until a prediction is committed or skipped, all that stands below it in the chapter is
+//! one quiet block. Without a script there are no gates, and the reveals are folded.
 //!
-//! A gate is `<div class="gated">`, which holds the rest of the chapter and with it the next gate. It is
-//! opened before the first paint, by a script of its own, where the reader has been here before.
+//! A gate is `<div class="gated">`, which holds the rest of the chapter and with it the next gate.
+//! It is opened before the first paint, by a script of its own, where the reader has been here
+//! before.
 
 use std::ops::Range;
 
 use crate::page::fences;
 
-/// Opens the gate and its form when the browser keeps a prediction, or that the reader went on without.
+/// Opens the gate and its form when the browser keeps a prediction, or that the reader went on
+/// without.
 const KEPT: &str = "<script>{const gate=document.currentScript.parentNode,key=gate.dataset.key;try{\
     if(localStorage.getItem(`swim/${key}`))gate.previousElementSibling.classList.add(\"committed\"),gate.classList.add(\"open\");\
     if(localStorage.getItem(`swim/skipped/${key}`))gate.classList.add(\"open\")}catch{}}</script>";
@@ -17,7 +19,8 @@ const KEPT: &str = "<script>{const gate=document.currentScript.parentNode,key=ga
 pub(super) const SHOWN: &str = "<script>{const at=document.currentScript;\
     if(at.closest(\".gated\").matches(\".open\"))at.parentNode.open=true}</script>";
 
-/// What closes a gate: at the end of the chapter, or after the reveal of a prediction that keeps this alone.
+/// What closes a gate: at the end of the chapter, or after the reveal of a prediction that keeps
+/// this alone.
 pub(super) const CLOSE: &str = "\n\n</div></div>\n";
 
 /// The beginning of a gate with so many steps below it.
@@ -34,7 +37,8 @@ pub(super) fn open(key: &str, steps: usize) -> String {
     )
 }
 
-/// How many steps a reader has below a prediction: what each prediction reveals, and the parts of the chapter.
+/// How many steps a reader has below a prediction: what each prediction reveals, and the parts of
+/// the chapter.
 pub(super) fn steps(below: &str) -> usize {
     let parts = below.lines().filter(|line| line.starts_with("## ")).count();
     below.matches(REVEAL).count() + parts

@@ -1,5 +1,5 @@
-//! Predictions: a ranking, a choice, or a mark on an empty timeline. What is right in a ranking, and where
-//! a mark belongs, follows from the records.
+//! Predictions: a ranking, a choice, or a mark on an empty timeline. What is right in a ranking,
+//! and where a mark belongs, follows from the records.
 //!
 //! ```toml
 //! id = "rank"
@@ -10,15 +10,16 @@
 //! record = "three_lanes.blocking"
 //! ```
 //!
-//! The puzzle that an exercise begins with is asked in the terminal too, so it stands in the exercise's manifest, and the
-//! block says of which:
+//! The puzzle that an exercise begins with is asked in the terminal too, so it stands in the
+//! exercise's manifest, and the block says of which:
 //!
 //! ```toml
 //! from = "three_lanes"
 //! ```
 //!
-//! The answer comes in the `<details class="reveal">` that follows the block. A [`gate`](super::gate) keeps it and
-//! all below it until the reader has committed to something; without a script the reader opens it.
+//! The answer comes in the `<details class="reveal">` that follows the block. A
+//! [`gate`](super::gate) keeps it and all below it until the reader has committed to something;
+//! without a script the reader opens it.
 
 use serde::Deserialize;
 use trace::draw::{self, Lanes, Layout, Panel};
@@ -37,7 +38,8 @@ struct Predict {
     id: String,
     form: Form,
     ask: String,
-    /// Whether the order of its items means something, as that of numbers does: then they are shown as they stand.
+    /// Whether the order of its items means something, as that of numbers does: then they are shown
+    /// as they stand.
     #[serde(default)]
     in_order: bool,
     #[serde(default)]
@@ -46,11 +48,12 @@ struct Predict {
     record: Option<String>,
     /// For a mark: the instant that is asked for, as a metric.
     metric: Option<String>,
-    /// Numbers that the reader is told before and the reveal repeats: `RECORD METRIC`, as printed, or a record
-    /// whose figure was shown.
+    /// Numbers that the reader is told before and the reveal repeats: `RECORD METRIC`, as printed,
+    /// or a record whose figure was shown.
     #[serde(default)]
     given: Vec<String>,
-    /// Whether its gate keeps the reveal alone and not what stands below it, and one click on an answer commits to it.
+    /// Whether its gate keeps the reveal alone and not what stands below it, and one click on an
+    /// answer commits to it.
     #[serde(default)]
     alone: bool,
 }
@@ -143,7 +146,8 @@ pub fn outcome(page: &mut Page<'_>, fence: &Fence) -> Option<Outcome> {
                 numbers.extend(print(format!("{record} makespan")));
                 records.push(record);
             }
-            // What the question itself tells is no answer; the timelines of such runs have been seen.
+            // What the question itself tells is no answer; the timelines of such runs have been
+            // seen.
             let told = |printed: &str| asked.iter().any(|asked| asked.contains(printed));
             let untold = |record: &String| {
                 numbers

@@ -1,8 +1,8 @@
 //! Flaws of questions that make them easier or harder to answer than what they ask about.
 //!
-//! The rules are those on which item-writing guides agree (Haladyna, Downing and Rodriguez, *A review of
-//! multiple-choice item-writing guidelines*, Applied Measurement in Education 15, 2002), as far as a
-//! program can see them.
+//! The rules are those on which item-writing guides agree (Haladyna, Downing and Rodriguez, *A
+//! review of multiple-choice item-writing guidelines*, Applied Measurement in Education 15, 2002),
+//! as far as a program can see them.
 
 use std::collections::BTreeSet;
 
@@ -32,8 +32,8 @@ pub fn lint(question: &Question, mut flaw: impl FnMut(String)) {
     }
 }
 
-/// How the right one of several choices compares with the longest of the others: the longest is known to be the safe
-/// guess, since a truth takes more words to be exact.
+/// How the right one of several choices compares with the longest of the others: the longest is
+/// known to be the safe guess, since a truth takes more words to be exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Longest {
     /// No longer than another.

@@ -231,7 +231,8 @@ impl Reader<'_> {
         Some(Question { id: id.into_inner(), prompt, form, context })
     }
 
-    /// A value that is a record and a metric is computed; the unit then has to be that of the metric.
+    /// A value that is a record and a metric is computed; the unit then has to be that of the
+    /// metric.
     fn number(
         &mut self,
         line: usize,

@@ -1,7 +1,7 @@
 //! Questions as forms that can be read without a script and on paper.
 //!
-//! Each question is a form of its own, with the answer and every `why` folded below. The script shows
-//! the buttons, judges at once, and unfolds the answer when a question is done.
+//! Each question is a form of its own, with the answer and every `why` folded below. The script
+//! shows the buttons, judges at once, and unfolds the answer when a question is done.
 
 use trace::draw;
 use trace::draw::layout::{Bar, Layout};
@@ -180,8 +180,8 @@ fn order(name: &str, id: &str, items: &[OrderItem], before: &[[String; 2]]) -> P
     ("order", fields, format!("<p>One right order:</p><ol>{items}</ol>"))
 }
 
-/// A bar is chosen with the pointer or the keyboard; the field keeps which, as the script's other kinds
-/// keep what was entered.
+/// A bar is chosen with the pointer or the keyboard; the field keeps which, as the script's other
+/// kinds keep what was entered.
 fn timeline(name: &str, layout: &Layout, answer: usize) -> Parts {
     let drawing = draw::svg(layout, &format!("{name}-drawing"));
     let fields = format!(

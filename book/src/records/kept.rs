@@ -26,7 +26,8 @@ pub(super) fn read(root: &Path) -> Result<BTreeMap<String, Fidelity>> {
     Ok(kept)
 }
 
-/// The number of a GPU that `EXERCISE.PROGRAM METRIC` stands for, or the name of a figure that was noted.
+/// The number of a GPU that `EXERCISE.PROGRAM METRIC` stands for, or the name of a figure that was
+/// noted.
 pub fn number(kept: &Fidelity, argument: &str) -> Result<Number, String> {
     let Some((program, metric)) = argument.split_once(' ') else {
         let found = kept.noted.iter().find(|noted| noted.name == argument);

@@ -1,7 +1,8 @@
-//! `{{#codes ../../checker/src/explain}}`: every code of a report, with the first sentence of its page
-//! and a link to its chapter.
+//! `{{#codes ../../checker/src/explain}}`: every code of a report, with the first sentence of its
+//! page and a link to its chapter.
 //!
-//! Which codes there are is known to `trace`, and the pages are those that `checker explain` prints.
+//! Which codes there are is known to `trace`, and the pages are those that `checker explain`
+//! prints.
 
 use trace::{causes, hazards};
 

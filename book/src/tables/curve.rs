@@ -12,8 +12,8 @@
 //! values = "frozen_encoder.one_{} makespan over frozen_encoder.two_{} makespan"
 //! ```
 //!
-//! `values` is what a `value` macro takes, with `{}` where each number of `at` goes; it is a ratio, so that a value above 1
-//! is a gain. The horizontal axis is logarithmic.
+//! `values` is what a `value` macro takes, with `{}` where each number of `at` goes; it is a ratio,
+//! so that a value above 1 is a gain. The horizontal axis is logarithmic.
 
 use std::fmt::Write as _;
 
@@ -49,7 +49,8 @@ struct Drawn {
 /// All lengths are in px.
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 300.0;
-/// Around the plot: for the numbers of the axes, and for the names of the lines after their last points.
+/// Around the plot: for the numbers of the axes, and for the names of the lines after their last
+/// points.
 const LEFT: f64 = 48.0;
 const RIGHT: f64 = 170.0;
 const TOP: f64 = 28.0;

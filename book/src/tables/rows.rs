@@ -5,7 +5,8 @@
 //! rows = ["copies: two uploads on two streams run in turn"]
 //! ```
 //!
-//! The file is what the lab's test `conformance` wrote on that GPU, and asks of the simulated device.
+//! The file is what the lab's test `conformance` wrote on that GPU, and asks of the simulated
+//! device.
 
 use std::collections::BTreeMap;
 

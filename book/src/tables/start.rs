@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::markup::escape;
 use crate::page::{Directive, Page};
 
-/// Where `book.toml` says where the repository is, mdBook takes it from here too: who publishes the book says it so.
+/// Where `book.toml` says where the repository is, mdBook takes it from here too: who publishes the
+/// book says it so.
 const REPOSITORY: &str = "MDBOOK_OUTPUT__HTML__GIT_REPOSITORY_URL";
 
 /// A listing of them. Where nothing says where the repository is, a reader has it already.

@@ -1,5 +1,5 @@
-//! `{{#trust counts}}` and `{{#trust off}}`: how well the simulated device predicts the GPUs that something is kept of, counted,
-//! and the programs of which it is far off.
+//! `{{#trust counts}}` and `{{#trust off}}`: how well the simulated device predicts the GPUs that
+//! something is kept of, counted, and the programs of which it is far off.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,8 @@ fn in_order(gpus: &BTreeMap<String, Fidelity>) -> impl Iterator<Item = &Fidelity
     gpus.values().rev()
 }
 
-/// A row for each GPU. Nothing is allowed for: what a GPU's own runs differ by does not matter here.
+/// A row for each GPU. Nothing is allowed for: what a GPU's own runs differ by does not matter
+/// here.
 fn counts(gpus: &BTreeMap<String, Fidelity>) -> String {
     let mut rows = String::new();
     for kept in in_order(gpus) {
@@ -61,7 +62,8 @@ fn counts(gpus: &BTreeMap<String, Fidelity>) -> String {
     whole(&heads, &rows)
 }
 
-/// A row for each program that is far off on one GPU at least, and why: the reasons of all that it is far off on.
+/// A row for each program that is far off on one GPU at least, and why: the reasons of all that it
+/// is far off on.
 fn off(gpus: &BTreeMap<String, Fidelity>) -> String {
     let mut programs: Vec<(String, String)> = Vec::new();
     for row in in_order(gpus).flat_map(Fidelity::rows) {

@@ -31,8 +31,8 @@ impl List {
     }
 }
 
-/// Notes what is wrong with the hints in the manifest `text` of an exercise that is about `cause`, whose solution adds
-/// or moves `changed`.
+/// Notes what is wrong with the hints in the manifest `text` of an exercise that is about `cause`,
+/// whose solution adds or moves `changed`.
 pub(crate) fn check(
     (path, text): (&Path, &str),
     cause: Option<&str>,

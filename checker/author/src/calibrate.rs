@@ -1,7 +1,8 @@
 //! From the samples of micro-benchmarks to a device profile.
 //!
-//! The measuring is done by the program `calibrate` of package `lab`, one process for each section. What
-//! the samples mean is decided here, by functions of what was measured alone: no exercise takes part.
+//! The measuring is done by the program `calibrate` of package `lab`, one process for each section.
+//! What the samples mean is decided here, by functions of what was measured alone: no exercise
+//! takes part.
 //!
 //! | module | what it holds |
 //! | --- | --- |

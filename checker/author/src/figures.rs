@@ -1,6 +1,7 @@
-//! The runs that the book keeps: `book/figures/EXERCISE.PROGRAM.json.gz`, of a GPU `EXERCISE.PROGRAM.GPU.json.gz`; and
-//! `times.txt`, which says what each takes on the simulated device. What follows from a program is not kept, so a change of
-//! the device changes that file and no other.
+//! The runs that the book keeps: `book/figures/EXERCISE.PROGRAM.json.gz`, of a GPU
+//! `EXERCISE.PROGRAM.GPU.json.gz`; and `times.txt`, which says what each takes on the simulated
+//! device. What follows from a program is not kept, so a change of the device changes that file and
+//! no other.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -114,8 +115,8 @@ pub(crate) fn line(name: &str, timeline: &Timeline) -> String {
     format!("{name:<36}{makespan_ns:>12}{kernels:>12}{up:>12}{down:>12}")
 }
 
-/// The programs of an exercise of which something is kept, each with the name of its run: none for a baseline that no page
-/// shows.
+/// The programs of an exercise of which something is kept, each with the name of its run: none for
+/// a baseline that no page shows.
 pub(crate) fn runs(exercise: &Exercise) -> Vec<(Role, Option<String>)> {
     let id = &exercise.place.id;
     let baseline = exercise.manifest.baseline.as_ref().map(|_| format!("{id}.baseline"));

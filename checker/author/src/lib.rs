@@ -1,4 +1,5 @@
-//! The commands for those who write exercises and measure devices: `checker dev …` and `checker calibrate`.
+//! The commands for those who write exercises and measure devices: `checker dev …` and `checker
+//! calibrate`.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -31,8 +32,8 @@ use checker::exit::Exit;
 
 pub(crate) use problem::{Problem, Problems};
 
-/// Does what the command line asks for: what an author needs here, everything else as the tools for a class
-/// and the checker do it.
+/// Does what the command line asks for: what an author needs here, everything else as the tools for
+/// a class and the checker do it.
 pub fn dispatch(cli: Cli) -> Result<Exit> {
     match cli.command {
         Some(Command::Calibrate(arguments)) => commands::calibrate::calibrate(&arguments),

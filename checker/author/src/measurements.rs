@@ -30,8 +30,8 @@ impl Shelf {
         Self { measured, figures, chapters, output: output.map(Path::to_owned), name }
     }
 
-    /// What is kept; none where this GPU is new. A file at the place where one will be written is later
-    /// than the workspace's own.
+    /// What is kept; none where this GPU is new. A file at the place where one will be written is
+    /// later than the workspace's own.
     pub(crate) fn read(&self) -> Result<Option<Fidelity>> {
         let later = self.output.iter().map(|folder| folder.join(format!("{}.json", self.name)));
         let own = self.measured.join(format!("{}.json", self.name));

@@ -1,5 +1,5 @@
-//! Places that are still to be filled. `checker dev new` marks each with the same word, in every kind of
-//! file; `book proof` knows it too.
+//! Places that are still to be filled. `checker dev new` marks each with the same word, in every
+//! kind of file; `book proof` knows it too.
 
 use std::path::Path;
 

@@ -76,8 +76,8 @@ impl Problems {
     }
 }
 
-/// Where a file stands in the list of `book/README.md`, which is the order in which they are best written. What is copied
-/// of others comes last.
+/// Where a file stands in the list of `book/README.md`, which is the order in which they are best
+/// written. What is copied of others comes last.
 fn step(file: &Path) -> usize {
     let file = file.to_string_lossy();
     let is = |part: &str| file.contains(part);

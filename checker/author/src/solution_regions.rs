@@ -1,9 +1,9 @@
 //! The regions of a student's file, and what a solution does in them.
 //!
-//! A region begins with a line `// region: NAME` and ends with `// endregion`. A solution is the shipped
-//! file with lines added or moved inside regions, and with lines taken out that do nothing but wait: so a
-//! student never has to guess what else to touch, and the difference between the two files is what the
-//! chapter teaches.
+//! A region begins with a line `// region: NAME` and ends with `// endregion`. A solution is the
+//! shipped file with lines added or moved inside regions, and with lines taken out that do nothing
+//! but wait: so a student never has to guess what else to touch, and the difference between the two
+//! files is what the chapter teaches.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,8 +37,8 @@ struct Parts<'a> {
 const BEGIN: &str = "// region: ";
 const END: &str = "// endregion";
 
-/// Compares the shipped file with a solution, and notes where that does what it may not: where it is free, regions may be
-/// rewritten. The lines of code that it adds, moves or takes out.
+/// Compares the shipped file with a solution, and notes where that does what it may not: where it
+/// is free, regions may be rewritten. The lines of code that it adds, moves or takes out.
 pub(crate) fn compare<'a>(
     [(shipped_path, shipped), (solution_path, solution)]: [(&Path, &'a str); 2],
     is_free: bool,
@@ -163,8 +163,8 @@ fn missing<'a>(these: &[Line<'a>], those: &[Line<'a>]) -> Vec<Line<'a>> {
     these.iter().filter(is_missing).copied().collect()
 }
 
-/// Lines of `old` that are in another region in `new`, or come later than one that they stood before, or
-/// are not there at all.
+/// Lines of `old` that are in another region in `new`, or come later than one that they stood
+/// before, or are not there at all.
 fn moved<'a>(old: &[Line<'a>], new: &[Line<'a>]) -> Vec<&'a str> {
     let mut at = 0;
     let mut moved = Vec::new();

@@ -41,8 +41,8 @@ pub(crate) struct Bench {
     with: With,
 }
 
-/// A run with the device in a process of its own and with inputs of this seed. What comes of it is for the instructor:
-/// everything is said.
+/// A run with the device in a process of its own and with inputs of this seed. What comes of it is
+/// for the instructor: everything is said.
 fn arguments(exercise: &str, seed: u64) -> cli::Run {
     cli::Run {
         machine: Machine::Process,
@@ -92,8 +92,8 @@ impl Bench {
         }
     }
 
-    /// The name under which the outcome of a file is kept: another one for everything that could make
-    /// it another outcome. It begins with [`kept_as`].
+    /// The name under which the outcome of a file is kept: another one for everything that could
+    /// make it another outcome. It begins with [`kept_as`].
     pub(crate) fn key(&self, sha256: &str) -> Result<String> {
         let id = &self.exercise.place.id;
         let all = (FORMAT, id, sha256, &self.with, &self.shared.kit.sha256, &self.device.profile);
@@ -130,8 +130,8 @@ impl Bench {
         Ok(Outcome { row: self.row(&ran)?, drawing })
     }
 
-    /// Whether the file as it was handed out does not get as far as the region's beginning either: then it is
-    /// the machine or the kit, and not what a student wrote.
+    /// Whether the file as it was handed out does not get as far as the region's beginning either:
+    /// then it is the machine or the kit, and not what a student wrote.
     fn is_in_trouble(&self, folder: &Path, seed: u64) -> Result<bool> {
         let id = &self.exercise.place.id;
         let shipped = self.exercise.place.folder.join(".shipped/lib.rs");
@@ -230,8 +230,8 @@ impl Bench {
     }
 }
 
-/// Whether it was the program that said, by its exit status, that something is wrong with the machine.
-/// Whatever a student's program says it may have been told to say.
+/// Whether it was the program that said, by its exit status, that something is wrong with the
+/// machine. Whatever a student's program says it may have been told to say.
 fn claims_trouble(ran: &Ran) -> bool {
     let Ran { report, exhibit } = ran;
     report.verdict == Some(Verdict::Error) && matches!(exhibit.ending, Some(Ending::Exited(_)))
@@ -295,7 +295,8 @@ fn cut(text: &str) -> String {
     cut_to(text, TEXT_BYTES)
 }
 
-/// What is kept of a line about a hazard, a cause or a piece of advice, in bytes: names are in it, which students choose.
+/// What is kept of a line about a hazard, a cause or a piece of advice, in bytes: names are in it,
+/// which students choose.
 const MESSAGE_BYTES: usize = 2000;
 
 fn cut_to(text: &str, most: usize) -> String {

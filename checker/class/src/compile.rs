@@ -98,7 +98,8 @@ impl compile::Apart for Apart {
             // It said nothing and left nothing.
             Err(_) => return Ok(Built::Refused(limit("the compiler left no library".to_owned()))),
         };
-        // An optimiser exports names of its own. Whoever compiles for speed has looked at the file before.
+        // An optimiser exports names of its own. Whoever compiles for speed has looked at the file
+        // before.
         if self.kit.optimisation == Optimisation::Dev
             && let Some(foreign) = objects::foreign(&bytes, &self.name)?.first()
         {

@@ -1,8 +1,9 @@
 //! Every report of a class, made from its rows.
 //!
-//! Names, panics and whatever a program printed are other people's text: none of it reaches a report but
-//! through [`plain`], and each format has a test with the same table of hostile strings. An exercise
-//! without points has none in any of them: trouble that is not the student's is never a zero.
+//! Names, panics and whatever a program printed are other people's text: none of it reaches a
+//! report but through [`plain`], and each format has a test with the same table of hostile strings.
+//! An exercise without points has none in any of them: trouble that is not the student's is never a
+//! zero.
 //!
 //! | module | what it writes |
 //! | --- | --- |

@@ -1,8 +1,8 @@
 //! Taking a student's data out of the folder that a class's grades are in, and nothing else.
 //!
-//! Grading is by content: the outcome of a file is kept once, for all who handed it in. So what is one
-//! student's is found from the rows, and what others have too stays. Tables that were written from the
-//! rows are written anew by whoever calls this; everything else goes here, and is listed.
+//! Grading is by content: the outcome of a file is kept once, for all who handed it in. So what is
+//! one student's is found from the rows, and what others have too stays. Tables that were written
+//! from the rows are written anew by whoever calls this; everything else goes here, and is listed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -23,8 +23,8 @@ pub(crate) struct Holding {
     pub(crate) students: BTreeSet<String>,
 }
 
-/// Those of `holdings` that are about `student` and nobody else, in order. The same path may be held
-/// more than once, by one student each.
+/// Those of `holdings` that are about `student` and nobody else, in order. The same path may be
+/// held more than once, by one student each.
 pub(crate) fn only_of(holdings: &[Holding], student: &str) -> Vec<PathBuf> {
     let mut all: BTreeMap<&Path, BTreeSet<&str>> = BTreeMap::new();
     for holding in holdings {
@@ -44,8 +44,9 @@ pub(crate) fn only_of(holdings: &[Holding], student: &str) -> Vec<PathBuf> {
     own.map(Path::to_owned).collect()
 }
 
-/// Removes `paths` from the folder `out`, and returns what was removed, files and folders, in order.
-/// What is not there is no error: it may have been removed before. Links are removed and not followed.
+/// Removes `paths` from the folder `out`, and returns what was removed, files and folders, in
+/// order. What is not there is no error: it may have been removed before. Links are removed and not
+/// followed.
 pub(crate) fn remove(out: &Path, paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     for path in paths {
         let plain = path.components().all(|part| matches!(part, Component::Normal(_)));

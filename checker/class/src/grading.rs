@@ -83,8 +83,8 @@ struct Entry {
     is_run: bool,
 }
 
-/// Grades every student's exercises. Students are asked for one by one, as there are hands for them, by
-/// their numbers.
+/// Grades every student's exercises. Students are asked for one by one, as there are hands for
+/// them, by their numbers.
 pub(crate) fn grade(
     plan: &Plan<'_>,
     students: &[usize],
@@ -96,7 +96,8 @@ pub(crate) fn grade(
     let rows = Mutex::new(BTreeMap::new());
     let late = Mutex::new(BTreeMap::new());
     let jobs = plan.jobs.max(1);
-    // Each exercise is a task of its own, so that no hand is idle while another has a student's last nine.
+    // Each exercise is a task of its own, so that no hand is idle while another has a student's
+    // last nine.
     let (desk, waiting) = mpsc::sync_channel::<Task>(jobs.into());
     let waiting = Mutex::new(waiting);
     let hand = |worker: &mut Hand<'_>| -> Result<()> {
@@ -177,8 +178,9 @@ pub(crate) fn grade(
     Ok(Graded { rows: store::merge(rows)?, run, took, late })
 }
 
-/// Takes back what was run beyond a student's budget. Exercises that were graded at the same time could not know of one
-/// another, and a row is to be the same with any number of hands: as if they had been graded in order.
+/// Takes back what was run beyond a student's budget. Exercises that were graded at the same time
+/// could not know of one another, and a row is to be the same with any number of hands: as if they
+/// had been graded in order.
 fn leave_over_budget(
     plan: &Plan<'_>,
     rows: &mut BTreeMap<(usize, usize), Entry>,
@@ -198,8 +200,9 @@ fn leave_over_budget(
     }
 }
 
-/// Which exercises are beyond a student's budget, by the numbers of student and exercise, and what those before them have
-/// used up. Of each exercise it is told whether it was run, and the seconds after which it ran out of time, if it did.
+/// Which exercises are beyond a student's budget, by the numbers of student and exercise, and what
+/// those before them have used up. Of each exercise it is told whether it was run, and the seconds
+/// after which it ran out of time, if it did.
 fn beyond(budget_s: f64, tried: &[((usize, usize), bool, f64)]) -> Vec<((usize, usize), f64)> {
     let mut spent_s: BTreeMap<usize, f64> = BTreeMap::new();
     let mut beyond = Vec::new();

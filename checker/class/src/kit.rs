@@ -1,9 +1,9 @@
 //! What every submission is compiled against: the instructor's copy of all but the student's file.
 //!
-//! Cargo builds the libraries once, in the workspace. They are then put into a folder of their own, in
-//! which there is nothing else: that folder is what a student's code can read while it is compiled and
-//! run, and no solution is in it. A submission is compiled by `rustc` itself: there is no build script,
-//! no `Cargo.toml` and no lock that students share.
+//! Cargo builds the libraries once, in the workspace. They are then put into a folder of their own,
+//! in which there is nothing else: that folder is what a student's code can read while it is
+//! compiled and run, and no solution is in it. A submission is compiled by `rustc` itself: there is
+//! no build script, no `Cargo.toml` and no lock that students share.
 
 use std::collections::BTreeMap;
 use std::fs::Permissions;
@@ -133,8 +133,8 @@ fn rustc(arguments: &[&str]) -> Result<String> {
     String::from_utf8(output.stdout).context("`rustc` does not answer in UTF-8")
 }
 
-/// Lets every user read a folder and what lies in it, whatever the file mode mask: sandboxed programs run as
-/// users of their own.
+/// Lets every user read a folder and what lies in it, whatever the file mode mask: sandboxed
+/// programs run as users of their own.
 pub(crate) fn open_to_all(path: &Path) -> Result<()> {
     let failed = || format!("cannot open `{}` to all", path.display());
     let is_folder = path.is_dir();
@@ -159,7 +159,8 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// SHA-256 of everything of the instructor's that a grade of `exercise` depends on, in its own folder.
+/// SHA-256 of everything of the instructor's that a grade of `exercise` depends on, in its own
+/// folder.
 pub(crate) fn sha256_of_exercise(exercise: &Exercise) -> Result<String> {
     let mut hash = Sha256::new();
     for file in PARTS {

@@ -1,8 +1,8 @@
 //! What comes after the deadline.
 //!
-//! When something was handed in is what the instructor's table says, else what the platform's export
-//! says, else it is not known, and then it is not late. The time of a file is never asked: it says
-//! when a file was copied or unpacked, and whoever owns the file can set it.
+//! When something was handed in is what the instructor's table says, else what the platform's
+//! export says, else it is not known, and then it is not late. The time of a file is never asked:
+//! it says when a file was copied or unpacked, and whoever owns the file can set it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! A class: many students' files, graded like one. The commands are `checker grade`, `merge` and `forget`.
+//! A class: many students' files, graded like one. The commands are `checker grade`, `merge` and
+//! `forget`.
 //!
 //! | module | what it holds |
 //! | --- | --- |

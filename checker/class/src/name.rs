@@ -31,8 +31,8 @@ pub(crate) fn turns(char: char) -> bool {
     matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}')
 }
 
-/// Longest name that is kept as it is, and longest beginning of another one, in bytes: with the hash
-/// and an ending it is far below the 255 that file systems allow.
+/// Longest name that is kept as it is, and longest beginning of another one, in bytes: with the
+/// hash and an ending it is far below the 255 that file systems allow.
 const KEPT: usize = 48;
 
 /// What files about `id` are called: safe in every file system and address, and never the same for

@@ -1,12 +1,14 @@
 //! What the compiler made of a student's file, looked at before it is linked.
 //!
-//! The library may hold what the compiler makes of ordinary Rust, and nothing else: the lists here say what
-//! is allowed, so that what nobody thought of is refused. A definition that others can be linked to names the
-//! student's own crate, so it takes nobody's place; what is imported is Rust's, or one of the few functions
-//! of C that the compiler itself calls; no section and no symbol has code that runs without being called.
+//! The library may hold what the compiler makes of ordinary Rust, and nothing else: the lists here
+//! say what is allowed, so that what nobody thought of is refused. A definition that others can be
+//! linked to names the student's own crate, so it takes nobody's place; what is imported is Rust's,
+//! or one of the few functions of C that the compiler itself calls; no section and no symbol has
+//! code that runs without being called.
 //!
-//! This is no boundary: a student's program may do to its own process what it likes. It keeps that from
-//! happening before the lab is there, by accident, or without a word in the file that anyone could see.
+//! This is no boundary: a student's program may do to its own process what it likes. It keeps that
+//! from happening before the lab is there, by accident, or without a word in the file that anyone
+//! could see.
 
 use anyhow::{Context, Result, bail};
 use object::elf;
@@ -37,7 +39,8 @@ pub(crate) enum Foreign {
     Other(String),
 }
 
-/// Characters of a name that are shown: a mangled name of Rust's is rarely longer, and one may have a megabyte.
+/// Characters of a name that are shown: a mangled name of Rust's is rarely longer, and one may have
+/// a megabyte.
 const SHOWN: usize = 200;
 
 impl Foreign {
@@ -116,8 +119,8 @@ pub(crate) fn foreign(library: &[u8], name: &str) -> Result<Vec<Foreign>> {
 /// The libraries on a linker's command line, as `rustc --print link-args` prints it, that only the
 /// student asked for: all but those that Rust's own are linked with.
 pub(crate) fn linked(arguments: &str) -> Vec<Foreign> {
-    /// What the standard library is linked with (`library/std`, `library/unwind`), and the parts of glibc
-    /// that used to be files of their own.
+    /// What the standard library is linked with (`library/std`, `library/unwind`), and the parts of
+    /// glibc that used to be files of their own.
     const SYSTEM: [&str; 7] = ["gcc_s", "util", "rt", "pthread", "m", "dl", "c"];
     let words = arguments.split('"').skip(1).step_by(2);
     let library = |word: &str| word.strip_prefix("-l").is_some_and(|name| !SYSTEM.contains(&name));
@@ -205,8 +208,8 @@ impl<'a> Object<'a> {
         Ok(Some(Foreign::Export(name)))
     }
 
-    /// Whether a name is one that the compiler gives to what is in this crate, or was made for it of generic
-    /// code: it names the crate, as no other crate's do.
+    /// Whether a name is one that the compiler gives to what is in this crate, or was made for it
+    /// of generic code: it names the crate, as no other crate's do.
     fn is_own(&self, name: &str) -> bool {
         let names_crate = |at: usize| {
             let before = name[..at].trim_end_matches(|c: char| c.is_ascii_alphanumeric());
@@ -218,8 +221,8 @@ impl<'a> Object<'a> {
             && name.match_indices(&self.own).any(|it| names_crate(it.0))
     }
 
-    /// The address of the function that unwinds Rust's frames, which all object files of a program share:
-    /// the first one's is taken, so that it has to be what it says.
+    /// The address of the function that unwinds Rust's frames, which all object files of a program
+    /// share: the first one's is taken, so that it has to be what it says.
     fn personality(
         &self,
         index: SymbolIndex,
@@ -306,7 +309,8 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Whether a name is one that Rust gives: of the standard library and of what exercises are built on, too.
+/// Whether a name is one that Rust gives: of the standard library and of what exercises are built
+/// on, too.
 fn is_mangled(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');
     let is_legacy = name.starts_with("_ZN") && name.ends_with('E');
@@ -324,8 +328,8 @@ const LOADED: u64 = 0x2;
 const CODE: u64 = 0x4;
 const GROUPED: u64 = 0x200;
 const THREAD_LOCAL: u64 = 0x400;
-/// Merged, strings, an index of another section's in it, in another's order, compressed, left out of what is
-/// linked.
+/// Merged, strings, an index of another section's in it, in another's order, compressed, left out
+/// of what is linked.
 const HARMLESS: u64 = 0x10 | 0x20 | 0x40 | 0x80 | 0x800 | 0x8000_0000;
 
 /// Sections by the beginnings of their names, and what each is for.
@@ -355,8 +359,8 @@ const PERSONALITY_REFERENCE: &str = "DW.ref.rust_eh_personality";
 /// Of both machines.
 const POINTER_BYTES: u64 = 8;
 
-/// What a compiler makes for x86-64: addresses of 64 and 32 bits, of functions and of entries in the table of
-/// addresses, and of what each thread has.
+/// What a compiler makes for x86-64: addresses of 64 and 32 bits, of functions and of entries in
+/// the table of addresses, and of what each thread has.
 const RELOCATIONS_X86_64: [u32; 16] = [
     1,  // 64
     2,  // PC32
@@ -376,8 +380,8 @@ const RELOCATIONS_X86_64: [u32; 16] = [
     42, // REX_GOTPCRELX
 ];
 
-/// What the compiler calls by itself: memory, unwinding, thread-local storage, arithmetic that the machine
-/// has no instruction for (`compiler-builtins`), and mathematics (`std::f64`).
+/// What the compiler calls by itself: memory, unwinding, thread-local storage, arithmetic that the
+/// machine has no instruction for (`compiler-builtins`), and mathematics (`std::f64`).
 const IMPORTS: &[&str] = &[
     "memcpy",
     "memmove",

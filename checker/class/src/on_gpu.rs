@@ -1,9 +1,10 @@
 //! What a class's files take on this machine's GPU, beside their grades.
 //!
-//! A grade comes from the simulated device alone. On a GPU a student's program runs outside of the sandbox,
-//! which lets no device's files through, and times itself: nobody stands between it and the number. So what is
-//! measured is marked as such, and changes no verdict and no points. Only files that cleared every gate on the
-//! simulated device are run at all, one at a time, since a GPU's times hold only for whoever has it alone.
+//! A grade comes from the simulated device alone. On a GPU a student's program runs outside of the
+//! sandbox, which lets no device's files through, and times itself: nobody stands between it and
+//! the number. So what is measured is marked as such, and changes no verdict and no points. Only
+//! files that cleared every gate on the simulated device are run at all, one at a time, since a
+//! GPU's times hold only for whoever has it alone.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! What is kept of one student's exercise: the one source of every report.
 //!
-//! `grades.jsonl` has one of these a line, ordered by student and exercise. Nothing in it depends on
-//! when, where or beside what an exercise was graded: the same files give the same bytes. Whatever a
-//! student wrote or printed is in here as it came, but for control characters; each exporter makes it
-//! harmless for its own format.
+//! `grades.jsonl` has one of these a line, ordered by student and exercise. Nothing in it depends
+//! on when, where or beside what an exercise was graded: the same files give the same bytes.
+//! Whatever a student wrote or printed is in here as it came, but for control characters; each
+//! exporter makes it harmless for its own format.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,8 @@ pub(crate) struct Row {
     pub(crate) reason: Option<Reason>,
     /// Points of 100, for the work alone; none where nothing could be graded, which is no zero.
     pub(crate) score: Option<f64>,
-    /// Points of 100 that count: the score after the late policy, or what somebody put in its place.
+    /// Points of 100 that count: the score after the late policy, or what somebody put in its
+    /// place.
     pub(crate) points: Option<f64>,
     /// How late it came, where that cost points.
     pub(crate) late: Option<Late>,
@@ -66,8 +67,8 @@ pub(crate) struct Row {
     pub(crate) output: String,
     /// What was graded; none where there was nothing that could be.
     pub(crate) file: Option<Submitted>,
-    /// What a GPU took for it, where that was asked for. It differs from one run to the next, and nothing
-    /// else here depends on it.
+    /// What a GPU took for it, where that was asked for. It differs from one run to the next, and
+    /// nothing else here depends on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) gpu: Option<OnGpu>,
     /// What it was graded with.
@@ -82,8 +83,8 @@ impl Row {
     }
 }
 
-/// Most of a text that a student's program or the compiler wrote, in bytes: a report of a hundred of
-/// them still opens.
+/// Most of a text that a student's program or the compiler wrote, in bytes: a report of a hundred
+/// of them still opens.
 pub(crate) const TEXT_BYTES: usize = 64 * 1024;
 
 /// Why there is no ordinary verdict, or which kind of failure it was.

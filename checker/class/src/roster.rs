@@ -1,8 +1,8 @@
 //! Who is in the class: a table, as an instructor keeps it or a platform exports it.
 //!
-//! Students are known by one column. An id that differs in case alone, or in how an accent is kept, from the one of a
-//! submission is the same where nobody else could be meant; no zero is dropped and no name compared. What resembles
-//! an id otherwise is said, and left to a person.
+//! Students are known by one column. An id that differs in case alone, or in how an accent is kept,
+//! from the one of a submission is the same where nobody else could be meant; no zero is dropped
+//! and no name compared. What resembles an id otherwise is said, and left to a person.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,8 +43,8 @@ const IDS: [&[&str]; 5] = [
     &[PARTICIPANT],
     &EMAIL,
 ];
-/// The column of Moodle's grading worksheet that says `Participant 123`, in the language of the course. Folders of what
-/// was handed in have the number.
+/// The column of Moodle's grading worksheet that says `Participant 123`, in the language of the
+/// course. Folders of what was handed in have the number.
 const PARTICIPANT: &str = "identifier";
 /// Columns that Canvas's gradebook has, whose `student` is a name.
 const GRADEBOOK: [&str; 3] = ["student", "id", "sis login id"];
@@ -59,8 +59,8 @@ const EXTENSION: [&str; 2] = ["extension_hours", "extension"];
 const LONGEST_HOURS: u32 = 366 * 24;
 
 impl Roster {
-    /// Reads a roster. `key` names the column that students are known by, where it is not the first of
-    /// `student`, `id`, `login` and `email` that is there.
+    /// Reads a roster. `key` names the column that students are known by, where it is not the first
+    /// of `student`, `id`, `login` and `email` that is there.
     pub(crate) fn read(bytes: &[u8], key: Option<&str>) -> Result<Self> {
         let table = Table::read(bytes)?;
         let gradebook = GRADEBOOK.iter().all(|name| table.header().iter().any(|it| it == name));

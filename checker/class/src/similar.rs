@@ -1,11 +1,11 @@
 //! Files of a class that resemble each other: a list for a person to look at, never a verdict.
 //!
-//! A file is cut into tokens; comments and spacing are gone, and names of its own, numbers and texts are
-//! all alike, so that renaming hides nothing. What is in [`RUN`] tokens is hashed, and of each
-//! [`WINDOW`] hashes in a row the smallest is kept: a piece of `RUN + WINDOW - 1` equal tokens is
-//! always found, wherever it was moved (winnowing; Schleimer, Wilkerson and Aiken, 2003). What the
-//! shipped file or a known solution holds, and what many files of the class hold, is what the exercise asks
-//! for, and says nothing.
+//! A file is cut into tokens; comments and spacing are gone, and names of its own, numbers and
+//! texts are all alike, so that renaming hides nothing. What is in [`RUN`] tokens is hashed, and of
+//! each [`WINDOW`] hashes in a row the smallest is kept: a piece of `RUN + WINDOW - 1` equal tokens
+//! is always found, wherever it was moved (winnowing; Schleimer, Wilkerson and Aiken, 2003). What
+//! the shipped file or a known solution holds, and what many files of the class hold, is what the
+//! exercise asks for, and says nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,8 +19,8 @@ const RUN: usize = 8;
 const WINDOW: usize = 4;
 
 /// Kept runs that a file needs for a share of them to mean anything. Two runs of five are kept, so
-/// this is three or four lines that neither the shipped file nor a solution has: one line two people
-/// come to write the same.
+/// this is three or four lines that neither the shipped file nor a solution has: one line two
+/// people come to write the same.
 const FEWEST: usize = 16;
 
 /// More files than this with the same run, and it is a way in which the exercise is done. Whoever
@@ -82,10 +82,10 @@ impl Print {
     }
 }
 
-/// Pairs of files of which at least `share` of the shorter one's own is in the other, the most alike
-/// first. Each file comes with who handed it in and its SHA-256. Equal files are for [`identical`], and
-/// the first of them stands for all; so it does for files that differ in names alone, each of which is
-/// told beside it.
+/// Pairs of files of which at least `share` of the shorter one's own is in the other, the most
+/// alike first. Each file comes with who handed it in and its SHA-256. Equal files are for
+/// [`identical`], and the first of them stands for all; so it does for files that differ in names
+/// alone, each of which is told beside it.
 pub(crate) fn pairs(files: &[(&str, &str, &Print)], share: f64) -> Vec<Pair> {
     let mut files = files.to_vec();
     files.sort_by_key(|(id, ..)| *id);

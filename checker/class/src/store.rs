@@ -11,8 +11,8 @@
 //! OUT/notes.txt              what somebody should know about the class
 //! ```
 //!
-//! A file is written beside its place and then moved there, so that what is there is whole, whenever
-//! the checker was stopped.
+//! A file is written beside its place and then moved there, so that what is there is whole,
+//! whenever the checker was stopped.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
@@ -140,8 +140,8 @@ impl Store {
         Ok(folder.join(format!("{index}-of-{of}.{extension}")))
     }
 
-    /// Takes away what was written of parts, now that there is the whole: merged again, it would replace
-    /// newer grades by older ones.
+    /// Takes away what was written of parts, now that there is the whole: merged again, it would
+    /// replace newer grades by older ones.
     pub(crate) fn drop_parts(&self) -> Result<()> {
         match std::fs::remove_dir_all(self.root.join(SHARDS)) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -318,8 +318,8 @@ pub(crate) struct Together {
     pub(crate) notes: Vec<String>,
 }
 
-/// Reads what runs left in `roots`: where there are parts of a class, all of those, wherever they are, else
-/// the whole.
+/// Reads what runs left in `roots`: where there are parts of a class, all of those, wherever they
+/// are, else the whole.
 pub(crate) fn read_parts(roots: &[PathBuf]) -> Result<Together> {
     let mut together = Together { rows: Vec::new(), notes: Vec::new() };
     let mut shards = Vec::new();
@@ -438,8 +438,8 @@ fn write_and(path: &Path, bytes: &[u8], then: fn(&File) -> std::io::Result<()>) 
     written.with_context(|| format!("cannot write `{}`", path.display()))
 }
 
-/// A new file beside `path` that nobody else writes: the same outcome may come about in two threads, two
-/// processes or on two machines at a time.
+/// A new file beside `path` that nobody else writes: the same outcome may come about in two
+/// threads, two processes or on two machines at a time.
 fn beside(path: &Path) -> std::io::Result<(File, PathBuf)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut number = 0_u32;

@@ -20,8 +20,9 @@ pub(super) struct Line {
 }
 
 impl Table {
-    /// The table in `bytes`: UTF-8 or, as spreadsheets save it too, UTF-16; with commas, with the semicolons of
-    /// spreadsheets where the comma is in numbers, with tabs, or with what a first line `sep=` says.
+    /// The table in `bytes`: UTF-8 or, as spreadsheets save it too, UTF-16; with commas, with the
+    /// semicolons of spreadsheets where the comma is in numbers, with tabs, or with what a first
+    /// line `sep=` says.
     pub(super) fn read(bytes: &[u8]) -> Result<Self> {
         let text = text(bytes)?;
         let first = text.lines().next().unwrap_or_default();

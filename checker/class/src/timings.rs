@@ -12,7 +12,8 @@ use checker::status::Status;
 pub(crate) struct Spent {
     /// By the clock on the wall.
     pub(crate) wall_s: f64,
-    /// On processors, with the processes that were started: it hardly depends on what else the machine does.
+    /// On processors, with the processes that were started: it hardly depends on what else the
+    /// machine does.
     pub(crate) processor_s: f64,
 }
 

@@ -1,8 +1,8 @@
 //! A process that grades one file after another, and the pool of them.
 //!
-//! What a student's program leaves running is ended by whoever started it, and to be sure of what that
-//! is, each worker has one program at a time. A worker that comes to grief takes one file's grading with
-//! it and no more.
+//! What a student's program leaves running is ended by whoever started it, and to be sure of what
+//! that is, each worker has one program at a time. A worker that comes to grief takes one file's
+//! grading with it and no more.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt as _;

@@ -1,4 +1,5 @@
-//! What all calls share: the arm that answers them, the lock, and the place in the student's source.
+//! What all calls share: the arm that answers them, the lock, and the place in the student's
+//! source.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -95,8 +96,8 @@ impl State {
         }
     }
 
-    /// Which page-locked memory the program has used since the last call where that takes it time, and where;
-    /// without what `besides` says of such use.
+    /// Which page-locked memory the program has used since the last call where that takes it time,
+    /// and where; without what `besides` says of such use.
     fn timed_use(&mut self, besides: Option<&lab::Request>) -> Option<(Command, Option<u32>)> {
         let (mut touches, frames) = watch::take_timed()?;
         let declared = match besides {
@@ -200,8 +201,8 @@ fn simulated() -> Result<Simulated, StartFailure> {
     })
 }
 
-/// How many work queues the environment asks for. As in the real driver: read once, at the start, and
-/// left alone if it is no number.
+/// How many work queues the environment asks for. As in the real driver: read once, at the start,
+/// and left alone if it is no number.
 pub(crate) fn work_queues() -> WorkQueues {
     let asked = |name| std::env::var(name).ok();
     let (connections, copies) = (asked(run::CONNECTIONS), asked(run::COPY_CONNECTIONS));
@@ -244,7 +245,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Puts a command to the simulated devices, about this one; none for the one whose context is current.
+/// Puts a command to the simulated devices, about this one; none for the one whose context is
+/// current.
 pub(crate) fn issue(device: Option<u32>, command: Command) -> Result<Reply, CUresult> {
     let simulated = simulated_arm()?;
     if IN_HOST_FUNCTION.get() {
@@ -341,8 +343,8 @@ impl Simulated {
         }
     }
 
-    /// Tells what the program has used of page-locked memory since the last call. What takes the host time is a
-    /// call by itself, after which it may be another thread's turn.
+    /// Tells what the program has used of page-locked memory since the last call. What takes the
+    /// host time is a call by itself, after which it may be another thread's turn.
     fn tell_uses<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -434,8 +436,8 @@ pub(crate) fn pinned_offset(address: u64) -> u64 {
     offset.unwrap_or(address)
 }
 
-/// A host address, as a command names it. On a GPU what it is gets found out later: no time is lost in
-/// the call.
+/// A host address, as a command names it. On a GPU what it is gets found out later: no time is lost
+/// in the call.
 pub(crate) fn host_address(address: u64) -> Address {
     let offset = simulated_arm().ok().and_then(|simulated| simulated.pinned.offset(address));
     offset.map_or(Address::Pageable(address), Address::Pinned)

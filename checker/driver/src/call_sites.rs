@@ -1,9 +1,9 @@
 //! From a call to the line of the student's that made it.
 //!
 //! The stack is walked at each call; an address is looked up in the debug information once, and
-//! remembered. The innermost frame whose source lies in the exercise's folder is the one that counts,
-//! functions that the compiler inlined included. The filter is by source file, not by crate: generic
-//! code of cudarc is compiled into the student's crate.
+//! remembered. The innermost frame whose source lies in the exercise's folder is the one that
+//! counts, functions that the compiler inlined included. The filter is by source file, not by
+//! crate: generic code of cudarc is compiled into the student's crate.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -33,9 +33,9 @@ struct Known {
 /// The places that calls come from.
 pub(crate) struct CallSites {
     folder: Option<PathBuf>,
-    /// The program and what is always with it. Debug information is read for addresses in the program
-    /// only: the student's code is in no library, and reading that of libraries takes longer than a whole
-    /// run.
+    /// The program and what is always with it. Debug information is read for addresses in the
+    /// program only: the student's code is in no library, and reading that of libraries takes
+    /// longer than a whole run.
     objects: Vec<Object>,
     /// By return address. Only looked up, never iterated.
     known: HashMap<usize, Known>,
@@ -69,7 +69,8 @@ impl CallSites {
                 return known.site;
             }
             match known.caller {
-                // SAFETY: the step is that of the frame's address, and the frames are those below this.
+                // SAFETY: the step is that of the frame's address, and the frames are those below
+                // this.
                 Caller::Follows(step) => frame = unsafe { frame.caller(step) },
                 Caller::Nobody => return None,
                 Caller::Unknown => return self.here_by_unwinder(number),

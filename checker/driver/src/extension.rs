@@ -17,8 +17,8 @@ extern "C" fn swim_build_id() -> *const c_char {
     concat!(env!("SWIM_BUILD_ID"), "\0").as_ptr().cast()
 }
 
-/// Takes one [`Request`] and gives one [`Reply`], both as postcard. Returns the length of the reply,
-/// or -1 if the request cannot be read or the reply does not fit.
+/// Takes one [`Request`] and gives one [`Reply`], both as postcard. Returns the length of the
+/// reply, or -1 if the request cannot be read or the reply does not fit.
 ///
 /// # Safety
 /// `request` points to `length` bytes, `reply` to room for `room` bytes.
@@ -51,8 +51,8 @@ extern "C" fn swim_device_memory() -> c_int {
     }
 }
 
-/// Serves one run on the simulated device over the memory that [`swim_device_memory`] made. Returns 0
-/// when the student's process is gone, 1 if the device could not be made.
+/// Serves one run on the simulated device over the memory that [`swim_device_memory`] made. Returns
+/// 0 when the student's process is gone, 1 if the device could not be made.
 #[unsafe(no_mangle)]
 extern "C" fn swim_serve(memory: c_int) -> c_int {
     // SAFETY: the caller hands the descriptor over.
@@ -67,7 +67,8 @@ extern "C" fn swim_serve(memory: c_int) -> c_int {
 
 /// Writes a record where the starter of the run wants it. It is there as a whole or not at all.
 pub(crate) fn write_record(path: &Path, record: &Record) {
-    // Written as it is made: a limit on the file's size ends what is too large before it takes memory.
+    // Written as it is made: a limit on the file's size ends what is too large before it takes
+    // memory.
     let write = || -> std::io::Result<()> {
         let partial = path.with_extension("partial");
         let mut file = BufWriter::new(File::create(&partial)?);

@@ -1,9 +1,9 @@
 //! The CUDA driver API, in front of a simulated device or of the real driver.
 //!
 //! Unmodified programs load this library in place of `libcuda.so`. Every call becomes a
-//! [`Command`](simulator::machine::Command) and gets a reply; the [`Record`](trace::Record) of a run
-//! says what was asked and what happened. Calls that are not modelled are refused by name on the
-//! simulated device and passed on untouched on a GPU.
+//! [`Command`](simulator::machine::Command) and gets a reply; the [`Record`](trace::Record) of a
+//! run says what was asked and what happened. Calls that are not modelled are refused by name on
+//! the simulated device and passed on untouched on a GPU.
 //!
 //! It is not a full driver: see `simulator` for what the simulated device lacks. It builds on Linux
 //! (and so in WSL2), because the trick that puts it in place is a property of ELF.

@@ -316,14 +316,16 @@ impl machine::Task for Metered {
     }
 }
 
-/// A task of the lab whose host answers requests while the device does a job. Each of the two is a task with arrays of its own.
+/// A task of the lab whose host answers requests while the device does a job. Each of the two is a
+/// task with arrays of its own.
 struct Served {
     job: Set,
     requests: Set,
 }
 
 impl Served {
-    /// The one of the two that an array belongs to, its number there, and the seed of its own: no two arrays hold the same.
+    /// The one of the two that an array belongs to, its number there, and the seed of its own: no
+    /// two arrays hold the same.
     fn of(&self, array: u32, seed: u64) -> (&Set, u32, u64) {
         match array.checked_sub(REQUESTS_FROM) {
             Some(array) => (&self.requests, array, !seed),

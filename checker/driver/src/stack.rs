@@ -1,12 +1,12 @@
 //! From a frame of the stack to its caller's.
 //!
-//! The system's unwinder takes some 250 ns a frame (2.6 µs for the ten frames up to `main` of the benchmark
-//! `live`, a Xeon, 2026-11-22), since it looks up at each walk which object an address lies in and what
-//! that object's tables say. Here the tables (`.eh_frame`; System V ABI, AMD64,
-//! chapter 3.7, and DWARF 5, section 6.4) are read once for an address: what they say of the place behind
-//! a call is always the same, nearly always that the frame ends a number of bytes from `rsp` or `rbp`.
-//! Where they say something else, or there are none, the way is [`Caller::Unknown`], and whoever walks
-//! here takes the system's unwinder instead.
+//! The system's unwinder takes some 250 ns a frame (2.6 µs for the ten frames up to `main` of the
+//! benchmark `live`, a Xeon, 2026-11-22), since it looks up at each walk which object an address
+//! lies in and what that object's tables say. Here the tables (`.eh_frame`; System V ABI, AMD64,
+//! chapter 3.7, and DWARF 5, section 6.4) are read once for an address: what they say of the place
+//! behind a call is always the same, nearly always that the frame ends a number of bytes from `rsp`
+//! or `rbp`. Where they say something else, or there are none, the way is [`Caller::Unknown`], and
+//! whoever walks here takes the system's unwinder instead.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -30,7 +30,8 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// The frame of the function that this is compiled into; none for a processor that is not known here.
+    /// The frame of the function that this is compiled into; none for a processor that is not known
+    /// here.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "it is the caller's frame that is asked for")]
@@ -60,7 +61,8 @@ impl Frame {
     ///
     /// # Safety
     ///
-    /// The frame is one of this thread's that has not returned, and the step is that of its address.
+    /// The frame is one of this thread's that has not returned, and the step is that of its
+    /// address.
     pub(crate) unsafe fn caller(self, step: Step) -> Self {
         let from = if step.from_base { self.base } else { self.stack };
         let top = from.wrapping_add_signed(step.top);
@@ -88,8 +90,8 @@ pub(crate) enum Caller {
 pub(crate) struct Step {
     /// Whether the top is counted from `rbp`, or from `rsp`.
     from_base: bool,
-    /// Bytes from there to the top of the frame, where the caller's stack ends. The return address lies
-    /// right below.
+    /// Bytes from there to the top of the frame, where the caller's stack ends. The return address
+    /// lies right below.
     top: isize,
     /// Where the caller's `rbp` is kept, in bytes from the top; none if it is still in `rbp`.
     base: Option<isize>,
@@ -103,7 +105,8 @@ pub(crate) struct Object {
     header: Option<Range<usize>>,
 }
 
-/// The program itself, this library and the C library, which are never unloaded; the program is first.
+/// The program itself, this library and the C library, which are never unloaded; the program is
+/// first.
 pub(crate) fn objects() -> Vec<Object> {
     unsafe extern "C" fn look(
         object: *mut libc::dl_phdr_info,

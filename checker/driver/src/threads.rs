@@ -1,8 +1,8 @@
 //! Host threads of the student's process: which may call the driver, and whose turn it is.
 //!
-//! Inside a measured region, and wherever there are threads of `lab::thread`, one of them goes on at a
-//! time, as the simulated device says. Threads that were started in another way have no clock there:
-//! they are refused.
+//! Inside a measured region, and wherever there are threads of `lab::thread`, one of them goes on
+//! at a time, as the simulated device says. Threads that were started in another way have no clock
+//! there: they are refused.
 
 use std::cell::Cell;
 use std::thread::ThreadId;

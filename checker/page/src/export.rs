@@ -1,9 +1,9 @@
 //! What the wasm offers to the page's script: memory to write a request into, and the answer to it.
 //!
-//! A request is the id for the drawing, a line break, and what is asked for, in UTF-8: a setting in the form of an
-//! address, or a program (see [`crate::answer`]).
-//! There is no other state: each request is answered from itself alone. So memory is handed out in one
-//! direction only, and all of it is free again when the next request comes.
+//! A request is the id for the drawing, a line break, and what is asked for, in UTF-8: a setting in
+//! the form of an address, or a program (see [`crate::answer`]). There is no other state: each
+//! request is answered from itself alone. So memory is handed out in one direction only, and all of
+//! it is free again when the next request comes.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -20,8 +20,8 @@ static FIRST: AtomicUsize = AtomicUsize::new(0);
 /// fifth of the wasm.
 struct Arena;
 
-// SAFETY: each block lies behind all that were handed out since the last request, inside memory that
-// exists; nothing of a request outlives it. wasm has one thread.
+// SAFETY: each block lies behind all that were handed out since the last request, inside memory
+// that exists; nothing of a request outlives it. wasm has one thread.
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let mut free = FREE.load(Relaxed);
@@ -47,7 +47,8 @@ unsafe impl GlobalAlloc for Arena {
         if block as usize + layout.size() == FREE.load(Relaxed) {
             FREE.store(block as usize, Relaxed);
         }
-        // SAFETY: the caller vouches for the layout; the copy may overlap only where it is in place.
+        // SAFETY: the caller vouches for the layout; the copy may overlap only where it is in
+        // place.
         unsafe {
             let new = self.alloc(Layout::from_size_align_unchecked(bytes, layout.align()));
             if new != block && !new.is_null() {

@@ -52,7 +52,8 @@ pub fn fragment(setting: &Setting, played: &Played, id: &str) -> String {
     html
 }
 
-/// The drawing once more, as a table. Streams have the names that are given, in the order of their numbers.
+/// The drawing once more, as a table. Streams have the names that are given, in the order of their
+/// numbers.
 pub(crate) fn in_numbers(html: &mut String, timeline: &Timeline, makespan: u64, names: &[String]) {
     html.push_str(
         "<details class=\"timeline-more\"><summary>The drawing in numbers</summary>\
@@ -81,7 +82,8 @@ pub(crate) fn named<'a>(label: &str, names: &'a [String]) -> Option<&'a str> {
     names.get(number.checked_sub(1)?).map(String::as_str)
 }
 
-/// Overlap efficiency in percent, in whole numbers: floating-point numbers in words would be a tenth of the wasm.
+/// Overlap efficiency in percent, in whole numbers: floating-point numbers in words would be a
+/// tenth of the wasm.
 fn efficiency(played: &Played, makespan_ns: u64) -> String {
     let (serial, floor) = (played.bounds.serial_ns as i64, played.bounds.floor_ns as i64);
     let savable = serial - floor;

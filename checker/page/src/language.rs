@@ -11,10 +11,10 @@
 //! sync                            # the host waits
 //! ```
 //!
-//! [`compile`] makes a [`Program`] of such a text, with the calls that cudarc makes: a copy from or to pinned
-//! memory has the stream wait for that memory's own event first, and a stream that waits for a stream takes an
-//! event for it. Each step knows its line. A text with mistakes gives all of them, each with its place and with
-//! what to write instead.
+//! [`compile`] makes a [`Program`] of such a text, with the calls that cudarc makes: a copy from or
+//! to pinned memory has the stream wait for that memory's own event first, and a stream that waits
+//! for a stream takes an event for it. Each step knows its line. A text with mistakes gives all of
+//! them, each with its place and with what to write instead.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -47,7 +47,8 @@ use std::mem::ManuallyDrop;
 use trace::Program;
 use trace::program::StreamId;
 
-/// The rate of kernels that are given by their time: its unit is a nanosecond of one multiprocessor.
+/// The rate of kernels that are given by their time: its unit is a nanosecond of one
+/// multiprocessor.
 pub const TIME: &str = "time";
 
 /// A text, as a program.

@@ -1,10 +1,11 @@
 //! The playground of the book: programs, simulated and drawn where the reader is.
 //!
-//! There are programs with controls, and programs that the reader writes. For the first the reader changes a
-//! [`Setting`]; [`play`] makes the [`Program`](trace::Program) that it stands for, simulates it on a device profile and
-//! gives what the page shows, as HTML. For the others [`program::show`] reads the text ([`language`]) and does the same.
-//! Either function draws the figure that readers without a script see, and runs as wasm in the page of the others, so
-//! the two say the same to the last byte.
+//! There are programs with controls, and programs that the reader writes. For the first the reader
+//! changes a [`Setting`]; [`play`] makes the [`Program`](trace::Program) that it stands for,
+//! simulates it on a device profile and gives what the page shows, as HTML. For the others
+//! [`program::show`] reads the text ([`language`]) and does the same. Either function draws the
+//! figure that readers without a script see, and runs as wasm in the page of the others, so the two
+//! say the same to the last byte.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -18,8 +19,8 @@
 //! | [`fragment`] | numbers, drawing and table of a setting as HTML |
 //! | `export` | what the wasm offers to the page's script |
 //!
-//! The wasm has to stay below 120 kB gzipped, so nothing here formats floating-point numbers or reads JSON; a test holds
-//! the limit.
+//! The wasm has to stay below 120 kB gzipped, so nothing here formats floating-point numbers or
+//! reads JSON; a test holds the limit.
 
 #[cfg(target_family = "wasm")]
 mod export;
@@ -67,8 +68,8 @@ impl Played {
 /// What the page shows for a setting in the form of an address. Ids in it begin with `id`.
 pub fn play(address: &str, id: &str) -> String {
     let setting = Setting::parse(address);
-    // In a page all memory is free again with the next request (see `export`), so the code that gives
-    // it back piece by piece, some kB of it, may be left out.
+    // In a page all memory is free again with the next request (see `export`), so the code that
+    // gives it back piece by piece, some kB of it, may be left out.
     let played = ManuallyDrop::new(Played::new(&setting));
     let html = fragment::fragment(&setting, &played, id);
     if !cfg!(target_family = "wasm") {
@@ -77,8 +78,8 @@ pub fn play(address: &str, id: &str) -> String {
     html
 }
 
-/// What the page shows for a request: a setting in the form of an address, or a line `program`, the reader's program, a
-/// zero byte and the program before it.
+/// What the page shows for a request: a setting in the form of an address, or a line `program`, the
+/// reader's program, a zero byte and the program before it.
 pub fn answer(asked: &str, id: &str) -> String {
     match asked.strip_prefix("program\n") {
         None => play(asked, id),

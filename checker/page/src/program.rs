@@ -1,4 +1,5 @@
-//! What the page shows of a program that the reader writes: its mistakes, or numbers, races and the drawing.
+//! What the page shows of a program that the reader writes: its mistakes, or numbers, races and the
+//! drawing.
 
 use std::fmt::Write as _;
 use std::mem::ManuallyDrop;
@@ -15,8 +16,9 @@ use crate::run::Run;
 /// Races that are told: the first ones mostly bring about the others.
 const MOST_RACES: usize = 5;
 
-/// `text` as HTML: `<div class="run">`, or `<div class="mistakes">` where it has some. On the same axis stands the run
-/// of `before`, where that is another program without mistakes. Ids begin with `id`.
+/// `text` as HTML: `<div class="run">`, or `<div class="mistakes">` where it has some. On the same
+/// axis stands the run of `before`, where that is another program without mistakes. Ids begin with
+/// `id`.
 pub fn show(text: &str, before: &str, id: &str) -> String {
     match Run::new(text) {
         Err(mistakes) => self::mistakes(&mistakes),

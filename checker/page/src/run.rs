@@ -10,8 +10,8 @@ use trace::hazards::{self, Hazard};
 use crate::language::{Compiled, Mistake, TIME, compile};
 use crate::profiles;
 
-/// What a search for races looks at, at most, in the unit of [`hazards::MOST_EFFORT`]: a page does it while the reader
-/// types.
+/// What a search for races looks at, at most, in the unit of [`hazards::MOST_EFFORT`]: a page does
+/// it while the reader types.
 const MOST_EFFORT: u64 = hazards::MOST_EFFORT / 40;
 
 /// A text, simulated.

@@ -1,7 +1,7 @@
 //! What the reader can choose, and what was chosen.
 //!
-//! In the address of a page a setting is `sheet=pipeline&up=pinned&streams=3…`. What is missing there, or
-//! unknown, is as it is at first, so that a link of yesterday still opens tomorrow.
+//! In the address of a page a setting is `sheet=pipeline&up=pinned&streams=3…`. What is missing
+//! there, or unknown, is as it is at first, so that a link of yesterday still opens tomorrow.
 
 use std::fmt::Write as _;
 
@@ -10,8 +10,8 @@ use crate::profiles;
 /// A kind of program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sheet {
-    /// Products, downloads and uploads that have nothing to do with one another: the programs of the
-    /// chapter of that name.
+    /// Products, downloads and uploads that have nothing to do with one another: the programs of
+    /// the chapter of that name.
     ThreeLanes,
     /// An array that is uploaded, mapped and downloaded, in pieces.
     Pipeline,
@@ -239,7 +239,8 @@ impl Setting {
     }
 
     fn read(address: &str, mut unknown: impl FnMut(&str)) -> Self {
-        // As one of several letters: what finds a letter in long texts quickly would be half a kB of a page.
+        // As one of several letters: what finds a letter in long texts quickly would be half a kB
+        // of a page.
         let parts = || address.split(['&']).filter(|part| !part.is_empty());
         let sheet = parts().find_map(|part| part.strip_prefix("sheet="));
         let named = Sheet::ALL.into_iter().find(|known| Some(known.name()) == sheet);

@@ -1,7 +1,8 @@
 //! The program that a setting stands for.
 //!
-//! The sheet of three lanes makes the calls of `exercises/04_three_lanes/examples`, and a test holds
-//! the two against each other; the pipeline makes those of a chunked pipeline with the kernel `map_a`.
+//! The sheet of three lanes makes the calls of `exercises/04_three_lanes/examples`, and a test
+//! holds the two against each other; the pipeline makes those of a chunked pipeline with the kernel
+//! `map_a`.
 
 use std::sync::Arc;
 
@@ -54,7 +55,8 @@ pub fn bounds(setting: &Setting, profile: &Arc<Profile>) -> Bounds {
     alone.choose(Key::Host, "goes-on");
     alone.choose(Key::Streams, "3");
     alone.choose(Key::Order, "depth");
-    // How many products there are is given, and each leaves a part of the device empty: they stay as they are.
+    // How many products there are is given, and each leaves a part of the device empty: they stay
+    // as they are.
     if setting.sheet == Sheet::Pipeline {
         alone.choose(Key::Pieces, "1");
         alone.choose(Key::Up, "pinned");
@@ -73,12 +75,13 @@ fn memory(value: &str) -> Memory {
     if value == "pinned" { Memory::Pinned } else { Memory::Pageable }
 }
 
-/// Blocks of memory: one on the device, one on the host for each direction, as large as they have to be.
+/// Blocks of memory: one on the device, one on the host for each direction, as large as they have
+/// to be.
 const DEVICE: BlockId = BlockId(0);
 const SOURCE: BlockId = BlockId(1);
 const TARGET: BlockId = BlockId(2);
-/// On the sheet of three lanes downloads come from a part of device memory that uploads leave alone,
-/// and the products have theirs behind.
+/// On the sheet of three lanes downloads come from a part of device memory that uploads leave
+/// alone, and the products have theirs behind.
 const DOWNLOADED: u64 = LANE_BYTES;
 const FACTORS: u64 = 2 * LANE_BYTES;
 

@@ -1,7 +1,8 @@
 //! Programs of ours that try to get out.
 //!
-//! A canary runs where somebody else's code would, and really does what it must not be able to do. What
-//! got through is on its standard output; whoever set it up believes its own eyes where it can.
+//! A canary runs where somebody else's code would, and really does what it must not be able to do.
+//! What got through is on its standard output; whoever set it up believes its own eyes where it
+//! can.
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
@@ -40,7 +41,8 @@ pub(super) struct Outside {
     pub(super) secret: PathBuf,
     /// A file that everybody may write, and beside which everybody may make more.
     pub(super) ledger: PathBuf,
-    /// A segment of System V memory that everybody may use, by its number; none where the kernel has none.
+    /// A segment of System V memory that everybody may use, by its number; none where the kernel
+    /// has none.
     pub(super) segment: Option<i32>,
     /// Ports of this machine that are listened at.
     pub(super) tcp: u16,
@@ -183,8 +185,8 @@ fn escape(outside: &Outside) -> Vec<Hole> {
     holes
 }
 
-/// What is noted of a file beside its contents: who may use it, when it was changed, what else anyone wrote
-/// there, and what happens to it.
+/// What is noted of a file beside its contents: who may use it, when it was changed, what else
+/// anyone wrote there, and what happens to it.
 fn metadata(file: &Path) -> [(&'static str, bool); 5] {
     let Ok(path) = CString::new(file.as_os_str().as_bytes()) else { return [("", false); 5] };
     let file = path.as_ptr();

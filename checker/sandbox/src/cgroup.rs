@@ -1,9 +1,10 @@
-//! A control group (version 2) for each command: the kernel counts its memory, its processes and its CPU time together,
-//! whatever they are made of, and ends all of them at once.
+//! A control group (version 2) for each command: the kernel counts its memory, its processes and
+//! its CPU time together, whatever they are made of, and ends all of them at once.
 //!
-//! There are groups where this machine mounts `cgroup2`, and where a group that this process is in, or one above it,
-//! may be written to and hands memory and processes on to the groups below it: for root on most systems, for others
-//! where systemd delegates it to them (`systemd-run --user --scope`).
+//! There are groups where this machine mounts `cgroup2`, and where a group that this process is in,
+//! or one above it, may be written to and hands memory and processes on to the groups below it: for
+//! root on most systems, for others where systemd delegates it to them (`systemd-run --user
+//! --scope`).
 
 use std::fs::File;
 use std::io::Write;

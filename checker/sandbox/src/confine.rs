@@ -13,8 +13,8 @@ use landlock::{
 
 use super::{Access, Confined, Layer, Origin, Role, Unavailable, syscalls};
 
-/// The first of the users that slots have, one each: above what people and services are given, below what
-/// containers map.
+/// The first of the users that slots have, one each: above what people and services are given,
+/// below what containers map.
 pub(super) const FIRST_UID: libc::uid_t = 61_000;
 
 /// The user of a slot.
@@ -110,8 +110,8 @@ fn close_others(kept: &[RawFd]) -> Result<()> {
     Ok(())
 }
 
-/// Address space beside what is asked for: the program itself, its libraries, and what the C library
-/// reserves for each thread and never uses.
+/// Address space beside what is asked for: the program itself, its libraries, and what the C
+/// library reserves for each thread and never uses.
 const BESIDE_BYTES: u64 = 512 << 20;
 
 fn limits(confined: &Confined) -> Result<()> {
@@ -229,9 +229,9 @@ fn landlock(confined: &Confined) -> Result<()> {
         .handle_access(AccessNet::from_all(NEWEST))?
         .scope(Scope::from_all(NEWEST))?
         .create()?;
-    // Its own files there, which are others for each process: what the libraries of C and of Rust look at, and
-    // not where everything is mounted from. What a compiler reads can be printed by what it compiles: it does
-    // without.
+    // Its own files there, which are others for each process: what the libraries of C and of Rust
+    // look at, and not where everything is mounted from. What a compiler reads can be printed by
+    // what it compiles: it does without.
     let own = match confined.role {
         Role::Program => &["maps", "mem", "status", "stat", "statm"][..],
         Role::Compiler => &[],

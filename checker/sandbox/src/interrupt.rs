@@ -1,5 +1,5 @@
-//! Ctrl-C and its kin, and a newer save while a run is on: what was started is ended before anything
-//! else goes on.
+//! Ctrl-C and its kin, and a newer save while a run is on: what was started is ended before
+//! anything else goes on.
 
 use std::fmt;
 use std::io::PipeWriter;
@@ -86,8 +86,8 @@ impl Drop for Guard {
     }
 }
 
-/// From now on a signal ends nothing by itself: it kills the target, is remembered, and a byte goes into
-/// `wake` for somebody who takes care of the rest.
+/// From now on a signal ends nothing by itself: it kills the target, is remembered, and a byte goes
+/// into `wake` for somebody who takes care of the rest.
 pub fn stay(wake: PipeWriter) {
     // A signal handler must not wait for room: one byte is as good as a thousand.
     // SAFETY: a plain call on a descriptor of our own.

@@ -22,7 +22,8 @@ pub enum Layer {
     Mounts,
     /// A user of its own for each slot. Needs root.
     Uid,
-    /// Memory, processes and CPU time of all together. Needs a control group that may be written to.
+    /// Memory, processes and CPU time of all together. Needs a control group that may be written
+    /// to.
     Cgroup,
     /// Address space, data, CPU time, file size, descriptors, processes.
     Limits,
@@ -62,8 +63,8 @@ impl Layer {
     }
 }
 
-/// Layers to do without, by name and with commas between: to see what each is good for. The level goes
-/// down by it, and below the floor nothing runs.
+/// Layers to do without, by name and with commas between: to see what each is good for. The level
+/// goes down by it, and below the floor nothing runs.
 pub(crate) const WITHOUT: &str = "SWIM_SANDBOX_WITHOUT";
 
 /// The environment names a layer that there is not.

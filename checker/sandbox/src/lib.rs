@@ -1,9 +1,9 @@
 //! The sandbox: what stands between somebody else's code and this machine.
 //!
-//! A student's file is native code, and compiling it can read files too. So the compiler and the program
-//! each run under a **supervisor**, this program started anew, which makes a child, lets it restrict
-//! itself for good and become the command, and ends whatever is left of it. The device process stays
-//! outside: what the sandboxed program shares with it is one piece of memory.
+//! A student's file is native code, and compiling it can read files too. So the compiler and the
+//! program each run under a **supervisor**, this program started anew, which makes a child, lets it
+//! restrict itself for good and become the command, and ends whatever is left of it. The device
+//! process stays outside: what the sandboxed program shares with it is one piece of memory.
 //!
 //! # What has to hold
 //!
@@ -16,10 +16,11 @@
 //! | memory | memory has a limit | cgroup; limits with watchdog |
 //! | processes | processes and threads have a limit | cgroup; limits (with uid or user namespace), watchdog |
 //!
-//! They are not taken on trust: [`Sandbox::probe`] starts **canaries**, programs of ours that try each of
-//! these things in earnest, and a property holds if all of them failed. The first four are the **floor**:
-//! without one of them nothing is compiled or run, unless somebody accepts the risk. Without the others
-//! the level is `partial`. A layer that is left out by [`layer::WITHOUT`] takes the level down in any case.
+//! They are not taken on trust: [`Sandbox::probe`] starts **canaries**, programs of ours that try
+//! each of these things in earnest, and a property holds if all of them failed. The first four are
+//! the **floor**: without one of them nothing is compiled or run, unless somebody accepts the risk.
+//! Without the others the level is `partial`. A layer that is left out by [`layer::WITHOUT`] takes
+//! the level down in any case.
 //!
 //! # The layers
 //!
@@ -35,19 +36,19 @@
 //! | watchdog | `/proc` | memory and threads of everything below the supervisor, every 10 ms | what happens in between |
 //! | reaper | Linux 3.4 | orphans become the supervisor's, which kills them | |
 //!
-//! Besides, whatever the layers: an environment that is only what the command was given, no open files but
-//! those that it was given, standard input at its end, a session of its own, no capabilities, no gain of
-//! privileges by `execve`, no core files. Of `/proc` a program sees of itself what the libraries of C and of Rust
-//! look at, and not where files are mounted from.
+//! Besides, whatever the layers: an environment that is only what the command was given, no open
+//! files but those that it was given, standard input at its end, a session of its own, no
+//! capabilities, no gain of privileges by `execve`, no core files. Of `/proc` a program sees of
+//! itself what the libraries of C and of Rust look at, and not where files are mounted from.
 //!
 //! # What none of it stops
 //!
-//! A hole in the kernel. Use of a CPU until time is up, and what that tells about others by the time it
-//! takes. What a program does to **itself**: it may rewrite its own code, forge what the harness in its
-//! process would say, or speak to the device process by hand; so nothing that a program says is part of a
-//! grade (`device`, `grade`). Names of files outside can be guessed one by one by asking for attributes,
-//! where there are no mounts. Files that the command was given can be read, and what it was given to write
-//! can be filled up to the limit for each file.
+//! A hole in the kernel. Use of a CPU until time is up, and what that tells about others by the
+//! time it takes. What a program does to **itself**: it may rewrite its own code, forge what the
+//! harness in its process would say, or speak to the device process by hand; so nothing that a
+//! program says is part of a grade (`device`, `grade`). Names of files outside can be guessed one
+//! by one by asking for attributes, where there are no mounts. Files that the command was given can
+//! be read, and what it was given to write can be filled up to the limit for each file.
 
 mod canary;
 mod cgroup;
@@ -103,8 +104,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// What a student's program may use on the simulated device within `wall`: the largest exercise takes
-    /// a quarter of the memory, and one thread or two.
+    /// What a student's program may use on the simulated device within `wall`: the largest exercise
+    /// takes a quarter of the memory, and one thread or two.
     pub fn of_program(wall: Duration, output_bytes: usize) -> Self {
         Self {
             wall,
@@ -117,7 +118,8 @@ impl Limits {
         }
     }
 
-    /// What the compiler and its linker may use within `wall`: ten times what they need for a solution.
+    /// What the compiler and its linker may use within `wall`: ten times what they need for a
+    /// solution.
     pub fn of_compiler(wall: Duration, output_bytes: usize) -> Self {
         Self {
             wall,
@@ -173,8 +175,8 @@ pub struct Confined {
     /// All of its environment.
     pub environment: Vec<(OsString, OsString)>,
     /// Files and folders that it may read, beside the system's libraries. Where the command runs as
-    /// another user, that user has to be able to read them: a file open to others, in a folder of any
-    /// kind, or a folder that is open to others itself.
+    /// another user, that user has to be able to read them: a file open to others, in a folder of
+    /// any kind, or a folder that is open to others itself.
     pub readable: Vec<PathBuf>,
     /// Folders that it may write in. As root they are given to the slot's user.
     pub writable: Vec<PathBuf>,
@@ -229,8 +231,8 @@ const LIBRARIES: &[&str] =
 const TOOLS: &[&str] = &["/bin", "/usr/bin", "/usr/libexec", "/usr/local/bin", "/etc/alternatives"];
 
 impl Confined {
-    /// `command` with its arguments, its folder, and of its environment what was set for it. It may read
-    /// its program and nothing else yet.
+    /// `command` with its arguments, its folder, and of its environment what was set for it. It may
+    /// read its program and nothing else yet.
     pub fn of(command: &Command, role: Role, limits: Limits) -> Self {
         let environment = command.get_envs();
         let set =
@@ -328,7 +330,8 @@ impl fmt::Display for Unavailable {
 
 impl std::error::Error for Unavailable {}
 
-/// A sandbox whose properties have been tried. A process that is told of it need not try them again.
+/// A sandbox whose properties have been tried. A process that is told of it need not try them
+/// again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sandbox {
     plan: Plan,
@@ -348,8 +351,8 @@ impl Sandbox {
         &self.absent
     }
 
-    /// Runs a command to its end. Its companion is another child of the checker, without which it cannot
-    /// go on. One at a time in a process: they have one user.
+    /// Runs a command to its end. Its companion is another child of the checker, without which it
+    /// cannot go on. One at a time in a process: they have one user.
     pub fn run(&self, confined: &Confined, companion: Option<u32>) -> Result<Ended> {
         let confined = Confined { plan: self.plan.clone(), ..confined.clone() };
         match begin(&confined, companion)? {

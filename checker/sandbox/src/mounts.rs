@@ -11,12 +11,12 @@ use anyhow::{Context, Result, bail};
 
 use super::{Access, Confined, Layer, Role};
 
-/// Where the new root is put together: a folder that every system has, and below which nothing lies that
-/// a command needs from outside.
+/// Where the new root is put together: a folder that every system has, and below which nothing lies
+/// that a command needs from outside.
 const BASE: &CStr = c"/proc";
 
-/// Leaves the root folder of the system for one of its own. The process is in a mount namespace of its
-/// own, and the first in its namespace of processes.
+/// Leaves the root folder of the system for one of its own. The process is in a mount namespace of
+/// its own, and the first in its namespace of processes.
 pub(super) fn enter(confined: &Confined) -> Result<()> {
     let private = libc::MS_REC | libc::MS_PRIVATE;
     mount(None, c"/", None, private, None).context("cannot keep mounts to itself")?;
@@ -39,8 +39,8 @@ pub(super) fn enter(confined: &Confined) -> Result<()> {
     }
     make_folder(&below(&base, &confined.folder))?;
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-    // It says where everything is mounted from, which only Landlock keeps from a program. Where a container
-    // hides parts of `/proc` the kernel refuses another; programs do without.
+    // It says where everything is mounted from, which only Landlock keeps from a program. Where a
+    // container hides parts of `/proc` the kernel refuses another; programs do without.
     if confined.role == Role::Compiler || confined.plan.contains(&Layer::Landlock) {
         _ = mount(Some(c"proc"), &c_string(&base.join("proc"))?, Some(c"proc"), flags, None);
     }
@@ -72,8 +72,8 @@ enum Kind {
 }
 
 impl Bound {
-    /// What has to be there for `path` to lead where it does outside: the file or folder itself, and a
-    /// link where there is one on the way. Nothing, where there is nothing outside.
+    /// What has to be there for `path` to lead where it does outside: the file or folder itself,
+    /// and a link where there is one on the way. Nothing, where there is nothing outside.
     fn look(path: &Path, access: Access) -> Result<Vec<Self>> {
         let Ok(real) = path.canonicalize() else { return Ok(Vec::new()) };
         let is_folder = real.is_dir();
@@ -157,7 +157,8 @@ fn restrict(mount: &OwnedFd, taken: u64, depth: Depth) -> Result<()> {
         Depth::Alone => libc::AT_EMPTY_PATH,
         Depth::WithAllBelow => libc::AT_EMPTY_PATH | libc::AT_RECURSIVE,
     };
-    // SAFETY: a NUL-terminated string, a descriptor of our own, and a structure of the size that is named.
+    // SAFETY: a NUL-terminated string, a descriptor of our own, and a structure of the size that is
+    // named.
     let done = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,

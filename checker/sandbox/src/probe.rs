@@ -280,7 +280,8 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // SAFETY: nothing is read or written. It fails where a canary has done it: that was the test.
+        // SAFETY: nothing is read or written. It fails where a canary has done it: that was the
+        // test.
         unsafe { libc::shmctl(self.0, libc::IPC_RMID, std::ptr::null_mut()) };
     }
 }
@@ -300,7 +301,8 @@ const LIMITS: Limits = Limits {
     output_bytes: 64 * 1024,
 };
 
-/// What a canary says got through; nothing, where it was stopped by the limit that it was to exceed.
+/// What a canary says got through; nothing, where it was stopped by the limit that it was to
+/// exceed.
 fn through(song: &Song, ended: &Ended) -> Result<Vec<Hole>> {
     match (song, ended.exceeded) {
         (Song::Fork { .. }, Some(Exceeded::Processes))

@@ -2,8 +2,8 @@
 //!
 //! A child gets a session and a process group of its own, no standard input, and one pipe for
 //! standard output and standard error together, so that the order of what it prints is kept. At its
-//! end, however that comes, the whole group is killed, and so is whatever left the group: the checker
-//! is made the parent of orphans below it for as long as the child runs.
+//! end, however that comes, the whole group is killed, and so is whatever left the group: the
+//! checker is made the parent of orphans below it for as long as the child runs.
 
 use std::fmt::Write as _;
 use std::io::{self, PipeReader, Read};
@@ -52,8 +52,8 @@ pub enum Ending {
     OutOfOutput,
 }
 
-/// Runs `command` to its end within `limits`. Its companion is another child of the checker, without
-/// which it cannot go on.
+/// Runs `command` to its end within `limits`. Its companion is another child of the checker,
+/// without which it cannot go on.
 pub fn run(command: Command, limits: Limits, companion: Option<u32>) -> Result<Finished> {
     let orphans = AdoptOrphans::start();
     let finished = run_alone(command, limits, companion, None, Flood::Drained, Some(&orphans));
@@ -61,8 +61,8 @@ pub fn run(command: Command, limits: Limits, companion: Option<u32>) -> Result<F
     finished
 }
 
-/// The same for a child that looks after what it leaves behind itself, so that several may run at once.
-/// `handed` is closed as soon as the child has it; one that prints without end is killed.
+/// The same for a child that looks after what it leaves behind itself, so that several may run at
+/// once. `handed` is closed as soon as the child has it; one that prints without end is killed.
 pub fn supervised(
     command: Command,
     limits: Limits,
@@ -81,8 +81,8 @@ enum Flood {
     Ended,
 }
 
-/// Output after which a child is taken to print without end: far more than anyone reads, and a second's
-/// worth of writing.
+/// Output after which a child is taken to print without end: far more than anyone reads, and a
+/// second's worth of writing.
 const FLOOD_BYTES: u64 = 64 << 20;
 
 fn run_alone(
@@ -262,8 +262,8 @@ pub fn inherit(command: &mut Command, fd: RawFd) {
     }
 }
 
-/// The children of this process. Most kernels list them for each thread; elsewhere every process of the machine
-/// is asked for its parent, which takes the longer the more there are.
+/// The children of this process. Most kernels list them for each thread; elsewhere every process of
+/// the machine is asked for its parent, which takes the longer the more there are.
 pub fn children() -> Vec<libc::pid_t> {
     if !has_children() {
         return Vec::new();
@@ -464,7 +464,8 @@ fn printable(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Splits `thread 'main' (123) panicked at …` around the number, and the same of a stack that overflowed.
+/// Splits `thread 'main' (123) panicked at …` around the number, and the same of a stack that
+/// overflowed.
 fn panicking_thread(line: &str) -> Option<(&str, &str)> {
     let rest = line.strip_prefix("thread '")?;
     let at = [") panicked at ", ") has overflowed its stack"];

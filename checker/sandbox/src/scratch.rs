@@ -25,8 +25,8 @@ const BEGINS: &str = "checker-";
 /// A folder that was made just now may not have been locked yet.
 const YOUNG: Duration = Duration::from_secs(60);
 
-/// Removes the folders of processes that were killed before they could do it: students' files may be in
-/// them.
+/// Removes the folders of processes that were killed before they could do it: students' files may
+/// be in them.
 pub fn sweep() {
     let Ok(entries) = std::fs::read_dir(std::env::temp_dir()) else { return };
     for entry in entries.flatten() {
@@ -75,8 +75,8 @@ impl Scratch {
         Ok(Self { path, _lock: lock })
     }
 
-    /// The same, for programs that run as other users: they can go through it to what they know the name of,
-    /// and see nothing else.
+    /// The same, for programs that run as other users: they can go through it to what they know the
+    /// name of, and see nothing else.
     pub fn passable() -> Result<Self> {
         let scratch = Self::new()?;
         std::fs::set_permissions(&scratch.path, Permissions::from_mode(0o711))

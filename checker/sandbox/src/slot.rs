@@ -1,9 +1,10 @@
 //! A number for each process that runs sandboxed commands on this machine, so that no two commands
 //! that run at the same time share a user.
 //!
-//! A slot is held by the name of an abstract socket, which the kernel takes back when the process ends,
-//! however that comes. Checkers in network namespaces of their own, as containers are, do not see one
-//! another's names; neither do their users share limits there, as long as they are mapped apart.
+//! A slot is held by the name of an abstract socket, which the kernel takes back when the process
+//! ends, however that comes. Checkers in network namespaces of their own, as containers are, do not
+//! see one another's names; neither do their users share limits there, as long as they are mapped
+//! apart.
 
 use std::io::ErrorKind;
 use std::os::linux::net::SocketAddrExt as _;

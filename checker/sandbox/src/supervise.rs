@@ -1,8 +1,8 @@
 //! The process that stands between the checker and one command.
 //!
-//! It is the checker's own program, started anew: it has one thread, knows nothing but its order, and is
-//! the parent of whatever the command leaves behind. What it writes to the checker is what the kernel
-//! told it, and never what the command said.
+//! It is the checker's own program, started anew: it has one thread, knows nothing but its order,
+//! and is the parent of whatever the command leaves behind. What it writes to the checker is what
+//! the kernel told it, and never what the command said.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -29,8 +29,8 @@ pub fn supervise(descriptor: RawFd) -> Result<()> {
     line.write_all(&answer).context("cannot write the answer")
 }
 
-/// How often memory and processes are looked at: often enough that a program which takes what it can gets
-/// less than a tenth of a second's worth, and seldom enough to cost nothing.
+/// How often memory and processes are looked at: often enough that a program which takes what it
+/// can gets less than a tenth of a second's worth, and seldom enough to cost nothing.
 const LOOK: Duration = Duration::from_millis(10);
 
 fn carry_out(confined: &Confined) -> Result<Told> {
@@ -263,15 +263,15 @@ fn has_ended(child: libc::pid_t) -> bool {
     }
 }
 
-/// How long the last processes may take to be gone: one that the kernel is busy with, a dump of much
-/// memory say, cannot be waited for in vain.
+/// How long the last processes may take to be gone: one that the kernel is busy with, a dump of
+/// much memory say, cannot be waited for in vain.
 const GONE: Duration = Duration::from_secs(10);
 
 /// Ends the child, its group, and whatever has lost its parent. Returns the child's status.
 fn end_all(child: libc::pid_t, confined: &Confined) -> i32 {
     let mut status = 0;
-    // SAFETY: the child has not been waited for, so its number is its own, and its group's if it got as
-    // far as making one; the status is written in place.
+    // SAFETY: the child has not been waited for, so its number is its own, and its group's if it
+    // got as far as making one; the status is written in place.
     unsafe {
         libc::kill(-child, libc::SIGKILL);
         libc::kill(child, libc::SIGKILL);

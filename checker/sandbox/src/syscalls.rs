@@ -1,8 +1,9 @@
 //! System calls that neither a compiler nor a student's program needs, refused.
 //!
-//! A list of what is refused, not of what is allowed: which calls the standard library and the C library
-//! make changes with every release. What can reach beyond the process is on it, by families: where there are
-//! no namespaces, nothing else keeps a program from metadata of files and from what processes share by number.
+//! A list of what is refused, not of what is allowed: which calls the standard library and the C
+//! library make changes with every release. What can reach beyond the process is on it, by
+//! families: where there are no namespaces, nothing else keeps a program from metadata of files and
+//! from what processes share by number.
 
 use std::collections::BTreeMap;
 
@@ -56,8 +57,8 @@ const REFUSED: &[libc::c_long] = &[
     // Memory that no limit counts.
     libc::SYS_memfd_create,
     libc::SYS_memfd_secret,
-    // What Landlock does not guard: who owns a file, who may use it, when it was changed, what else is noted
-    // beside it, and what others do with it.
+    // What Landlock does not guard: who owns a file, who may use it, when it was changed, what else
+    // is noted beside it, and what others do with it.
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     FCHMODAT2,
@@ -180,8 +181,8 @@ pub(super) fn apply(role: Role) -> Result<()> {
     Ok(())
 }
 
-/// `clone3`, whose flags a filter cannot read, is not there: the C library then takes `clone`. Nor are
-/// the numbers of x32, which would be another name for every call on the list.
+/// `clone3`, whose flags a filter cannot read, is not there: the C library then takes `clone`. Nor
+/// are the numbers of x32, which would be another name for every call on the list.
 fn numbers() -> Result<BpfProgram> {
     /// Of `linux/filter.h`, and the offset of the number in what a filter sees.
     const LOAD_NUMBER: sock_filter = sock_filter { code: 0x20, jt: 0, jf: 0, k: 0 };

@@ -1,7 +1,7 @@
 //! What a process and all below it use, from outside.
 //!
-//! Limits of the kernel's are each for one process, and none counts memory that is shared; this counts
-//! both, a little late.
+//! Limits of the kernel's are each for one process, and none counts memory that is shared; this
+//! counts both, a little late.
 
 use super::{Exceeded, Limits};
 

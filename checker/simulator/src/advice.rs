@@ -1,23 +1,23 @@
-//! Advice by replay: the program is changed where a cause of lost overlap lies, simulated again, and
-//! the difference is the gain.
+//! Advice by replay: the program is changed where a cause of lost overlap lies, simulated again,
+//! and the difference is the gain.
 //!
 //! [`advise`] goes step by step. Of all changes that the causes suggest it takes the one that gains
 //! most, then looks for causes in the changed program, since one cause often hides the next; so the
-//! advice is a list to be followed from the top, and each entry's times hold with the ones before it
-//! done. Where no change gains anything by itself, pairs are tried.
+//! advice is a list to be followed from the top, and each entry's times hold with the ones before
+//! it done. Where no change gains anything by itself, pairs are tried.
 //!
-//! A change never makes a race. Where it takes an order away that some data needs, an event is put in
-//! its place, exactly between the two operations ([`Advice::edges`]); where that is not possible, the
-//! change is not advised. What the host itself reads and writes is as far looked after as the program
-//! tells it, so advice that makes a call asynchronous says that the host has to wait before it touches
-//! the data.
+//! A change never makes a race. Where it takes an order away that some data needs, an event is put
+//! in its place, exactly between the two operations ([`Advice::edges`]); where that is not
+//! possible, the change is not advised. What the host itself reads and writes is as far looked
+//! after as the program tells it, so advice that makes a call asynchronous says that the host has
+//! to wait before it touches the data.
 //!
-//! No advice is given for a program that has a hazard, whose times mean nothing, nor for one that asked
-//! whether work was done (`cuStreamQuery`, `cuEventQuery`) inside the region: it may have gone another
-//! way on another answer. [`Refused`] says so.
+//! No advice is given for a program that has a hazard, whose times mean nothing, nor for one that
+//! asked whether work was done (`cuStreamQuery`, `cuEventQuery`) inside the region: it may have
+//! gone another way on another answer. [`Refused`] says so.
 //!
-//! The number of replays is bounded by the program's length ([`REPLAYED_STEPS`]): a longer program has
-//! fewer changes tried, and always the same ones.
+//! The number of replays is bounded by the program's length ([`REPLAYED_STEPS`]): a longer program
+//! has fewer changes tried, and always the same ones.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -44,8 +44,8 @@ pub use change::Change;
 /// What a program's causes come to when each is taken away.
 #[derive(Clone, Debug, Default)]
 pub struct Advised {
-    /// The causes: with the gain of their removal as cost where a change is known, and without those
-    /// whose removal gains nothing.
+    /// The causes: with the gain of their removal as cost where a change is known, and without
+    /// those whose removal gains nothing.
     pub causes: Vec<Cause>,
     /// What to do, in this order.
     pub advice: Vec<Advice>,
@@ -96,12 +96,14 @@ pub enum Refused {
     Invalid,
 }
 
-/// Steps of the longest program that gets advice: each change is a copy of all of it, simulated again.
+/// Steps of the longest program that gets advice: each change is a copy of all of it, simulated
+/// again.
 pub const MOST_STEPS: usize = 100_000;
-/// Steps of changed programs that are kept at a time, in case two changes gain what none of them does: 100 MB.
+/// Steps of changed programs that are kept at a time, in case two changes gain what none of them
+/// does: 100 MB.
 const MOST_KEPT: usize = 200_000;
-/// Of programs in which more has to be looked at for hazards, in the unit of [`MOST_EFFORT`], no change is tried: each
-/// is searched a few times.
+/// Of programs in which more has to be looked at for hazards, in the unit of [`MOST_EFFORT`], no
+/// change is tried: each is searched a few times.
 const MOST_SEARCHED: u64 = MOST_EFFORT / 40;
 /// Steps that are replayed in all, at most and roughly: a second's work.
 pub const REPLAYED_STEPS: usize = 2_000_000;
@@ -111,8 +113,9 @@ const REPLAYS: std::ops::RangeInclusive<usize> = 12..=160;
 const CANDIDATES: usize = 8;
 /// Pieces of advice, at most: more is another program.
 const MOST: usize = 6;
-/// Of several changes, one that comes later has to gain this much more of the makespan, in thousandths,
-/// to be preferred: causes come in the order of their cost, and changes in that of their size.
+/// Of several changes, one that comes later has to gain this much more of the makespan, in
+/// thousandths, to be preferred: causes come in the order of their cost, and changes in that of
+/// their size.
 const BETTER_PERMILLE: u64 = 10;
 
 /// Of which calls the lines may be changed.
@@ -127,8 +130,9 @@ fn mark(causes: &mut [Cause], may_change: MayChange<'_>) {
 }
 
 /// What to do about `causes` of `program`, which [`causes::find`] found in it, on the device of
-/// `profile`. A call of which `may_change` does not hold is at a line that is not the reader's: what is said names the call
-/// and not the line, and the call is not moved to another stream where the streams of the others can change instead.
+/// `profile`. A call of which `may_change` does not hold is at a line that is not the reader's:
+/// what is said names the call and not the line, and the call is not moved to another stream where
+/// the streams of the others can change instead.
 pub fn advise(
     program: &Program,
     mut causes: Vec<Cause>,
@@ -159,7 +163,8 @@ pub fn advise(
     Advised { causes: weigh(causes, &gains, &advice, advisor.original_ns), advice, refused: None }
 }
 
-/// The causes with what their removal gains: alone, or as part of the advice where another hides it.
+/// The causes with what their removal gains: alone, or as part of the advice where another hides
+/// it.
 fn weigh(
     causes: Vec<Cause>,
     gains: &[Option<u64>],
@@ -188,7 +193,8 @@ fn weigh(
     weighed
 }
 
-/// Changes of one kind and one line, one after the other, are one change to whoever reads that line.
+/// Changes of one kind and one line, one after the other, are one change to whoever reads that
+/// line.
 fn by_line(advice: Vec<Advice>) -> Vec<Advice> {
     let line = |it: &Advice| it.at.site.as_ref().map(|site| (site.file.clone(), site.line));
     let mut lines: Vec<Advice> = Vec::new();
@@ -242,7 +248,8 @@ fn uses_two_devices(program: &Program) -> bool {
     program.steps.iter().any(there)
 }
 
-/// What playing a program once takes, in steps: one in the default stream looks at all other streams.
+/// What playing a program once takes, in steps: one in the default stream looks at all other
+/// streams.
 fn weight(program: &Program) -> usize {
     let mut streams = 0;
     let in_default = program.steps.iter().filter(|step| {
@@ -307,8 +314,8 @@ impl<'a> Advisor<'a> {
         gain_ns.saturating_mul(1000) >= self.original_ns.saturating_mul(LEAST_PERMILLE)
     }
 
-    /// The change that gains most, or the pair of which neither does alone. The advisor goes on with
-    /// the program so changed. `gains` learns what each cause's best change gains.
+    /// The change that gains most, or the pair of which neither does alone. The advisor goes on
+    /// with the program so changed. `gains` learns what each cause's best change gains.
     fn first(&mut self, causes: &[Cause], gains: &mut [Option<u64>]) -> Vec<Advice> {
         let mut best: Option<Trial> = None;
         let mut idle: Vec<Trial> = Vec::new();
@@ -367,7 +374,8 @@ impl<'a> Advisor<'a> {
             }
             let Some((program, edges)) = edit::mend(option.program) else { continue };
             self.replays -= 1;
-            // A change may use a stream before it is created, where the program creates it in the region.
+            // A change may use a stream before it is created, where the program creates it in the
+            // region.
             let Ok(timeline) = replay_changed(&program, self.profile, Schedule::Exact) else {
                 continue;
             };

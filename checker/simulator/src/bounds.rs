@@ -16,8 +16,8 @@ use crate::device::{Device, Schedule};
 use crate::profile::{Link, NoSuchRate, Profile};
 use crate::replay::replay_without;
 
-/// The work of a task, engine by engine. Where two devices share it, it is that of one of them: the other does as much, at the
-/// same time.
+/// The work of a task, engine by engine. Where two devices share it, it is that of one of them: the
+/// other does as much, at the same time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskWork {
     /// Nominal bytes from host to device.
@@ -30,7 +30,8 @@ pub struct TaskWork {
     pub kernels: Vec<TaskKernel>,
     /// The host's own work, in ns.
     pub host_ns: u64,
-    /// One of the requests that the host answers, where there are any; what all of them take is in the others.
+    /// One of the requests that the host answers, where there are any; what all of them take is in
+    /// the others.
     pub request: Option<Request>,
 }
 
@@ -60,11 +61,11 @@ pub struct TaskKernel {
     pub registers: u32,
     /// What the threads share out among them; none where each does the same.
     pub items: Option<Items>,
-    /// What its warps issue over and over, where the kernel says so: kernels that need another pipe may be side by side on one
-    /// multiprocessor and lose nothing.
+    /// What its warps issue over and over, where the kernel says so: kernels that need another pipe
+    /// may be side by side on one multiprocessor and lose nothing.
     pub inner_loop: Option<Loop>,
-    /// How many blocks each of these kernels has, where the task says that they leave a part of the device empty: others
-    /// may run beside them, and alone they take longer.
+    /// How many blocks each of these kernels has, where the task says that they leave a part of the
+    /// device empty: others may run beside them, and alone they take longer.
     pub blocks: Option<u64>,
     /// How many launches do all of it, where the task says so; else one.
     pub launches: Option<u64>,
@@ -72,13 +73,14 @@ pub struct TaskKernel {
 
 /// S and floor of a task on a device.
 ///
-/// S is what each engine takes for its share, one after the other, as it is measured on a GPU: as one copy, or a
-/// kernel of each kind, or as many as the task has, from the host's call to its waking up. The host is one of the engines
-/// where it has work.
+/// S is what each engine takes for its share, one after the other, as it is measured on a GPU: as
+/// one copy, or a kernel of each kind, or as many as the task has, from the host's call to its
+/// waking up. The host is one of the engines where it has work.
 ///
-/// The floor is the longest of the shares at full speed, and kernels that need different pipes are shares of their own. No
-/// fixed cost of an operation is in it, since how many operations there are is the student's choice, and small kernels are
-/// side by side where they leave nothing empty; so no schedule is shorter than the floor.
+/// The floor is the longest of the shares at full speed, and kernels that need different pipes are
+/// shares of their own. No fixed cost of an operation is in it, since how many operations there are
+/// is the student's choice, and small kernels are side by side where they leave nothing empty; so
+/// no schedule is shorter than the floor.
 pub fn bounds(work: &TaskWork, profile: &Arc<Profile>) -> Result<Bounds, NoSuchRate> {
     let copies = &profile.copies;
     let link_ns = |bytes: u64, link: &Link| bytes * 1000 / link.pinned_bytes_per_us.value;
@@ -213,9 +215,9 @@ impl Share {
     }
 }
 
-/// S and floor of what a program asks for, where no task says what it should: each share as it was asked
-/// for, by a program that asks for nothing else. So ordinary memory is as slow in S as it is in the program,
-/// and a program that does one thing after the other stands at 0.
+/// S and floor of what a program asks for, where no task says what it should: each share as it was
+/// asked for, by a program that asks for nothing else. So ordinary memory is as slow in S as it is
+/// in the program, and a program that does one thing after the other stands at 0.
 pub fn bounds_of_program(program: &Program, profile: &Arc<Profile>) -> Bounds {
     let copy_engines = profile.chip.copy_engines.value;
     let ends = ends_of_program(program, copy_engines, |left: &dyn Fn(&Call) -> bool| {
@@ -228,11 +230,12 @@ pub fn bounds_of_program(program: &Program, profile: &Arc<Profile>) -> Bounds {
     }
 }
 
-/// S and floor of a program, from timelines of its parts: `play` runs the calls for which its argument is true.
+/// S and floor of a program, from timelines of its parts: `play` runs the calls for which its
+/// argument is true.
 ///
-/// Each share is played with what the host does between its operations. So S counts declared host work three
-/// times, which does not show as long as it is hidden; where it does, S is what the shares take without it, and
-/// the work once.
+/// Each share is played with what the host does between its operations. So S counts declared host
+/// work three times, which does not show as long as it is hidden; where it does, S is what the
+/// shares take without it, and the work once.
 pub fn ends_of_program<E>(
     program: &Program,
     copy_engines: u64,
@@ -273,8 +276,8 @@ fn host_work_ns(program: &Program) -> u64 {
 pub struct Alone {
     /// From the start of the first operation of the region to the end of the last, in ns.
     pub extent_ns: u64,
-    /// The operations themselves, in ns: while the host prepares the next one, another share may use what
-    /// this one does not.
+    /// The operations themselves, in ns: while the host prepares the next one, another share may
+    /// use what this one does not.
     pub busy_ns: u64,
 }
 

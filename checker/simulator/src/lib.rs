@@ -1,83 +1,97 @@
 //! A CUDA device of discrete events: virtual time in integer nanoseconds, real data.
 //!
-//! The same calls give the same bytes on every machine. Nothing here reads a clock, starts a thread or
-//! does input or output, and nothing assumes that the student's program shares its address space.
+//! The same calls give the same bytes on every machine. Nothing here reads a clock, starts a thread
+//! or does input or output, and nothing assumes that the student's program shares its address
+//! space.
 //!
 //! # What it does not model
-//! It is held against a real device by `exercises/lab/tests/conformance`: 500 rows of order, blocking
-//! and result codes, one body for both, compared with an NVIDIA H200 (driver 580.159.04, 2026-11-27);
-//! those that no GPU has been asked yet are named when they are run. 10 rows are known gaps, which assert
-//! today's wrong answer. What follows is wrong or missing today.
-//! - Which operations fill a stream's queue of 1021 is measured for launches alone; copies, memsets and
-//!   host functions are taken to count as launches do, records, waits and stream-ordered allocation not
-//!   to count, and streams that share a work queue to have room of their own.
-//! - Waits of a stream hold back its own operations and what is behind those in their work queue, but
-//!   take no place in a queue themselves, nor do host functions.
-//! - A timed event recorded after a kernel takes no place in the kernel's work queue. On an H200 it held back what
-//!   came after it there until the kernel had ended.
-//! - Stream priorities act on the order in which waiting kernels are dispatched, and on nothing else. On an H100 (driver
-//!   580.159.04, 2026-11-26) a small grid of `map_a` waited as long for a kernel of one wave: 1.12 ms of 1.3, and 1.13 with the
-//!   highest priority. But there the wave's blocks end one after another, and what holds the small grid back is that older warps
-//!   go first. So it took 0.53 and 0.85 ms where each multiprocessor had room for it from the beginning; here it is served at once.
-//! - Memory pools: there is the default one, whose ways to reuse memory are not up to the program. It is
-//!   divided and joined where time and sizes are counted, but an address is handed out again for a request
-//!   of the same size alone, rounded to 512 bytes. The default streams' barrier does not count as an order
-//!   for it. Memory that `cuMemAlloc` gave is never handed out again.
-//! - Memory is real: what a program has on the device holds 4 GiB of data at most together, however much
-//!   the profile says that there is, and what it has page-locked 1 GiB. Beyond that, allocation fails as
-//!   where there is no memory left.
+//! It is held against a real device by `exercises/lab/tests/conformance`: 500 rows of order,
+//! blocking and result codes, one body for both, compared with an NVIDIA H200 (driver 580.159.04,
+//! 2026-11-27); those that no GPU has been asked yet are named when they are run. 10 rows are known
+//! gaps, which assert today's wrong answer. What follows is wrong or missing today.
+//! - Which operations fill a stream's queue of 1021 is measured for launches alone; copies, memsets
+//!   and host functions are taken to count as launches do, records, waits and stream-ordered
+//!   allocation not to count, and streams that share a work queue to have room of their own.
+//! - Waits of a stream hold back its own operations and what is behind those in their work queue,
+//!   but take no place in a queue themselves, nor do host functions.
+//! - A timed event recorded after a kernel takes no place in the kernel's work queue. On an H200 it
+//!   held back what came after it there until the kernel had ended.
+//! - Stream priorities act on the order in which waiting kernels are dispatched, and on nothing
+//!   else. On an H100 (driver 580.159.04, 2026-11-26) a small grid of `map_a` waited as long for a
+//!   kernel of one wave: 1.12 ms of 1.3, and 1.13 with the highest priority. But there the wave's
+//!   blocks end one after another, and what holds the small grid back is that older warps go first.
+//!   So it took 0.53 and 0.85 ms where each multiprocessor had room for it from the beginning; here
+//!   it is served at once.
+//! - Memory pools: there is the default one, whose ways to reuse memory are not up to the program.
+//!   It is divided and joined where time and sizes are counted, but an address is handed out again
+//!   for a request of the same size alone, rounded to 512 bytes. The default streams' barrier does
+//!   not count as an order for it. Memory that `cuMemAlloc` gave is never handed out again.
+//! - Memory is real: what a program has on the device holds 4 GiB of data at most together, however
+//!   much the profile says that there is, and what it has page-locked 1 GiB. Beyond that,
+//!   allocation fails as where there is no memory left.
 //! - Contexts: there are the primary ones of two devices of one kind, with a link between them.
-//! - A kernel cannot use the memory of the other device, whatever access it has; a memset of it takes what one of its own does.
-//!   Copies of two streams through the host, in opposite directions, slow each other as other transfers do: on two H100 two of
-//!   256 MiB took 9.1 ms, and one 7.0. What a copy between devices takes of the memory of either is left out, and inside of a
-//!   graph it keeps the engine of one of the two alone. To allow access costs what any other call does: two H200 took 2.3 ms for
-//!   a context and 17 ms for a pool (driver 580.159.04, 2026-11-27).
-//! - Graphs: only by capture, without memory nodes, external events and graphs in graphs; not updated or
-//!   taken apart. What a graph costs the host is measured for kernels and copies up; other nodes are taken to
-//!   cost the same.
-//! - Host threads: what starting and joining them and their messages cost is that of Rust's standard
-//!   library on another machine; calls of several threads do not hold one another up. Captures and pools
-//!   take the per-thread streams of all threads for one, and threads that the lab did not start for the
-//!   first.
-//! - After an illegal access of a kernel what is queued still takes its time, though it does nothing.
+//! - A kernel cannot use the memory of the other device, whatever access it has; a memset of it
+//!   takes what one of its own does. Copies of two streams through the host, in opposite
+//!   directions, slow each other as other transfers do: on two H100 two of 256 MiB took 9.1 ms, and
+//!   one 7.0. What a copy between devices takes of the memory of either is left out, and inside of
+//!   a graph it keeps the engine of one of the two alone. To allow access costs what any other call
+//!   does: two H200 took 2.3 ms for a context and 17 ms for a pool (driver 580.159.04, 2026-11-27).
+//! - Graphs: only by capture, without memory nodes, external events and graphs in graphs; not
+//!   updated or taken apart. What a graph costs the host is measured for kernels and copies up;
+//!   other nodes are taken to cost the same.
+//! - Host threads: what starting and joining them and their messages cost is that of Rust's
+//!   standard library on another machine; calls of several threads do not hold one another up.
+//!   Captures and pools take the per-thread streams of all threads for one, and threads that the
+//!   lab did not start for the first.
+//! - After an illegal access of a kernel what is queued still takes its time, though it does
+//!   nothing.
 //! - Managed and registered memory, textures, 2D and 3D copies: the driver says
 //!   that the call is not supported.
-//! - Page-locked memory is watched where the student's process was given it. A process that maps the same memory a
-//!   second time can use it there while a copy does, and nobody notices; the values that come of it are looked at as
-//!   all others are.
-//! - What is declared of the host's work, and what is asked of the device, comes to an hour at most in one run:
-//!   beyond that it is refused.
+//! - Page-locked memory is watched where the student's process was given it. A process that maps
+//!   the same memory a second time can use it there while a copy does, and nobody notices; the
+//!   values that come of it are looked at as all others are.
+//! - What is declared of the host's work, and what is asked of the device, comes to an hour at most
+//!   in one run: beyond that it is refused.
 //! - Where values come from is followed byte by byte, for a region's task alone; kernels that work
-//!   otherwise (the matrix product) leave nothing behind that an output may go back to. What a host function
-//!   or the host itself does between calls takes no time, so nothing that it computes counts either; the
-//!   lab says where the host works, loads and copies, and that takes its time.
-//! - Memsets and copies inside device memory take room for blocks of 512 threads. On an H200 a memset of 4 KiB and
-//!   less took none, a copy's blocks had 256 threads or fewer, and blocks of either got few of the cycles beside
-//!   kernels that compute all the time: 8 MiB were clear after 100 µs instead of 7 (driver 580.159.04, 2026-11-23).
-//! - Device memory and page-locked memory come block by block. On an H200 blocks of less than 2 MiB shared chunks
-//!   of that size: one inside of a chunk cost about 1 µs, and a new chunk 31 µs, or 430 to 750 µs page-locked.
+//!   otherwise (the matrix product) leave nothing behind that an output may go back to. What a host
+//!   function or the host itself does between calls takes no time, so nothing that it computes
+//!   counts either; the lab says where the host works, loads and copies, and that takes its time.
+//! - Memsets and copies inside device memory take room for blocks of 512 threads. On an H200 a
+//!   memset of 4 KiB and less took none, a copy's blocks had 256 threads or fewer, and blocks of
+//!   either got few of the cycles beside kernels that compute all the time: 8 MiB were clear after
+//!   100 µs instead of 7 (driver 580.159.04, 2026-11-23).
+//! - Device memory and page-locked memory come block by block. On an H200 blocks of less than 2 MiB
+//!   shared chunks of that size: one inside of a chunk cost about 1 µs, and a new chunk 31 µs, or
+//!   430 to 750 µs page-locked.
 //! - Contention for device memory between copies and kernels, and clocks that change with load.
-//! - What two kernels take of one multiprocessor. Where all of them say what their warps issue (`FunctionGet`, its
-//!   `inner_loop`), a scheduler is followed cycle by cycle; other kernels are slower alike, as if each unit of work took some
-//!   of the same store. On an H100 and an H200 (driver 580.159.04, 2026-11-26) the oldest warps go first there too: of two
-//!   of `map_a` with one block on each multiprocessor, the second one stands still until the first is over. A streaming map
-//!   that came before multiply-adds of two warps a scheduler stands still on a device, and not here.
-//! - Where blocks go, beside a kernel that does not say what its warps issue: all multiprocessors are equally full then. Of two
-//!   grids of 100 blocks of `map_a`, 68 shared a multiprocessor on the same devices; here all are slower alike.
-//! - What a grid finds that waits for one of several waves. Here blocks of a wave end together, and whoever waits fills one
-//!   multiprocessor after the other, as on a device after a grid of one wave. After four waves they end at times of their own
-//!   there: 132 blocks of a product went two to three on each multiprocessor instead of up to eight. `tests/it/pairs.rs` has 28
-//!   pairs of kernels, measured and simulated; these are the 5 that are off by more than a tenth.
-//! - What memory bandwidth that is short does to a kernel that needs little of it. Beside a streaming map a product of matrices
-//!   waits longer for the few words that it loads and stores: on an H200 (driver 580.159.04, 2026-11-26) one of 151 µs took 180 µs
-//!   beside a map with one block on each multiprocessor, and 190 to 226 µs beside 2 to 8; here it takes 158 to 187. So it ends at
-//!   other times, and where its next launch finds some multiprocessors emptier than others, its blocks are crowded there: on
-//!   that device in one of six launches beside maps of 2, 4, 6 and 7 blocks, which took 455 to 934 µs; here beside 6 and 7, 307 µs.
-//! - Blocks of one kernel all take the same time; real ones spread, which softens the edges of waves. What some
-//!   take longer because they have an item more comes at the end of the kernel.
-//! - A thread's waits for memory take what they take where the cache holds what it asks for, but for the first.
-//!   Elements in no cache take more: a kernel of 32 blocks with 32 waits for each thread took 78 µs on an H200
-//!   then, and 70 µs from the cache (driver 580.159.04, 2026-11-22); here it takes 71.
+//! - What two kernels take of one multiprocessor. Where all of them say what their warps issue
+//!   (`FunctionGet`, its `inner_loop`), a scheduler is followed cycle by cycle; other kernels are
+//!   slower alike, as if each unit of work took some of the same store. On an H100 and an H200
+//!   (driver 580.159.04, 2026-11-26) the oldest warps go first there too: of two of `map_a` with
+//!   one block on each multiprocessor, the second one stands still until the first is over. A
+//!   streaming map that came before multiply-adds of two warps a scheduler stands still on a
+//!   device, and not here.
+//! - Where blocks go, beside a kernel that does not say what its warps issue: all multiprocessors
+//!   are equally full then. Of two grids of 100 blocks of `map_a`, 68 shared a multiprocessor on
+//!   the same devices; here all are slower alike.
+//! - What a grid finds that waits for one of several waves. Here blocks of a wave end together, and
+//!   whoever waits fills one multiprocessor after the other, as on a device after a grid of one
+//!   wave. After four waves they end at times of their own there: 132 blocks of a product went two
+//!   to three on each multiprocessor instead of up to eight. `tests/it/pairs.rs` has 28 pairs of
+//!   kernels, measured and simulated; these are the 5 that are off by more than a tenth.
+//! - What memory bandwidth that is short does to a kernel that needs little of it. Beside a
+//!   streaming map a product of matrices waits longer for the few words that it loads and stores:
+//!   on an H200 (driver 580.159.04, 2026-11-26) one of 151 µs took 180 µs beside a map with one
+//!   block on each multiprocessor, and 190 to 226 µs beside 2 to 8; here it takes 158 to 187. So it
+//!   ends at other times, and where its next launch finds some multiprocessors emptier than others,
+//!   its blocks are crowded there: on that device in one of six launches beside maps of 2, 4, 6 and
+//!   7 blocks, which took 455 to 934 µs; here beside 6 and 7, 307 µs.
+//! - Blocks of one kernel all take the same time; real ones spread, which softens the edges of
+//!   waves. What some take longer because they have an item more comes at the end of the kernel.
+//! - A thread's waits for memory take what they take where the cache holds what it asks for, but
+//!   for the first. Elements in no cache take more: a kernel of 32 blocks with 32 waits for each
+//!   thread took 78 µs on an H200 then, and 70 µs from the cache (driver 580.159.04, 2026-11-22);
+//!   here it takes 71.
 //!
 //! | module | what it holds |
 //! | --- | --- |

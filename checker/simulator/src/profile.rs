@@ -1,8 +1,8 @@
 //! The figures of one device.
 //!
-//! A profile is a TOML file in which every figure carries its source. It comes from micro-benchmarks
-//! or data sheets alone and is never fitted to the exercises. `checker calibrate` writes one; the
-//! teaching profiles of [`built_in`] are the H200's with a few figures invented.
+//! A profile is a TOML file in which every figure carries its source. It comes from
+//! micro-benchmarks or data sheets alone and is never fitted to the exercises. `checker calibrate`
+//! writes one; the teaching profiles of [`built_in`] are the H200's with a few figures invented.
 
 pub mod built_in;
 mod text;
@@ -84,11 +84,13 @@ figures! {
         shared_bytes_per_multiprocessor,
         /// Grids that can be resident at once.
         resident_grids,
-        /// Operations that a stream holds before they start; the call that asks for one more blocks.
+        /// Operations that a stream holds before they start; the call that asks for one more
+        /// blocks.
         queue_depth,
         /// Device memory, in bytes.
         memory_bytes,
-        /// The pool of stream-ordered memory grows, and gives back, in pieces of this size, in bytes.
+        /// The pool of stream-ordered memory grows, and gives back, in pieces of this size, in
+        /// bytes.
         pool_chunk_bytes,
         /// What reads and writes of kernels get from device memory together, in bytes per µs.
         memory_bytes_per_us,
@@ -98,9 +100,9 @@ figures! {
         copy_engines,
         /// The highest stream priority is minus this.
         highest_priority,
-        /// Of the first `n` blocks of a grid, the multiprocessor that gets most of them has `n` divided by this,
-        /// rounded up. It is less than the number of multiprocessors where these are in groups of different
-        /// sizes that are served in turn.
+        /// Of the first `n` blocks of a grid, the multiprocessor that gets most of them has `n`
+        /// divided by this, rounded up. It is less than the number of multiprocessors where these
+        /// are in groups of different sizes that are served in turn.
         turn_blocks,
     }
 }
@@ -171,16 +173,17 @@ figures! {
         units_per_us_multiprocessor,
         /// What a kernel takes beside its work and its blocks, from its start to its end, in ns.
         fixed_ns,
-        /// What each block takes of its multiprocessor beside its work, in ns: until it is dispatched and
-        /// has its first elements, and until its last ones are written.
+        /// What each block takes of its multiprocessor beside its work, in ns: until it is
+        /// dispatched and has its first elements, and until its last ones are written.
         block_ns,
-        /// What a thread waits for memory each time that it takes up items, in ns, where the cache has them.
+        /// What a thread waits for memory each time that it takes up items, in ns, where the cache
+        /// has them.
         wait_ns,
     }
 }
 
-/// Each serves warps of its own. So many have the multiprocessors of all devices from compute capability 5.0 on
-/// but those of 6.0 (CUDA C++ Programming Guide, compute capabilities).
+/// Each serves warps of its own. So many have the multiprocessors of all devices from compute
+/// capability 5.0 on but those of 6.0 (CUDA C++ Programming Guide, compute capabilities).
 pub(crate) const SCHEDULERS: u64 = 4;
 
 /// The figures of a [`Rate`] as numbers.
@@ -238,8 +241,8 @@ impl Pace {
 }
 
 figures! {
-    /// From the end of what an operation waits for to its own start, in ns, where it was queued long
-    /// before.
+    /// From the end of what an operation waits for to its own start, in ns, where it was queued
+    /// long before.
     Gaps {
         /// Between two kernels.
         kernel_ns,
@@ -249,12 +252,13 @@ figures! {
         graph_saved_ns,
         /// Between two copies of one engine.
         copy_ns,
-        /// Before an operation that waits for one of another engine: a kernel for a copy, a copy for a
-        /// kernel or for a copy in the other direction.
+        /// Before an operation that waits for one of another engine: a kernel for a copy, a copy
+        /// for a kernel or for a copy in the other direction.
         crossing_ns,
         /// Before what comes after memory is freed in the stream.
         release_ns,
-        /// Before a host function that does not directly follow another: the driver's thread sleeps.
+        /// Before a host function that does not directly follow another: the driver's thread
+        /// sleeps.
         function_wake_ns,
         /// From the return of the call to the start on an idle device.
         submit_ns,
@@ -344,7 +348,8 @@ figures! {
         host_function_run_ns,
         /// Everything else.
         other_ns,
-        /// From the return of a call in a measured region to the next: what the wrapper and the program do.
+        /// From the return of a call in a measured region to the next: what the wrapper and the
+        /// program do.
         between_ns,
     }
 }
@@ -360,8 +365,8 @@ figures! {
         call_ns,
         /// and in a stream of the other one.
         far_call_ns,
-        /// From the end of an operation to the start of one that waits for it on the other device, in ns, beside the gap that
-        /// there is on one device.
+        /// From the end of an operation to the start of one that waits for it on the other device,
+        /// in ns, beside the gap that there is on one device.
         heard_ns,
         /// Through the host, in bytes per µs,
         staged_bytes_per_us,
@@ -379,7 +384,8 @@ figures! {
 }
 
 impl Default for Peers {
-    /// As measured between two H200 with NVLink. Copies between two H100 took the same within a twentieth.
+    /// As measured between two H200 with NVLink. Copies between two H100 took the same within a
+    /// twentieth.
     fn default() -> Self {
         let figure = |value: u64, what: &str| Figure {
             value,
@@ -410,8 +416,9 @@ impl Default for Peers {
 }
 
 figures! {
-    /// What the first call of its kind in a measured region takes longer than later ones, in ns: the host has worked
-    /// on other memory since the call before, and the driver's code and data have left its caches.
+    /// What the first call of its kind in a measured region takes longer than later ones, in ns:
+    /// the host has worked on other memory since the call before, and the driver's code and data
+    /// have left its caches.
     FirstCalls {
         /// The first that gives the device work, of whatever kind.
         work_ns,
@@ -467,7 +474,8 @@ impl Profile {
     /// How many blocks of a kernel are resident on one multiprocessor.
     pub fn resident_blocks(&self, threads: u32, registers: u32, shared_bytes: u32) -> u32 {
         let chip = &self.chip;
-        // Registers are handed out to warps in units of 256 (CUDA C++ Programming Guide, occupancy).
+        // Registers are handed out to warps in units of 256 (CUDA C++ Programming Guide,
+        // occupancy).
         let warps = u64::from(threads.div_ceil(32).max(1));
         let warp_registers = (u64::from(registers) * 32).next_multiple_of(256).max(256);
         let by_threads = chip.threads_per_multiprocessor.value / (warps * 32);

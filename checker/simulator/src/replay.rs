@@ -22,8 +22,9 @@ pub fn replay(program: &Program, profile: &Profile, schedule: Schedule) -> Timel
     replay_without(program, profile.clone(), schedule, |_| false)
 }
 
-/// The same for a program that somebody has changed: none if it is not valid, with the first step at which it is
-/// not. Where host threads come to their calls in another order than before, that counts.
+/// The same for a program that somebody has changed: none if it is not valid, with the first step
+/// at which it is not. Where host threads come to their calls in another order than before, that
+/// counts.
 pub fn replay_changed(
     program: &Program,
     profile: &Profile,
@@ -56,8 +57,8 @@ fn play(
     left_out: impl Fn(&Call) -> bool,
     mut validity: Option<Validity>,
 ) -> Result<Timeline, Invalid> {
-    // In a page all memory is free again with the next request, so the code that gives it back piece by
-    // piece, some kB of it, may be left out.
+    // In a page all memory is free again with the next request, so the code that gives it back
+    // piece by piece, some kB of it, may be left out.
     let mut device = ManuallyDrop::new(Device::new(profile, schedule));
     device.expect(program.steps.len());
     // A query's "not ready" is an answer, not a failure.

@@ -10,7 +10,8 @@ use crate::quantity;
 
 #[derive(Debug, Subcommand)]
 pub enum Dev {
-    /// Start a chapter: its exercise, solution, task, page and quiz, with a mark at each place to fill
+    /// Start a chapter: its exercise, solution, task, page and quiz, with a mark at each place to
+    /// fill
     New {
         /// Number and name, as in `05_events`
         #[arg(value_name = "NN_NAME")]
@@ -21,9 +22,11 @@ pub enum Dev {
     },
     /// Check that exercises are fit to be solved and graded, and that their pages are whole
     Check(Check),
-    /// Write every copy of what stands elsewhere: recorded programs, shipped files, the runs that pages show, snapshots
+    /// Write every copy of what stands elsewhere: recorded programs, shipped files, the runs that
+    /// pages show, snapshots
     Record(Record),
-    /// Run every program on the simulated device and on the GPU, and keep what was predicted and measured
+    /// Run every program on the simulated device and on the GPU, and keep what was predicted and
+    /// measured
     Measure(Measure),
     /// Run any command in the sandbox that grading uses, and say what became of it, as JSON
     Confine(Confine),
@@ -117,8 +120,8 @@ pub struct Measure {
     /// Whether to measure on a GPU; without one the predictions alone are made again
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     pub device: DeviceChoice,
-    /// Profile of the simulated device, and the kept file: `h200`, `h100`, or a TOML file; default: that of the
-    /// GPU if it has one, else `h200`
+    /// Profile of the simulated device, and the kept file: `h200`, `h100`, or a TOML file; default:
+    /// that of the GPU if it has one, else `h200`
     #[arg(long, value_name = "P")]
     pub profile: Option<String>,
 }

@@ -26,8 +26,8 @@ struct Object {
 /// Version of the object.
 const FORMAT: u32 = 1;
 
-/// Opens the page of the exercise that is named, else of the one to go on with. Builds it before, where it has to be
-/// built; without a browser its path is said.
+/// Opens the page of the exercise that is named, else of the one to go on with. Builds it before,
+/// where it has to be built; without a browser its path is said.
 pub(super) fn book(arguments: &cli::Book) -> Result<Exit> {
     let workspace = Workspace::find()?;
     let place = match &arguments.exercise {

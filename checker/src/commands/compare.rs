@@ -1,4 +1,5 @@
-//! `checker compare`: your file beside the reference's, region by region, and what each difference is worth.
+//! `checker compare`: your file beside the reference's, region by region, and what each difference
+//! is worth.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! `checker completions SHELL`: a script for the shell, with the names that there are in this workspace.
+//! `checker completions SHELL`: a script for the shell, with the names that there are in this
+//! workspace.
 
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;

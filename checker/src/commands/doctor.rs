@@ -371,8 +371,8 @@ fn memory_lock_of(bytes: libc::rlim_t) -> Check {
     let name = "memory lock";
     match bytes {
         libc::RLIM_INFINITY => ok(name, "unlimited".to_owned()),
-        // With a limit of 0 a context and an allocation worked on an H200 (driver 580). Whether pinned memory does
-        // has not been tried, so a limit is no fault, and there is only a hint.
+        // With a limit of 0 a context and an allocation worked on an H200 (driver 580). Whether
+        // pinned memory does has not been tried, so a limit is no fault, and there is only a hint.
         bytes => Check {
             hint: Some(MORE_LOCKED),
             ..ok(name, format!("{} KiB a process; the simulated device needs none", bytes / 1024))

@@ -62,7 +62,8 @@ impl Steps {
         let progress = Progress::read(workspace);
         let stuck = progress.stuck(id);
         let Some(list) = exercise.hints(stuck)? else { return Ok(None) };
-        // What was read of the general list counts whatever the code, so that nobody reads it twice.
+        // What was read of the general list counts whatever the code, so that nobody reads it
+        // twice.
         let code = list.code.as_deref();
         let level = (progress.hints(id, code) + 1).min(list.levels.len());
         let note = progress::update(workspace, |progress| progress.hinted(id, code, level))?;

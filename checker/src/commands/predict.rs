@@ -100,7 +100,8 @@ pub(super) fn predict(arguments: &cli::Predict) -> Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// The text of the programs that the question is about. Where it names none, it is about the first two.
+/// The text of the programs that the question is about. Where it names none, it is about the first
+/// two.
 fn listing(exercise: &Exercise, question: &Question) -> Result<String> {
     let named: Vec<&str> = question.programs().collect();
     let programs = exercise.manifest.programs.iter().enumerate();
@@ -128,7 +129,8 @@ fn listing(exercise: &Exercise, question: &Question) -> Result<String> {
 /// A puzzle is two programs, where its question does not name them.
 const PAIR: usize = 2;
 
-/// What a program does: without what its file says of it, which may be the answer, and without what all have.
+/// What a program does: without what its file says of it, which may be the answer, and without what
+/// all have.
 fn code(source: &str) -> Vec<&str> {
     let is_head =
         |line: &&str| line.starts_with("//!") || line.starts_with("use ") || line.trim().is_empty();
@@ -151,8 +153,8 @@ fn show(text: &str) {
     }
 }
 
-/// Through the pager that `PAGER` names, else through `less`, which ends by itself where all fits on the screen and
-/// leaves the text there.
+/// Through the pager that `PAGER` names, else through `less`, which ends by itself where all fits
+/// on the screen and leaves the text there.
 fn paged(text: &str) -> io::Result<()> {
     let chosen = std::env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty());
     let words = chosen.unwrap_or_else(|| "less -FRX".to_owned());

@@ -20,7 +20,8 @@ struct Object {
     exercise: String,
     /// The student's file.
     file: PathBuf,
-    /// Where what it held before is kept; null where nothing has changed, or nothing of the student's own.
+    /// Where what it held before is kept; null where nothing has changed, or nothing of the
+    /// student's own.
     kept: Option<PathBuf>,
     /// Other files of the exercise that were brought back.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -30,8 +31,8 @@ struct Object {
 /// Version of the object.
 const FORMAT: u32 = 1;
 
-/// Makes the student's file the shipped one again, or what is outside of its regions. The old one is kept. Files
-/// without which the exercise does not run come back too.
+/// Makes the student's file the shipped one again, or what is outside of its regions. The old one
+/// is kept. Files without which the exercise does not run come back too.
 pub(super) fn reset(arguments: &cli::Reset) -> Result<Exit> {
     let workspace = Workspace::find()?;
     let place = exercise::locate(&workspace, &arguments.exercise)?;
@@ -96,8 +97,8 @@ fn outside(workspace: &Workspace, place: &Place) -> Result<(Option<PathBuf>, Str
     Ok((kept, said))
 }
 
-/// Brings back the files that say what the exercise is, where they are gone or cannot be read. What a broken one
-/// held is kept.
+/// Brings back the files that say what the exercise is, where they are gone or cannot be read. What
+/// a broken one held is kept.
 fn restore_manifests(place: &Place) -> Result<Vec<PathBuf>> {
     let mut restored = Vec::new();
     for name in exercise::MANIFESTS {
@@ -124,8 +125,8 @@ fn restore_manifests(place: &Place) -> Result<Vec<PathBuf>> {
     Ok(restored)
 }
 
-/// Goes back to the version kept before the present one, of the exercise that is named, else of the one in which
-/// something was kept last.
+/// Goes back to the version kept before the present one, of the exercise that is named, else of the
+/// one in which something was kept last.
 pub(super) fn undo(arguments: &cli::Undo) -> Result<Exit> {
     let workspace = Workspace::find()?;
     let places = match &arguments.exercise {

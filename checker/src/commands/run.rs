@@ -222,7 +222,8 @@ impl Run<'_> {
         Ok(Task { exercise, role, source, own: own.to_owned(), folder, limits, limit_s })
     }
 
-    /// The device that the arguments ask for. Where an exercise takes two GPUs and there is one, it is the simulated one.
+    /// The device that the arguments ask for. Where an exercise takes two GPUs and there is one, it
+    /// is the simulated one.
     fn device(&mut self, exercise: &Exercise) -> Result<Device> {
         let arguments = self.arguments;
         if arguments.device == DeviceChoice::Gpu {
@@ -264,7 +265,8 @@ impl Run<'_> {
         let passes = self.report.verdict != Some(Verdict::Failed);
         let whole = passes || task.role != Role::Student;
         let step = if whole { cli::Feedback::Advice } else { cli::Feedback::Symptom };
-        // While there is a race, a wait that costs time is one to be put right and not to be dropped.
+        // While there is a race, a wait that costs time is one to be put right and not to be
+        // dropped.
         self.exhibit.feedback = arguments.feedback.or(self.race().is_none().then_some(step));
         if let (Some(_), Some(own)) = (self.exhibit.feedback, self.exhibit.charts.first_mut()) {
             own.causes.clone_from(&self.report.advised.causes);
@@ -277,7 +279,8 @@ impl Run<'_> {
         self.write_svg(task)
     }
 
-    /// Draws a part of each timeline, and leaves out those of which nothing is in it. What has been found stays as it is.
+    /// Draws a part of each timeline, and leaves out those of which nothing is in it. What has been
+    /// found stays as it is.
     fn draw_within(&mut self, window: Window) {
         let part = |chart: &Chart| {
             let whole = chart.timeline.extent();
@@ -367,7 +370,8 @@ impl Run<'_> {
                 self.report.hazards = found;
             }
             Err(TooMuch { step }) => {
-                // Nobody knows whether its times mean anything, and what else is looked at costs more still.
+                // Nobody knows whether its times mean anything, and what else is looked at costs
+                // more still.
                 self.exhibit.exceeded = self.exhibit.exceeded.or(Some(Exceeded::Judging));
                 self.report.notes.push(gate::too_much(&record.program, step));
                 return Ok(());
@@ -558,7 +562,8 @@ pub fn numbers<'a>(exercise: &'a Exercise, role: &Role) -> &'a Numbers {
 
 /// The recorded program of the baseline, in an exercise's folder.
 pub const BASELINE: &str = "recorded/baseline.json";
-/// Hazards that are listed: more have the same few causes, and a program may have one at each of a million lines.
+/// Hazards that are listed: more have the same few causes, and a program may have one at each of a
+/// million lines.
 const MOST_HAZARDS: usize = 256;
 
 /// The reference's timeline, below the student's.

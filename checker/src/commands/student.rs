@@ -68,7 +68,8 @@ const NO_BOOK: &str = " and without the book
 
 hint: `cargo run -p book -- build` first puts it in; `--book DIR` takes one that was built elsewhere";
 
-/// Brings what is new in a handout into this workspace. Nothing that a student has changed is touched.
+/// Brings what is new in a handout into this workspace. Nothing that a student has changed is
+/// touched.
 pub(super) fn update(arguments: &cli::Update) -> Result<Exit> {
     let cli::Update { from, book, restore, look } = arguments;
     let workspace = Workspace::find()?;

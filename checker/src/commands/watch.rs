@@ -1,8 +1,9 @@
 //! `checker watch`: save, verdict.
 //!
-//! Everything that can happen comes as an [`Event`] through one channel: keys, saves, the end of a run,
-//! signals. One loop takes them in turn, so nothing here needs a lock. What the student's files hold
-//! decides what is run, not the events about them: an event says only that it is worth looking.
+//! Everything that can happen comes as an [`Event`] through one channel: keys, saves, the end of a
+//! run, signals. One loop takes them in turn, so nothing here needs a lock. What the student's
+//! files hold decides what is run, not the events about them: an event says only that it is worth
+//! looking.
 //!
 //! | module | what it holds |
 //! | --- | --- |

@@ -81,7 +81,8 @@ pub fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding {
                 format!("the program printed without end and was stopped {when}"),
             );
         }
-        // Once there is a record the student's code has had its turn, and may have chosen this status.
+        // Once there is a record the student's code has had its turn, and may have chosen this
+        // status.
         Ending::Exited(NOT_YOURS) if matches!(attempt.record, Ok(None)) => {
             return Finding::Trouble { message: last_words(attempt) };
         }
@@ -152,12 +153,13 @@ pub fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding {
     Finding::Clear
 }
 
-/// Where there are requests to answer, all work of the device has so many percent of the time that it takes alone. What
-/// remains empty for a while between two kernels is less; whoever lets the device wait for the host again and again takes more.
+/// Where there are requests to answer, all work of the device has so many percent of the time that
+/// it takes alone. What remains empty for a while between two kernels is less; whoever lets the
+/// device wait for the host again and again takes more.
 const PACE_PERCENT: u64 = 110;
 
-/// Why a region with requests took too long. It is asked where times mean something: on no other schedule than the usual one, and
-/// on a GPU of the median.
+/// Why a region with requests took too long. It is asked where times mean something: on no other
+/// schedule than the usual one, and on a GPU of the median.
 pub fn too_slow(makespan_ns: u64, bounds: Bounds, latency: Option<Latency>) -> Option<String> {
     latency?;
     let allowed_ns = bounds.floor_ns.saturating_mul(PACE_PERCENT) / 100;
@@ -174,8 +176,8 @@ fn refused(attempt: &Attempt) -> Option<Unsupported> {
     Unsupported::last_in(attempt.output.end()).filter(|_| !came_to_an_end)
 }
 
-/// What the region ended without a wait for. By order, not by time: that the device happened to be done proves
-/// nothing.
+/// What the region ended without a wait for. By order, not by time: that the device happened to be
+/// done proves nothing.
 fn unwaited(program: &Program, trials: &[Trial]) -> Option<String> {
     let is_busy = trials.iter().any(|trial| trial.device == DeviceState::Busy);
     let found = match hazards::unwaited_within(program, hazards::MOST_EFFORT) {
@@ -231,8 +233,8 @@ fn wrong_elements(program: &Program, trial: &Trial) -> Option<String> {
     }
 }
 
-/// How a value came about that should have come about otherwise. `at` says where in the source, after a
-/// space, or is empty.
+/// How a value came about that should have come about otherwise. `at` says where in the source,
+/// after a space, or is empty.
 fn came_about(origin: Origin, at: &str) -> String {
     match origin {
         Origin::Host => {

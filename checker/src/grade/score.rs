@@ -7,8 +7,8 @@ use crate::grade::spread;
 /// meant.
 pub const RULE: u32 = 1;
 
-/// Share of the way from baseline to reference that gives nothing, so that the baseline scores 0 under
-/// noise too; and as much at the other end, so that the reference scores 100.
+/// Share of the way from baseline to reference that gives nothing, so that the baseline scores 0
+/// under noise too; and as much at the other end, so that the reference scores 100.
 pub const MARGIN: f64 = 0.05;
 /// What is left between the margins.
 pub const REACH: f64 = 0.9;
@@ -54,8 +54,8 @@ impl Standard {
     }
 }
 
-/// A score as people read it: one decimal, rounded down, so that 79.96 is not shown as the 80 that it
-/// is not.
+/// A score as people read it: one decimal, rounded down, so that 79.96 is not shown as the 80 that
+/// it is not.
 pub fn shown(score: f64) -> String {
     // Points that are whole but for the last bits are whole.
     format!("{:.1}", ((score * 10.0 + 1e-6).floor() / 10.0))

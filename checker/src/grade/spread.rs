@@ -13,8 +13,8 @@ const CONFIDENCE: f64 = 0.95;
 /// An interval between two of `values` that holds the median of what they are drawn from with at
 /// least [`CONFIDENCE`]; none where there are too few for that, or one is no number.
 ///
-/// Each value lies below the true median with probability ½, so the number of those below is binomial
-/// whatever the distribution.
+/// Each value lies below the true median with probability ½, so the number of those below is
+/// binomial whatever the distribution.
 pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
     if values.iter().any(|value| value.is_nan()) {
         return None;

@@ -1,5 +1,5 @@
-//! The two files that cargo has its own say in: `Cargo.toml`, whose profiles may name only what is there, and
-//! `Cargo.lock`, which cargo cuts down to what is there.
+//! The two files that cargo has its own say in: `Cargo.toml`, whose profiles may name only what is
+//! there, and `Cargo.lock`, which cargo cuts down to what is there.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -56,8 +56,8 @@ pub fn with_profiles_of(manifest: &[u8], lock: &[u8]) -> Vec<u8> {
     (kept + &remarks).into_bytes()
 }
 
-/// Leaves out of `Cargo.lock` what nothing here needs. Where there is no cargo, or packages that it wants to look
-/// at have not been fetched, it does so itself when it builds for the first time.
+/// Leaves out of `Cargo.lock` what nothing here needs. Where there is no cargo, or packages that it
+/// wants to look at have not been fetched, it does so itself when it builds for the first time.
 pub fn prune_lock(root: &Path) {
     // Without a platform, cargo wants the packages of all of them, which no build here fetches.
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());

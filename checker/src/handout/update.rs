@@ -51,8 +51,8 @@ pub enum Missing {
     ComeBack,
 }
 
-/// Where exercises go that are no longer handed out, with what is the student's there. In `exercises` they would be
-/// packages of the workspace.
+/// Where exercises go that are no longer handed out, with what is the student's there. In
+/// `exercises` they would be packages of the workspace.
 const WITHDRAWN: &str = "withdrawn";
 
 /// Brings `files` into the workspace in `root`, of which `prints` says how it was handed out.
@@ -81,7 +81,8 @@ pub fn update(
     for (path, bytes) in &files {
         let fresh = Fingerprint::of_bytes(bytes);
         let handed_out = prints.get(path).copied();
-        // A new file of an exercise that the student does not want would be all of it that there is.
+        // A new file of an exercise that the student does not want would be all of it that there
+        // is.
         let unwanted = || removed.iter().any(|folder| path.starts_with(folder));
         match print_of(root, path)? {
             Some(holds) if holds == fresh => _ = prints.insert(path.clone(), fresh),
@@ -121,17 +122,19 @@ pub fn exercises<'a>(files: impl Iterator<Item = &'a PathBuf>) -> BTreeMap<Strin
     places.map(|place| (place.id, place.folder)).collect()
 }
 
-/// What a student has or has not as a whole: exercises and the book. Each by the file that marks it.
+/// What a student has or has not as a whole: exercises and the book. Each by the file that marks
+/// it.
 fn wholes(files: &Files) -> impl Iterator<Item = PathBuf> {
     let exercises = exercises(files.keys()).into_values();
     let marks = exercises.map(|folder| folder.join("exercise.toml"));
     marks.chain([Path::new(BOOK).join("index.html")])
 }
 
-/// Gives the folders of exercises the numbers that they have now. An exercise is known by its name; its number
-/// is its place in the order.
+/// Gives the folders of exercises the numbers that they have now. An exercise is known by its name;
+/// its number is its place in the order.
 fn renumber(root: &Path, now: &BTreeMap<String, PathBuf>, prints: &mut Prints) -> Result<()> {
-    // As they lie here, whoever put them there; and as they were handed out, though they may be gone.
+    // As they lie here, whoever put them there; and as they were handed out, though they may be
+    // gone.
     let lie = std::fs::read_dir(root.join("exercises")).context("cannot list `exercises`")?;
     let mut lie: Vec<PathBuf> = lie.flatten().map(|entry| entry.path()).collect();
     lie.sort();
@@ -212,8 +215,8 @@ fn renew_packages(
 
     let own_manifest =
         !is(was_handed_out[0], &old_manifest) && manifest.as_ref() != Some(&old_manifest);
-    // Cargo cuts the lock down to what is there whenever it likes: it is the student's only if it holds something
-    // that was not handed out.
+    // Cargo cuts the lock down to what is there whenever it likes: it is the student's only if it
+    // holds something that was not handed out.
     let known = if taken.is_empty() { lock.as_deref().unwrap_or_default() } else { &taken };
     let own_lock =
         !is(was_handed_out[1], &old_lock) && !locked(&old_lock).is_subset(&locked(known));

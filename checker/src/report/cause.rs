@@ -1,5 +1,5 @@
-//! Causes of lost overlap, told in steps: what is to be seen, where it comes from, what to do and what
-//! that gains.
+//! Causes of lost overlap, told in steps: what is to be seen, where it comes from, what to do and
+//! what that gains.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,8 @@ use crate::report::sources::Sources;
 const MOST: usize = 3;
 
 /// The causes that cost most and as much about them as `feedback` allows, each with an empty line
-/// before it. `profile` is the simulated device that the advice is for, where the run was elsewhere.
+/// before it. `profile` is the simulated device that the advice is for, where the run was
+/// elsewhere.
 pub(super) fn text(
     advised: &Advised,
     feedback: Feedback,

@@ -1,8 +1,8 @@
 //! The smallest change that puts a hazard right, as an edit of the student's source.
 //!
 //! It is made only where the lines are so plain that it is sure to be one: statements of one line
-//! each, in one block, and streams with names. Elsewhere the words of the hazard have to do. Where an
-//! exercise marks the regions that are to be edited, it stays inside of them.
+//! each, in one block, and streams with names. Elsewhere the words of the hazard have to do. Where
+//! an exercise marks the regions that are to be edited, it stays inside of them.
 
 use std::ops::Range;
 
@@ -131,8 +131,8 @@ impl Place<'_> {
         }
     }
 
-    /// Whether the next lap of the loop uses the memory again. Where laps lie between, an event of the lap
-    /// before would make the stream wait for more than it needs.
+    /// Whether the next lap of the loop uses the memory again. Where laps lie between, an event of
+    /// the lap before would make the stream wait for more than it needs.
     fn is_next_lap(&self) -> bool {
         self.hazard.laps < 2
     }
@@ -272,8 +272,8 @@ impl<'a> Source<'a> {
         line.checked_sub(1).is_some_and(|line| self.is_open(line))
     }
 
-    /// The lines before which something may be put that comes after `first` and before `second`, in the
-    /// block of `second`.
+    /// The lines before which something may be put that comes after `first` and before `second`, in
+    /// the block of `second`.
     fn room(&self, first: usize, second: usize) -> impl DoubleEndedIterator<Item = usize> {
         let indent = self.indent(second);
         (first + 1..=second).filter(move |line| {

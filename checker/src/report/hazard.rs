@@ -14,8 +14,9 @@ use crate::witness::{self, Outcome, Wanted, Witness};
 /// Hazards that are shown; more than these have the same few causes.
 const MOST: usize = 6;
 
-/// All of `hazards`, one below the other, each with an empty line before it. Streams have the `names`
-/// that they have in the `sources`. `play` is the command that shows what one does, but for its number.
+/// All of `hazards`, one below the other, each with an empty line before it. Streams have the
+/// `names` that they have in the `sources`. `play` is the command that shows what one does, but for
+/// its number.
 pub fn text(
     hazards: &[Hazard],
     names: &Names,

@@ -1,7 +1,7 @@
 //! The report as one JSON object.
 //!
-//! Every key is always there, null where nothing is known. Nothing in it depends on when or where the
-//! run took place: the same run gives the same bytes.
+//! Every key is always there, null where nothing is known. Nothing in it depends on when or where
+//! the run took place: the same run gives the same bytes.
 
 use serde::Serialize;
 use simulator::advice::Advice;
@@ -240,7 +240,8 @@ pub fn hazard(hazard: &Hazard, names: &Names, sources: &Sources) -> HazardObject
     }
 }
 
-/// The object that stands for `report`, with no more about causes than `feedback` allows; none for all.
+/// The object that stands for `report`, with no more about causes than `feedback` allows; none for
+/// all.
 pub fn object<'a>(
     report: &'a Report,
     exhibit: &'a Exhibit,

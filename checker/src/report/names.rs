@@ -1,8 +1,8 @@
 //! What streams are called in the student's source.
 //!
-//! A program knows streams by number. The variable in front of `.memcpy_htod(…)` on the line of a copy
-//! is what its author calls the copy's stream; so is the one that a new stream is bound to. A name that
-//! stands for several streams, as in a loop over them, is none.
+//! A program knows streams by number. The variable in front of `.memcpy_htod(…)` on the line of a
+//! copy is what its author calls the copy's stream; so is the one that a new stream is bound to. A
+//! name that stands for several streams, as in a loop over them, is none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,8 +61,8 @@ fn stream(call: &Call) -> Option<StreamId> {
     }
 }
 
-/// Methods of a stream in cudarc 0.19: what stands in front of them is one. `join` is none of them: its
-/// calls are made for two streams.
+/// Methods of a stream in cudarc 0.19: what stands in front of them is one. `join` is none of them:
+/// its calls are made for two streams.
 const METHODS: [&str; 14] = [
     "alloc",
     "alloc_zeros",

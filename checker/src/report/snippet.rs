@@ -68,8 +68,8 @@ impl Notice<'_> {
 /// A change of the source, below what is said about it.
 fn change<'a>(fix: &'a Fix, help: &'a str, sources: &'a Sources) -> Option<Group<'a>> {
     let source = sources.get(&fix.file)?;
-    // Each by itself: of several at once only the outcome would be shown, and not what went. A line that
-    // goes has the number that it had, one that comes the number that it gets.
+    // Each by itself: of several at once only the outcome would be shown, and not what went. A line
+    // that goes has the number that it had, one that comes the number that it gets.
     let changes = fix.edits.iter().enumerate().map(|(index, edit)| {
         let (mut text, mut at) = (source.clone(), edit.bytes.clone());
         if at.is_empty() {

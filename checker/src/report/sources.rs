@@ -8,8 +8,8 @@ use trace::hazards::CallAt;
 /// Source files, by the path that a place in the source names.
 pub type Sources = BTreeMap<String, String>;
 
-/// Reads the files that `calls` come from, below `folder`. One that is not there, or not below it, is
-/// left out: the places come from the program that ran, and may say anything.
+/// Reads the files that `calls` come from, below `folder`. One that is not there, or not below it,
+/// is left out: the places come from the program that ran, and may say anything.
 pub fn sources<'a>(calls: impl IntoIterator<Item = &'a CallAt>, folder: &Path) -> Sources {
     let files = calls.into_iter().filter_map(|call| Some(&call.site.as_ref()?.file));
     let below = |file: &&String| {

@@ -111,7 +111,8 @@ fn headline(report: &Report) -> String {
     parts.join(" · ")
 }
 
-/// The lower bound, beside a makespan that may be shorter where work was left out or was not yet done.
+/// The lower bound, beside a makespan that may be shorter where work was left out or was not yet
+/// done.
 fn bound(floor_ns: u64, makespan_ns: Option<u64>) -> String {
     let all = match makespan_ns {
         Some(makespan_ns) if makespan_ns < floor_ns => " that does all the work",

@@ -1,8 +1,8 @@
 //! Causes: why lanes that had work to do stood empty.
 //!
-//! [`find`] looks at a [`Program`] and at the [`Timeline`] that came of it, and groups what it finds
-//! by the line of the source. A cause is no mistake in the sense of a hazard: the data is right, and
-//! time was lost.
+//! [`find`] looks at a [`Program`] and at the [`Timeline`] that came of it, and groups what it
+//! finds by the line of the source. A cause is no mistake in the sense of a hazard: the data is
+//! right, and time was lost.
 //!
 //! | code | name | severity | what it is |
 //! | --- | --- | --- | --- |
@@ -30,9 +30,9 @@
 //! # What a cause costs
 //! What is found here is an *attribution*, and an upper bound on what can be won back where it says
 //! lost time: how long, while the line had its effect, a lane stood empty that was to be given work
-//! later. Two causes can be charged with the same instant. What removing a cause really gains is known
-//! only once the program without it has run: `simulator::advice` runs it and puts that number in the
-//! place of this one ([`Basis::Replayed`]).
+//! later. Two causes can be charged with the same instant. What removing a cause really gains is
+//! known only once the program without it has run: `simulator::advice` runs it and puts that number
+//! in the place of this one ([`Basis::Replayed`]).
 //!
 //! | code | attributed cost |
 //! | --- | --- |
@@ -49,8 +49,8 @@
 //! | C17 | how long kernels were ready and came after others in a work queue |
 //! | C18 | how long operations of requests were ready but for it; C04, how long the host came too late to requests |
 //!
-//! Causes under [`LEAST_PERMILLE`] of the makespan are left out. A wait is called needless only if the
-//! program without it has no hazard.
+//! Causes under [`LEAST_PERMILLE`] of the makespan are left out. A wait is called needless only if
+//! the program without it has no hazard.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -91,9 +91,9 @@ use crate::{Timeline, hazards::call_at};
 use region::View;
 pub use requests::Behind;
 
-/// A cause that costs less than this of the makespan, in thousandths, is not worth a line: an exercise
-/// is passed within 5 % of its target, and the causes of the solutions, which have fills, drains and
-/// calls as every program has, stay under this.
+/// A cause that costs less than this of the makespan, in thousandths, is not worth a line: an
+/// exercise is passed within 5 % of its target, and the causes of the solutions, which have fills,
+/// drains and calls as every program has, stay under this.
 pub const LEAST_PERMILLE: u64 = 20;
 
 /// Why lanes were empty, at one line.
@@ -126,7 +126,8 @@ pub struct Cause {
     /// Whether the line of the other call is not to be changed.
     #[serde(skip)]
     pub is_other_fixed: bool,
-    /// For kernels that are ready: how many others run, where it is their number that leaves no room.
+    /// For kernels that are ready: how many others run, where it is their number that leaves no
+    /// room.
     #[serde(skip)]
     pub grids: Option<u32>,
     /// For requests: how they come to wait for the other work.
@@ -316,9 +317,9 @@ pub enum Severity {
     Note,
 }
 
-/// The causes of `program`, which ran as `timeline` says: what can be changed first, and of that what
-/// costs most. Takes time in proportion to the program's length, and one search for hazards for each
-/// line that waits for events and may do so in vain.
+/// The causes of `program`, which ran as `timeline` says: what can be changed first, and of that
+/// what costs most. Takes time in proportion to the program's length, and one search for hazards
+/// for each line that waits for events and may do so in vain.
 pub fn find(program: &Program, timeline: &Timeline) -> Vec<Cause> {
     let view = View::new(program, timeline);
     let mut found = Found::default();

@@ -2,8 +2,8 @@
 //! Analysis open.
 //!
 //! Rows follow Kineto's conventions, so that what reads PyTorch's traces reads these: a process for
-//! each device with a thread for each stream, a process for the host, calls and operations joined by
-//! `correlation`. Reading one back gives the same times.
+//! each device with a thread for each stream, a process for the host, calls and operations joined
+//! by `correlation`. Reading one back gives the same times.
 
 use std::io::{self, Write};
 

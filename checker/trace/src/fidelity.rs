@@ -1,22 +1,23 @@
 //! Predicted against measured: how well the simulated device tells what a GPU does.
 //!
-//! [`Fidelity`] is the kept file of one GPU. It holds what the simulated device predicts for each program of
-//! the exercises, and what the GPU did, visit by visit, with device, driver, date and command. Everything
-//! else, verdicts included, is computed from these ([`Fidelity::rows`]).
+//! [`Fidelity`] is the kept file of one GPU. It holds what the simulated device predicts for each
+//! program of the exercises, and what the GPU did, visit by visit, with device, driver, date and
+//! command. Everything else, verdicts included, is computed from these ([`Fidelity::rows`]).
 //!
 //! # The goals
 //! For every program:
-//! - the predicted makespan is off by at most the larger of [`MAKESPAN_GOAL`] of the measured one and the
-//!   GPU's own spread;
-//! - the predicted overlap efficiency is off by at most the larger of [`EFFICIENCY_GOAL`] and the GPU's own
-//!   spread, expressed in it.
+//! - the predicted makespan is off by at most the larger of [`MAKESPAN_GOAL`] of the measured one
+//!   and the GPU's own spread;
+//! - the predicted overlap efficiency is off by at most the larger of [`EFFICIENCY_GOAL`] and the
+//!   GPU's own spread, expressed in it.
 //!
-//! And for [`CLOSE_SHARE`] of the programs, the makespan is off by at most [`CLOSE_GOAL`]. A program that
-//! is known to miss carries the reason in the file, and counts as missed all the same.
+//! And for [`CLOSE_SHARE`] of the programs, the makespan is off by at most [`CLOSE_GOAL`]. A
+//! program that is known to miss carries the reason in the file, and counts as missed all the same.
 //!
-//! The measured value is the median of all runs of all visits, the GPU's own spread the largest distance
-//! from it of a run, where of each visit a tenth of its runs at either end is left out: visits are of
-//! different machines, and the time that a host takes for its own part differs between them.
+//! The measured value is the median of all runs of all visits, the GPU's own spread the largest
+//! distance from it of a run, where of each visit a tenth of its runs at either end is left out:
+//! visits are of different machines, and the time that a host takes for its own part differs
+//! between them.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -97,8 +98,8 @@ pub struct Predicted {
 pub enum Ends {
     /// The task's. On a GPU they are measured.
     Task,
-    /// What the program itself asks for, since it has no task: what each engine's share of it takes alone.
-    /// On a GPU that is measured too; where it was not, the predicted ends stand for both.
+    /// What the program itself asks for, since it has no task: what each engine's share of it takes
+    /// alone. On a GPU that is measured too; where it was not, the predicted ends stand for both.
     Program,
 }
 
@@ -160,9 +161,11 @@ pub struct Measured {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Overhead {
-    /// Calls, one by one, without tracing; none where they were those of a library that was another since.
+    /// Calls, one by one, without tracing; none where they were those of a library that was another
+    /// since.
     pub calls: Vec<CallCost>,
-    /// Makespans of a pipeline of long operations without tracing, in ns; none where tracing was another.
+    /// Makespans of a pipeline of long operations without tracing, in ns; none where tracing was
+    /// another.
     pub untraced_ns: Vec<u64>,
     /// The same with CUPTI; none likewise.
     pub traced_ns: Vec<u64>,

@@ -1,27 +1,27 @@
 //! Hazards: two uses of the same memory, at least one of them a write, that nothing orders.
 //!
 //! [`find`] goes through a [`Program`] and never looks at a time, so a program that came out right
-//! by luck is found out like one that did not. An order counts where NVIDIA's documentation promises
-//! it; that a call was seen to wait is no promise. Memory is followed by the byte.
+//! by luck is found out like one that did not. An order counts where NVIDIA's documentation
+//! promises it; that a call was seen to wait is no promise. Memory is followed by the byte.
 //!
 //! # What remains unchecked
 //! - What happens inside a kernel, and memory that it uses beside the ranges that it states.
-//! - A branch on a query that was not taken in this run, and the order of host threads that something
-//!   else than `lab::thread` keeps.
-//! - Ordinary host memory: a copy is taken to have finished with it when the call returns, which is not
-//!   promised for an asynchronous copy to it.
+//! - A branch on a query that was not taken in this run, and the order of host threads that
+//!   something else than `lab::thread` keeps.
+//! - Ordinary host memory: a copy is taken to have finished with it when the call returns, which is
+//!   not promised for an asynchronous copy to it.
 //! - What happens after the last measured region: the record ends there.
-//! - On the simulated device, what the host itself does to page-locked memory, where a copy in flight
-//!   uses less than a whole page of it: pages are watched, so the bytes before the first page boundary in
-//!   a copy's range and after the last one are not, unless the block ends there. Of a page it is known
-//!   that some of it was used, not which bytes.
-//! - A system call that is handed such a page (`read`, `write`, …) is not told of. The kernel refuses it
-//!   with `EFAULT`, "bad address", and the program goes on with that: an error of this kind from memory
-//!   that is there means that a copy still uses it.
-//! - What the host does through a second mapping of page-locked memory, which a program has to make for
-//!   itself (`mremap`, `/proc/self/fd`): the one that it was given is watched.
-//! - On a GPU, all that the host itself does to page-locked memory but through the lab, and other memory than that
-//!   which was there when a graph was captured.
+//! - On the simulated device, what the host itself does to page-locked memory, where a copy in
+//!   flight uses less than a whole page of it: pages are watched, so the bytes before the first
+//!   page boundary in a copy's range and after the last one are not, unless the block ends there.
+//!   Of a page it is known that some of it was used, not which bytes.
+//! - A system call that is handed such a page (`read`, `write`, …) is not told of. The kernel
+//!   refuses it with `EFAULT`, "bad address", and the program goes on with that: an error of this
+//!   kind from memory that is there means that a copy still uses it.
+//! - What the host does through a second mapping of page-locked memory, which a program has to make
+//!   for itself (`mremap`, `/proc/self/fd`): the one that it was given is watched.
+//! - On a GPU, all that the host itself does to page-locked memory but through the lab, and other
+//!   memory than that which was there when a graph was captured.
 //!
 //! # What is found
 //! | code | name | severity | what it is |
@@ -33,25 +33,25 @@
 //! | `SWIM-H05` | `use-before-allocation` | error | stream-ordered memory may be used before it is there |
 //! | `SWIM-H06` | `relies-on-unspecified-blocking` | warning | one of the above, but for a call that was seen to wait for the device and need not |
 //!
-//! Orders that count: streams are in order, as far as the host threads that queue into them know of one another's
-//! calls; the legacy default stream and the blocking streams, in
-//! which the per-thread default streams are; a wait for what an event stood for when the wait was
-//! made; synchronisation of streams, events and the context; queries that found the work done; the
-//! synchronous copies, as far as they are documented to be; the start of a measured region; the start
-//! of a host thread, its end for those that join it, and messages between threads. Freeing
-//! memory and loading a module give none.
+//! Orders that count: streams are in order, as far as the host threads that queue into them know of
+//! one another's calls; the legacy default stream and the blocking streams, in which the per-thread
+//! default streams are; a wait for what an event stood for when the wait was made; synchronisation
+//! of streams, events and the context; queries that found the work done; the synchronous copies, as
+//! far as they are documented to be; the start of a measured region; the start of a host thread,
+//! its end for those that join it, and messages between threads. Freeing memory and loading a
+//! module give none.
 //!
-//! What the host itself and its host functions do to page-locked memory counts as far as the program
-//! holds it. Where no more is known than that they used some of a range, only a use of all of the range
-//! is sure to meet it; two of that kind are never held against each other.
+//! What the host itself and its host functions do to page-locked memory counts as far as the
+//! program holds it. Where no more is known than that they used some of a range, only a use of all
+//! of the range is sure to meet it; two of that kind are never held against each other.
 //!
-//! A search costs about as much for each use of memory as there are streams, however many pieces the memory was used
-//! in. [`find_within`] gives up where that is too much: counted in what is looked at, and not in time, so that it
-//! gives up at the same call on every machine.
+//! A search costs about as much for each use of memory as there are streams, however many pieces
+//! the memory was used in. [`find_within`] gives up where that is too much: counted in what is
+//! looked at, and not in time, so that it gives up at the same call on every machine.
 //!
-//! A pair is reported once, and from there on taken for ordered: with all reported edges put in, the
-//! program has no hazard left but the use of memory that is gone. A pair is a warning where it would be
-//! in order if freeing and loading waited, and the errors were put right.
+//! A pair is reported once, and from there on taken for ordered: with all reported edges put in,
+//! the program has no hazard left but the use of memory that is gone. A pair is a warning where it
+//! would be in order if freeing and loading waited, and the errors were put right.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -115,21 +115,24 @@ pub struct Hazard {
     pub first: AccessAt,
     /// The other one.
     pub second: AccessAt,
-    /// The bytes that both use, or some of them. Of size 0 where a block is freed that was never used.
+    /// The bytes that both use, or some of them. Of size 0 where a block is freed that was never
+    /// used.
     pub overlap: Range,
     /// The smallest change that orders the two.
     pub missing: Edge,
-    /// What comes close to it, where something does; found out for the first few hazards of a program.
+    /// What comes close to it, where something does; found out for the first few hazards of a
+    /// program.
     pub near: Option<NearMiss>,
     /// Whether the second use is of a later turn of a loop than the first.
     pub turn: Turn,
-    /// How many turns later it is, where that is known to be more than one: so many pieces of memory are
-    /// used by turns. Else 1, or 0 in the same turn.
+    /// How many turns later it is, where that is known to be more than one: so many pieces of
+    /// memory are used by turns. Else 1, or 0 in the same turn.
     #[serde(skip_serializing_if = "is_few")]
     pub laps: u32,
     /// For [`Code::UnspecifiedBlocking`]: the call that was seen to wait.
     pub through: Option<CallAt>,
-    /// Where a wrapper recorded again the event that stood for the first use, before the second waited for it.
+    /// Where a wrapper recorded again the event that stood for the first use, before the second
+    /// waited for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overwritten: Option<CallAt>,
     /// How many pairs of steps there are with this code at these two places in the source.
@@ -256,8 +259,8 @@ pub enum Severity {
     Warning,
 }
 
-/// A call, and where it was made. An operation of a graph was asked for by the launch, at the line where
-/// it was captured.
+/// A call, and where it was made. An operation of a graph was asked for by the launch, at the line
+/// where it was captured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CallAt {
     /// Index into the program's steps.
@@ -272,7 +275,8 @@ pub struct CallAt {
     pub launched: Option<Site>,
     /// What it is, in words: "kernel `map_a`", "the copy to the device", "`cuMemFree`".
     pub what: String,
-    /// Whose it is, for a call to do with a per-thread default stream in a program of several threads.
+    /// Whose it is, for a call to do with a per-thread default stream in a program of several
+    /// threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<u32>,
 }
@@ -291,8 +295,8 @@ pub struct AccessAt {
     /// The call that asked for it.
     #[serde(flatten)]
     pub call: CallAt,
-    /// The stream it is queued in; none for what the host does itself. Of an operation of a graph, that of the
-    /// launch, where the other use is not of the same launch.
+    /// The stream it is queued in; none for what the host does itself. Of an operation of a graph,
+    /// that of the launch, where the other use is not of the same launch.
     pub stream: Option<StreamId>,
     /// What it does to the memory.
     pub usage: Usage,
@@ -357,22 +361,22 @@ pub enum Edge {
 /// No program of a page has graphs or several host threads, and each kB of its wasm counts.
 const FOLLOWS_ALL: bool = !cfg!(target_family = "wasm");
 
-/// Hazards for which it is found out what comes close: a report shows fewer, and each costs a few searches
-/// of the whole program.
+/// Hazards for which it is found out what comes close: a report shows fewer, and each costs a few
+/// searches of the whole program.
 const MOST_NEAR: usize = 8;
-/// Programs of which a search looks at no more than this, in the unit of [`MOST_EFFORT`], are searched again for what
-/// comes close: four times for each of those hazards, and once more.
+/// Programs of which a search looks at no more than this, in the unit of [`MOST_EFFORT`], are
+/// searched again for what comes close: four times for each of those hazards, and once more.
 const NEAR_EFFORT: u64 = MOST_EFFORT / 40;
 
-/// All hazards of `program`, by the step of the second use and then of the first, of which the latest
-/// comes first. The same program
-/// gives the same hazards, however long anything in it took.
+/// All hazards of `program`, by the step of the second use and then of the first, of which the
+/// latest comes first. The same program gives the same hazards, however long anything in it took.
 pub fn find(program: &Program) -> Vec<Hazard> {
     find_within(program, u64::MAX).unwrap_or_default()
 }
 
-/// The same, unless more than `most` would have to be looked at: then nothing is known of the program. For one that
-/// somebody else wrote, [`MOST_EFFORT`] is enough; it is the same on every machine.
+/// The same, unless more than `most` would have to be looked at: then nothing is known of the
+/// program. For one that somebody else wrote, [`MOST_EFFORT`] is enough; it is the same on every
+/// machine.
 pub fn find_within(program: &Program, most: u64) -> Result<Vec<Hazard>, TooMuch> {
     found(program, most, |attempts, missing, call| attempts.nearest(missing, call))
 }
@@ -459,7 +463,8 @@ pub(crate) fn kernels(program: &Program) -> BTreeMap<KernelId, &str> {
     by_number(named)
 }
 
-/// A map of few entries. `collect` would sort them first, and each sort is several kB of a page's wasm.
+/// A map of few entries. `collect` would sort them first, and each sort is several kB of a page's
+/// wasm.
 fn by_number<K: Ord, V>(entries: impl Iterator<Item = (K, V)>) -> BTreeMap<K, V> {
     let mut map = BTreeMap::new();
     entries.for_each(|(key, value)| _ = map.insert(key, value));
@@ -487,15 +492,16 @@ pub(crate) fn call_at(program: &Program, step: u32, kernels: &BTreeMap<KernelId,
     CallAt { step, node: 0, site, launched: None, what, thread }
 }
 
-/// The thread of a step that has to do with a per-thread default stream, in a program of several threads.
+/// The thread of a step that has to do with a per-thread default stream, in a program of several
+/// threads.
 fn whose(program: &Program, step: u32, stream: Option<StreamId>) -> Option<u32> {
     let are_many = || program.steps.iter().any(|step| step.thread > 0);
     let is_it = stream.is_some_and(StreamId::is_per_thread) && are_many();
     is_it.then(|| program.steps[step as usize].thread)
 }
 
-/// The smallest change that orders each pair of uses that nothing orders: all of them, where [`find`]
-/// tells those of one line once.
+/// The smallest change that orders each pair of uses that nothing orders: all of them, where
+/// [`find`] tells those of one line once.
 pub fn missing(program: &Program) -> Vec<Edge> {
     missing_within(program, u64::MAX).unwrap_or_default()
 }

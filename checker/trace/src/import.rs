@@ -1,12 +1,12 @@
 //! Traces of other tools: from bytes to [`Observed`] runs, one for each device.
 //!
-//! It reads Chrome's trace format, as Kineto (PyTorch's profiler), Perfetto and [`export`] write it,
-//! as a list or as an object. Times are taken as decimal numbers, exact in nanoseconds. The text is
-//! read once, in pieces, and is never in memory as a whole; rows that say nothing about CUDA are
-//! checked and dropped. It knows no files and unpacks nothing: that is the caller's part.
+//! It reads Chrome's trace format, as Kineto (PyTorch's profiler), Perfetto and [`export`] write
+//! it, as a list or as an object. Times are taken as decimal numbers, exact in nanoseconds. The
+//! text is read once, in pieces, and is never in memory as a whole; rows that say nothing about
+//! CUDA are checked and dropped. It knows no files and unpacks nothing: that is the caller's part.
 //!
-//! A trace tells what ran and when. It does not tell which memory was used, so it shows no races, and
-//! not whether a wait was needed.
+//! A trace tells what ran and when. It does not tell which memory was used, so it shows no races,
+//! and not whether a wait was needed.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -359,9 +359,10 @@ impl<'a> Asked<'a> {
         Self { rows, calls }
     }
 
-    /// The step of the last call of that number that began before an instant; of the only one that has the number,
-    /// whenever it began, since the clocks of host and device may be microseconds apart. Ranks that were put into one
-    /// file share numbers: where processes are named by ranks, the call is of the device's rank.
+    /// The step of the last call of that number that began before an instant; of the only one that
+    /// has the number, whenever it began, since the clocks of host and device may be microseconds
+    /// apart. Ranks that were put into one file share numbers: where processes are named by ranks,
+    /// the call is of the device's rank.
     fn step(&self, correlation: Option<i64>, before: i64, place: rows::Device) -> Option<u32> {
         let correlation = correlation?;
         let first = self.calls.partition_point(|&(number, ..)| number < correlation);
@@ -390,8 +391,8 @@ impl<'a> Asked<'a> {
 /// The highest bit, which no stream's number has.
 const STRANGE: u32 = 1 << 31;
 
-/// The stream that CUPTI numbers so; it gives the default stream a number like all others. Numbers that are none of
-/// CUPTI's, addresses for example, are kept apart by their lowest bits.
+/// The stream that CUPTI numbers so; it gives the default stream a number like all others. Numbers
+/// that are none of CUPTI's, addresses for example, are kept apart by their lowest bits.
 fn stream(number: i64) -> StreamId {
     match u32::try_from(number) {
         Ok(0) => StreamId::LEGACY,

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::failed_call::FailedCall;
 use crate::program::{AccessKind, ChannelEnd};
 
-/// Simulated runs move one byte for this many, at this fraction of the bandwidth: the times are those
-/// of the whole, and a run costs milliseconds.
+/// Simulated runs move one byte for this many, at this fraction of the bandwidth: the times are
+/// those of the whole, and a run costs milliseconds.
 pub const SCALE: u32 = 32;
 
 /// The array of a task that is written by the host: what a meter says of the traces that are kept.
@@ -23,14 +23,14 @@ pub enum Request {
         /// The exercise's folder.
         directory: String,
     },
-    /// One byte in memory stands for this many nominal bytes from now on. Refused on a GPU, where it
-    /// is always 1, and once memory has been allocated.
+    /// One byte in memory stands for this many nominal bytes from now on. Refused on a GPU, where
+    /// it is always 1, and once memory has been allocated.
     Scale {
         /// Nominal bytes to a byte.
         scale: u32,
     },
-    /// The device is there and the student's code comes next: from here on trouble is the student's.
-    /// The record is written for the first time.
+    /// The device is there and the student's code comes next: from here on trouble is the
+    /// student's. The record is written for the first time.
     Ready,
     /// What the device's profile says about speeds, for sizing a task.
     Speeds,
@@ -42,22 +42,23 @@ pub enum Request {
     HostWork {
         /// How long it takes, in ns.
         ns: u64,
-        /// What it takes to ask for it and to be answered, in ns, which on a GPU is part of that time.
+        /// What it takes to ask for it and to be answered, in ns, which on a GPU is part of that
+        /// time.
         asking_ns: u64,
     },
-    /// The host reads and decodes a part of its input, which is work of its own: it is in memory when that is
-    /// done, and takes as long as the task says.
+    /// The host reads and decodes a part of its input, which is work of its own: it is in memory
+    /// when that is done, and takes as long as the task says.
     Load {
         /// What is loaded, and where to.
         place: Buffer,
         /// How long it takes where no task says so, in ns.
         ns: u64,
-        /// When the host began with it, as [`Request::Clock`] tells: on a GPU what it has really moved since
-        /// is part of that time. The simulated device knows what it is.
+        /// When the host began with it, as [`Request::Clock`] tells: on a GPU what it has really
+        /// moved since is part of that time. The simulated device knows what it is.
         began_ns: u64,
     },
-    /// The host has copied some of its memory to another place, by itself. On a GPU that has taken its time
-    /// already.
+    /// The host has copied some of its memory to another place, by itself. On a GPU that has taken
+    /// its time already.
     HostCopy {
         /// Where it was.
         source: u64,
@@ -66,8 +67,8 @@ pub enum Request {
         /// How much.
         bytes: u64,
     },
-    /// The host takes page-locked memory at hand, by an accessor of the lab's. On the simulated device
-    /// it is noticed anyway when the memory is used.
+    /// The host takes page-locked memory at hand, by an accessor of the lab's. On the simulated
+    /// device it is noticed anyway when the memory is used.
     HostAccess {
         /// Where it starts.
         address: u64,
@@ -85,7 +86,8 @@ pub enum Request {
         /// Its result, as `cuda.h` numbers them.
         code: u32,
     },
-    /// What did the device do in the last region? Where the run is not traced, nothing is known but how long it took.
+    /// What did the device do in the last region? Where the run is not traced, nothing is known but
+    /// how long it took.
     Traced {
         /// What the trace is to be called.
         name: String,
@@ -95,10 +97,11 @@ pub enum Request {
         /// What they are moved by.
         seed: u64,
     },
-    /// The host waits for the next request that the open region's task has for it. The reply is its number, or [`Reply::Gone`]
-    /// if there are no more.
+    /// The host waits for the next request that the open region's task has for it. The reply is its
+    /// number, or [`Reply::Gone`] if there are no more.
     Arrival {
-        /// When it arrives where the region has no task: a recorded program is played. In ns from the beginning of the region.
+        /// When it arrives where the region has no task: a recorded program is played. In ns from
+        /// the beginning of the region.
         played_ns: Option<u64>,
     },
     /// The host sends the answer to a request. Refused if it has not arrived, or was answered.
@@ -175,7 +178,8 @@ pub enum Reply {
     },
     /// To [`Request::Thread`], where it asks for a number, and to [`Request::Arrival`].
     Number(u64),
-    /// To [`Request::Thread`]: nobody is at the other end of the channel. To [`Request::Arrival`]: there are no more.
+    /// To [`Request::Thread`]: nobody is at the other end of the channel. To [`Request::Arrival`]:
+    /// there are no more.
     Gone,
     /// To [`Request::RegionEnd`]: how the pass through the region went.
     Trial(Box<crate::record::Trial>),

@@ -27,8 +27,8 @@
 //! | [`signs`] | what a program could do otherwise, whatever that costs it now |
 //! | [`draw`] | one layout, drawn as SVG or for a terminal |
 //!
-//! The JSON form of each is versioned and described by the schemas in `checker/trace/schema`; a test
-//! keeps them equal to these types.
+//! The JSON form of each is versioned and described by the schemas in `checker/trace/schema`; a
+//! test keeps them equal to these types.
 
 pub mod causes;
 pub mod draw;

@@ -1,8 +1,8 @@
 //! What a meter is held to: the intervals of a run, and the numbers that they come to.
 //!
-//! The numbers are those of [`Metrics`] and [`idle`]: a meter that somebody writes is compared with what the checker
-//! itself says of the same intervals. The traces that are kept here are moved and stretched by a seed, so that no number of
-//! theirs is known beforehand.
+//! The numbers are those of [`Metrics`] and [`idle`]: a meter that somebody writes is compared with
+//! what the checker itself says of the same intervals. The traces that are kept here are moved and
+//! stretched by a seed, so that no number of theirs is known beforehand.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,8 +38,8 @@ pub struct Operation {
     pub end_ns: u64,
 }
 
-/// A run: a window of time, and the operations of one device. Those that are there run from before the window or until after
-/// it as well.
+/// A run: a window of time, and the operations of one device. Those that are there run from before
+/// the window or until after it as well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
     /// What it is.
@@ -67,7 +67,8 @@ pub struct Readings {
     pub hidden_ns: u64,
     /// Time in which a copy ran and no kernel did.
     pub exposed_ns: u64,
-    /// Time in which nothing ran, where the operation that came next had not been issued when it began.
+    /// Time in which nothing ran, where the operation that came next had not been issued when it
+    /// began.
     pub idle_host_ns: u64,
     /// The same, where that operation had been issued.
     pub idle_dependency_ns: u64,

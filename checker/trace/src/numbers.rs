@@ -1,8 +1,9 @@
 //! Numbers by which programs of one file differ.
 //!
-//! A puzzle often compares programs that differ in a number alone. They share a file, which asks for the number by
-//! `lab.number("n", 8)?`; the second argument counts where the program is started by hand. Each of the programs has its
-//! own number in the exercise's manifest, and where one of them is shown, its number stands in the place of the question.
+//! A puzzle often compares programs that differ in a number alone. They share a file, which asks
+//! for the number by `lab.number("n", 8)?`; the second argument counts where the program is started
+//! by hand. Each of the programs has its own number in the exercise's manifest, and where one of
+//! them is shown, its number stands in the place of the question.
 
 use std::collections::BTreeMap;
 
@@ -31,8 +32,8 @@ pub fn asked(source: &str) -> Vec<&str> {
     source.split(ASKS).skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
-/// A program's file as it is with these numbers: line for line the same, with a number in the place of each question,
-/// and in the place of `{name}`, as the remarks at the head of the file have it.
+/// A program's file as it is with these numbers: line for line the same, with a number in the place
+/// of each question, and in the place of `{name}`, as the remarks at the head of the file have it.
 pub fn filled(source: &str, numbers: &Numbers) -> String {
     let mut text = source.to_owned();
     for (name, number) in numbers {

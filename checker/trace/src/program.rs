@@ -28,8 +28,9 @@ macro_rules! id {
 }
 
 id! {
-    /// A stream. [`StreamId::LEGACY`] and [`StreamId::PER_THREAD`] always exist; the streams that the
-    /// program creates are numbered from 2. Those of the second device are [`SECOND`] and so on.
+    /// A stream. [`StreamId::LEGACY`] and [`StreamId::PER_THREAD`] always exist; the streams that
+    /// the program creates are numbered from 2. Those of the second device are [`SECOND`] and so
+    /// on.
     StreamId
 }
 id! {
@@ -37,8 +38,8 @@ id! {
     EventId
 }
 id! {
-    /// A block of device or pinned host memory, numbered from 0 in order of allocation. Those in the memory of the second
-    /// device are numbered from [`SECOND`].
+    /// A block of device or pinned host memory, numbered from 0 in order of allocation. Those in
+    /// the memory of the second device are numbered from [`SECOND`].
     BlockId
 }
 id! {
@@ -100,8 +101,8 @@ pub struct Program {
     /// [`VERSION`] of the form this was written in.
     pub version: u32,
     /// How many nominal bytes one byte in memory stood for. A simulated run moves `1/scale` of the
-    /// bytes at `1/scale` of the bandwidth, so its times are those of the whole; every byte count in
-    /// this program is nominal, that is, already multiplied.
+    /// bytes at `1/scale` of the bandwidth, so its times are those of the whole; every byte count
+    /// in this program is nominal, that is, already multiplied.
     pub scale: u32,
     /// Places in the student's source that [`Step::site`] points into, in order of first use.
     pub sites: Vec<Site>,
@@ -153,15 +154,16 @@ pub struct Step {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub thread: u32,
     /// Host time between the return of this thread's previous call and this one, in ns. Always 0 in
-    /// a simulated run, where work between calls is free unless it is declared ([`Call::HostWork`]).
+    /// a simulated run, where work between calls is free unless it is declared
+    /// ([`Call::HostWork`]).
     #[serde(default, skip_serializing_if = "is_zero_long")]
     pub gap_ns: u64,
     /// The CUresult: 0 for success, 600 for a query that found work still running.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub result: u32,
-    /// The device whose context was current, from 0, of calls that name neither a stream nor memory:
-    /// [`Call::ContextSynchronize`], [`Call::ModuleLoad`], [`Call::AllocHost`] and those of pools; of [`Call::FreeHost`] that of
-    /// the allocation. 0 for all others.
+    /// The device whose context was current, from 0, of calls that name neither a stream nor
+    /// memory: [`Call::ContextSynchronize`], [`Call::ModuleLoad`], [`Call::AllocHost`] and those of
+    /// pools; of [`Call::FreeHost`] that of the allocation. 0 for all others.
     #[cfg_attr(not(target_arch = "wasm32"), serde(default, skip_serializing_if = "is_zero"))]
     #[cfg_attr(target_arch = "wasm32", serde(skip))] // the playground has one device
     pub device: u32,
@@ -266,8 +268,8 @@ pub enum ChannelEnd {
     Receiver,
 }
 
-/// How much is known of where the host used memory. (No byte of page-locked memory can be watched on
-/// the simulated device but by the page.)
+/// How much is known of where the host used memory. (No byte of page-locked memory can be watched
+/// on the simulated device but by the page.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -334,8 +336,8 @@ pub enum Call {
     RegionBegin,
     /// The measured region ends.
     RegionEnd,
-    /// How many work queues the environment asks for, where that is not what a device has by itself: see
-    /// [`WorkQueues`]. It comes before all other calls.
+    /// How many work queues the environment asks for, where that is not what a device has by
+    /// itself: see [`WorkQueues`]. It comes before all other calls.
     Connections {
         /// For kernels, from 1 to 32.
         count: u32,
@@ -348,8 +350,8 @@ pub enum Call {
         /// How long it takes.
         ns: u64,
     },
-    /// `lab::priorities::Requests::next`: the host waits for a request that somebody else makes, and goes on at once if it has
-    /// arrived already.
+    /// `lab::priorities::Requests::next`: the host waits for a request that somebody else makes,
+    /// and goes on at once if it has arrived already.
     Arrival {
         /// Its number, from 0.
         request: u32,
@@ -553,8 +555,8 @@ pub enum Call {
         target: Range,
     },
 
-    /// `cuCtxEnablePeerAccess`, `cuCtxDisablePeerAccess`, or `cuMemPoolSetAccess` of the default pool: whether a device may
-    /// use the memory of the other one.
+    /// `cuCtxEnablePeerAccess`, `cuCtxDisablePeerAccess`, or `cuMemPoolSetAccess` of the default
+    /// pool: whether a device may use the memory of the other one.
     #[cfg_attr(target_arch = "wasm32", serde(skip))] // the playground has one device
     PeerAccess {
         /// The device that may.
@@ -585,8 +587,8 @@ pub enum Call {
         /// What its threads share out among them; none where the work is the same for all of them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         items: Option<Items>,
-        /// What its warps issue over and over; none where that is not known, and then it shares a multiprocessor
-        /// with others as if each unit of work took some of the same store.
+        /// What its warps issue over and over; none where that is not known, and then it shares a
+        /// multiprocessor with others as if each unit of work took some of the same store.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inner_loop: Option<Loop>,
     },
@@ -600,10 +602,10 @@ pub enum Call {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         accesses: Vec<Access>,
     },
-    /// The host itself used page-locked memory, between its call before this one and the one after. No
-    /// call was made: it takes no time and asks for nothing. On the simulated device it was noticed
-    /// since a copy had been asked for that uses the same pages, so by no means every use is here. Uses
-    /// that are known to come after all such copies are left out.
+    /// The host itself used page-locked memory, between its call before this one and the one after.
+    /// No call was made: it takes no time and asks for nothing. On the simulated device it was
+    /// noticed since a copy had been asked for that uses the same pages, so by no means every use
+    /// is here. Uses that are known to come after all such copies are left out.
     HostAccess {
         /// What was used, by block and offset.
         accesses: Vec<Access>,
@@ -611,20 +613,21 @@ pub enum Call {
         extent: Extent,
     },
 
-    /// `cuStreamEndCapture`: what was asked of the capturing streams since the beginning is a graph. The
-    /// captured calls themselves are no steps, since they asked for no work.
+    /// `cuStreamEndCapture`: what was asked of the capturing streams since the beginning is a
+    /// graph. The captured calls themselves are no steps, since they asked for no work.
     GraphCreate {
         /// The new graph.
         graph: GraphId,
         /// Its operations, in the order in which they were captured.
         nodes: Vec<GraphNode>,
     },
-    /// `cuGraphInstantiateWithFlags`; or `cuGraphExecUpdate`, which makes an executable copy of another graph one of this
-    /// graph.
+    /// `cuGraphInstantiateWithFlags`; or `cuGraphExecUpdate`, which makes an executable copy of
+    /// another graph one of this graph.
     GraphInstantiate {
         /// The graph.
         graph: GraphId,
-        /// Of an update, the graph and the number of the copy that is updated. No step names it so any more.
+        /// Of an update, the graph and the number of the copy that is updated. No step names it so
+        /// any more.
         #[cfg_attr(
             not(target_arch = "wasm32"),
             serde(default, skip_serializing_if = "Option::is_none")
@@ -632,19 +635,19 @@ pub enum Call {
         #[cfg_attr(target_arch = "wasm32", serde(skip))] // the playground has no graphs
         updates: Option<(GraphId, u32)>,
     },
-    /// `cuGraphLaunch`: the whole graph comes after what its stream holds, and before what it is given
-    /// from then on. Spans of its operations carry the step of this call.
+    /// `cuGraphLaunch`: the whole graph comes after what its stream holds, and before what it is
+    /// given from then on. Spans of its operations carry the step of this call.
     GraphLaunch {
         /// The graph, of which an executable copy was made by [`Call::GraphInstantiate`].
         graph: GraphId,
-        /// Which of its executable copies, counted from 0 in the order in which they were made. Launches of one
-        /// copy take turns, those of two do not.
+        /// Which of its executable copies, counted from 0 in the order in which they were made.
+        /// Launches of one copy take turns, those of two do not.
         #[serde(default, skip_serializing_if = "is_first")]
         copy: u32,
         /// The stream it is queued in.
         stream: StreamId,
-        /// The operations that use other memory than when they were captured: what is at their addresses when the
-        /// graph is launched. In the order of the nodes.
+        /// The operations that use other memory than when they were captured: what is at their
+        /// addresses when the graph is launched. In the order of the nodes.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         accesses: Vec<NodeAccesses>,
     },

@@ -30,8 +30,9 @@ pub struct Record {
     pub notes: Vec<String>,
 }
 
-/// A run as it is kept: without what lies elsewhere, and without what follows from the rest. The program of a baseline or a
-/// solution lies with its exercise, and what a simulated device did follows from the program.
+/// A run as it is kept: without what lies elsewhere, and without what follows from the rest. The
+/// program of a baseline or a solution lies with its exercise, and what a simulated device did
+/// follows from the program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kept {
@@ -57,7 +58,8 @@ impl Kept {
         Self { version, program: Some(program), timeline: None, trials, notes }
     }
 
-    /// The whole run again: with `program` where it lies elsewhere, and `replay`ed where it was simulated.
+    /// The whole run again: with `program` where it lies elsewhere, and `replay`ed where it was
+    /// simulated.
     pub fn whole(
         self,
         program: Option<Program>,
@@ -70,8 +72,8 @@ impl Kept {
     }
 }
 
-/// What two uses of the same memory saw of it and left in it: words of 32 bits, from the first byte that
-/// both use. Whatever was never looked at is none.
+/// What two uses of the same memory saw of it and left in it: words of 32 bits, from the first byte
+/// that both use. Whatever was never looked at is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Watched {
@@ -85,8 +87,8 @@ pub struct Watched {
     pub left: Option<Vec<u32>>,
 }
 
-/// One pass through the measured region. It also travels in a form that has no names, so no field is
-/// ever left out.
+/// One pass through the measured region. It also travels in a form that has no names, so no field
+/// is ever left out.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Trial {
@@ -175,7 +177,8 @@ pub struct Misled {
     pub step: u32,
     /// The kernel.
     pub kernel: String,
-    /// What it reads that does not belong together, such as "labels of batch 3 with logits of batch 4".
+    /// What it reads that does not belong together, such as "labels of batch 3 with logits of batch
+    /// 4".
     pub reads: String,
 }
 
@@ -256,8 +259,8 @@ pub enum DeviceState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Shortfall {
-    /// What: `host to device bytes`, `device to host bytes`, `ns of host work`, or the name of a kernel
-    /// for its units.
+    /// What: `host to device bytes`, `device to host bytes`, `ns of host work`, or the name of a
+    /// kernel for its units.
     pub what: String,
     /// How much the task needs.
     pub needed: u64,

@@ -30,27 +30,28 @@ pub const GAVE_UP: &str = "error: ";
 pub const RECORD: &str = "SWIM_RECORD";
 
 /// Which legal schedule the simulated device plays. A number is the seed of a perturbed one: every
-/// duration of the device is changed, which gives another order of operations. With `in-order`, each
-/// operation is over before the next call; with `STEP.NODE<STEP.NODE`, the operation that is named first
-/// is over before the other one starts, which the host asked for earlier. Default: nothing is changed.
+/// duration of the device is changed, which gives another order of operations. With `in-order`,
+/// each operation is over before the next call; with `STEP.NODE<STEP.NODE`, the operation that is
+/// named first is over before the other one starts, which the host asked for earlier. Default:
+/// nothing is changed.
 pub const SCHEDULE: &str = "SWIM_SCHEDULE";
 
 /// Two uses of memory on the simulated device that are looked at, and which memory, for
-/// [`Record::watched`](crate::Record::watched): `STEP.NODE,STEP.NODE,BLOCK,OFFSET,BYTES`, in nominal
-/// bytes. Default: none.
+/// [`Record::watched`](crate::Record::watched): `STEP.NODE,STEP.NODE,BLOCK,OFFSET,BYTES`, in
+/// nominal bytes. Default: none.
 pub const WATCH: &str = "SWIM_WATCH";
 
-/// Leaves out one synchronisation on the simulated device, to see what it is good for: its number, from
-/// 0, among all that the program asks for. The call is answered with success and not carried out, and a
-/// note in the record says which it was; a record without one had no more of them. Default: none is left
-/// out.
+/// Leaves out one synchronisation on the simulated device, to see what it is good for: its number,
+/// from 0, among all that the program asks for. The call is answered with success and not carried
+/// out, and a note in the record says which it was; a record without one had no more of them.
+/// Default: none is left out.
 pub const LEAVE_OUT: &str = "SWIM_LEAVE_OUT";
 
 /// Path of a recorded [`Program`](crate::Program), for the lab's program that plays one.
 pub const PROGRAM: &str = "SWIM_PROGRAM";
 
-/// The [`numbers`](crate::numbers) of a program that shares its file with others. Default: each number is what the file
-/// says.
+/// The [`numbers`](crate::numbers) of a program that shares its file with others. Default: each
+/// number is what the file says.
 pub const NUMBERS: &str = "SWIM_NUMBERS";
 
 /// Seed of the workload's inputs. Default: [`PUBLIC_SEED`].
@@ -58,9 +59,9 @@ pub const SEED: &str = "SWIM_SEED";
 /// The seed where nobody gives another: public, so that anyone gets the same run.
 pub const PUBLIC_SEED: u64 = 0x5717_2026;
 
-/// What the measured region of a run on the simulated device has to be:
-/// `TASK,SEED,SCALE,QUEUES`, where work queues are `KERNELS/COPIES` or `any`. Another region is refused.
-/// Default: it may be anything.
+/// What the measured region of a run on the simulated device has to be: `TASK,SEED,SCALE,QUEUES`,
+/// where work queues are `KERNELS/COPIES` or `any`. Another region is refused. Default: it may be
+/// anything.
 pub const DEMAND: &str = "SWIM_DEMAND";
 
 /// CUDA's own: how many work queues lead to each engine. Read when the driver starts.

@@ -1,11 +1,11 @@
 //! The order in which the items of a question are shown.
 //!
-//! It follows from the question's name and the number of items alone, so it is the same on a page, on paper and in the
-//! terminal, on every machine, and after a change of wording. What is kept of an answer counts the items as the file has
-//! them, so an answer outlives a change of the order.
+//! It follows from the question's name and the number of items alone, so it is the same on a page,
+//! on paper and in the terminal, on every machine, and after a change of wording. What is kept of
+//! an answer counts the items as the file has them, so an answer outlives a change of the order.
 
-/// Places in the file, in the order in which `count` items of the question `id` are shown: as they stand where their
-/// order means something, else shuffled.
+/// Places in the file, in the order in which `count` items of the question `id` are shown: as they
+/// stand where their order means something, else shuffled.
 #[must_use]
 pub fn order(id: &str, count: usize, in_order: bool) -> Vec<usize> {
     if in_order { (0..count).collect() } else { shuffled(id, count) }

@@ -1,8 +1,9 @@
 //! Signs that a program could do something otherwise, whatever that costs it now.
 //!
-//! A [cause](crate::causes) is charged with time, and in a slow program one cause hides another: while the host waits for
-//! each batch, nothing is lost by sharing a stream. A plan of several changes needs to know which of them are still to be
-//! made. So a sign looks at what was called in the measured region, and for one of them at when the device had nothing to do.
+//! A [cause](crate::causes) is charged with time, and in a slow program one cause hides another:
+//! while the host waits for each batch, nothing is lost by sharing a stream. A plan of several
+//! changes needs to know which of them are still to be made. So a sign looks at what was called in
+//! the measured region, and for one of them at when the device had nothing to do.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +40,8 @@ struct Operations<'a> {
 }
 
 impl Sign {
-    /// Whether the last measured region shows it. A region of a program that was cut off shows what there is of it.
+    /// Whether the last measured region shows it. A region of a program that was cut off shows what
+    /// there is of it.
     pub fn is_in(self, program: &Program, timeline: &Timeline) -> bool {
         let operations = Operations::of(program);
         let mut calls = operations.calls.iter().copied();
@@ -87,8 +89,8 @@ impl Sign {
     }
 }
 
-/// The device runs out of work each time if it does so for more than one in so many uploads: a wait now and then, for
-/// something rare, is no habit.
+/// The device runs out of work each time if it does so for more than one in so many uploads: a wait
+/// now and then, for something rare, is no habit.
 const LEAST_SHARE: usize = 2;
 
 impl<'a> Operations<'a> {

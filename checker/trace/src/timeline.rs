@@ -34,8 +34,8 @@ impl Interval {
 
 /// `items` in the order of their keys; those with equal keys keep theirs.
 ///
-/// Everything here that is put in order by time goes through one sort of pairs of numbers, since each
-/// sort of another type would cost the page's wasm several kB.
+/// Everything here that is put in order by time goes through one sort of pairs of numbers, since
+/// each sort of another type would cost the page's wasm several kB.
 ///
 /// # Panics
 /// If there are 2³² of them or more.
@@ -60,7 +60,8 @@ pub fn in_order<T>(mut items: Vec<T>, key: impl Fn(&T) -> (u64, u32)) -> Vec<T> 
     items
 }
 
-/// `pairs` in order. The sort of slices is several times as fast as a heap, and 4 kB of wasm longer.
+/// `pairs` in order. The sort of slices is several times as fast as a heap, and 4 kB of wasm
+/// longer.
 pub(crate) fn sorted(mut pairs: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     if cfg!(target_family = "wasm") {
         return BinaryHeap::from(pairs).into_sorted_vec();

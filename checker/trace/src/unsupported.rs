@@ -1,4 +1,5 @@
-//! A call that the simulated device does not have: how the driver says so, and how it is read again.
+//! A call that the simulated device does not have: how the driver says so, and how it is read
+//! again.
 
 use std::fmt;
 

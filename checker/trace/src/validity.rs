@@ -1,7 +1,8 @@
 //! Whether a program can be played: all that a call names exists when the call is made.
 //!
-//! What the driver recorded is valid, since it refused everything else. A program that was changed, or that
-//! comes from a file, is checked before it is simulated: the simulator takes what it is given for granted.
+//! What the driver recorded is valid, since it refused everything else. A program that was changed,
+//! or that comes from a file, is checked before it is simulated: the simulator takes what it is
+//! given for granted.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -129,8 +130,8 @@ const NOT_READY: u32 = 600;
 impl Validity {
     /// Before the first step of `program`.
     pub fn of(program: &Program) -> Self {
-        // A step creates one thing at most. Whoever writes a program by hand may number as it pleases, within reason:
-        // what is numbered takes room up to its number.
+        // A step creates one thing at most. Whoever writes a program by hand may number as it
+        // pleases, within reason: what is numbered takes room up to its number.
         const BY_HAND: u32 = 1 << 16;
         let numbers = u32::try_from(program.steps.len()).unwrap_or(u32::MAX);
         Self { numbers: numbers.max(BY_HAND), ..Self::default() }
@@ -287,8 +288,9 @@ impl Validity {
     fn operation(&mut self, call: &Call) -> Result<(), Flaw> {
         self.queued(call)?;
         ranges(call)?;
-        // To use memory that is gone is a hazard, which is found elsewhere, and not impossible.
-        // A host function says what it used when it ran, which may be newer than its place in the stream.
+        // To use memory that is gone is a hazard, which is found elsewhere, and not impossible. A
+        // host function says what it used when it ran, which may be newer than its place in the
+        // stream.
         let is_used_now = !matches!(call, Call::HostFunction { .. });
         let Self { created, before, numbers, .. } = self;
         let mut missing = None;

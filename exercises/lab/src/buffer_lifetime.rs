@@ -1,5 +1,5 @@
-//! The work of `buffer_lifetime`: batches are uploaded, mapped and downloaded, and the memory for that comes from a caching
-//! allocator.
+//! The work of `buffer_lifetime`: batches are uploaded, mapped and downloaded, and the memory for
+//! that comes from a caching allocator.
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
-//! A caching allocator: memory that is freed stays with it, and goes to the next request of its stream at once, without a
-//! call of the driver and without a wait.
+//! A caching allocator: memory that is freed stays with it, and goes to the next request of its
+//! stream at once, without a call of the driver and without a wait.
 //!
-//! What it does is what PyTorch's allocator does with blocks of one size; `tests/caching` holds the two against each other.
+//! What it does is what PyTorch's allocator does with blocks of one size; `tests/caching` holds the
+//! two against each other.
 //!
 //! | what happens | what becomes of the block |
 //! | --- | --- |
@@ -61,8 +62,8 @@ impl Allocator {
         Self(Arc::new(Cache { memory, blocks: Mutex::default() }))
     }
 
-    /// Memory for `words` words, which belongs to `stream`. What is in it is whatever was there before, as with
-    /// `torch.empty`.
+    /// Memory for `words` words, which belongs to `stream`. What is in it is whatever was there
+    /// before, as with `torch.empty`.
     pub fn allocate(&self, stream: &Arc<CudaStream>, words: usize) -> Result<Tensor> {
         let mut blocks = self.0.blocks();
         blocks.take_back();
@@ -86,7 +87,8 @@ impl Cache {
 }
 
 impl Blocks {
-    /// Frees what no stream uses any more. Of each stream only the first that is not over is asked: the others come after.
+    /// Frees what no stream uses any more. Of each stream only the first that is not over is asked:
+    /// the others come after.
     fn take_back(&mut self) {
         for ends in self.ends.values_mut() {
             while ends.front().is_some_and(|(end, _)| end.is_complete())
@@ -115,8 +117,9 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// Says that `stream` uses the memory too: once it is freed, it comes back when `stream` has done all that is in it by
-    /// then. It makes no stream wait. Said of the tensor's own stream, it does nothing.
+    /// Says that `stream` uses the memory too: once it is freed, it comes back when `stream` has
+    /// done all that is in it by then. It makes no stream wait. Said of the tensor's own stream, it
+    /// does nothing.
     pub fn record_stream(&self, stream: &Arc<CudaStream>) {
         let mut uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
         let is_known = |it: &Arc<CudaStream>| handle(it) == handle(stream);

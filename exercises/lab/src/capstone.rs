@@ -1,5 +1,5 @@
-//! The training of `capstone`, and the team that runs it: a loader, an augmentation, a frozen encoder, a head that is trained,
-//! a log, and checkpoints.
+//! The training of `capstone`, and the team that runs it: a loader, an augmentation, a frozen
+//! encoder, a head that is trained, a log, and checkpoints.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,7 +68,8 @@ impl Relay {
         })
     }
 
-    /// What belongs to one batch, but for its features: host memory of this kind, and device memory.
+    /// What belongs to one batch, but for its features: host memory of this kind, and device
+    /// memory.
     pub fn slot(&self, memory: HostMemory) -> Result<Slot> {
         let sizes = &self.sizes;
         let losses = sizes.shape(&HEAD.layers[1]).rows as usize;
@@ -80,10 +81,12 @@ impl Relay {
         })
     }
 
-    /// Device memory for the features of a batch, by `cuMemAlloc`. When it is dropped, `cuMemFree` frees it.
+    /// Device memory for the features of a batch, by `cuMemAlloc`. When it is dropped, `cuMemFree`
+    /// frees it.
     pub fn features(&self) -> Result<Block> {
         let words = self.sizes.words(UP.rows * UP.inputs);
-        // SAFETY: any bits are a valid `u32`, and the encoder writes all of it before the head reads any.
+        // SAFETY: any bits are a valid `u32`, and the encoder writes all of it before the head
+        // reads any.
         unsafe { SynchronousMemory::of(self.context()).alloc(words) }
     }
 
@@ -148,7 +151,8 @@ impl Loader {
     }
 }
 
-/// Crop, resize, flip, blur and normalise. There is one of everything in it, so it works on one batch at a time.
+/// Crop, resize, flip, blur and normalise. There is one of everything in it, so it works on one
+/// batch at a time.
 pub struct Augmentation(Kernels);
 
 impl Augmentation {
@@ -189,8 +193,8 @@ pub struct Head {
 }
 
 impl Head {
-    /// Queues the kernels of a step of training on the features of a batch: eight. They read the weights, and the last two
-    /// write them.
+    /// Queues the kernels of a step of training on the features of a batch: eight. They read the
+    /// weights, and the last two write them.
     pub fn train(
         &mut self,
         stream: &Arc<CudaStream>,
@@ -205,7 +209,8 @@ impl Head {
         self.trained.losses(batch.number)
     }
 
-    /// Queues the copies that download the weights, in two blocks: those that there are when the stream gets to it.
+    /// Queues the copies that download the weights, in two blocks: those that there are when the
+    /// stream gets to it.
     pub fn download(&self, stream: &Arc<CudaStream>, weights: &mut [HostBlock; 2]) -> Result<()> {
         for (from, to) in self.trained.weights().iter().zip(weights) {
             stream.memcpy_dtoh(&from.slice(..from.len() / self.scale), to)?;
@@ -247,7 +252,8 @@ fn keep(from: &HostBlock, to: &mut [u32]) -> Result<()> {
 }
 
 impl Team<'_> {
-    /// The measured region. The device is idle when it begins, and must be idle again when `body` returns.
+    /// The measured region. The device is idle when it begins, and must be idle again when `body`
+    /// returns.
     pub fn region(
         &mut self,
         body: impl FnOnce(&[Batch], &mut Runners) -> Result<()>,
@@ -326,8 +332,8 @@ impl Exercise for Relay {
             head.train(stream, batch, &features)
         };
         lab.alone("kernels", |stream| batches.iter().try_for_each(|batch| all(stream, batch)))?;
-        // The same work in so many streams that no multiprocessor is left empty. What they compute is nothing: no stream
-        // waits for another.
+        // The same work in so many streams that no multiprocessor is left empty. What they compute
+        // is nothing: no stream waits for another.
         lab.alone("kernels_packed", |stream| {
             let mut streams = vec![stream.clone()];
             for _ in 1..PACKED {

@@ -1,7 +1,7 @@
 //! The time, and declared host work.
 //!
-//! In a simulated run the wall clock means nothing: time passes with the calls that are made and with
-//! the work that is declared.
+//! In a simulated run the wall clock means nothing: time passes with the calls that are made and
+//! with the work that is declared.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -36,8 +36,8 @@ impl Instant {
 }
 
 /// Work of the host that takes this long: the clock moves on the simulated device, the host really
-/// works on a GPU. All threads have one core for such work: what two of them declare at once takes as long as
-/// if one of them had declared it all.
+/// works on a GPU. All threads have one core for such work: what two of them declare at once takes
+/// as long as if one of them had declared it all.
 pub fn host_work(time: Duration) -> Result<()> {
     let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     driver::ask(&Request::HostWork { ns, asking_ns: asking_ns() }).map(drop)

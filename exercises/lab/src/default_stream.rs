@@ -1,5 +1,5 @@
-//! The work of `default_stream`: blocks of an array are uploaded, a library changes them, and they are
-//! downloaded. The library issues its work to the default stream.
+//! The work of `default_stream`: blocks of an array are uploaded, a library changes them, and they
+//! are downloaded. The library issues its work to the default stream.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::exercise::Exercise;
 use crate::map::Map;
 use crate::{HostBlock, HostMemory, Lab, Result};
 
-/// Blocks of the exercise: the first upload and the last download, which nothing can hide, are a small part
-/// of the whole.
+/// Blocks of the exercise: the first upload and the last download, which nothing can hide, are a
+/// small part of the whole.
 const BLOCKS: usize = 32;
 /// Blocks of the puzzle: few enough to be told apart in a figure.
 const FEW_BLOCKS: usize = 4;
@@ -52,7 +52,8 @@ impl Work {
         let block = |_| {
             Ok(Block {
                 input: self.lab.host_block(HostMemory::Pinned, elements)?,
-                // SAFETY: any bits are a valid `u32`. A program without the waits does read what lies there.
+                // SAFETY: any bits are a valid `u32`. A program without the waits does read what
+                // lies there.
                 device: unsafe { stream.alloc(elements)? },
                 output: self.lab.host_block(HostMemory::Pinned, elements)?,
             })

@@ -20,12 +20,13 @@ const FILE: &str = "libswim_driver.so";
 /// The build that this program belongs to.
 const BUILD_ID: &str = env!("SWIM_BUILD_ID");
 
-/// The longest reply that the driver gives, in bytes: a trial with a few shortfalls takes a few hundred.
+/// The longest reply that the driver gives, in bytes: a trial with a few shortfalls takes a few
+/// hundred.
 const LONGEST_REPLY: usize = 64 << 10;
 
 thread_local! {
-    /// Room for a reply. To clear as much for each request would take longer than most of them, and what
-    /// the calls that follow need from the caches would be gone.
+    /// Room for a reply. To clear as much for each request would take longer than most of them, and
+    /// what the calls that follow need from the caches would be gone.
     static REPLY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -69,8 +70,8 @@ pub fn load() -> Result<()> {
     )))
 }
 
-/// Asks for so many work queues to each engine (`CUDA_DEVICE_MAX_CONNECTIONS`). To be called first in `main`:
-/// CUDA reads it when it starts, and never again.
+/// Asks for so many work queues to each engine (`CUDA_DEVICE_MAX_CONNECTIONS`). To be called first
+/// in `main`: CUDA reads it when it starts, and never again.
 pub fn connections(count: u32) {
     // SAFETY: the process has no other thread before the driver is loaded.
     unsafe { std::env::set_var(trace::run::CONNECTIONS, count.to_string()) };
@@ -89,8 +90,8 @@ fn open(path: &Path) -> std::result::Result<Extension, String> {
         return Err("there is no such file".to_owned());
     }
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| "not a path".to_owned())?;
-    // SAFETY: plain calls with C strings. The symbols are those that the driver library exports with
-    // these types. A library that is refused stays loaded only if it cannot be unloaded.
+    // SAFETY: plain calls with C strings. The symbols are those that the driver library exports
+    // with these types. A library that is refused stays loaded only if it cannot be unloaded.
     unsafe {
         let library = libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
         if library.is_null() {

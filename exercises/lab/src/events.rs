@@ -1,5 +1,6 @@
-//! The relay of `events`: an array is uploaded, mapped and downloaded again, one part in each iteration. The
-//! device has fewer buffers than there are iterations, so the buffers are used in turn.
+//! The relay of `events`: an array is uploaded, mapped and downloaded again, one part in each
+//! iteration. The device has fewer buffers than there are iterations, so the buffers are used in
+//! turn.
 
 use std::sync::Arc;
 
@@ -14,8 +15,8 @@ use crate::{HostBlock, HostMemory, Lab, Result};
 
 /// Laps of the exercise: filling and draining cost a lap each, and with this many they hardly show.
 const LAPS: usize = 32;
-/// Places on the device: one for each of the three stages, and one to spare, so that no stage waits only
-/// because another took a little longer.
+/// Places on the device: one for each of the three stages, and one to spare, so that no stage waits
+/// only because another took a little longer.
 const SLOTS: usize = 4;
 
 /// The relay, not yet in memory.
@@ -41,8 +42,8 @@ impl Relay {
         self.course(1, 1, memory)
     }
 
-    /// Memory for another array of the same size, on the host and on the device, for the puzzle: somebody
-    /// else's.
+    /// Memory for another array of the same size, on the host and on the device, for the puzzle:
+    /// somebody else's.
     pub fn array(&self) -> Result<(HostBlock, CudaSlice<u32>)> {
         let elements = self.task.elements() as usize;
         let mut host = self.lab.host_block(HostMemory::Pinned, elements)?;
@@ -62,7 +63,8 @@ impl Relay {
             })
         };
         let slot = |_| {
-            // SAFETY: any bits are a valid `u32`. A program without the waits does read what lies there.
+            // SAFETY: any bits are a valid `u32`. A program without the waits does read what lies
+            // there.
             let data = unsafe { stream.alloc(elements)? };
             Ok(Slot { data, map: self.map.clone() })
         };

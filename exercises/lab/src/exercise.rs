@@ -27,8 +27,8 @@ fn number<T: std::str::FromStr>(name: &str) -> Option<T> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// Runs an exercise: what it is about is got ready, and `solve` is given it, as often as the one who
-/// started the process wants. Use [`exercise!`](crate::exercise!), which knows the folder.
+/// Runs an exercise: what it is about is got ready, and `solve` is given it, as often as the one
+/// who started the process wants. Use [`exercise!`](crate::exercise!), which knows the folder.
 pub fn run<T: Exercise>(folder: &str, solve: impl Fn(&T) -> Result<()>) -> ExitCode {
     let calibrates = std::env::var(run::MODE).is_ok_and(|mode| mode == run::MODE_CALIBRATE);
     passes(folder, |lab| {

@@ -1,5 +1,5 @@
-//! The training session of `first_launch`: an array on the device is mapped in lengths, and the host keeps
-//! a log of them.
+//! The training session of `first_launch`: an array on the device is mapped in lengths, and the
+//! host keeps a log of them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +15,9 @@ use crate::{Lab, Result, host_work};
 
 /// Lengths: each long against its launch, and few enough for any queue.
 const LENGTHS: usize = 64;
-/// Lines on a page of the log. The host writes them out a page at a time, so that its work comes in pieces
-/// which are longer than a length: to have the device at work meanwhile, several have to be queued.
+/// Lines on a page of the log. The host writes them out a page at a time, so that its work comes in
+/// pieces which are longer than a length: to have the device at work meanwhile, several have to be
+/// queued.
 const LINES: usize = 8;
 
 /// The session, not yet in memory.
@@ -77,8 +78,8 @@ pub struct Log {
 }
 
 impl Log {
-    /// Notes that a length was asked for. With every eighth line a page is full, and the host writes it out,
-    /// which takes it almost as long as eight lengths take the device.
+    /// Notes that a length was asked for. With every eighth line a page is full, and the host
+    /// writes it out, which takes it almost as long as eight lengths take the device.
     pub fn note(&mut self) -> Result<()> {
         self.lines += 1;
         if self.lines.is_multiple_of(LINES) {

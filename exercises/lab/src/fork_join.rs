@@ -1,6 +1,6 @@
-//! The network of `fork_join`: an array on the device goes through layers, and each layer splits into two
-//! branches that join again. Also the branches of the puzzle, whose kernels differ only in the room that
-//! they take.
+//! The network of `fork_join`: an array on the device goes through layers, and each layer splits
+//! into two branches that join again. Also the branches of the puzzle, whose kernels differ only in
+//! the room that they take.
 
 use std::sync::Arc;
 
@@ -78,8 +78,8 @@ impl Water {
         Self::over_all(&self.merge, stream, &mut self.data)
     }
 
-    /// One block on each multiprocessor keeps all of them busy and leaves room: where a branch does not wait
-    /// for the stem, it starts beside it.
+    /// One block on each multiprocessor keeps all of them busy and leaves room: where a branch does
+    /// not wait for the stem, it starts beside it.
     fn over_all(map: &Map, stream: &Arc<CudaStream>, data: &mut CudaSlice<u32>) -> Result<()> {
         map.launch_blocks(stream, &mut data.as_view_mut(), map.multiprocessors() as u32)
     }
@@ -129,11 +129,12 @@ impl Exercise for Network {
 /// Kernels of each branch of the puzzle.
 pub const KERNELS: usize = 4;
 
-/// What a kernel of the puzzle takes when it is alone, in µs, whatever its grid: long against any call.
+/// What a kernel of the puzzle takes when it is alone, in µs, whatever its grid: long against any
+/// call.
 const KERNEL_US: u64 = 1000;
 
-/// Elements of a multiprocessor that has blocks of such a kernel: four for each thread of the largest grid,
-/// four times over.
+/// Elements of a multiprocessor that has blocks of such a kernel: four for each thread of the
+/// largest grid, four times over.
 const ELEMENTS: usize = 32_768;
 
 /// A branch of the puzzle: kernels that have nothing to do with those of another branch.
@@ -163,7 +164,8 @@ impl Branch {
         Self::of(lab, KERNEL_US, |multiprocessors| multiprocessors)
     }
 
-    /// Its kernels have eight blocks for each multiprocessor, and no other block has room beside them.
+    /// Its kernels have eight blocks for each multiprocessor, and no other block has room beside
+    /// them.
     pub fn full(lab: &Lab) -> Result<Self> {
         Self::of(lab, KERNEL_US, |multiprocessors| multiprocessors * MOST_BLOCKS)
     }

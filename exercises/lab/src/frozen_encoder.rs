@@ -1,5 +1,5 @@
-//! The training of `frozen_encoder`: an encoder whose weights no longer change makes features of images, and a decoder
-//! is trained on them.
+//! The training of `frozen_encoder`: an encoder whose weights no longer change makes features of
+//! images, and a decoder is trained on them.
 
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ use crate::{HostBlock, HostMemory, Lab, Result};
 
 pub use crate::trained::Trained as Decoder;
 
-/// Buffers for what the encoder hands to the decoder: one for the batch that is trained on, one for the next.
+/// Buffers for what the encoder hands to the decoder: one for the batch that is trained on, one for
+/// the next.
 const SLOTS: usize = 2;
 
 /// Streams that keep the device full with batches of the exercise.
@@ -36,7 +37,8 @@ impl Training {
         Ok(Self { sizes: Sizes::of(lab, batch)?, batches })
     }
 
-    /// The same, issued as a Python program would: before each kernel, what an operator of PyTorch costs the host.
+    /// The same, issued as a Python program would: before each kernel, what an operator of PyTorch
+    /// costs the host.
     pub fn issued_by_python(self) -> Self {
         Self { sizes: self.sizes.issued_by_python(), ..self }
     }
@@ -46,8 +48,8 @@ impl Training {
         self.sizes.lab.context()
     }
 
-    /// Allocates all batches in pinned host memory, and on the device both networks and two buffers for what goes
-    /// from one to the other.
+    /// Allocates all batches in pinned host memory, and on the device both networks and two buffers
+    /// for what goes from one to the other.
     pub fn allocate(&self) -> Result<Epoch<'_>> {
         let sizes = &self.sizes;
         let batch = |number| {
@@ -107,8 +109,8 @@ pub struct Slot {
     pub features: CudaSlice<u32>,
 }
 
-/// The encoder. Its weights are frozen: it only reads them. There is one of everything in it, so it works on one batch at
-/// a time.
+/// The encoder. Its weights are frozen: it only reads them. There is one of everything in it, so it
+/// works on one batch at a time.
 pub struct Encoder {
     weights: Vec<CudaSlice<u32>>,
     /// What each layer is given.
@@ -171,7 +173,8 @@ impl Encoder {
 }
 
 impl Epoch<'_> {
-    /// The measured region. The device is idle when it begins, and must be idle again when `body` returns.
+    /// The measured region. The device is idle when it begins, and must be idle again when `body`
+    /// returns.
     pub fn region(
         &mut self,
         body: impl FnOnce(&[Batch], &mut [Slot], &mut Encoder, &mut Decoder) -> Result<()>,
@@ -225,8 +228,8 @@ impl Exercise for Training {
             }
             Ok(())
         })?;
-        // The same work in so many streams that no multiprocessor is left empty. What they compute is nothing: no stream
-        // waits for another.
+        // The same work in so many streams that no multiprocessor is left empty. What they compute
+        // is nothing: no stream waits for another.
         lab.alone("kernels_packed", |stream| {
             let mut streams = vec![stream.clone()];
             for _ in 1..PACKED {

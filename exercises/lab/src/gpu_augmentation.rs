@@ -1,5 +1,5 @@
-//! The feed of `gpu_augmentation`: the host loads images and uploads them, kernels augment them, and a small network is
-//! trained on what comes out.
+//! The feed of `gpu_augmentation`: the host loads images and uploads them, kernels augment them,
+//! and a small network is trained on what comes out.
 
 use std::sync::Arc;
 
@@ -39,7 +39,8 @@ impl Feed {
         Ok(Self { sizes: Sizes::of(lab, batch)?, recipe, batches })
     }
 
-    /// The same, issued as a Python program would: before each kernel, what an operator of PyTorch costs the host.
+    /// The same, issued as a Python program would: before each kernel, what an operator of PyTorch
+    /// costs the host.
     pub fn issued_by_python(self) -> Self {
         Self { sizes: self.sizes.issued_by_python(), ..self }
     }
@@ -145,7 +146,8 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Loads the images of a batch into `loaded`. It is the host that does it, and it takes the host's time.
+    /// Loads the images of a batch into `loaded`. It is the host that does it, and it takes the
+    /// host's time.
     pub fn load(&mut self, batch: &Batch) -> Result<()> {
         batch.load(&mut self.loaded)
     }
@@ -158,7 +160,8 @@ pub struct OnHost {
 }
 
 impl OnHost {
-    /// Loads and augments a batch. It is the host's time alone that counts here: what comes out is not looked at.
+    /// Loads and augments a batch. It is the host's time alone that counts here: what comes out is
+    /// not looked at.
     pub fn load(&mut self, batch: &Batch) -> Result<()> {
         self.views.words_mut()?;
         crate::host_work(std::time::Duration::from_nanos(batch.loading_ns()))?;
@@ -166,7 +169,8 @@ impl OnHost {
     }
 }
 
-/// Crop, resize, flip, blur and normalise. There is one of everything in it, so it works on one batch at a time.
+/// Crop, resize, flip, blur and normalise. There is one of everything in it, so it works on one
+/// batch at a time.
 pub struct Augmentation {
     /// Of each batch: where the windows of its images are, and which are flipped.
     choices: Vec<CudaSlice<u32>>,
@@ -201,7 +205,8 @@ impl Augmentation {
         of_each(array, &self.choices)
     }
 
-    /// Queues the kernels that crop, resize, flip and blur the images of a batch: four. What they make stays in here.
+    /// Queues the kernels that crop, resize, flip and blur the images of a batch: four. What they
+    /// make stays in here.
     pub fn augment(
         &mut self,
         stream: &Arc<CudaStream>,
@@ -217,7 +222,8 @@ impl Augmentation {
         self.launches[..4].iter_mut().try_for_each(|launch| launch.queue(stream))
     }
 
-    /// Queues the kernel that makes views of the images that were augmented last: it normalises them.
+    /// Queues the kernel that makes views of the images that were augmented last: it normalises
+    /// them.
     pub fn normalise(
         &mut self,
         stream: &Arc<CudaStream>,
@@ -256,7 +262,8 @@ impl Network {
 }
 
 impl Epoch<'_> {
-    /// The measured region. The device is idle when it begins, and must be idle again when `body` returns.
+    /// The measured region. The device is idle when it begins, and must be idle again when `body`
+    /// returns.
     pub fn region(
         &mut self,
         body: impl FnOnce(&[Batch], &mut [Slot], &mut Augmentation, &mut Network) -> Result<()>,
@@ -300,8 +307,8 @@ impl Exercise for Feed {
             }
             Ok(())
         })?;
-        // The same work in so many streams that no multiprocessor is left empty. What they compute is nothing: no stream
-        // waits for another.
+        // The same work in so many streams that no multiprocessor is left empty. What they compute
+        // is nothing: no stream waits for another.
         lab.alone("kernels_packed", |stream| {
             let mut streams = vec![stream.clone()];
             for _ in 1..PACKED {

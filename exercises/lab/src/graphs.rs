@@ -1,5 +1,5 @@
-//! The inference of `graphs`: the host loads a batch, and a small network of two branches makes answers of it. And the
-//! kernels of its puzzle.
+//! The inference of `graphs`: the host loads a batch, and a small network of two branches makes
+//! answers of it. And the kernels of its puzzle.
 
 use std::sync::Arc;
 
@@ -16,7 +16,8 @@ use crate::network::{Launch, Layers};
 use crate::prefetch::Batch;
 use crate::{HostBlock, HostMemory, Lab, Result, driver};
 
-/// Buffers that are used in turn: one for the batch that the device works on, one for the batch that is loaded.
+/// Buffers that are used in turn: one for the batch that the device works on, one for the batch
+/// that is loaded.
 const SLOTS: usize = 2;
 
 /// The inference, not yet in memory.
@@ -47,7 +48,8 @@ impl Inference {
     fn slot(&self, elements: usize) -> Result<Slot> {
         Ok(Slot {
             images: self.lab.host_block(HostMemory::Pinned, elements)?,
-            // SAFETY: any bits are a valid `u32`, and the upload writes it before a kernel reads it.
+            // SAFETY: any bits are a valid `u32`, and the upload writes it before a kernel reads
+            // it.
             device: unsafe { self.context().default_stream().alloc(elements)? },
             answers: self.lab.host_block(HostMemory::Pinned, elements)?,
             maps: self.maps.clone(),
@@ -64,8 +66,8 @@ pub struct Session<'a> {
     answers: Answers,
 }
 
-/// Memory for a batch on its way: where the host loads it, where the network works on it, and where its answers are
-/// downloaded to. All of it stays where it is.
+/// Memory for a batch on its way: where the host loads it, where the network works on it, and where
+/// its answers are downloaded to. All of it stays where it is.
 pub struct Slot {
     /// What the host loads and the upload reads, in pinned host memory.
     pub images: HostBlock,
@@ -121,7 +123,8 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// Room for all of them. It is written once, so that no page of it is touched for the first time in the region.
+    /// Room for all of them. It is written once, so that no page of it is touched for the first
+    /// time in the region.
     fn of(batches: usize, elements: usize) -> Self {
         Self { to_batch: (0..batches).map(|_| vec![u32::MAX; elements]).collect() }
     }
@@ -195,8 +198,8 @@ impl Exercise for Inference {
     }
 }
 
-/// A tensor of the puzzle: a thread for each of its weights, in eight blocks. Its gradient comes in 32 slices, and a thread loads
-/// all of them at a time.
+/// A tensor of the puzzle: a thread for each of its weights, in eight blocks. Its gradient comes in
+/// 32 slices, and a thread loads all of them at a time.
 const WEIGHTS: Shape = Shape { rows: 32, inputs: 16, outputs: 64 };
 /// How many tensors there are.
 const TENSORS: usize = 200;
@@ -215,7 +218,8 @@ impl Update {
     }
 }
 
-/// The kernels of a step of gradient descent over 200 tensors. Each is shorter than the call that launches it.
+/// The kernels of a step of gradient descent over 200 tensors. Each is shorter than the call that
+/// launches it.
 pub fn updates(lab: &Lab) -> Result<Vec<Update>> {
     let (layers, stream) = (Layers::load(lab)?, lab.context().default_stream());
     let weights = (WEIGHTS.inputs * WEIGHTS.outputs) as usize;

@@ -1,5 +1,5 @@
-//! The work of `how_many_lanes`: many small tasks, which are uploaded, mapped and downloaded in groups. And the
-//! kernels and uploads of its puzzle.
+//! The work of `how_many_lanes`: many small tasks, which are uploaded, mapped and downloaded in
+//! groups. And the kernels and uploads of its puzzle.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::map::Map;
 use crate::memory::device_buffer;
 use crate::{HostBlock, HostMemory, Lab, Result};
 
-/// How many tasks there are. Three calls for each of them take the host several times as long as all the work
-/// takes the device.
+/// How many tasks there are. Three calls for each of them take the host several times as long as
+/// all the work takes the device.
 pub const TASKS: usize = 1024;
 
 /// How many requests read the model.
@@ -58,7 +58,8 @@ impl Work {
                 first: first * elements,
                 tasks: tasks as u32,
                 input: self.lab.host_block(HostMemory::Pinned, elements_of_all)?,
-                // SAFETY: any bits are a valid `u32`, and the upload writes it before the kernel reads it.
+                // SAFETY: any bits are a valid `u32`, and the upload writes it before the kernel
+                // reads it.
                 device: unsafe { stream.alloc(elements_of_all)? },
                 output: self.lab.host_block(HostMemory::Pinned, elements_of_all)?,
                 map: self.map.clone(),
@@ -68,7 +69,8 @@ impl Work {
         let groups = firsts.map(group).collect::<Result<_>>()?;
         let elements = self.task.elements() as usize;
         let model = Model {
-            // SAFETY: any bits are a valid `u32`. The region fills the weights, and each request writes its answer.
+            // SAFETY: any bits are a valid `u32`. The region fills the weights, and each request
+            // writes its answer.
             weights: unsafe { stream.alloc(elements)? },
             // SAFETY: as above.
             answers: unsafe { stream.alloc(elements)? },
@@ -102,8 +104,8 @@ impl Model {
         self.update.launch_blocks(stream, &mut self.weights.as_view_mut(), UPDATE_BLOCKS)
     }
 
-    /// Launches one kernel for the next `requests` requests, with a block for each of them. It does nothing if none is
-    /// left.
+    /// Launches one kernel for the next `requests` requests, with a block for each of them. It does
+    /// nothing if none is left.
     pub fn answer(&mut self, stream: &Arc<CudaStream>, requests: usize) -> Result<()> {
         let requests = requests.min(self.left());
         if requests == 0 {
@@ -191,9 +193,11 @@ impl Exercise for Work {
     }
 }
 
-/// What a long kernel of the puzzle takes when it is alone, in ns: long against the calls that launch 160 of them.
+/// What a long kernel of the puzzle takes when it is alone, in ns: long against the calls that
+/// launch 160 of them.
 const LONG_NS: u64 = 10_000_000;
-/// The work of a short one, in ns: with all that a kernel costs the device, it takes no longer than its launch.
+/// The work of a short one, in ns: with all that a kernel costs the device, it takes no longer than
+/// its launch.
 const SHORT_NS: u64 = 50;
 /// Elements of a block of a long kernel: 128 for each of its threads.
 const LONG_ELEMENTS: usize = 32_768;

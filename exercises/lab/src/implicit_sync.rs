@@ -1,5 +1,6 @@
-//! The service of `implicit_sync`: requests of several sizes are copied to the device, go through a kernel, and
-//! their answers come back. And device memory as `cuMemAlloc` gives it, which cudarc's streams do not.
+//! The service of `implicit_sync`: requests of several sizes are copied to the device, go through a
+//! kernel, and their answers come back. And device memory as `cuMemAlloc` gives it, which cudarc's
+//! streams do not.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -19,8 +20,8 @@ use crate::map::Map;
 use crate::streams::blocking_stream;
 use crate::{HostBlock, HostMemory, Lab, Result};
 
-/// Sizes of requests, in parts of the array: small and large ones in turn. The first one is small, because nothing
-/// can run beside its upload.
+/// Sizes of requests, in parts of the array: small and large ones in turn. The first one is small,
+/// because nothing can run beside its upload.
 const SIZES: [usize; 8] = [2, 5, 3, 6, 4, 3, 5, 4];
 /// Parts of the array: four times all sizes, so that filling and draining hardly show.
 const PARTS: usize = 128;
@@ -77,7 +78,8 @@ impl Service {
         let (mut list, mut headers, mut first) = (Vec::new(), Vec::new(), 0);
         for (number, size) in SIZES.into_iter().cycle().enumerate() {
             let words = size * part;
-            // The lab keeps pinned memory for later passes on a GPU. That of headers is really freed.
+            // The lab keeps pinned memory for later passes on a GPU. That of headers is really
+            // freed.
             headers.push(HostBlock::new(self.context(), HostMemory::Pinned, header)?);
             list.push(Request {
                 number,
@@ -158,7 +160,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// Words that it needs on the device: its own, and the rest of the last page, which has to be zero.
+    /// Words that it needs on the device: its own, and the rest of the last page, which has to be
+    /// zero.
     pub fn words(&self) -> usize {
         self.answer.len().next_multiple_of(self.page)
     }
@@ -180,8 +183,8 @@ impl Request {
 }
 
 impl Requests<'_> {
-    /// The measured region: `body` is given the requests, and the header of each. The device is idle when it
-    /// begins, and must be idle again when `body` returns.
+    /// The measured region: `body` is given the requests, and the header of each. The device is
+    /// idle when it begins, and must be idle again when `body` returns.
     pub fn region(
         self,
         body: impl FnOnce(&mut [Request], Vec<HostBlock>) -> Result<()>,
@@ -242,8 +245,8 @@ impl DerefMut for Block {
 impl Drop for Block {
     fn drop(&mut self) {
         if let Some(slice) = self.0.take() {
-            // SAFETY: `cuMemAlloc` gave the address, and nothing else frees it. An error shows at the next
-            // call.
+            // SAFETY: `cuMemAlloc` gave the address, and nothing else frees it. An error shows at
+            // the next call.
             _ = unsafe { result::free_sync(slice.leak()) };
         }
     }

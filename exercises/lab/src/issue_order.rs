@@ -1,5 +1,5 @@
-//! The work of `issue_order`: an array in chunks, each of which goes its whole way on one stream. What is
-//! left to choose is the order in which the host issues the steps.
+//! The work of `issue_order`: an array in chunks, each of which goes its whole way on one stream.
+//! What is left to choose is the order in which the host issues the steps.
 
 use std::sync::Arc;
 
@@ -38,8 +38,8 @@ impl Work {
         self.0.context()
     }
 
-    /// Allocates the chunks: pinned host memory for what goes in and what comes out, device memory for
-    /// the rest of the way.
+    /// Allocates the chunks: pinned host memory for what goes in and what comes out, device memory
+    /// for the rest of the way.
     pub fn allocate(&self) -> Result<Chunks<'_>> {
         self.0.whole().cut(CHUNKS).allocate()
     }

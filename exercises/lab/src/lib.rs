@@ -1,15 +1,17 @@
 //! All that an exercise may use besides `cudarc`.
 //!
-//! The lab starts the driver, hands out memory and kernels, and marks the measured region. It is not
-//! a wrapper around CUDA: streams, events, copies and synchronisation are cudarc's own, unmodified.
+//! The lab starts the driver, hands out memory and kernels, and marks the measured region. It is
+//! not a wrapper around CUDA: streams, events, copies and synchronisation are cudarc's own,
+//! unmodified.
 //!
-//! **Sizes.** The simulated device moves one byte for 32 of the task's, at 1/32 of the bandwidth, so that a run costs
-//! little and its times are those of the whole. Each byte that a program allocates, copies or sets there counts 32 times:
-//! `alloc_zeros::<u32>(1 << 16)` is 8 MiB in the trace, and 256 KiB on a GPU, where the scale is 1. Take sizes from the
-//! task's own memory, such as `block.len() / 4`, and they mean the same on both.
+//! **Sizes.** The simulated device moves one byte for 32 of the task's, at 1/32 of the bandwidth,
+//! so that a run costs little and its times are those of the whole. Each byte that a program
+//! allocates, copies or sets there counts 32 times: `alloc_zeros::<u32>(1 << 16)` is 8 MiB in the
+//! trace, and 256 KiB on a GPU, where the scale is 1. Take sizes from the task's own memory, such
+//! as `block.len() / 4`, and they mean the same on both.
 //!
-//! Each exercise has a module of its own, named after it: the one thing that its student is handed, `lanes` for
-//! `three_lanes` and `pipeline` for `chunked_pipeline`. What they share:
+//! Each exercise has a module of its own, named after it: the one thing that its student is handed,
+//! `lanes` for `three_lanes` and `pipeline` for `chunked_pipeline`. What they share:
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -119,8 +121,8 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Starts the driver and takes the device. `folder` is where the program's source files are: calls
-    /// are attributed to lines in them.
+    /// Starts the driver and takes the device. `folder` is where the program's source files are:
+    /// calls are attributed to lines in them.
     pub fn open(folder: &str) -> Result<Self> {
         driver::load()?;
         driver::ask(&trace::lab::Request::Source { directory: folder.to_owned() })?;
@@ -150,13 +152,14 @@ impl Lab {
         &self.context
     }
 
-    /// How many elements there are in memory for this many nominal ones: one for 32 on the simulated device.
+    /// How many elements there are in memory for this many nominal ones: one for 32 on the
+    /// simulated device.
     pub fn elements(&self, nominal: usize) -> usize {
         nominal / self.scale as usize
     }
 
-    /// A number by which programs of one file differ: that of the program which the checker runs, or `by_hand` where
-    /// the file is run without it.
+    /// A number by which programs of one file differ: that of the program which the checker runs,
+    /// or `by_hand` where the file is run without it.
     pub fn number<T: TryFrom<u64>>(&self, name: &str, by_hand: T) -> Result<T> {
         let Ok(setting) = std::env::var(run::NUMBERS) else { return Ok(by_hand) };
         let Some(number) = numbers::of_setting(&setting, name) else { return Ok(by_hand) };
@@ -172,8 +175,8 @@ impl Lab {
         }
     }
 
-    /// Runs `body` as a measured region: the device is idle when it begins, and the clock stops when
-    /// `body` returns. Nothing is filled or checked.
+    /// Runs `body` as a measured region: the device is idle when it begins, and the clock stops
+    /// when `body` returns. Nothing is filled or checked.
     pub fn region<T>(&self, body: impl FnOnce() -> Result<T>) -> Result<(T, Trial)> {
         self.region_on(Region::default(), body)
     }
@@ -190,8 +193,8 @@ impl Lab {
         self.region_on(region, body).map(drop)
     }
 
-    /// Measures what one engine takes for its share of a task when it is alone: `name` is what it does. The stream is
-    /// done when the region ends.
+    /// Measures what one engine takes for its share of a task when it is alone: `name` is what it
+    /// does. The stream is done when the region ends.
     pub(crate) fn alone(
         &self,
         name: &str,

@@ -106,7 +106,8 @@ impl Map {
         self.grid(elements, MOST_BLOCKS)
     }
 
-    /// So many blocks for each multiprocessor, and fewer where threads would have less than what they work on at a time.
+    /// So many blocks for each multiprocessor, and fewer where threads would have less than what
+    /// they work on at a time.
     pub(crate) fn grid(&self, elements: usize, most: usize) -> u32 {
         let nominal = elements * self.scale as usize;
         let per_wave = self.multiprocessors * THREADS as usize * ELEMENTS_PER_THREAD;

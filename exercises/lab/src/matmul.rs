@@ -1,4 +1,5 @@
-//! The matrix multiplication of the puzzles: 1024 by 1024, single precision; nothing reads the result.
+//! The matrix multiplication of the puzzles: 1024 by 1024, single precision; nothing reads the
+//! result.
 
 use std::sync::Arc;
 

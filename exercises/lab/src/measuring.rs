@@ -1,4 +1,5 @@
-//! The work of `measuring`: a meter reads traces, and the job is done by the plan that it finds the best.
+//! The work of `measuring`: a meter reads traces, and the job is done by the plan that it finds the
+//! best.
 
 use std::sync::Arc;
 
@@ -66,9 +67,9 @@ impl Work {
         self.lab.context()
     }
 
-    /// Has `measure` read some kept traces and a run of each plan, and does the job by the plan that `choose` takes: it is
-    /// given the runs and gives back the index of one. In the end, all that `measure` said is compared with what it should
-    /// have said.
+    /// Has `measure` read some kept traces and a run of each plan, and does the job by the plan
+    /// that `choose` takes: it is given the runs and gives back the index of one. In the end, all
+    /// that `measure` said is compared with what it should have said.
     pub fn run(
         &self,
         measure: impl Fn(&Trace) -> Readings,

@@ -54,8 +54,8 @@ impl HostBlock {
         Self { kind: Kind::Pageable(vec![0; elements]), reserve: None }
     }
 
-    /// The same words in pinned memory of their own: `cuMemHostAlloc`, and a copy by the host. It is what
-    /// `pin_memory()` does in PyTorch, and takes as long.
+    /// The same words in pinned memory of their own: `cuMemHostAlloc`, and a copy by the host. It
+    /// is what `pin_memory()` does in PyTorch, and takes as long.
     pub fn pin(&self, context: &Arc<CudaContext>) -> Result<Self> {
         let mut pinned = Self::new(context, HostMemory::Pinned, self.len())?;
         let (from, to) = (self.words()?, pinned.words_mut()?);
@@ -133,8 +133,8 @@ fn at_hand(words: &[u32], kind: AccessKind) -> Result<()> {
     driver::ask(&Request::HostAccess { address, bytes, kind }).map(drop)
 }
 
-/// Pinned memory that earlier passes are done with. Page-locking 512 MiB takes longer than everything
-/// else in a pass on a GPU, and passes of one process need the same blocks each time.
+/// Pinned memory that earlier passes are done with. Page-locking 512 MiB takes longer than
+/// everything else in a pass on a GPU, and passes of one process need the same blocks each time.
 #[derive(Clone, Default)]
 pub(crate) struct Reserve(Arc<Mutex<BTreeMap<usize, Vec<PinnedHostSlice<u32>>>>>);
 

@@ -61,8 +61,8 @@ impl Layers {
         self.scale
     }
 
-    /// A launch over a layer of this shape, its rows being those in memory, with what it reads and then what it writes.
-    /// The grid is the one that the nominal rows ask for.
+    /// A launch over a layer of this shape, its rows being those in memory, with what it reads and
+    /// then what it writes. The grid is the one that the nominal rows ask for.
     pub(crate) fn launch(
         &self,
         operation: Operation,
@@ -147,8 +147,9 @@ fn text(text: &str) -> Result<CString> {
 
 /// A launch that is ready but for where it goes.
 ///
-/// A step of training is fifteen launches of a few microseconds each. cudarc's launch builder, compiled for finding errors,
-/// takes as long again as the call itself; here nothing is left to do but the call.
+/// A step of training is fifteen launches of a few microseconds each. cudarc's launch builder,
+/// compiled for finding errors, takes as long again as the call itself; here nothing is left to do
+/// but the call.
 pub(crate) struct Launch {
     module: Arc<Module>,
     function: usize,
@@ -173,8 +174,9 @@ impl Launch {
         for (place, argument) in places.iter_mut().zip(&mut self.arguments) {
             *place = std::ptr::from_mut(argument).cast();
         }
-        // SAFETY: the arguments are those of the kernel, of which the driver reads as many bytes as each has; the memory
-        // is as long as the shape says, and the kernel stays inside it whatever the grid.
+        // SAFETY: the arguments are those of the kernel, of which the driver reads as many bytes as
+        // each has; the memory is as long as the shape says, and the kernel stays inside it
+        // whatever the grid.
         unsafe {
             launch_kernel(
                 function.unwrap_or(std::ptr::null_mut()),

@@ -1,5 +1,6 @@
-//! The ring of `peers`: two devices have a shard each. Its inside stays where it is, and its edge goes to the other device in each
-//! step. And the river of the puzzle, of which each device has a half.
+//! The ring of `peers`: two devices have a shard each. Its inside stays where it is, and its edge
+//! goes to the other device in each step. And the river of the puzzle, of which each device has a
+//! half.
 
 use std::sync::Arc;
 
@@ -32,7 +33,8 @@ pub fn contexts(lab: &Lab) -> Result<[Arc<CudaContext>; 2]> {
     Ok([first, second])
 }
 
-/// Lets each of two devices use the default pool of the other, which is where cudarc allocates memory.
+/// Lets each of two devices use the default pool of the other, which is where cudarc allocates
+/// memory.
 pub fn allow_access(contexts: [&Arc<CudaContext>; 2]) -> Result<()> {
     let [first, second] = contexts;
     allow(first, second, true)?;
@@ -97,7 +99,8 @@ impl Ring {
     fn shard(&self, device: usize) -> Result<Shard> {
         let stream = self.contexts[device].default_stream();
         let elements = self.task.elements() as usize;
-        // SAFETY: any bits are a valid `u32`. What is read is written first: by the region, or by a copy.
+        // SAFETY: any bits are a valid `u32`. What is read is written first: by the region, or by a
+        // copy.
         let memory = |elements| unsafe { stream.alloc(elements) };
         Ok(Shard {
             edges: [memory(elements)?, memory(elements)?],
@@ -115,8 +118,8 @@ pub struct Session<'a> {
 
 /// What a device has of the ring, in its memory.
 pub struct Shard {
-    /// Room for two edges. In step `n` the edge is in the one with number `n % 2`, and the edge of the other device arrives in
-    /// the other one.
+    /// Room for two edges. In step `n` the edge is in the one with number `n % 2`, and the edge of
+    /// the other device arrives in the other one.
     pub edges: [CudaSlice<u32>; EDGES],
     inside: CudaSlice<u32>,
     map: Map,
@@ -150,7 +153,8 @@ impl Shard {
 }
 
 impl Session<'_> {
-    /// The measured region. Both devices are idle when it begins, and must be idle again when `body` returns.
+    /// The measured region. Both devices are idle when it begins, and must be idle again when
+    /// `body` returns.
     pub fn region(
         &mut self,
         body: impl FnOnce(&mut Shard, &mut Shard) -> Result<()>,

@@ -1,5 +1,5 @@
-//! The batch of `pinned_memory`: for each of its parts, labels and images are uploaded, a kernel computes
-//! the losses, and these are downloaded.
+//! The batch of `pinned_memory`: for each of its parts, labels and images are uploaded, a kernel
+//! computes the losses, and these are downloaded.
 
 use std::sync::Arc;
 

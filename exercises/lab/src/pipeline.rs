@@ -1,5 +1,5 @@
-//! The job of `chunked_pipeline`, and of other exercises whose task is the same: an array is copied to
-//! the device, mapped there, and copied back.
+//! The job of `chunked_pipeline`, and of other exercises whose task is the same: an array is copied
+//! to the device, mapped there, and copied back.
 
 use std::sync::Arc;
 
@@ -52,8 +52,8 @@ impl<'a> Plan<'a> {
         Self { chunks: chunks.clamp(1, self.job.task.elements() as usize), ..self }
     }
 
-    /// Allocates the chunks: pinned host memory for what goes in and what comes out, device memory for
-    /// the rest of the way.
+    /// Allocates the chunks: pinned host memory for what goes in and what comes out, device memory
+    /// for the rest of the way.
     pub fn allocate(self) -> Result<Chunks<'a>> {
         let Self { job, chunks } = self;
         let context = job.lab.context();

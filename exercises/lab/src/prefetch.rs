@@ -1,4 +1,5 @@
-//! The feed of `prefetch`: the host loads a batch and uploads it, a kernel trains on it, and losses are downloaded.
+//! The feed of `prefetch`: the host loads a batch and uploads it, a kernel trains on it, and losses
+//! are downloaded.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,7 +91,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// So many batches of array 0 of a task. Of each only the first `stored` words are there to be loaded.
+    /// So many batches of array 0 of a task. Of each only the first `stored` words are there to be
+    /// loaded.
     pub(crate) fn all(lab: &Lab, task: &Task, batches: usize, stored: usize) -> Vec<Self> {
         let elements = task.elements() as usize / batches;
         let time = Duration::from_nanos(task.host_ns().div_ceil(batches as u64));
@@ -130,10 +132,12 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Reads and decodes a batch into `images`. It is the host that does it, and it takes the host's time.
+    /// Reads and decodes a batch into `images`. It is the host that does it, and it takes the
+    /// host's time.
     pub fn load(&mut self, batch: &Batch) -> Result<()> {
-        // Of a batch only what losses are made of is looked at, so only that is written here: writing all of
-        // it takes a GPU's host about as long again, and the declared work stands for that and the decoding.
+        // Of a batch only what losses are made of is looked at, so only that is written here:
+        // writing all of it takes a GPU's host about as long again, and the declared work stands
+        // for that and the decoding.
         let images = self.images.words_mut()?;
         let began = Instant::now()?;
         self.loaded = Some(batch.number);
@@ -171,14 +175,14 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Room for the losses of all batches. It is written once, so that no page of it is touched for the first
-    /// time in the region: that takes the host longer than the losses do.
+    /// Room for the losses of all batches. It is written once, so that no page of it is touched for
+    /// the first time in the region: that takes the host longer than the losses do.
     fn of(batches: usize, losses: usize) -> Self {
         Self { of_batch: (0..batches).map(|_| vec![u32::MAX; losses]).collect() }
     }
 
-    /// Keeps the losses in `slot`: those of the batch that it was last used to train on. Nothing, where there
-    /// was none.
+    /// Keeps the losses in `slot`: those of the batch that it was last used to train on. Nothing,
+    /// where there was none.
     pub fn keep(&mut self, slot: &Slot) -> Result<()> {
         if let Some(number) = slot.trained {
             let kept = &mut self.of_batch[number];

@@ -1,4 +1,5 @@
-//! The work of `priorities`: a job that keeps the device busy, and a server whose requests arrive meanwhile.
+//! The work of `priorities`: a job that keeps the device busy, and a server whose requests arrive
+//! meanwhile.
 
 use std::sync::Arc;
 
@@ -100,9 +101,9 @@ impl Job {
         STEPS - self.launched / self.array.len()
     }
 
-    /// Launches the next part of the job, of `parts` that make a step, as a grid of `waves` times as many blocks as the device
-    /// has room for. The blocks share the work evenly, and each has at least four words for each of its 256 threads. It does
-    /// nothing if nothing is left.
+    /// Launches the next part of the job, of `parts` that make a step, as a grid of `waves` times
+    /// as many blocks as the device has room for. The blocks share the work evenly, and each has at
+    /// least four words for each of its 256 threads. It does nothing if nothing is left.
     pub fn launch(&mut self, stream: &Arc<CudaStream>, parts: usize, waves: usize) -> Result<()> {
         for (what, number) in [("part", parts), ("wave", waves)] {
             if !(1..=MOST).contains(&number) {
@@ -153,7 +154,8 @@ impl Request {
         self.number
     }
 
-    /// Queues all that it takes to answer it: a copy to the device, a small kernel, and a copy back.
+    /// Queues all that it takes to answer it: a copy to the device, a small kernel, and a copy
+    /// back.
     pub fn queue(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         stream.memcpy_htod(&self.question, &mut self.memory)?;
         self.map.launch_blocks(stream, &mut self.memory.as_view_mut(), REQUEST_BLOCKS)?;
@@ -165,7 +167,8 @@ impl Request {
     pub fn send(&self) -> Result<()> {
         let (address, bytes) = (self.answer_at, self.answer.len() as u64 * 4);
         driver::ask(&Asked::HostAccess { address, bytes, kind: AccessKind::Read })?;
-        // A word of each page: more take as long as the request itself. Cudarc's own way to them would wait for the copy.
+        // A word of each page: more take as long as the request itself. Cudarc's own way to them
+        // would wait for the copy.
         let words = address as *const u32;
         for word in (0..self.answer.len()).step_by(PAGE_WORDS) {
             // SAFETY: the words are there as long as `answer`, and no word is ever invalid.
@@ -176,8 +179,8 @@ impl Request {
 }
 
 impl Service<'_> {
-    /// The measured region. The device is idle when it begins, and must be idle again when `body` returns. The first request
-    /// arrives 0.43 ms later, and all of them while the job is at work.
+    /// The measured region. The device is idle when it begins, and must be idle again when `body`
+    /// returns. The first request arrives 0.43 ms later, and all of them while the job is at work.
     pub fn region(
         &mut self,
         body: impl FnOnce(&mut Job, &mut Requests<'_>) -> Result<()>,

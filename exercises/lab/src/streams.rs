@@ -7,8 +7,8 @@ use cudarc::driver::{CudaContext, CudaStream};
 
 use crate::Result;
 
-/// A blocking stream, as `cudaStreamCreate` makes it. It takes turns with the legacy default stream.
-/// cudarc's own `new_stream` makes non-blocking ones.
+/// A blocking stream, as `cudaStreamCreate` makes it. It takes turns with the legacy default
+/// stream. cudarc's own `new_stream` makes non-blocking ones.
 ///
 /// The stream exists until the process ends.
 pub fn blocking_stream(context: &Arc<CudaContext>) -> Result<Arc<CudaStream>> {

@@ -1,5 +1,5 @@
-//! The work of `tensor_and_cuda_cores`: matrix multiplications on the tensor cores, and maps that device memory bounds. Also
-//! the kernels of its puzzle.
+//! The work of `tensor_and_cuda_cores`: matrix multiplications on the tensor cores, and maps that
+//! device memory bounds. Also the kernels of its puzzle.
 
 use std::sync::Arc;
 
@@ -24,13 +24,13 @@ pub use kernels::task::tensor_and_cuda_cores::STEPS;
 /// Threads of a block: what the kernels are built for.
 const THREADS: u32 = 256;
 
-/// A kernel of the puzzle takes so many times as long as one of the exercise: there is one of each, and nobody has to look
-/// at what it makes.
+/// A kernel of the puzzle takes so many times as long as one of the exercise: there is one of each,
+/// and nobody has to look at what it makes.
 const LONG: u32 = 4;
 
-/// Rounds of the multiply-adds of the puzzle, over as many words as the matrices have: they take as long as a long
-/// multiplication. In a microsecond an H200 did a round of 32 million words, and a round of 20 million on its tensor cores
-/// (driver 580.159.04, 2026-11-26).
+/// Rounds of the multiply-adds of the puzzle, over as many words as the matrices have: they take as
+/// long as a long multiplication. In a microsecond an H200 did a round of 32 million words, and a
+/// round of 20 million on its tensor cores (driver 580.159.04, 2026-11-26).
 const MULTIPLY_ADDS: u32 = LONG * ROUNDS * 32 / 20;
 
 /// How many multiprocessors the device of the lab has.
@@ -50,7 +50,8 @@ impl Chip {
         self.lab.context()
     }
 
-    /// How many multiprocessors the device has. Each has room for eight blocks: of one of these kernels, or of both.
+    /// How many multiprocessors the device has. Each has room for eight blocks: of one of these
+    /// kernels, or of both.
     pub fn multiprocessors(&self) -> Result<u32> {
         multiprocessors(&self.lab)
     }
@@ -72,7 +73,8 @@ pub struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// The measured region. The device is idle when it begins, and must be idle again when `body` returns.
+    /// The measured region. The device is idle when it begins, and must be idle again when `body`
+    /// returns.
     pub fn region(
         &mut self,
         body: impl FnOnce(&mut Kernel, &mut Kernel) -> Result<()>,
@@ -98,8 +100,9 @@ impl Pair<'_> {
 
 const _: () = assert!(STEPS.is_multiple_of(2), "the last step writes where the first one reads");
 
-/// A kernel that is launched several times, each time on what the time before has made. Its blocks share the work evenly,
-/// however many they are; `matmul` has work for one block on each multiprocessor, and further blocks of it end at once.
+/// A kernel that is launched several times, each time on what the time before has made. Its blocks
+/// share the work evenly, however many they are; `matmul` has work for one block on each
+/// multiprocessor, and further blocks of it end at once.
 pub struct Kernel {
     function: CudaFunction,
     /// It reads one and writes the other, in turn.
@@ -154,7 +157,8 @@ impl Kernel {
         &self.arrays[self.left as usize % 2]
     }
 
-    /// Launches it once more, as a grid of so many blocks of 256 threads. It does nothing if nothing is left.
+    /// Launches it once more, as a grid of so many blocks of 256 threads. It does nothing if
+    /// nothing is left.
     pub fn launch(&mut self, stream: &Arc<CudaStream>, blocks: u32) -> Result<()> {
         if self.left == 0 {
             return Ok(());
@@ -172,7 +176,8 @@ impl Kernel {
             block_dim: (THREADS, 1, 1),
             shared_mem_bytes: 0,
         };
-        // SAFETY: the kernel takes two pointers to so many words and two numbers, and stays inside them whatever the grid.
+        // SAFETY: the kernel takes two pointers to so many words and two numbers, and stays inside
+        // them whatever the grid.
         unsafe { launch.launch(config)? };
         Ok(())
     }

@@ -1,12 +1,13 @@
 //! Host threads, in the manner of [`std::thread`] and [`std::sync::mpsc`].
 //!
 //! Their driver calls belong to the run, inside the measured region too. On the simulated device
-//! only one of them runs at a time, the one whose virtual time is the earliest: two threads that each
-//! declare 100 ms of work take 100 ms, and every run is the same. On a GPU they run side by side. What
-//! orders them is what they say here: a thread starts after everything before its [`spawn`], a message
-//! is received after everything before its [`send`](Sender::send), and a [`join`](JoinHandle::join)
-//! comes after all that the thread did. Mutexes and channels of the standard library are not seen: what
-//! they order counts as not ordered, and a thread that waits in one while it has its turn waits for ever.
+//! only one of them runs at a time, the one whose virtual time is the earliest: two threads that
+//! each declare 100 ms of work take 100 ms, and every run is the same. On a GPU they run side by
+//! side. What orders them is what they say here: a thread starts after everything before its
+//! [`spawn`], a message is received after everything before its [`send`](Sender::send), and a
+//! [`join`](JoinHandle::join) comes after all that the thread did. Mutexes and channels of the
+//! standard library are not seen: what they order counts as not ordered, and a thread that waits in
+//! one while it has its turn waits for ever.
 //!
 //! A region begins and ends with a single thread. [`scope`] sees to that by itself.
 
@@ -119,7 +120,8 @@ pub struct ScopedJoinHandle<'a, 'scope, 'env, T> {
     scope: &'a Scope<'scope, 'env>,
 }
 
-/// Runs `body`, which may start threads that borrow what is outside of it, and waits for all of them.
+/// Runs `body`, which may start threads that borrow what is outside of it, and waits for all of
+/// them.
 ///
 /// # Panics
 /// If one of them panicked that was not joined, as in the standard library.
@@ -130,8 +132,8 @@ where
     std::thread::scope(|os| {
         let scope = Scope { os, started: Mutex::default(), panicked: Arc::default() };
         let outcome = catch_unwind(AssertUnwindSafe(|| body(&scope)));
-        // By turns, so that those can go on that have not ended: the standard library's own wait would
-        // keep the turn.
+        // By turns, so that those can go on that have not ended: the standard library's own wait
+        // would keep the turn.
         let started = scope.started.into_inner().unwrap_or_else(PoisonError::into_inner);
         for &thread in &started {
             let _ = wait_for(thread);
@@ -226,8 +228,8 @@ pub struct Sender<T>(Arc<Channel<T>>);
 
 /// The end of a channel where messages are taken out.
 ///
-/// Unlike that of the standard library it can be shared by reference: workers take turns at one queue
-/// without a mutex, which would not be seen here. Each message goes to one of them.
+/// Unlike that of the standard library it can be shared by reference: workers take turns at one
+/// queue without a mutex, which would not be seen here. Each message goes to one of them.
 pub struct Receiver<T>(Arc<Channel<T>>);
 
 /// A channel that takes any number of messages.

@@ -17,15 +17,16 @@ const TO_CPU: Duration = Duration::from_nanos(15_000);
 /// `Tensor.to(cuda)`: 31.4 µs when it blocks, 26.5 µs when it does not; the mean.
 const TO_CUDA: Duration = Duration::from_nanos(29_000);
 
-/// `with torch.cuda.stream(s)`, in and out: 12.84 µs, the median of seven loops (the same machine, 2026-11-25).
+/// `with torch.cuda.stream(s)`, in and out: 12.84 µs, the median of seven loops (the same machine,
+/// 2026-11-25).
 const WITH_STREAM: Duration = Duration::from_nanos(12_840);
-/// `s.record_event()` takes 2.27 µs, `s.wait_event(e)` 0.84 (likewise); the mean, less 0.16 in the driver's
-/// call.
+/// `s.record_event()` takes 2.27 µs, `s.wait_event(e)` 0.84 (likewise); the mean, less 0.16 in the
+/// driver's call.
 const EVENT: Duration = Duration::from_nanos(1_400);
 
-/// Augmenting an image of 64 x 64 on the host, as `book/pytorch/gpu_augmentation.py` does it with sixteen threads (PyTorch
-/// 2.11, the host of an H200, 2026-11-26): 164, 220 and 256 µs in batches of 32, 64 and 128; the middle one. With one
-/// thread it takes 1254.
+/// Augmenting an image of 64 x 64 on the host, as `book/pytorch/gpu_augmentation.py` does it with
+/// sixteen threads (PyTorch 2.11, the host of an H200, 2026-11-26): 164, 220 and 256 µs in batches
+/// of 32, 64 and 128; the middle one. With one thread it takes 1254.
 const AUGMENT: Duration = Duration::from_micros(220);
 
 /// Augmenting so many images on the host.

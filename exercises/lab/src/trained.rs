@@ -58,7 +58,8 @@ impl Trained {
         Ok(Self { of: *of, weights, _memory: memory, losses, launches, trained: 0 })
     }
 
-    /// Queues the kernels of a step of training: forward, loss, backward, and a step of gradient descent. Eight.
+    /// Queues the kernels of a step of training: forward, loss, backward, and a step of gradient
+    /// descent. Eight.
     pub fn train(
         &mut self,
         stream: &Arc<CudaStream>,

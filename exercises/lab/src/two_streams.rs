@@ -1,5 +1,5 @@
-//! The two jobs of `two_streams`: an array is copied to the device, and another, which is there already, is
-//! mapped. Neither needs the other.
+//! The two jobs of `two_streams`: an array is copied to the device, and another, which is there
+//! already, is mapped. Neither needs the other.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::map::Map;
 use crate::memory::device_buffer;
 use crate::{HostBlock, HostMemory, Lab, Result};
 
-/// Parts of each array in the exercise: enough for the two jobs to go on side by side, few enough for each
-/// part to be long against its call.
+/// Parts of each array in the exercise: enough for the two jobs to go on side by side, few enough
+/// for each part to be long against its call.
 const PARTS: usize = 16;
 
 /// The two jobs, not yet in memory.

@@ -1,5 +1,5 @@
-//! The work of `wrapper_tracking`: batches are uploaded, each half of a batch is mapped by a kernel of its own,
-//! and both halves are downloaded. cudarc's event tracking is on.
+//! The work of `wrapper_tracking`: batches are uploaded, each half of a batch is mapped by a kernel
+//! of its own, and both halves are downloaded. cudarc's event tracking is on.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::exercise::Exercise;
 use crate::map::Map;
 use crate::{HostBlock, HostMemory, Lab, Result};
 
-/// Batches of the exercise: the first upload and the last download, which nothing can hide, are a small part
-/// of the whole.
+/// Batches of the exercise: the first upload and the last download, which nothing can hide, are a
+/// small part of the whole.
 const BATCHES: usize = 16;
 /// Batches of the puzzle: few enough to be told apart in a figure.
 const FEW_BATCHES: usize = 4;
@@ -115,7 +115,8 @@ impl Batches<'_> {
 
 impl Exercise for Work {
     fn open(lab: &Lab) -> Result<Self> {
-        // SAFETY: the work has no device memory yet, so all of it is tracked from its allocation on.
+        // SAFETY: the work has no device memory yet, so all of it is tracked from its allocation
+        // on.
         unsafe { lab.context().enable_event_tracking() };
         let (task, map) = lab.mapped(&SPEC)?;
         Ok(Self { lab: lab.clone(), task, map })

@@ -1,11 +1,12 @@
-//! From raw figures to a profile: what each parameter of the simulated device means, as a function of
-//! what was measured.
+//! From raw figures to a profile: what each parameter of the simulated device means, as a function
+//! of what was measured.
 //!
-//! A figure is a median, the slope or the rest of a line through medians, or a sum of them. What is at
-//! both ends of a row of operations is taken off by measuring two rows. Four things cannot be seen from
-//! the host one by one, since a little more of one and as much less of the next look the same: an
-//! operation's own time, the gap after it, the way of a call to the device, and the way of its end back.
-//! The first is taken from CUPTI, and a query that sees the end tells the last from the third.
+//! A figure is a median, the slope or the rest of a line through medians, or a sum of them. What is
+//! at both ends of a row of operations is taken off by measuring two rows. Four things cannot be
+//! seen from the host one by one, since a little more of one and as much less of the next look the
+//! same: an operation's own time, the gap after it, the way of a call to the device, and the way of
+//! its end back. The first is taken from CUPTI, and a query that sees the end tells the last from
+//! the third.
 
 use std::collections::BTreeMap;
 
@@ -30,8 +31,8 @@ const WARPS: u64 = 8;
 /// Pieces of large pageable copies where no CUPTI tells, in bytes: seen on an H200.
 const PIECE: u64 = 1 << 20;
 
-/// The least size of staged copies through whose times a line is drawn: below, fixed costs are most of
-/// it.
+/// The least size of staged copies through whose times a line is drawn: below, fixed costs are most
+/// of it.
 const STAGED_FROM: i64 = 64 << 10;
 /// Pageable copies from here on take many pieces.
 const LARGE_FROM: i64 = 2 << 20;
@@ -93,7 +94,8 @@ impl From<'_> {
         self.figure("measured", value, what)
     }
 
-    /// What comes of the key that `what` begins with, which may have been measured later than others.
+    /// What comes of the key that `what` begins with, which may have been measured later than
+    /// others.
     fn measured_then(&self, value: f64, what: &str) -> Figure {
         let key = what.split(['/', ':', ',', ' ']).next().unwrap_or_default();
         let stamp = self.raw.stamp(self.raw.date(key));
@@ -149,7 +151,8 @@ impl Parts {
             "no CUPTI: periods split evenly"
         };
 
-        // The end falls between two queries: on average half a query passes before the one that sees it.
+        // The end falls between two queries: on average half a query passes before the one that
+        // sees it.
         let query = from.median("query_ns")?;
         let (mut wakes, mut submits) = (0.0, 0.0);
         for (name, call, own) in [
@@ -212,9 +215,9 @@ fn chip(from: &From<'_>) -> Result<Chip> {
     })
 }
 
-/// For how many of the first blocks of a grid one more comes to the multiprocessor that gets most of them, from how
-/// much longer a kernel takes whose first blocks have an element more than the others: as many elements longer as of
-/// these blocks come there.
+/// For how many of the first blocks of a grid one more comes to the multiprocessor that gets most
+/// of them, from how much longer a kernel takes whose first blocks have an element more than the
+/// others: as many elements longer as of these blocks come there.
 fn turn_blocks(from: &From<'_>) -> Result<f64> {
     let multiprocessors = from.median("multiprocessors")?;
     let all = from.median("map_units_whole_device")? / from.median("map_whole_device_ns")?.max(1.0);
@@ -299,8 +302,8 @@ fn link(from: &From<'_>, way: &str, parts: &Parts, own: f64) -> Result<Link> {
     let pinned = from.line(&format!("pinned_{way}_ns"), |x| x as f64 >= 16.0 * MIB)?;
     let staged = from.median("staged_bytes")?;
     let large = |x: i64| x > LARGE_FROM && (way == "d2h" || x as f64 > staged);
-    // An upload's call returns when its last piece lies in the driver's buffer. What comes next in its stream,
-    // the next such call too, waits until that piece is across.
+    // An upload's call returns when its last piece lies in the driver's buffer. What comes next in
+    // its stream, the next such call too, waits until that piece is across.
     let of = if way == "h2d" { "total" } else { "call" };
     let pageable = from.line(&format!("pageable_{way}_{of}_ns"), large)?;
     let call = match way {
@@ -423,8 +426,8 @@ fn rates(from: &From<'_>, parts: &Parts) -> Result<BTreeMap<String, Rate>> {
     Ok(rates)
 }
 
-/// The rate of a kernel of a network: from grids of one block on each multiprocessor, and of as many as it holds, whose
-/// blocks do less and more. `gap` is that between kernels.
+/// The rate of a kernel of a network: from grids of one block on each multiprocessor, and of as
+/// many as it holds, whose blocks do less and more. `gap` is that between kernels.
 fn layer(from: &From<'_>, name: &str, gap: f64) -> Result<Rate> {
     /// Of a block of these kernels: one for each scheduler of a multiprocessor.
     const WARPS: f64 = 4.0;
@@ -510,7 +513,8 @@ fn gaps(from: &From<'_>, parts: &Parts) -> Result<Gaps> {
     })
 }
 
-/// The smallest page-locked block that was measured: it shares what is mapped with no other. In bytes.
+/// The smallest page-locked block that was measured: it shares what is mapped with no other. In
+/// bytes.
 const SMALLEST_PINNED: i64 = 2 << 20;
 
 /// What page-locking, or its end, takes for each MiB, in ns, and what it takes beside.

@@ -90,8 +90,9 @@ impl Raw {
         self.machine.learn(&answer.facts, |key| self.figures.get(key).map(|it| it.median));
     }
 
-    /// Takes up what another visit to the same kind of device measured: hosts differ by more than what one of them
-    /// says twice. Where samples were not kept, median and quartiles stand for them.
+    /// Takes up what another visit to the same kind of device measured: hosts differ by more than
+    /// what one of them says twice. Where samples were not kept, median and quartiles stand for
+    /// them.
     pub(crate) fn join(&mut self, other: Self) -> Result<()> {
         let (here, there) = (&self.machine.device, &other.machine.device);
         if here != there {

@@ -10,8 +10,8 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// The line of Theil and Sen: the median of the slopes between any two points, and the median of
-    /// what they leave. None through less than two points.
+    /// The line of Theil and Sen: the median of the slopes between any two points, and the median
+    /// of what they leave. None through less than two points.
     pub(crate) fn through(points: &[(f64, f64)]) -> Option<Self> {
         let mut slopes = Vec::new();
         for (index, &(x, y)) in points.iter().enumerate() {

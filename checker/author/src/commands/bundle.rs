@@ -26,7 +26,8 @@ use checker::report::Role;
 use checker::status::Indicator;
 use checker::workspace::Workspace;
 
-/// The lab's example of what cudarc's event tracking does not order, of which a GPU's record is kept.
+/// The lab's example of what cudarc's event tracking does not order, of which a GPU's record is
+/// kept.
 const TRACKING_HOLE: &str = "tracking_hole";
 
 /// Builds the bundle in `folder`, of the exercises that are named, or of all.
@@ -139,7 +140,8 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 /// lines.
 const COMPRESS: &[&str] = &["--compress-debug-sections=zlib"];
 
-/// Runs one of binutils' programs on a copy. Where it is missing the copy is larger, and that is all.
+/// Runs one of binutils' programs on a copy. Where it is missing the copy is larger, and that is
+/// all.
 fn shrink(tool: &str, arguments: &[&str], path: &Path) {
     _ = Command::new(tool).args(arguments).arg(path).output();
 }

@@ -1,5 +1,5 @@
-//! `checker calibrate`: measures the GPU of this machine, and writes a profile of it for the simulated
-//! device.
+//! `checker calibrate`: measures the GPU of this machine, and writes a profile of it for the
+//! simulated device.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! `checker dev new`: starts a chapter. What it writes compiles, and `checker dev check` lists what is
-//! still to be written.
+//! `checker dev new`: starts a chapter. What it writes compiles, and `checker dev check` lists what
+//! is still to be written.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,7 +33,8 @@ pub(crate) fn new(name: &str, title: Option<&str>) -> Result<Exit> {
         return Err(Usage(format!("there is `{path}` already")).into());
     }
     let made = changes.len();
-    // All are read and changed before the first is written: a chapter is started whole or not at all.
+    // All are read and changed before the first is written: a chapter is started whole or not at
+    // all.
     changes.extend(lists(root, &names, &places)?);
     for change in &changes {
         change.write()?;

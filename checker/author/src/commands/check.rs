@@ -1,7 +1,7 @@
 //! `checker dev check`: whether exercises are fit to be solved and graded.
 //!
-//! What pages, quizzes and figures have to be the book's own program knows, and is asked: a learner who
-//! compiles the checker does not compile mdBook.
+//! What pages, quizzes and figures have to be the book's own program knows, and is asked: a learner
+//! who compiles the checker does not compile mdBook.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -36,7 +36,8 @@ const SCHEDULES: u64 = 4;
 const LEAST_DELTA: f64 = 0.25;
 /// Where solutions written differently lie, a folder for each exercise.
 const ALTERNATIVES: &str = "checker/tests/alternatives";
-/// How many of them an exercise has: with fewer, nobody knows what its score thinks of others' ways.
+/// How many of them an exercise has: with fewer, nobody knows what its score thinks of others'
+/// ways.
 const LEAST_ALTERNATIVES: usize = 4;
 /// The share of the serial time that overlapping has to be able to save.
 const LEAST_HEADROOM: f64 = 0.3;
@@ -236,7 +237,8 @@ impl Examination<'_> {
         let text = hinted.as_deref().unwrap_or_default();
         match self.exercise.question() {
             Ok(Some(_)) => {}
-            // Without programs there is nothing to ask about; that the page has no puzzle is said there.
+            // Without programs there is nothing to ask about; that the page has no puzzle is said
+            // there.
             Ok(None) if self.exercise.manifest.programs.is_empty() => {}
             Ok(None) => {
                 self.problems.add(
@@ -257,7 +259,8 @@ impl Examination<'_> {
         }
     }
 
-    /// Whether each program that shares its file has the numbers that the file asks for, and no others.
+    /// Whether each program that shares its file has the numbers that the file asks for, and no
+    /// others.
     fn numbers(&mut self, manifest: &Path, text: &str) {
         for program in &self.exercise.manifest.programs {
             let file = self.own(&self.exercise.program_file(program));
@@ -304,8 +307,8 @@ impl Examination<'_> {
         Ok(own && solution.is_dir() && compile(&[Role::Solution], &solution)?)
     }
 
-    /// Whether all programs run, and whether what is kept of them is what they do today. Says whether a score can be given:
-    /// whether what is recorded of its two ends is.
+    /// Whether all programs run, and whether what is kept of them is what they do today. Says
+    /// whether a score can be given: whether what is recorded of its two ends is.
     fn recordings(&mut self, recorder: &Recorder<'_>) -> Result<bool> {
         let mut can_score = true;
         let again = format!("`cargo run -- dev record {}`", self.exercise.place.id);
@@ -418,7 +421,8 @@ impl Examination<'_> {
             let message = format!("{} in the solution: {}", hazard.code, hazard.message());
             self.problems.add(file, line, message);
         }
-        // At the end of a plan the device is full, and that kernels wait for room there is as it should be.
+        // At the end of a plan the device is full, and that kernels wait for room there is as it
+        // should be.
         let is_full = |code| !self.exercise.manifest.plan.is_empty() && code == Code::FullDevice;
         for cause in report.advised.causes.iter().filter(|cause| !is_full(cause.code)) {
             let message = format!("{} in the solution: {}", cause.code, cause.headline());
@@ -477,7 +481,8 @@ impl Examination<'_> {
         (file, line)
     }
 
-    /// Runs a role's program as everybody does. What keeps it from running is a problem of its author's.
+    /// Runs a role's program as everybody does. What keeps it from running is a problem of its
+    /// author's.
     fn run(&mut self, role: &Role) -> Option<Report> {
         let report = run::examine(&cli::Run {
             exercise: Some(self.exercise.place.id.clone()),

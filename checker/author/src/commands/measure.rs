@@ -1,5 +1,5 @@
-//! `checker dev measure`: every program of every exercise on the simulated device and on the GPU, and what
-//! the two have to do with each other, for the files that the book takes its numbers from.
+//! `checker dev measure`: every program of every exercise on the simulated device and on the GPU,
+//! and what the two have to do with each other, for the files that the book takes its numbers from.
 //!
 //! Without a GPU the predictions alone are made again.
 
@@ -128,7 +128,8 @@ fn visit(gpu: &Gpu) -> Visit {
     }
 }
 
-/// The command as the repository keeps it: of a path its last part, not where it lay on that machine.
+/// The command as the repository keeps it: of a path its last part, not where it lay on that
+/// machine.
 fn command(arguments: impl Iterator<Item = String>) -> String {
     arguments.fold("checker".to_owned(), |command, argument| {
         let (option, value) = match argument.split_once('=') {
@@ -172,7 +173,8 @@ impl Program {
         matches!(self.role, Role::Puzzle(_))
     }
 
-    /// Whether its outputs are looked at. The shipped file may be wrong: that may be what it is about.
+    /// Whether its outputs are looked at. The shipped file may be wrong: that may be what it is
+    /// about.
     fn demand(&self, passes: u32) -> Demand {
         match self.role {
             Role::Baseline | Role::Solution => Demand::Task { trials: passes as usize },
@@ -246,8 +248,8 @@ impl Session {
         Ok(())
     }
 
-    /// Compares the order of operations of each program's last visit with what is predicted now. Those of the
-    /// visits before go: they are nine tenths of the file, and say the same.
+    /// Compares the order of operations of each program's last visit with what is predicted now.
+    /// Those of the visits before go: they are nine tenths of the file, and say the same.
     fn order(&mut self, exercise: &str, predicted: &BTreeMap<String, Operations>) {
         let visits = self.kept.visits.iter_mut().chain(&mut self.visit).rev();
         let mut seen = BTreeSet::new();
@@ -312,7 +314,8 @@ impl Session {
         Ok(record.clone())
     }
 
-    /// Runs the programs on the GPU: in turn, so that whatever slows the machine down slows them alike.
+    /// Runs the programs on the GPU: in turn, so that whatever slows the machine down slows them
+    /// alike.
     fn measure(
         &mut self,
         exercise: &Exercise,
@@ -422,8 +425,8 @@ impl Session {
         Ok(())
     }
 
-    /// What each engine's share of a program takes alone on the GPU: the program is played with that share
-    /// only.
+    /// What each engine's share of a program takes alone on the GPU: the program is played with
+    /// that share only.
     fn shares(&self, program: &trace::Program, budget: &Budget) -> Result<Bounds> {
         let build = self.build(&[player()], Optimisation::Release)?;
         let player = build.executable(&player().name)?;
@@ -510,7 +513,8 @@ fn sound(attempt: &Attempt, limit_s: f64, demand: Demand) -> Result<&Record> {
     }
 }
 
-/// Whether a program launches no kernels but those that tasks are made of: matrix products are in none.
+/// Whether a program launches no kernels but those that tasks are made of: matrix products are in
+/// none.
 fn is_of_tasks(program: &trace::Program) -> bool {
     let mut others = BTreeSet::new();
     program.steps.iter().all(|step| match &step.call {

@@ -87,8 +87,8 @@ fn copies(workspace: &Workspace, exercise: &Exercise) -> Result<Vec<PathBuf>> {
     Ok(written)
 }
 
-/// The tests that look at each exercise: their packages, what they are called, and where they keep what they saw, a file
-/// for each exercise.
+/// The tests that look at each exercise: their packages, what they are called, and where they keep
+/// what they saw, a file for each exercise.
 const TESTS: [(&str, &str, &str); 3] = [
     (
         "author",
@@ -194,7 +194,8 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// A program as it stands in its file. JSON with a line for each step: a change of one call is one line of a diff.
+/// A program as it stands in its file. JSON with a line for each step: a change of one call is one
+/// line of a diff.
 pub(super) fn lines(program: &Program) -> Result<String> {
     let Program { version, scale, sites, steps } = program;
     let mut text = format!("{{\"version\":{version},\"scale\":{scale},\"sites\":");

@@ -1,5 +1,5 @@
-//! The page of the class: how the points are spread, what went wrong most, who needs a person, and where
-//! each student's page is.
+//! The page of the class: how the points are spread, what went wrong most, who needs a person, and
+//! where each student's page is.
 
 use std::collections::{BTreeMap, BTreeSet};
 

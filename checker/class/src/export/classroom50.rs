@@ -1,7 +1,7 @@
 //! `result.json` of a Classroom 50 autograder (`classroom50/result/v1`): one student.
 //!
-//! Its scores are whole numbers. Where an exercise could not be graded there is no file, and the command
-//! fails: Classroom 50 takes that for trouble and not for a score.
+//! Its scores are whole numbers. Where an exercise could not be graded there is no file, and the
+//! command fails: Classroom 50 takes that for trouble and not for a score.
 
 use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
@@ -137,7 +137,8 @@ fn test(row: &Row) -> Result<Test> {
 }
 
 impl Submission {
-    /// What the schema asks of these, so that the collection of a whole class does not stumble later.
+    /// What the schema asks of these, so that the collection of a whole class does not stumble
+    /// later.
     fn check(&self) -> Result<()> {
         let given = [
             ("classroom", &self.classroom),

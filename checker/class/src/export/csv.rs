@@ -1,7 +1,7 @@
 //! One row for each student and exercise, for spreadsheets and scripts.
 //!
-//! A cell that a student could have written never begins as a formula does; a number is a number. An
-//! empty score is one that is not known.
+//! A cell that a student could have written never begins as a formula does; a number is a number.
+//! An empty score is one that is not known.
 
 use std::fmt::Display;
 

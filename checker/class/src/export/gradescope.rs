@@ -1,8 +1,8 @@
 //! `results.json` of a Gradescope autograder: one student.
 //!
-//! Where an exercise could not be graded there is no score at all, and Gradescope says that the autograder
-//! failed; an earlier submission's score stays. Every text is declared as text, since HTML would be the
-//! default for some.
+//! Where an exercise could not be graded there is no score at all, and Gradescope says that the
+//! autograder failed; an earlier submission's score stays. Every text is declared as text, since
+//! HTML would be the default for some.
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;

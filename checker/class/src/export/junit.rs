@@ -1,7 +1,7 @@
 //! JUnit, as CI systems read it: a suite for each student, a case for each exercise.
 //!
-//! Not passed is a failure, trouble that is not the student's an error, a file that is not there skipped.
-//! There is no partial credit in JUnit; the points are properties.
+//! Not passed is a failure, trouble that is not the student's an error, a file that is not there
+//! skipped. There is no partial credit in JUnit; the points are properties.
 
 use anyhow::{Context as _, Result};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};

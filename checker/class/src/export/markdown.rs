@@ -1,7 +1,7 @@
 //! The class as Markdown, for the summary of a GitHub job.
 //!
-//! What students wrote stands in spans and blocks of code, whose fences are longer than any in them: there
-//! Markdown knows no links, mentions, tags or formulas. No line begins with it either.
+//! What students wrote stands in spans and blocks of code, whose fences are longer than any in
+//! them: there Markdown knows no links, mentions, tags or formulas. No line begins with it either.
 
 use super::plain::{cut as cut_text, line, name, quoted};
 use super::points::{Points, RULE};

@@ -1,8 +1,8 @@
 //! Points for Moodle's import of grades, whose dialog asks what each column is.
 //!
-//! Moodle takes an empty cell for *no grade*, and an import would take away a grade that is there. So
-//! students without points in some exercise are in a file of their own, to be imported once they have them.
-//! It also breaks off an import at the first student whom it does not know.
+//! Moodle takes an empty cell for *no grade*, and an import would take away a grade that is there.
+//! So students without points in some exercise are in a file of their own, to be imported once they
+//! have them. It also breaks off an import at the first student whom it does not know.
 
 use anyhow::Result;
 

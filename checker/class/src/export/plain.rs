@@ -1,7 +1,8 @@
-//! Other people's text, harmless to look at: what would move a cursor, turn letters round or not be seen
-//! at all is shown instead.
+//! Other people's text, harmless to look at: what would move a cursor, turn letters round or not be
+//! seen at all is shown instead.
 //!
-//! What a format reads as its own (`<`, a comma, a backtick) is that format's to escape, after this.
+//! What a format reads as its own (`<`, a comma, a backtick) is that format's to escape, after
+//! this.
 
 use std::fmt::Write as _;
 
@@ -57,8 +58,9 @@ pub(super) fn cut(text: &str, bytes: usize) -> String {
     format!("{}\n(cut off: {} of {} bytes)\n", &text[..end], end, text.len())
 }
 
-/// A cell of a table that a spreadsheet opens. What could be a formula there gets a `'` in front, as
-/// OWASP says, and so does what begins with one already: who takes one `'` away has what was there.
+/// A cell of a table that a spreadsheet opens. What could be a formula there gets a `'` in front,
+/// as OWASP says, and so does what begins with one already: who takes one `'` away has what was
+/// there.
 pub(crate) fn cell(text: &str) -> String {
     let line = line(text);
     let first = line.trim_start().chars().next();
@@ -80,8 +82,8 @@ fn push(text: &mut String, c: char) {
     }
 }
 
-/// Whether `c` is a control, turns the direction of writing, has no width where no script needs that, or
-/// is no character at all.
+/// Whether `c` is a control, turns the direction of writing, has no width where no script needs
+/// that, or is no character at all.
 fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{80}'..='\u{9f}'

@@ -21,8 +21,8 @@ pub(super) struct Points(u32);
 pub(super) const FULL: Points = Points(1000);
 
 impl Points {
-    /// The points of a row that count; none where there are none, which is no zero. Trouble that is not
-    /// the student's has none unless a person gave some.
+    /// The points of a row that count; none where there are none, which is no zero. Trouble that is
+    /// not the student's has none unless a person gave some.
     pub(super) fn of(row: &Row) -> Option<Self> {
         let is_trouble = matches!(row.verdict, Verdict::Error | Verdict::Inconclusive);
         if is_trouble && row.replaced.is_none() {

@@ -1,7 +1,7 @@
 //! `results.json` of a PrairieLearn external grader: one student.
 //!
-//! Where an exercise could not be graded the submission is not `gradable`, which takes no attempt away and
-//! gives no points.
+//! Where an exercise could not be graded the submission is not `gradable`, which takes no attempt
+//! away and gives no points.
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
@@ -11,8 +11,8 @@ use super::points::{FULL, Points, RULE};
 use super::{Context, roll, told};
 use crate::record::Row;
 
-/// Bytes of what is told about all exercises: PrairieLearn refuses results of more than 1 MB, and JSON may
-/// write one byte as six.
+/// Bytes of what is told about all exercises: PrairieLearn refuses results of more than 1 MB, and
+/// JSON may write one byte as six.
 const OUTPUT_BYTES: usize = 128 * 1024;
 
 #[derive(Debug, Serialize)]
@@ -23,8 +23,8 @@ struct Results {
     message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     format_errors: Vec<String>,
-    /// Only where there are points: without them on each, badges vanish; with a zero for what was not
-    /// graded, they lie.
+    /// Only where there are points: without them on each, badges vanish; with a zero for what was
+    /// not graded, they lie.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tests: Vec<Test>,
 }

@@ -1,5 +1,5 @@
-//! A student's page: what came of each exercise, how the score comes about, what happened when, and as
-//! much about it as the instructor allows.
+//! A student's page: what came of each exercise, how the score comes about, what happened when, and
+//! as much about it as the instructor allows.
 //!
 //! What a person has to look at is not told here, only that somebody does: it may be about others.
 

@@ -1,4 +1,5 @@
-//! The class for a terminal: a line for each student, one for each exercise, and what needs a person.
+//! The class for a terminal: a line for each student, one for each exercise, and what needs a
+//! person.
 
 use std::fmt::Write as _;
 

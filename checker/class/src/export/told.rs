@@ -124,8 +124,8 @@ pub(super) fn on_gpu(row: &Row) -> Option<String> {
     ))
 }
 
-/// A row as text, for places that show text: what came of it, why, and what the program printed, none of
-/// it at the beginning of a line.
+/// A row as text, for places that show text: what came of it, why, and what the program printed,
+/// none of it at the beginning of a line.
 pub(super) fn text(row: &Row, feedback: Feedback) -> String {
     let mut text = format!("{}\n{}", headline(row), quoted(&row.message, "  "));
     for change in changes(row).into_iter().chain(on_gpu(row)) {

@@ -154,8 +154,8 @@ impl<T> Names<T> {
     }
 }
 
-/// The upper half of code page 437, in which names of a `.zip` are that are not said to be UTF-8, and which shares most
-/// letters with what Windows takes in western Europe.
+/// The upper half of code page 437, in which names of a `.zip` are that are not said to be UTF-8,
+/// and which shares most letters with what Windows takes in western Europe.
 const CODE_PAGE_437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀\
                              αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
 

@@ -26,7 +26,8 @@ pub(super) struct Folder {
 
 /// To look at something without opening it.
 const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// To read a file; should it have become a pipe or a terminal, neither to wait for it nor to be its.
+/// To read a file; should it have become a pipe or a terminal, neither to wait for it nor to be
+/// its.
 const READ: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC)

@@ -2,8 +2,8 @@
 //! in which of them, and when.
 //!
 //! Its keys are Ruby's symbols. Newer files have a time as text, older ones as Ruby's object of it.
-//! What students' programs printed stands in the same file, so that only what is asked for is kept of it
-//! and no alias is followed.
+//! What students' programs printed stands in the same file, so that only what is asked for is kept
+//! of it and no alias is followed.
 
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;

@@ -1,4 +1,5 @@
-//! Which of a student's files belongs to which exercise, and whose a file of a class is. Names only.
+//! Which of a student's files belongs to which exercise, and whose a file of a class is. Names
+//! only.
 
 use super::tree::{DEPTH, Item, Kind};
 use super::{Wanted, archive};
@@ -217,9 +218,9 @@ pub(super) fn by_platform(name: &[u8]) -> Option<Owner> {
     Some(Owner { file: Some(owner.file.unwrap_or_else(|| name.to_vec())), ..owner })
 }
 
-/// `Ada Lovelace_123_assignsubmission_file`, a folder, with a `_` at the end before Moodle 4.1, or the beginning of a
-/// file's name. What was written on the page has `onlinetext` there. The number is the one of the grading worksheet's
-/// `Participant 123`.
+/// `Ada Lovelace_123_assignsubmission_file`, a folder, with a `_` at the end before Moodle 4.1, or
+/// the beginning of a file's name. What was written on the page has `onlinetext` there. The number
+/// is the one of the grading worksheet's `Participant 123`.
 fn moodle(name: &[u8]) -> Option<Owner> {
     const MARK: &[u8] = b"_assignsubmission_";
     let at = name.windows(MARK.len()).position(|window| window == MARK)?;
@@ -240,8 +241,9 @@ fn moodle(name: &[u8]) -> Option<Owner> {
 const LATE: &[u8] = b"LATE_";
 
 /// `lovelaceada_123_456_name.rs`, or with `LATE` before the numbers: of the student, then of the
-/// attempt. A file that was handed in again has a number behind its own name. The first two numbers count: what comes
-/// before may have more words, as names of groups do, but Canvas leaves no number between two `_` there.
+/// attempt. A file that was handed in again has a number behind its own name. The first two numbers
+/// count: what comes before may have more words, as names of groups do, but Canvas leaves no number
+/// between two `_` there.
 fn canvas(name: &[u8]) -> Option<Owner> {
     anonymous(name).or_else(|| {
         let unders = (1..name.len()).filter(|&at| name[at] == b'_');

@@ -49,7 +49,8 @@ calls! {
         command copy(stream, Mode::Asynchronous, call::address(source), call::address(target), bytes);
     }
 
-    /// The contexts change nothing: the addresses say what is where (as on an H200, even with the two swapped).
+    /// The contexts change nothing: the addresses say what is where (as on an H200, even with the
+    /// two swapped).
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html>
     fn cuMemcpyPeer(target: Handle, target_context: Handle, source: Handle, source_context: Handle, bytes: usize) {
         command {

@@ -66,7 +66,8 @@ calls! {
         sim Reply::Number(handle) => unsafe { *executable = handle };
     }
 
-    /// On a GPU the driver says in `info` what differs; the simulated device says that something does.
+    /// On a GPU the driver says in `info` what differs; the simulated device says that something
+    /// does.
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html>
     fn cuGraphExecUpdate_v2(executable: Handle, graph: Handle, info: *mut UpdateInfo) {
         require info;

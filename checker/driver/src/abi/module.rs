@@ -11,7 +11,8 @@ calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html>
     fn cuModuleLoadData(module: *mut Handle, image: *const c_char) {
         require module, image;
-        // SAFETY: checked not to be null; the image is PTX, a C string, or begins with a binary's magic.
+        // SAFETY: checked not to be null; the image is PTX, a C string, or begins with a binary's
+        // magic.
         command match unsafe { entries(image) } { Ok(command) => command, Err(code) => return code };
         // SAFETY: the real driver has just written it.
         gpu Reply::Number(unsafe { *module });
@@ -66,12 +67,13 @@ calls! {
         };
     }
 
-    /// Of the attributes that can be set, the simulated device knows how much dynamic shared memory a
-    /// block may have; what to prefer in the caches changes nothing there.
+    /// Of the attributes that can be set, the simulated device knows how much dynamic shared memory
+    /// a block may have; what to prefer in the caches changes nothing there.
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html>
     fn cuFuncSetAttribute(function: Handle, attribute: u32, value: c_int) {
         command {
-            /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`, `…_PREFERRED_SHARED_MEMORY_CARVEOUT`
+            /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`,
+            /// `…_PREFERRED_SHARED_MEMORY_CARVEOUT`
             const DYNAMIC: u32 = 8;
             const CARVEOUT: u32 = 9;
             let shared_bytes = (attribute == DYNAMIC).then_some(value as u32);
@@ -154,7 +156,8 @@ unsafe fn text(text: *const c_char) -> String {
 
 /// A module, by the names of the entries in a PTX text.
 ///
-/// On a GPU nobody asks for them, and to look through a text of some ten thousand bytes would be in the time of the call.
+/// On a GPU nobody asks for them, and to look through a text of some ten thousand bytes would be in
+/// the time of the call.
 ///
 /// # Safety
 /// `image` is PTX as a C string, or another kind of image that begins with its magic number.

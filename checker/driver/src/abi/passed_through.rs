@@ -1,8 +1,8 @@
 //! Every other call that cudarc 0.19.10 binds: refused by name on the simulated device, passed on
 //! untouched on a GPU.
 //!
-//! Their signatures do not matter here: each is a jump through a table, with all arguments where the
-//! caller put them. The table says "refuse" until the real driver's addresses are entered.
+//! Their signatures do not matter here: each is a jump through a table, with all arguments where
+//! the caller put them. The table says "refuse" until the real driver's addresses are entered.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -58,7 +58,8 @@ const READ: u32 = 1;
 /// It may read and write.
 const READ_WRITE: u32 = 3;
 
-/// What one description asks for. On a GPU the real driver decides; what is not understood here is not noted.
+/// What one description asks for. On a GPU the real driver decides; what is not understood here is
+/// not noted.
 fn set_access(
     pool: Handle,
     list: *const AccessDescription,
@@ -94,7 +95,8 @@ mod attribute {
     pub(super) const USED_MEM_HIGH: u32 = 8;
 }
 
-/// Why the simulated device does not know this pool, or this of it. On a GPU the real driver decides.
+/// Why the simulated device does not know this pool, or this of it. On a GPU the real driver
+/// decides.
 fn refused(pool: Handle, attribute: u32) -> Option<CUresult> {
     if call::gpu().is_some() {
         return None;

@@ -1,8 +1,8 @@
 //! A mailbox in shared memory: two processes take turns.
 //!
 //! One word says whose turn it is. The side that waits spins for a bounded time, since the other
-//! usually answers within a microsecond, lets others have its core now and then, and at last sleeps on a
-//! futex.
+//! usually answers within a microsecond, lets others have its core now and then, and at last sleeps
+//! on a futex.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,7 +21,8 @@ pub(super) const SERVER: u32 = 1;
 /// One side is gone.
 const CLOSED: u32 = 2;
 
-/// Layout of the shared memory, in bytes: the words, a message, a window for data, page-locked memory.
+/// Layout of the shared memory, in bytes: the words, a message, a window for data, page-locked
+/// memory.
 const WORDS: u64 = 4096;
 const MESSAGE: u64 = 1 << 20;
 /// Data that is moved in or out of ordinary memory goes through here, a window at a time.
@@ -30,13 +31,13 @@ const HEADER: u64 = WORDS + MESSAGE + WINDOW;
 /// All of it.
 pub(super) const SIZE: u64 = HEADER + PINNED_BYTES;
 
-/// How often the turn is looked at before sleeping: for many times a round trip between two cores (0.5 µs),
-/// and for some 80 µs where nobody answers (a Xeon, whose pause is long; 2026-11-22).
+/// How often the turn is looked at before sleeping: for many times a round trip between two cores
+/// (0.5 µs), and for some 80 µs where nobody answers (a Xeon, whose pause is long; 2026-11-22).
 const SPINS: u32 = 4000;
-/// After so many looks the core is given to whoever waits for it, which is the other side where both share
-/// one: 130,000 calls a second there, and 6,000 without (two vCPUs of a Xeon, Linux 6.18, 2026-11-22,
-/// `taskset -c 0` before the benchmark `live`). Twice as many looks cost half of that; on two cores neither
-/// shows.
+/// After so many looks the core is given to whoever waits for it, which is the other side where
+/// both share one: 130,000 calls a second there, and 6,000 without (two vCPUs of a Xeon, Linux
+/// 6.18, 2026-11-22, `taskset -c 0` before the benchmark `live`). Twice as many looks cost half of
+/// that; on two cores neither shows.
 const LOOKS: u32 = 64;
 /// A sleeper looks around this often, so that a lost peer is noticed.
 const NAP: Duration = Duration::from_millis(100);
@@ -98,8 +99,8 @@ impl Mailbox {
 
     /// Whether the device process is there, or still to come.
     pub(super) fn is_served(&self, memory: &OwnedFd) -> bool {
-        // Looked at before the lock: a device process that comes between the two looks has not been seen
-        // here yet, and so is not taken for one that is gone.
+        // Looked at before the lock: a device process that comes between the two looks has not been
+        // seen here yet, and so is not taken for one that is gone.
         let was_there = self.served().load(Ordering::Acquire) == 1;
         let mut lock = whole(libc::F_WRLCK);
         // SAFETY: a plain call on a descriptor of our own.
@@ -160,8 +161,8 @@ impl Mailbox {
         }
         let length = (self.length().load(Ordering::Relaxed) as usize).min(MESSAGE as usize);
         self.message.resize(length, 0);
-        // The bytes are the other side's, which may write them at any time: they are taken over first, once,
-        // and then parsed and not trusted.
+        // The bytes are the other side's, which may write them at any time: they are taken over
+        // first, once, and then parsed and not trusted.
         self.header.read(WORDS, &mut self.message);
         postcard::from_bytes(&self.message).map_err(|_| Gone)
     }

@@ -1,7 +1,8 @@
 //! The simulated device, in this process or in another.
 //!
-//! Either way the machine sees the student's process through [`Host`] alone: page-locked memory is a
-//! memfd that both sides map, ordinary memory is reached by address here and by asking back there.
+//! Either way the machine sees the student's process through [`Host`] alone: page-locked memory is
+//! a memfd that both sides map, ordinary memory is reached by address here and by asking back
+//! there.
 
 mod mailbox;
 mod reach;
@@ -117,8 +118,8 @@ pub(crate) fn profile() -> Result<Profile, String> {
     })
 }
 
-/// What follows a command: the run is written down when it is about to start and whenever a region has
-/// ended.
+/// What follows a command: the run is written down when it is about to start and whenever a region
+/// has ended.
 fn after(machine: &Machine, request: &Request, reply: &Reply) {
     let ready = matches!(request.command, Command::Lab(lab::Request::Ready));
     let ended = matches!(reply, Reply::Lab(lab::Reply::Trial(_)));

@@ -1,7 +1,7 @@
 //! This process's own memory, at addresses that the program names: they may be wrong.
 //!
-//! The kernel is asked to do the copy, since it says so where there is no memory; a copy of our own would
-//! be the end of the process, and nobody would learn which call it was.
+//! The kernel is asked to do the copy, since it says so where there is no memory; a copy of our own
+//! would be the end of the process, and nobody would learn which call it was.
 
 use std::ffi::c_void;
 
@@ -57,7 +57,8 @@ fn transfer(
         let local = libc::iovec { iov_base: local.cast(), iov_len: length - done };
         let there = address.wrapping_add(done as u64) as *mut c_void;
         let remote = libc::iovec { iov_base: there, iov_len: length - done };
-        // SAFETY: our own memory is valid for the length; whether the other is, the kernel finds out.
+        // SAFETY: our own memory is valid for the length; whether the other is, the kernel finds
+        // out.
         let moved = unsafe { by(libc::getpid(), &raw const local, 1, &raw const remote, 1, 0) };
         match moved {
             1.. => done += moved as usize,

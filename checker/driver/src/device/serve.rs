@@ -49,8 +49,8 @@ pub(crate) fn serve(memory: &OwnedFd) -> Result<(), String> {
             break;
         }
     }
-    // What came was no request, or came out of turn. That is the program's own doing: what it has left
-    // behind so far is judged, so this process stays for as long as somebody waits for it.
+    // What came was no request, or came out of turn. That is the program's own doing: what it has
+    // left behind so far is judged, so this process stays for as long as somebody waits for it.
     drop(mailbox);
     while is_alive() {
         std::thread::sleep(LOOK_AROUND);

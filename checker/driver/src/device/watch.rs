@@ -1,12 +1,13 @@
 //! The student's own uses of page-locked memory, noticed by page protection.
 //!
-//! The machine says which pages copies in flight use; here they are protected in the student's mapping
-//! (the machine has one of its own). A use that the protection forbids ends up in the handler of SIGSEGV,
-//! which notes it with its return addresses, lifts the protection of those pages and lets the use go
-//! on. The next call to the driver takes the notes. Faults that are none of ours go to the handler that
-//! was there before. In a measured region the pages that no copy uses are watched as well, since what the
-//! host does to them takes it time. A system call that is given such memory gets EFAULT from the kernel instead: no
-//! signal is raised then, and nothing can be noted.
+//! The machine says which pages copies in flight use; here they are protected in the student's
+//! mapping (the machine has one of its own). A use that the protection forbids ends up in the
+//! handler of SIGSEGV, which notes it with its return addresses, lifts the protection of those
+//! pages and lets the use go on. The next call to the driver takes the notes. Faults that are none
+//! of ours go to the handler that was there before. In a measured region the pages that no copy
+//! uses are watched as well, since what the host does to them takes it time. A system call that is
+//! given such memory gets EFAULT from the kernel instead: no signal is raised then, and nothing can
+//! be noted.
 //!
 //! The handler takes no lock and allocates nothing: all that it needs is in statics.
 
@@ -22,10 +23,11 @@ use trace::program::AccessKind;
 const PAGE: u64 = 4096;
 const PAGES: usize = (PINNED_BYTES / PAGE) as usize;
 
-/// For each page the guard that it is under, as [`Entry`] packs it. It takes memory only as it is used.
+/// For each page the guard that it is under, as [`Entry`] packs it. It takes memory only as it is
+/// used.
 static ENTRIES: [AtomicU64; PAGES] = [const { AtomicU64::new(0) }; PAGES];
-/// What a host function that runs did to each page; else what has been done to each timed page since the last
-/// call.
+/// What a host function that runs did to each page; else what has been done to each timed page
+/// since the last call.
 static USED: [AtomicU8; PAGES] = [const { AtomicU8::new(0) }; PAGES];
 const READ: u8 = 1;
 const WRITTEN: u8 = 2;
@@ -43,10 +45,11 @@ static TIMED: [AtomicUsize; 2] = [AtomicUsize::new(usize::MAX), AtomicUsize::new
 
 /// Uses that are noted between two calls; more are let through and counted.
 const NOTES: usize = 4096;
-/// Return addresses of a use. From a method of the standard library to the student's line it is a dozen.
+/// Return addresses of a use. From a method of the standard library to the student's line it is a
+/// dozen.
 const FRAMES: usize = 40;
-/// What the handler needs of a stack: unwinding takes a few KiB, and the kernel saves up to 11 KiB of
-/// registers (AMX) on top.
+/// What the handler needs of a stack: unwinding takes a few KiB, and the kernel saves up to 11 KiB
+/// of registers (AMX) on top.
 const STACK: usize = 128 << 10;
 
 struct Note {
@@ -192,8 +195,9 @@ pub(crate) fn take_uses() -> (Vec<Use>, usize) {
     (uses, count.saturating_sub(NOTES))
 }
 
-/// What was done to timed pages since the last time, and where the first use came from; pages that are neighbours and
-/// were used alike are together. A page that was written counts as written alone.
+/// What was done to timed pages since the last time, and where the first use came from; pages that
+/// are neighbours and were used alike are together. A page that was written counts as written
+/// alone.
 pub(crate) fn take_timed() -> Option<(Vec<Touch>, Vec<usize>)> {
     let end = TIMED[1].swap(0, Ordering::Acquire);
     let first = TIMED[0].swap(usize::MAX, Ordering::Acquire);
@@ -220,8 +224,8 @@ pub(crate) fn has_timed() -> bool {
     TIMED[1].load(Ordering::Relaxed) > 0
 }
 
-/// Runs a host function, and says which page-locked memory it used: page by page, since nothing else says
-/// where one use ends and the next begins.
+/// Runs a host function, and says which page-locked memory it used: page by page, since nothing
+/// else says where one use ends and the next begins.
 pub(crate) fn watch_function(function: impl FnOnce()) -> Vec<Touch> {
     let top = TOP.load(Ordering::Relaxed) / PAGE;
     if BASE.load(Ordering::Relaxed) == 0 || top == 0 {
@@ -264,8 +268,8 @@ fn protect(first: u64, end: u64, protection: Protection) -> bool {
         Protection::NoAccess | Protection::Timed => libc::PROT_NONE,
     };
     let start = BASE.load(Ordering::Relaxed) + first * PAGE;
-    // SAFETY: the pages are in the student's mapping, which is never unmapped; taking away permission
-    // makes uses of it end in the handler, which gives it back.
+    // SAFETY: the pages are in the student's mapping, which is never unmapped; taking away
+    // permission makes uses of it end in the handler, which gives it back.
     unsafe {
         libc::mprotect(start as *mut c_void, ((end - first) * PAGE) as usize, protection) == 0
     }
@@ -457,8 +461,8 @@ fn fill(note: &Note, entry: Entry, kind: u8, context: *mut c_void) {
 
 /// Hands a fault on to the handler that was there before, or to the kernel.
 unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: `BEFORE` was written before this handler was installed, and never since. The handler in it
-    // has the type that its flags say.
+    // SAFETY: `BEFORE` was written before this handler was installed, and never since. The handler
+    // in it has the type that its flags say.
     unsafe {
         let before = BEFORE;
         match before.sa_sigaction {

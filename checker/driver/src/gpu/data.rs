@@ -1,5 +1,5 @@
-//! The data of a task on a GPU: filled before a region and compared after it, by all threads that the
-//! machine has, since an exercise moves hundreds of MiB and is run dozens of times.
+//! The data of a task on a GPU: filled before a region and compared after it, by all threads that
+//! the machine has, since an exercise moves hundreds of MiB and is run dozens of times.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -109,8 +109,8 @@ impl Gpu {
         parts
     }
 
-    /// Does `work` for each part, which gets room for one; the results, in the order of the parts. After
-    /// a failure nothing more is begun.
+    /// Does `work` for each part, which gets room for one; the results, in the order of the parts.
+    /// After a failure nothing more is begun.
     fn on_all_threads<T: Send>(
         &self,
         parts: &[Part],
@@ -127,7 +127,8 @@ impl Gpu {
             while !stopped.load(Ordering::Relaxed) {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(part) = parts.get(index) else { break };
-                // SAFETY: the context is that of the thread that waits for this one, or of a device's memory.
+                // SAFETY: the context is that of the thread that waits for this one, or of a
+                // device's memory.
                 let current = unsafe { self.real.set_current_context(part.context.unwrap_or(own)) };
                 let result = succeed(current).and_then(|()| work(part, &mut block));
                 stopped.fetch_or(result.is_err(), Ordering::Relaxed);
@@ -152,8 +153,8 @@ impl Gpu {
         Ok(results.into_iter().map(|(_, result)| result).collect())
     }
 
-    /// The context of the device whose memory is at this address; none on the host. A device may not be able to use the
-    /// memory of another one.
+    /// The context of the device whose memory is at this address; none on the host. A device may
+    /// not be able to use the memory of another one.
     fn context_of(&self, address: u64, observed: &Observed) -> Option<Handle> {
         const MEMORY_TYPE: u32 = 2;
         const DEVICE: c_int = 2;
@@ -183,8 +184,8 @@ impl Gpu {
             // SAFETY: the source is live; that the target is, is the lab's word.
             return succeed(unsafe { self.real.copy_to_device(target, source, bytes) });
         }
-        // SAFETY: that the target is live and nobody else's, is the lab's word; parts do not overlap.
-        // Bytes, since it may not be aligned.
+        // SAFETY: that the target is live and nobody else's, is the lab's word; parts do not
+        // overlap. Bytes, since it may not be aligned.
         unsafe {
             let source = elements.as_ptr().cast::<u8>();
             source.copy_to_nonoverlapping(target as *mut u8, bytes);

@@ -1,7 +1,8 @@
 //! Graphs on a GPU: what was captured, as far as the calls tell that the driver took.
 //!
-//! The driver has judged each call already, so there is nothing to refuse here: a capture holds what was
-//! asked of its streams, and becomes the graph that the simulated device would have made of it.
+//! The driver has judged each call already, so there is nothing to refuse here: a capture holds
+//! what was asked of its streams, and becomes the graph that the simulated device would have made
+//! of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

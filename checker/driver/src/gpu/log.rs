@@ -1,4 +1,5 @@
-//! The calls as they come, with their handles and addresses: all that is noted while the program runs.
+//! The calls as they come, with their handles and addresses: all that is noted while the program
+//! runs.
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;
@@ -8,7 +9,8 @@ use trace::program::Call;
 
 use crate::abi::{CUresult, Handle};
 
-/// Calls that the log has room for without asking for more memory, which would take time in a region.
+/// Calls that the log has room for without asking for more memory, which would take time in a
+/// region.
 const ROOM: usize = 1 << 14;
 
 /// What was asked.
@@ -55,8 +57,8 @@ pub(super) struct Log {
 impl Log {
     pub(super) fn new() -> Self {
         let mut calls = Vec::with_capacity(ROOM);
-        // The first touch of a page would cost the call that comes to it more than all the rest of the
-        // noting. Nobody is to see that what is written is never read.
+        // The first touch of a page would cost the call that comes to it more than all the rest of
+        // the noting. Nobody is to see that what is written is never read.
         for place in black_box(&mut calls).spare_capacity_mut() {
             *place = MaybeUninit::zeroed();
         }

@@ -1,7 +1,7 @@
 //! Numbers for what a program made, in the order in which it was made.
 //!
-//! When earlier passes are left out of a program, what they made leaves gaps. Numbered anew, the last of
-//! several passes reads like the only one, and like the same pass on the simulated device.
+//! When earlier passes are left out of a program, what they made leaves gaps. Numbered anew, the
+//! last of several passes reads like the only one, and like the same pass on the simulated device.
 
 use std::collections::BTreeMap;
 

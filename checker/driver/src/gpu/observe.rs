@@ -73,8 +73,8 @@ impl Observed {
         self.take_up_but(log, now_ns, |_, _| false)
     }
 
-    /// Of all that happened so far only what made the things that are still there stays. What does not is not
-    /// turned into steps first: a program pays for this between its own calls.
+    /// Of all that happened so far only what made the things that are still there stays. What does
+    /// not is not turned into steps first: a program pays for this between its own calls.
     pub(super) fn take_up_what_stays(&mut self, log: &mut Log, now_ns: u64) {
         self.take_up_but(log, now_ns, |graphs, asked| match asked {
             Asked::Command(command) => {
@@ -194,8 +194,8 @@ impl Observed {
         first.get_or_insert_with(what);
     }
 
-    /// The same command with what its host addresses turn out to be: device addresses and page-locked
-    /// memory are told apart here, not while the program waits.
+    /// The same command with what its host addresses turn out to be: device addresses and
+    /// page-locked memory are told apart here, not while the program waits.
     fn placed(&self, mut command: Command) -> Command {
         if let Command::Copy { source, target, .. } | Command::PeerCopy { source, target, .. } =
             &mut command
@@ -255,8 +255,8 @@ impl Observed {
         self.names.is_device(address)
     }
 
-    /// A region begins with the next step. Where one was before, nothing that is over stays: the device is
-    /// idle, so it cannot matter.
+    /// A region begins with the next step. Where one was before, nothing that is over stays: the
+    /// device is idle, so it cannot matter.
     pub(super) fn begin_region(&mut self) {
         if std::mem::replace(&mut self.had_region, true) {
             self.forget_what_is_over();
@@ -377,8 +377,8 @@ fn released(call: &Call) -> Option<Thing> {
     })
 }
 
-/// Whether a call comes back only when the device has done something, as far as the call alone tells. What such a
-/// call would have cost an idle device is part of the time.
+/// Whether a call comes back only when the device has done something, as far as the call alone
+/// tells. What such a call would have cost an idle device is part of the time.
 fn may_hold(call: &Call) -> bool {
     match call {
         Call::ContextSynchronize

@@ -1,8 +1,9 @@
 //! Event pairs: what the device did and when, where CUPTI cannot be had.
 //!
-//! An event before each operation and one after it, in its own stream, measured from an event at the
-//! region's start. The events take time themselves. The first of a pair passes when the stream gets
-//! there, so an operation that then has to wait for a busy engine shows the waiting as part of itself.
+//! An event before each operation and one after it, in its own stream, measured from an event at
+//! the region's start. The events take time themselves. The first of a pair passes when the stream
+//! gets there, so an operation that then has to wait for a busy engine shows the waiting as part of
+//! itself.
 
 use super::clock::Clock;
 use super::real::Real;
@@ -72,8 +73,8 @@ impl Pairs {
                 *self.stream.insert(stream)
             }
         };
-        // The device stamps the event between the two readings of the host's clock, nearer to the second:
-        // handing the event over takes longer than seeing that it has passed.
+        // The device stamps the event between the two readings of the host's clock, nearer to the
+        // second: handing the event over takes longer than seeing that it has passed.
         let mut best: Option<(u64, Base)> = None;
         for _ in 0..BASES {
             let event = self.take(real)?;
@@ -151,7 +152,8 @@ impl Pairs {
 
     fn record(&mut self, real: &Real, stream: Handle) -> Option<Handle> {
         let event = self.take(real).ok()?;
-        // SAFETY: the event is live; the stream is one that the program is about to use or has used.
+        // SAFETY: the event is live; the stream is one that the program is about to use or has
+        // used.
         if unsafe { real.record_event(event, stream) } == code::SUCCESS {
             return Some(event);
         }

@@ -34,7 +34,8 @@ impl Real {
     /// What the driver calls an error.
     pub(super) fn error(&self, error: CUresult) -> String {
         let mut name: *const c_char = std::ptr::null();
-        // SAFETY: the driver writes one pointer, to a string of its own that lives as long as it does.
+        // SAFETY: the driver writes one pointer, to a string of its own that lives as long as it
+        // does.
         let found = unsafe {
             let asked = self.get_error_name(error, &raw mut name);
             (asked == code::SUCCESS && !name.is_null()).then(|| CStr::from_ptr(name))
@@ -96,8 +97,8 @@ impl Slot {
     }
 }
 
-/// Any code that CUDA 12.8 does not know becomes `CUDA_ERROR_UNKNOWN`: bindings that hold codes in an
-/// enum have no value for it.
+/// Any code that CUDA 12.8 does not know becomes `CUDA_ERROR_UNKNOWN`: bindings that hold codes in
+/// an enum have no value for it.
 pub(crate) fn known(result: CUresult) -> CUresult {
     match result {
         0..=8 | 34 | 46 | 100..=102 | 200..=202 | 205..=226 | 300..=304 | 400..=402 | 500 | 600 => {

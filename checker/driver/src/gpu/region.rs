@@ -21,8 +21,8 @@ use crate::abi::{CUresult, Handle, code};
 use crate::call::lock;
 use crate::library::Library;
 
-/// More than this between two readings of how CUPTI's clock relates to the host's, in ns, and the spans
-/// are visibly off.
+/// More than this between two readings of how CUPTI's clock relates to the host's, in ns, and the
+/// spans are visibly off.
 const DRIFT_NS: u64 = 20_000;
 
 /// All regions of the run.
@@ -42,7 +42,8 @@ pub(super) struct Open {
     region: Region,
     task: Option<Box<dyn Task>>,
     requests: machine::Requests,
-    /// What was in memory when a request was answered. It is compared after the region: the program's time is not for that.
+    /// What was in memory when a request was answered. It is compared after the region: the
+    /// program's time is not for that.
     sent: Vec<Sent>,
     site: Option<u32>,
     times: Times,
@@ -295,7 +296,8 @@ impl Gpu {
         regions.observed.take_up(&mut lock(&self.log), now_ns)
     }
 
-    /// Whether any stream still has work. Streams that were made by calls unknown here are not asked.
+    /// Whether any stream still has work. Streams that were made by calls unknown here are not
+    /// asked.
     fn state(&self) -> DeviceState {
         /// `CU_STREAM_LEGACY`, `CU_STREAM_PER_THREAD`
         const DEFAULTS: [Handle; 2] = [1, 2];
@@ -331,13 +333,15 @@ impl Gpu {
         self.on_each_device(|| unsafe { self.real.synchronize() })
     }
 
-    /// Does something in each context that was current at some time, and in that of the calling thread last.
+    /// Does something in each context that was current at some time, and in that of the calling
+    /// thread last.
     fn on_each_device(&self, call: impl Fn() -> CUresult) -> Result<(), CUresult> {
         let mut own = 0;
         // SAFETY: writes one handle.
         succeed(unsafe { self.real.current_context(&raw mut own) })?;
         for other in real_contexts().into_iter().filter(|&other| other != own) {
-            // SAFETY: the context was current, and primary contexts are kept; where it is gone, the call fails.
+            // SAFETY: the context was current, and primary contexts are kept; where it is gone, the
+            // call fails.
             if unsafe { self.real.set_current_context(other) } == code::SUCCESS {
                 succeed(call())?;
             }
@@ -373,9 +377,9 @@ impl Gpu {
         (self.method(), None)
     }
 
-    /// Makes CUPTI fetch what it needs on each device, which it lets go of whenever its records are taken:
-    /// the first operation of a region would wait 0.36 ms for that (H200, driver 580.159.04, CUPTI 13.0,
-    /// 2026-11-21). That this fails matters to nothing but time.
+    /// Makes CUPTI fetch what it needs on each device, which it lets go of whenever its records are
+    /// taken: the first operation of a region would wait 0.36 ms for that (H200, driver 580.159.04,
+    /// CUPTI 13.0, 2026-11-21). That this fails matters to nothing but time.
     fn warm_up(&self) {
         let _ = self.on_each_device(|| {
             let mut address = 0;

@@ -16,7 +16,8 @@ const MOST_BLOCKS: u32 = 1_000_000;
 /// Rounds of a map for each element, at most.
 const MOST_ROUNDS: u32 = 10_000_000;
 
-// A block of a kernel that is given by its time takes all registers of a multiprocessor, so each has one to itself.
+// A block of a kernel that is given by its time takes all registers of a multiprocessor, so each
+// has one to itself.
 const TIMED_THREADS: u32 = 1024;
 const TIMED_REGISTERS: u32 = 64;
 
@@ -244,7 +245,8 @@ impl Lowering {
                 let ns = self.ns(time)?;
                 let all = profiles::multiprocessors();
                 let blocks = blocks.unwrap_or(all);
-                // Blocks that find no multiprocessor come after the others, and the time is that of all of them.
+                // Blocks that find no multiprocessor come after the others, and the time is that of
+                // all of them.
                 let each = (ns / u64::from(blocks.div_ceil(all))).max(1);
                 let name = kernel.name.as_deref().unwrap_or("kernel");
                 let function = (name, TIME, TIMED_REGISTERS, 0, None);

@@ -44,7 +44,8 @@ pub(super) struct Lowering {
     /// Before the clock starts, and after.
     before: Vec<Step>,
     after: Vec<Step>,
-    /// Whether the text says where the clock starts. Else it starts once all is there that is declared.
+    /// Whether the text says where the clock starts. Else it starts once all is there that is
+    /// declared.
     has_start: bool,
     is_started: bool,
     is_stopped: bool,
@@ -368,7 +369,8 @@ impl Lowering {
         if self.is_started { self.after.push(step) } else { self.before.push(step) }
     }
 
-    /// A call that makes what is declared: before the clock starts, unless the text says where that is.
+    /// A call that makes what is declared: before the clock starts, unless the text says where that
+    /// is.
     fn declare(&mut self, call: Call, at: At) {
         if self.has_start { self.call(call, at) } else { self.set_up(call) }
     }

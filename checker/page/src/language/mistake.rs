@@ -32,8 +32,8 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// The one of `known` that `word` is most likely meant to be: at most two letters are wrong in it, or one in a short
-/// word, or they stand in another order.
+/// The one of `known` that `word` is most likely meant to be: at most two letters are wrong in it,
+/// or one in a short word, or they stand in another order.
 pub(super) fn meant<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let most = if word.len() > 4 { 2 } else { 1 };
     let near = known.into_iter().map(|it| match letters(word) == letters(it) {

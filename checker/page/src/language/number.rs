@@ -1,4 +1,5 @@
-//! Numbers with a fraction, without floating point, so that the same text gives the same nanosecond everywhere.
+//! Numbers with a fraction, without floating point, so that the same text gives the same nanosecond
+//! everywhere.
 
 /// A number in millionths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

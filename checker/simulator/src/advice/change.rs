@@ -31,9 +31,11 @@ pub enum Change {
     NonBlocking,
     /// A stream is split: uploads, kernels and downloads each get one.
     StreamForEachEngine,
-    /// A stream is split: work that does not hand memory on, or one of two branches, gets streams of its own.
+    /// A stream is split: work that does not hand memory on, or one of two branches, gets streams
+    /// of its own.
     StreamForEachBranch,
-    /// A kernel gets a stream of its own, and is launched before the one that it came after: then it finds room.
+    /// A kernel gets a stream of its own, and is launched before the one that it came after: then
+    /// it finds room.
     OwnStreamFirst,
     /// Independent chunks take turns in more streams.
     Streams {
@@ -83,7 +85,8 @@ pub enum Change {
 }
 
 impl Change {
-    /// Whether it is right for programs of two devices too: it makes no stream, and waits for no device.
+    /// Whether it is right for programs of two devices too: it makes no stream, and waits for no
+    /// device.
     pub(super) fn suits_two_devices(self) -> bool {
         matches!(self, Self::AllowAccess | Self::DropWait)
     }
@@ -116,8 +119,8 @@ pub(super) fn options(program: &Program, cause: &Cause, profile: &Profile) -> Ve
         Code::SharedStream => {
             let Some(stream) = cause.stream else { return Vec::new() };
             let mut choices = one(Change::StreamForEachEngine, split_by_engine(program, stream));
-            // Branches that come from one array and come together again are one chain: then those calls
-            // that waited for their stream alone are one of them.
+            // Branches that come from one array and come together again are one chain: then those
+            // calls that waited for their stream alone are one of them.
             let branches =
                 split_by_branch(program, stream).unwrap_or_else(|| own_stream(program, &at));
             choices.push(Choice { change: Change::StreamForEachBranch, program: branches });
@@ -213,7 +216,8 @@ fn own_stream_first(program: &Program, cause: &Cause) -> Option<Program> {
     Some(changed)
 }
 
-/// Nothing where kernels do not say what decides who finds room: what they issue, and that their blocks share out items.
+/// Nothing where kernels do not say what decides who finds room: what they issue, and that their
+/// blocks share out items.
 fn leave_room(program: &Program, waiting: &[u32], profile: &Profile) -> Vec<Choice> {
     let multiprocessors = profile.chip.multiprocessors.value;
     let mut facts = BTreeMap::new();
@@ -226,7 +230,8 @@ fn leave_room(program: &Program, waiting: &[u32], profile: &Profile) -> Vec<Choi
             facts.insert(kernel, (registers, shared_bytes));
         }
     }
-    // Blocks on each multiprocessor, and how many there is room for; none of a grid that is more than a line of blocks.
+    // Blocks on each multiprocessor, and how many there is room for; none of a grid that is more
+    // than a line of blocks.
     let of = |call: &Call| match call {
         Call::Launch(launch) if launch.grid[1..] == [1, 1] => {
             let (registers, shared_bytes) = facts.get(&launch.kernel)?;
@@ -240,7 +245,8 @@ fn leave_room(program: &Program, waiting: &[u32], profile: &Profile) -> Vec<Choi
     };
     let late = waiting.first().and_then(|step| of(&program.steps[*step as usize].call));
     let Some((kernel, on_each, most)) = late else { return Vec::new() };
-    // A single block on each, with which no multiprocessor is much emptier than another one; or all that there is room for.
+    // A single block on each, with which no multiprocessor is much emptier than another one; or all
+    // that there is room for.
     let grids: [&dyn Fn(u64) -> u64; 2] =
         [&|_| 1, &|most_of_other| most_of_other * most.saturating_sub(on_each) / most.max(1)];
     let choice = |left: &dyn Fn(u64) -> u64| {
@@ -288,8 +294,9 @@ fn chunks(cuts: Vec<chunk::Cut>) -> Vec<Choice> {
     cuts.into_iter().map(choice).collect()
 }
 
-/// Streams that branches are dealt out to: as many as there are work queues for kernels by default. Copies have four
-/// in each direction, but step by step eight streams took no longer than four (measured: `queues.breadth_first`).
+/// Streams that branches are dealt out to: as many as there are work queues for kernels by default.
+/// Copies have four in each direction, but step by step eight streams took no longer than four
+/// (measured: `queues.breadth_first`).
 const BRANCHES: u32 = 8;
 
 /// None where there are no two branches.
@@ -312,8 +319,9 @@ fn split_by_branch(program: &Program, stream: StreamId) -> Option<Program> {
     }))
 }
 
-/// Twice as many streams for the chunks of those calls, which take turns in several already. None where a chunk is in
-/// more streams than one, no two chunks share one, or the host goes from chunk to chunk before it is done with one.
+/// Twice as many streams for the chunks of those calls, which take turns in several already. None
+/// where a chunk is in more streams than one, no two chunks share one, or the host goes from chunk
+/// to chunk before it is done with one.
 fn more_streams(program: &Program, at: &HashSet<u32>) -> Option<Choice> {
     let stream = |step: &u32| stream_of(&program.steps[*step as usize].call);
     let streams: BTreeSet<StreamId> = at.iter().filter_map(stream).collect();
@@ -340,7 +348,8 @@ fn more_streams(program: &Program, at: &HashSet<u32>) -> Option<Choice> {
     Some(Choice { change: Change::Streams { now, before }, program })
 }
 
-/// Twice as many streams for launches of one line, which take them in turn. None where they are no kernels, or few.
+/// Twice as many streams for launches of one line, which take them in turn. None where they are no
+/// kernels, or few.
 fn in_turn(program: &Program, at: &HashSet<u32>) -> Option<Choice> {
     let call = |step: &u32| &program.steps[*step as usize].call;
     let streams: BTreeSet<StreamId> = at.iter().filter_map(|step| stream_of(call(step))).collect();
@@ -494,8 +503,9 @@ const SHORT_RUN: usize = 2;
 /// Graphs of this many runs are compared with: buffers that are used in turn are fewer.
 const MOST_SLOTS: usize = 8;
 
-/// The launches and, where they are those of chunks, what else belongs to a chunk. Runs of the same calls on the same memory are one
-/// graph. None where no two of the calls follow each other in their stream.
+/// The launches and, where they are those of chunks, what else belongs to a chunk. Runs of the same
+/// calls on the same memory are one graph. None where no two of the calls follow each other in
+/// their stream.
 fn graph(program: &Program, at: &[u32]) -> Option<Program> {
     let mut wanted: HashSet<u32> = at.iter().copied().collect();
     for job in jobs(program) {

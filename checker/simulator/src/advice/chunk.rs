@@ -34,8 +34,8 @@ pub(super) struct Cut {
 /// With more chunks than this, what each costs outweighs anything.
 const MOST: usize = 256;
 
-/// Blocks that fill any device: 16 on each of 132 multiprocessors. Who cuts the work still lets the grid
-/// fill the device, and gives each block less.
+/// Blocks that fill any device: 16 on each of 132 multiprocessors. Who cuts the work still lets the
+/// grid fill the device, and gives each block less.
 const WIDE: u32 = 2048;
 
 /// The program with its job that begins at `at` in twice as many chunks, in four times, and so on.
@@ -193,8 +193,8 @@ fn join(program: &Program, job: &Job, parts: usize) -> Program {
     })
 }
 
-/// The streams of the chains that stay, where streams take the chains in turn: those that stay are dealt out anew, so
-/// that no stream is left without. Empty where a chain changes its stream.
+/// The streams of the chains that stay, where streams take the chains in turn: those that stay are
+/// dealt out anew, so that no stream is left without. Empty where a chain changes its stream.
 fn dealt(program: &Program, job: &Job, parts: usize) -> HashMap<u32, StreamId> {
     let stream = |&step: &u32| stream_of(&program.steps[step as usize].call);
     let of_chain = |chain: &Vec<u32>| {

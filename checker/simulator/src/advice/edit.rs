@@ -116,11 +116,12 @@ pub(super) fn moved(call: &Call, to: StreamId) -> Call {
     call
 }
 
-/// Rounds of putting in what is missing: the second finds what the first one's order brought to light.
+/// Rounds of putting in what is missing: the second finds what the first one's order brought to
+/// light.
 const ROUNDS: u32 = 3;
 
-/// The program with an event wherever data needs an order that is not there, and how many there are.
-/// None where no event helps.
+/// The program with an event wherever data needs an order that is not there, and how many there
+/// are. None where no event helps.
 pub(super) fn mend(mut program: Program) -> Option<(Program, u32)> {
     let mut edges = 0;
     for _ in 0..ROUNDS {
@@ -167,8 +168,8 @@ pub(super) fn mend(mut program: Program) -> Option<(Program, u32)> {
     hazards::missing(&program).is_empty().then_some((program, edges))
 }
 
-/// The program with `to` saying which stream each operation of `streams` gets. Whoever waits for one of these
-/// streams waits for the new ones too.
+/// The program with `to` saying which stream each operation of `streams` gets. Whoever waits for
+/// one of these streams waits for the new ones too.
 pub(super) fn split(
     program: &Program,
     streams: &[StreamId],

@@ -1,16 +1,18 @@
 //! Grids, dispatched block by block onto the multiprocessors.
 //!
-//! The waiting grids are served in order of priority, then of readiness. A grid's blocks are dispatched
-//! in groups of equal blocks, as many as fit; the next grid's turn comes when the last block of the one
-//! before it has been placed (the leftover policy). Resident blocks share memory bandwidth: while the sum of what
-//! they could use alone is more than there is, all are slower.
+//! The waiting grids are served in order of priority, then of readiness. A grid's blocks are
+//! dispatched in groups of equal blocks, as many as fit; the next grid's turn comes when the last
+//! block of the one before it has been placed (the leftover policy). Resident blocks share memory
+//! bandwidth: while the sum of what they could use alone is more than there is, all are slower.
 //!
-//! Kernels that say what their warps issue ([`Loop`]) are placed and followed multiprocessor by multiprocessor, in sets of
-//! those that have the same residents. A block goes where there is most room; a grid that found no room when its turn came
-//! takes what comes free first, as much of one multiprocessor as there is: the others of its set are free only a moment
-//! later. Kernels that share a multiprocessor leave each other what [`scheduler`] says, and of the blocks of one kernel the
-//! oldest go first where they are too many for it. As soon as one is there that says nothing, all multiprocessors count as
-//! equally full until none has blocks, and what their blocks could use of the device's throughput is shared as bandwidth is.
+//! Kernels that say what their warps issue ([`Loop`]) are placed and followed multiprocessor by
+//! multiprocessor, in sets of those that have the same residents. A block goes where there is most
+//! room; a grid that found no room when its turn came takes what comes free first, as much of one
+//! multiprocessor as there is: the others of its set are free only a moment later. Kernels that
+//! share a multiprocessor leave each other what [`scheduler`] says, and of the blocks of one kernel
+//! the oldest go first where they are too many for it. As soon as one is there that says nothing,
+//! all multiprocessors count as equally full until none has blocks, and what their blocks could use
+//! of the device's throughput is shared as bandwidth is.
 
 use std::collections::BTreeMap;
 
@@ -22,9 +24,9 @@ use super::ready_queue::Waiting;
 use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work, at, scheduler};
 use crate::profile::{Profile, SCHEDULERS};
 
-/// Blocks are dispatched one wave after the other up to so many waves of a grid; beyond, several waves
-/// go as one that takes as long as they do together. Nobody sees the difference in a kernel of ten
-/// thousand waves, and one of a million million comes to its end.
+/// Blocks are dispatched one wave after the other up to so many waves of a grid; beyond, several
+/// waves go as one that takes as long as they do together. Nobody sees the difference in a kernel
+/// of ten thousand waves, and one of a million million comes to its end.
 const MOST_WAVES: u64 = 10_000;
 
 /// Equal blocks of one grid that were dispatched together and end together.
@@ -37,7 +39,8 @@ struct Group {
     left: u64,
     /// Of [`FULL_SPEED`].
     speed: u64,
-    /// What the other blocks on its multiprocessors leave it, of [`FULL_SPEED`]; memory bandwidth apart.
+    /// What the other blocks on its multiprocessors leave it, of [`FULL_SPEED`]; memory bandwidth
+    /// apart.
     beside: u64,
 }
 
@@ -49,17 +52,20 @@ struct Set {
     groups: Vec<Group>,
 }
 
-/// While memory bandwidth is short, multiprocessors do not get the same of it: those of each quarter get so many hundredths of
-/// an even part, if blocks could use very much more than there is, and less unequal parts if it is little more.
+/// While memory bandwidth is short, multiprocessors do not get the same of it: those of each
+/// quarter get so many hundredths of an even part, if blocks could use very much more than there
+/// is, and less unequal parts if it is little more.
 ///
-/// The parts are chosen and not measured. Six times 1056 blocks of `stream_map` were launched beside a product that left room for
-/// 924: the other 132 had all found room after 45 to 82 % of the time that a launch took (`tests/figures/steps.cu`, NVIDIA H200,
-/// driver 580.159.04, 2026-11-26). So at least an eighth of the blocks ended that early.
+/// The parts are chosen and not measured. Six times 1056 blocks of `stream_map` were launched
+/// beside a product that left room for 924: the other 132 had all found room after 45 to 82 % of
+/// the time that a launch took (`tests/figures/steps.cu`, NVIDIA H200, driver 580.159.04,
+/// 2026-11-26). So at least an eighth of the blocks ended that early.
 const MEMORY_PARTS: [u64; 4] = [170, 120, 75, 35];
 
-/// Multiprocessors get even parts of the memory bandwidth until blocks could use so many times as much as there is. Two blocks
-/// of `stream_map` on each multiprocessor took no longer than eight (`tests/figures/pairs.tsv`): had some ended much earlier,
-/// the others could not have used all of it.
+/// Multiprocessors get even parts of the memory bandwidth until blocks could use so many times as
+/// much as there is. Two blocks of `stream_map` on each multiprocessor took no longer than eight
+/// (`tests/figures/pairs.tsv`): had some ended much earlier, the others could not have used all of
+/// it.
 const EVEN_UP_TO: u128 = 2;
 
 impl Set {
@@ -84,8 +90,9 @@ impl Set {
         others
     }
 
-    /// Sets what the blocks on one of these multiprocessors leave each other. In which order those of one kernel end matters
-    /// to whoever waits, and to other kernels beside it; what a kernel takes alone is measured, tail and all.
+    /// Sets what the blocks on one of these multiprocessors leave each other. In which order those
+    /// of one kernel end matters to whoever waits, and to other kernels beside it; what a kernel
+    /// takes alone is measured, tail and all.
     fn share(&mut self, mixes: &mut Mixes, is_awaited: bool) {
         // Kernels by age, with how many blocks each has here.
         let mut kernels: SmallVec<[(OperationId, Grid, u64); 4]> = SmallVec::new();
@@ -236,8 +243,8 @@ impl Pool {
         }
     }
 
-    /// What each block draws of the memory bandwidth at the most, by where it is: so much that those which could use more
-    /// share what the others leave.
+    /// What each block draws of the memory bandwidth at the most, by where it is: so much that
+    /// those which could use more share what the others leave.
     fn parts_of_memory(&self, traffic: u128, limit: u128) -> [u128; MEMORY_PARTS.len()] {
         // In thousandths: 0 where all parts are even.
         let uneven = 1000 - (1000 * EVEN_UP_TO * limit / traffic).min(1000);

@@ -2,9 +2,9 @@
 //!
 //! Which calls wait follows what was measured, not what the documentation leaves open: `cuMemFree`,
 //! `cuMemFreeHost`, a module load and an unload wait for the whole device, `cuMemAlloc` and
-//! `cuMemHostAlloc` do not. What a free unmaps, it unmaps after that wait: behind kernels of 0.5 and 0.9 ms it took
-//! 30 and 80 µs longer than a synchronisation, and `cuMemFreeHost` as much longer as it takes on an idle device (H200 and
-//! H100, driver 580.159.04, 2026-11-28).
+//! `cuMemHostAlloc` do not. What a free unmaps, it unmaps after that wait: behind kernels of 0.5
+//! and 0.9 ms it took 30 and 80 µs longer than a synchronisation, and `cuMemFreeHost` as much
+//! longer as it takes on an idle device (H200 and H100, driver 580.159.04, 2026-11-28).
 
 use trace::program::{
     Call, DEVICES, Direction, Launch, Mode, Place, StreamId, StreamKind, Timing, WorkQueues,
@@ -248,8 +248,8 @@ impl Device {
             }
             Call::Memset { stream, mode, target } => {
                 let cost = host.memset_ns.value;
-                // Without `Async`, the host waits where the memory is page-locked (CUDA driver API, "API
-                // synchronization behavior").
+                // Without `Async`, the host waits where the memory is page-locked (CUDA driver API,
+                // "API synchronization behavior").
                 let is_pinned =
                     self.pinned.get(target.block.0 as usize).is_some_and(|&bytes| bytes > 0);
                 let held = (*mode == Mode::Synchronous && is_pinned).then_some(0);
@@ -411,7 +411,8 @@ impl Device {
         self.streams[stream].waiting < self.profile.chip.queue_depth.value.max(1)
     }
 
-    /// When the stream has room for another operation, from `asked` on. Works off events until then.
+    /// When the stream has room for another operation, from `asked` on. Works off events until
+    /// then.
     fn room_in(&mut self, stream: StreamId, asked: u64, effects: &mut impl Effects) -> u64 {
         let mut room = asked;
         while !self.has_room(stream) {

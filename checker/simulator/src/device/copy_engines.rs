@@ -1,17 +1,16 @@
 //! Copy engines between host and device.
 //!
-//! An engine works on one copy at a time. It is not first come, first served over streams: when a copy
-//! ends and the next operation of the same work queue is a copy that is ready, the engine stays with
-//! the queue (measured on an H200 with CUPTI: 16 chunks issued breadth-first over 4 streams, each of
-//! which has a queue to itself). Otherwise it takes the copy that has been ready longest. While both
-//! engines work, both are slower.
+//! An engine works on one copy at a time. It is not first come, first served over streams: when a
+//! copy ends and the next operation of the same work queue is a copy that is ready, the engine
+//! stays with the queue (measured on an H200 with CUPTI: 16 chunks issued breadth-first over 4
+//! streams, each of which has a queue to itself). Otherwise it takes the copy that has been ready
+//! longest. While both engines work, both are slower.
 
 use trace::timeline::SpanKind;
 
 use super::ready_queue::Waiting;
 use super::{
-    Device, Direction, ENGINES, Effects, Event, FULL_SPEED, OperationId, Unit, Work, at,
-    work_queues,
+    Device, Direction, Effects, Event, FULL_SPEED, OperationId, Unit, Work, at, work_queues,
 };
 
 /// From an engine's number on one device to that on the next.
@@ -61,7 +60,7 @@ impl Device {
     pub(super) fn engine_of(&self, direction: Direction) -> usize {
         match direction {
             #[cfg(not(target_arch = "wasm32"))]
-            Direction::ToPeer { linked: true, .. } => ENGINES - 1,
+            Direction::ToPeer { linked: true, .. } => super::ENGINES - 1,
             #[cfg(not(target_arch = "wasm32"))]
             Direction::ToPeer { .. } => self.engine_of(Direction::DeviceToHost),
             Direction::DeviceToHost if self.profile.chip.copy_engines.value >= 2 => 1,
@@ -69,8 +68,8 @@ impl Device {
         }
     }
 
-    /// Called when a copy is issued: its engine stays with the queue if that is the queue it has just
-    /// served.
+    /// Called when a copy is issued: its engine stays with the queue if that is the queue it has
+    /// just served.
     pub(super) fn keep_engine(&mut self, id: OperationId, direction: Direction, ready: u64) {
         let queue = self.operations[id as usize].queue;
         let soon = self.now + self.profile.gaps.copy_ns.value;
@@ -99,7 +98,8 @@ impl Device {
         if engine.active.is_some() {
             return;
         }
-        // A queue keeps the order of issue, so what has been waiting goes before what is about to be.
+        // A queue keeps the order of issue, so what has been waiting goes before what is about to
+        // be.
         let waiting = engine.waiting.iter().map(|(_, _, id)| id);
         let of_queue =
             waiting.filter(|&id| self.operations[id as usize].queue == engine.queue).min();

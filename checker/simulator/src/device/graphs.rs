@@ -1,11 +1,11 @@
 //! Graphs: many operations for the cost of one call, and with shorter gaps between kernels.
 //!
-//! A launch comes after what its stream holds, and what the stream is given later comes after all of
-//! it. Inside, only the graph's own edges count: its nodes keep the streams that they were captured in
-//! for their spans and priorities, but not for their order. They take no room in a stream and pass
-//! through no work queue. Launches of one executable copy take turns, whatever their streams; those of two copies
-//! do not (on an H200 two copies of ten kernels of 20 µs took 209 µs on two streams, one copy launched twice
-//! 416 µs; driver 580.159.04, 2026-11-23).
+//! A launch comes after what its stream holds, and what the stream is given later comes after all
+//! of it. Inside, only the graph's own edges count: its nodes keep the streams that they were
+//! captured in for their spans and priorities, but not for their order. They take no room in a
+//! stream and pass through no work queue. Launches of one executable copy take turns, whatever
+//! their streams; those of two copies do not (on an H200 two copies of ten kernels of 20 µs took
+//! 209 µs on two streams, one copy launched twice 416 µs; driver 580.159.04, 2026-11-23).
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use trace::program::{Call, GraphId, GraphNode, Launch, StreamId};
 
 use super::{Device, OperationId, Work, slot};
 
-/// What an update of a graph costs the host, with what it adds to the next launch, of what it costs to instantiate: in CUDA C++,
-/// for 20 kernels with other pointers 3.6 and 1.6 of 37 µs, for 200 kernels 36 and 18 of 344 µs (H200, driver 580.159.04,
-/// 2026-11-27; an H100 the same within 1 µs).
+/// What an update of a graph costs the host, with what it adds to the next launch, of what it costs
+/// to instantiate: in CUDA C++, for 20 kernels with other pointers 3.6 and 1.6 of 37 µs, for 200
+/// kernels 36 and 18 of 344 µs (H200, driver 580.159.04, 2026-11-27; an H100 the same within 1 µs).
 const UPDATE_PERMILLE: u64 = 150;
 
 /// A graph as it was captured.
@@ -46,8 +46,9 @@ impl Device {
         *slot(&mut self.graphs, graph.0) = Graph { nodes, launched: Vec::new() };
     }
 
-    /// Makes the next executable copy of a graph, or makes it of a copy of another graph. An updated copy is on the device, and takes
-    /// turns with what was launched of it before. Gives what it costs the host, in ns.
+    /// Makes the next executable copy of a graph, or makes it of a copy of another graph. An
+    /// updated copy is on the device, and takes turns with what was launched of it before. Gives
+    /// what it costs the host, in ns.
     pub(super) fn instantiate_graph(
         &mut self,
         graph: GraphId,
@@ -66,7 +67,8 @@ impl Device {
         if updates.is_some() { whole * UPDATE_PERMILLE / 1000 } else { whole }
     }
 
-    /// What a launch costs the host, in ns. The first of an executable copy takes its nodes to the device.
+    /// What a launch costs the host, in ns. The first of an executable copy takes its nodes to the
+    /// device.
     pub(super) fn graph_launch_ns(&self, graph: GraphId, copy: u32) -> u64 {
         let host = &self.profile.host;
         let Some(known) = self.graphs.get(graph.0 as usize) else {
@@ -145,8 +147,8 @@ impl Device {
         self.kernel_work(launch).is_some()
     }
 
-    /// What a node does, and the stream that it was captured in. A kernel that cannot be launched does
-    /// nothing: the launch that was captured has been refused.
+    /// What a node does, and the stream that it was captured in. A kernel that cannot be launched
+    /// does nothing: the launch that was captured has been refused.
     fn node_work(&self, call: &Call) -> (StreamId, Work) {
         match call {
             Call::Launch(launch) => {

@@ -1,29 +1,31 @@
-//! Grids: what a launch, a copy or a memset comes to on the multiprocessors, before it is known what runs beside it.
+//! Grids: what a launch, a copy or a memset comes to on the multiprocessors, before it is known
+//! what runs beside it.
 //!
-//! Blocks of a grid are equal here. Where a launch shares out items that do not come out even, what the longer
-//! blocks take more than the others comes at the end of the grid, and so does what its threads wait for memory:
-//! neither keeps blocks of other grids from the multiprocessors.
+//! Blocks of a grid are equal here. Where a launch shares out items that do not come out even, what
+//! the longer blocks take more than the others comes at the end of the grid, and so does what its
+//! threads wait for memory: neither keeps blocks of other grids from the multiprocessors.
 
 use trace::program::{Items, Launch, Loop, Pipe};
 
 use super::FULL_SPEED;
 use crate::profile::{Pace, Profile};
 
-/// A multiprocessor is divided into this many shares; a kernel of which `n` blocks are resident takes
-/// `SHARES / n` for each. Divisible by every residency up to 16 and by 32.
+/// A multiprocessor is divided into this many shares; a kernel of which `n` blocks are resident
+/// takes `SHARES / n` for each. Divisible by every residency up to 16 and by 32.
 pub(super) const SHARES: u64 = 1_441_440;
 
-/// Threads of a block of the kernel by which the driver copies or clears device memory. Beside kernels of which 6
-/// blocks of 256 threads were resident, a memset of 64 KiB took 33 µs; beside 7 and 8 it took 94 and 108 µs, because
-/// it had to wait for blocks to end (NVIDIA H200, driver 580.159.04, 2026-11-23).
+/// Threads of a block of the kernel by which the driver copies or clears device memory. Beside
+/// kernels of which 6 blocks of 256 threads were resident, a memset of 64 KiB took 33 µs; beside 7
+/// and 8 it took 94 and 108 µs, because it had to wait for blocks to end (NVIDIA H200, driver
+/// 580.159.04, 2026-11-23).
 const MEMORY_THREADS: u32 = 512;
 
-/// What such a block does at the least, in bytes: 16 for each thread. A guess: it decides only how much room small
-/// copies and memsets need.
+/// What such a block does at the least, in bytes: 16 for each thread. A guess: it decides only how
+/// much room small copies and memsets need.
 const MEMORY_BLOCK_BYTES: u64 = 16 * MEMORY_THREADS as u64;
 
-/// No operation takes longer than this, in ns: work left is counted in 64 bits, and a perturbed schedule
-/// makes it 16 times as long.
+/// No operation takes longer than this, in ns: work left is counted in 64 bits, and a perturbed
+/// schedule makes it 16 times as long.
 pub(super) const LONGEST_NS: u64 = u64::MAX / FULL_SPEED / 64;
 
 /// How many there are along all three axes.
@@ -58,7 +60,8 @@ impl Shape {
     }
 }
 
-/// The quotient, rounded down. Most dividends fit in 64 bits, and there a division takes a tenth of the time.
+/// The quotient, rounded down. Most dividends fit in 64 bits, and there a division takes a tenth of
+/// the time.
 pub(super) fn quotient(dividend: u128, divisor: u128) -> u128 {
     match (u64::try_from(dividend), u64::try_from(divisor)) {
         (Ok(dividend), Ok(divisor)) => (dividend / divisor).into(),
@@ -162,7 +165,8 @@ impl Grid {
 }
 
 impl Grid {
-    /// The grid of a copy or memset inside device memory, which takes `ns` for its bytes where it is alone.
+    /// The grid of a copy or memset inside device memory, which takes `ns` for its bytes where it
+    /// is alone.
     pub(super) fn of_memory(ns: u64, bytes: u64, profile: &Profile) -> Self {
         let resident = u64::from(profile.resident_blocks(MEMORY_THREADS, 0, 0)).max(1);
         let multiprocessors = profile.chip.multiprocessors.value.max(1);
@@ -200,7 +204,8 @@ impl Portions {
     fn of(launch: &Shape, items: Items, facts: &Facts) -> Self {
         let threads = product(launch.block);
         let items = launch.bytes / u64::from(items.bytes.max(1));
-        // Of kernels that say nothing of what they issue all blocks count, as when they were measured.
+        // Of kernels that say nothing of what they issue all blocks count, as when they were
+        // measured.
         let with_items =
             if facts.inner_loop.is_some() { items.div_ceil(threads).max(1) } else { u64::MAX };
         let blocks = product(launch.grid).min(with_items);
@@ -219,9 +224,9 @@ fn waiting_ns(launch: &Shape, facts: &Facts) -> u64 {
     most.saturating_mul(facts.rate.wait_ns).min(LONGEST_NS)
 }
 
-/// What a grid takes longer than if its blocks all did the same, in ns: where the items do not come out even, the
-/// blocks that have one more come together on some multiprocessors, which are at work while the others are done.
-/// Blocks of another grid may be there then.
+/// What a grid takes longer than if its blocks all did the same, in ns: where the items do not come
+/// out even, the blocks that have one more come together on some multiprocessors, which are at work
+/// while the others are done. Blocks of another grid may be there then.
 fn tail_ns(launch: &Shape, facts: &Facts, resident: u64, profile: &Profile) -> u64 {
     let Some(items) = facts.items else { return 0 };
     let Portions { items, blocks, threads, more, .. } = Portions::of(launch, items, facts);

@@ -1,13 +1,15 @@
-//! Memory that `cuMemAlloc` and `cuMemHostAlloc` give: it is mapped in pieces of 2 MiB, which small blocks share.
+//! Memory that `cuMemAlloc` and `cuMemHostAlloc` give: it is mapped in pieces of 2 MiB, which small
+//! blocks share.
 //!
-//! A block of device memory of up to 1 MiB, or of page-locked memory below 2 MiB, goes into a piece that has room for
-//! it, and the call maps nothing. What was freed there is given out again. A piece of which nothing is in use any more
-//! is unmapped in the call that freed the last block of it. Larger blocks have pieces of their own. Measured on an H200
-//! and an H100 (driver 580.159.04, 2026-11-28): of blocks of 64 KiB each thirty-second took long, of 256 KiB each
-//! eighth, of 1 MiB each second; of device memory on the H100 1 MiB and 512 bytes took long every time, of page-locked
-//! memory 1.5 MiB shared a piece on the H200 and 2 MiB did not. Blocks of 512 KiB of device memory did not go into two
-//! holes of 256 KiB that were apart. Which of several holes a block goes into was not measured: here it is the smallest
-//! that has room for it.
+//! A block of device memory of up to 1 MiB, or of page-locked memory below 2 MiB, goes into a piece
+//! that has room for it, and the call maps nothing. What was freed there is given out again. A
+//! piece of which nothing is in use any more is unmapped in the call that freed the last block of
+//! it. Larger blocks have pieces of their own. Measured on an H200 and an H100 (driver 580.159.04,
+//! 2026-11-28): of blocks of 64 KiB each thirty-second took long, of 256 KiB each eighth, of 1 MiB
+//! each second; of device memory on the H100 1 MiB and 512 bytes took long every time, of
+//! page-locked memory 1.5 MiB shared a piece on the H200 and 2 MiB did not. Blocks of 512 KiB of
+//! device memory did not go into two holes of 256 KiB that were apart. Which of several holes a
+//! block goes into was not measured: here it is the smallest that has room for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,13 +1,15 @@
-//! The default pool, which stream-ordered memory comes from: what was freed is handed out again, the pool grows where
-//! there is too little, and gives memory back when the host synchronises.
+//! The default pool, which stream-ordered memory comes from: what was freed is handed out again,
+//! the pool grows where there is too little, and gives memory back when the host synchronises.
 //!
-//! What was freed in a stream is free for that stream at once, since whatever uses it anew comes after; for another
-//! stream as soon as that comes after the free, by an event, or as soon as the free has run (CUDA C++ Programming
-//! Guide, stream-ordered memory allocator, reuse policies). Memory is a line without gaps: freed blocks are divided
-//! and joined as needed, and the pool grows by whole chunks of what is missing. A wait of the host for a stream, an
-//! event or the context gives back the chunks that are more than what is in use, and more than the release threshold,
-//! of what was freed before that which it waited for. All of it was measured on an H200 (driver 580.159.04,
-//! 2026-11-23): an idle stream's synchronisation gave nothing of another stream's back, nor did a query.
+//! What was freed in a stream is free for that stream at once, since whatever uses it anew comes
+//! after; for another stream as soon as that comes after the free, by an event, or as soon as the
+//! free has run (CUDA C++ Programming Guide, stream-ordered memory allocator, reuse policies).
+//! Memory is a line without gaps: freed blocks are divided and joined as needed, and the pool grows
+//! by whole chunks of what is missing. A wait of the host for a stream, an event or the context
+//! gives back the chunks that are more than what is in use, and more than the release threshold, of
+//! what was freed before that which it waited for. All of it was measured on an H200 (driver
+//! 580.159.04, 2026-11-23): an idle stream's synchronisation gave nothing of another stream's back,
+//! nor did a query.
 
 use trace::program::{BlockId, Call, DEVICES, EventId, StreamId};
 
@@ -15,8 +17,8 @@ use super::{Device, State, at, slot};
 use crate::machine::PoolFacts;
 use crate::profile::Figure;
 
-/// Sizes are rounded up to this, in bytes (H200, driver 580.159.04, 2026-11-23: blocks of 100 to 500 bytes lay so
-/// far apart).
+/// Sizes are rounded up to this, in bytes (H200, driver 580.159.04, 2026-11-23: blocks of 100 to
+/// 500 bytes lay so far apart).
 const GRANULARITY: u64 = 512;
 
 /// Memory that was freed, and has not been given back.
@@ -69,8 +71,8 @@ impl MemoryPool {
         std::mem::take(&mut self.gone)
     }
 
-    /// The freed block that an allocation of so many bytes in this stream would get as a whole: of those of its size
-    /// the one that was freed last, which is the likeliest to be in the caches.
+    /// The freed block that an allocation of so many bytes in this stream would get as a whole: of
+    /// those of its size the one that was freed last, which is the likeliest to be in the caches.
     pub(super) fn whole(
         &self,
         bytes: u64,
@@ -93,7 +95,8 @@ impl MemoryPool {
             || is_over(freed.operation)
     }
 
-    /// A block is allocated in a stream's order. How much the pool grew by for it, in bytes: whole chunks.
+    /// A block is allocated in a stream's order. How much the pool grew by for it, in bytes: whole
+    /// chunks.
     pub(super) fn allocate(
         &mut self,
         (block, bytes): (BlockId, u64),
@@ -250,7 +253,8 @@ pub(super) fn waited_for(current: u32, call: &Call) -> Option<Waited> {
 }
 
 impl Device {
-    /// The freed block that an allocation would get as a whole, if the running thread asked for it now.
+    /// The freed block that an allocation would get as a whole, if the running thread asked for it
+    /// now.
     pub(crate) fn block_for(&mut self, bytes: u64, stream: StreamId) -> Option<BlockId> {
         let call = Call::AllocAsync { block: BlockId(0), bytes, stream };
         let stream = match self.streams.meant(self.hosts.running(), &call) {

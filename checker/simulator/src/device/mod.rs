@@ -1,11 +1,11 @@
 //! The timing core: when each operation runs, and how long each call blocks the host.
 //!
-//! It takes the calls of a [`Program`](trace::Program) one by one and knows neither memory contents nor
-//! handles, so a recorded program can be run through it again. Operations form a graph: each waits for
-//! the one before it in its stream, for what its stream was told to wait for, and for the barrier of
-//! the default stream; then for its turn in a work queue; then for an engine. Before each call, all
-//! device events up to the host's clock are processed, so what an engine picks depends only on what
-//! was queued by then.
+//! It takes the calls of a [`Program`](trace::Program) one by one and knows neither memory contents
+//! nor handles, so a recorded program can be run through it again. Operations form a graph: each
+//! waits for the one before it in its stream, for what its stream was told to wait for, and for the
+//! barrier of the default stream; then for its turn in a work queue; then for an engine. Before
+//! each call, all device events up to the host's clock are processed, so what an engine picks
+//! depends only on what was queued by then.
 
 mod blocks;
 mod calls;
@@ -74,7 +74,8 @@ struct Operation {
     work: Work,
     /// How many operations it still waits for.
     pending: u32,
-    /// Not ready before: the host's call, and the ends of what it waited for with the gap after them.
+    /// Not ready before: the host's call, and the ends of what it waited for with the gap after
+    /// them.
     not_before: u64,
     start_ns: u64,
     end_ns: u64,
@@ -85,7 +86,8 @@ struct Operation {
     place: Place,
     /// The work queue that it passes through, or has passed through.
     queue: Option<work_queues::Place>,
-    /// The work queue of what it waited for last; a marker hands on that of what it waited for itself.
+    /// The work queue of what it waited for last; a marker hands on that of what it waited for
+    /// itself.
     after: Option<work_queues::Place>,
 }
 
@@ -180,7 +182,8 @@ impl Work {
     }
 }
 
-/// An event of the simulation and its time. The earliest one is the greatest, since a heap yields that.
+/// An event of the simulation and its time. The earliest one is the greatest, since a heap yields
+/// that.
 struct Scheduled {
     at: u64,
     /// The order of those of one time: in which they were scheduled.
@@ -255,7 +258,8 @@ struct Unit {
     work_queues: work_queues::Queues,
     mapping: mapping::Mapping,
     memory_pool: memory_pool::MemoryPool,
-    /// Whether it may use the memory of the other one: what `cuMemAlloc` gave, and what the other's default pool did.
+    /// Whether it may use the memory of the other one: what `cuMemAlloc` gave, and what the other's
+    /// default pool did.
     access: peers::Access,
 }
 
@@ -272,12 +276,14 @@ impl Unit {
     }
 }
 
-/// The place of a device among the units. Whatever the number is, there is one, so nothing has to be checked.
+/// The place of a device among the units. Whatever the number is, there is one, so nothing has to
+/// be checked.
 fn at(device: u32) -> usize {
     device as usize % DEVICES as usize
 }
 
-/// The devices of one machine and the host threads that drive them, at some instant of virtual time.
+/// The devices of one machine and the host threads that drive them, at some instant of virtual
+/// time.
 pub struct Device {
     profile: Arc<Profile>,
     schedule: Schedule,
@@ -301,8 +307,8 @@ pub struct Device {
     events: Vec<Option<OperationId>>,
     /// Which events keep a time stamp.
     timed_events: Vec<bool>,
-    /// Sizes of page-locked blocks, which cost by size to free, times [`DEVICES`], and the device that freeing them waits for;
-    /// 0 for all others.
+    /// Sizes of page-locked blocks, which cost by size to free, times [`DEVICES`], and the device
+    /// that freeing them waits for; 0 for all others.
     pinned: Vec<u64>,
     host_mapping: mapping::Mapping,
     kernels: Vec<KernelFacts>,
@@ -393,7 +399,8 @@ impl Device {
         self.unfinished == [0; DEVICES as usize]
     }
 
-    /// Whether any work is unfinished by the host's clock. Events, and memory that goes back to its pool, are none.
+    /// Whether any work is unfinished by the host's clock. Events, and memory that goes back to its
+    /// pool, are none.
     pub fn is_at_work(&self) -> bool {
         self.at_work > 0
     }
@@ -442,7 +449,8 @@ impl Device {
         id
     }
 
-    /// An operation comes after all that the blocking streams of a device hold so far, but for its default stream.
+    /// An operation comes after all that the blocking streams of a device hold so far, but for its
+    /// default stream.
     fn after_blocking(&mut self, legacy: StreamId, id: OperationId) {
         let before: Vec<OperationId> = self
             .streams
@@ -623,8 +631,8 @@ impl Device {
         self.work_off_ends(effects);
     }
 
-    /// A host function's turn has come. One thread of the driver's calls them all, one after the other, and
-    /// sleeps where there is none to call.
+    /// A host function's turn has come. One thread of the driver's calls them all, one after the
+    /// other, and sleeps where there is none to call.
     fn call_function(&mut self, id: OperationId) {
         let is_awake = self.now <= self.functions_end + self.profile.gaps.copy_ns.value;
         let wake = if is_awake { 0 } else { self.profile.gaps.function_wake_ns.value };

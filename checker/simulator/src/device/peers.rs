@@ -1,14 +1,16 @@
 //! Two devices: what goes from one to the other, and how one hears of the other's work.
 //!
-//! Where either has access to the memory at the other end, a copy goes over the link between the two, in either direction, by an
-//! engine of its own, so it disturbs no transfer of the host's: that of the device that has the data, if it is the one with
-//! access, and else that of the other. Without, it goes through the host: the driver takes it out of
-//! one device and into the other in pieces, which keeps an engine busy on each, and the host for a part of the time. Access to
-//! what `cuMemAlloc` gave is one thing, access to what the default pool gave is another.
+//! Where either has access to the memory at the other end, a copy goes over the link between the
+//! two, in either direction, by an engine of its own, so it disturbs no transfer of the host's:
+//! that of the device that has the data, if it is the one with access, and else that of the other.
+//! Without, it goes through the host: the driver takes it out of one device and into the other in
+//! pieces, which keeps an engine busy on each, and the host for a part of the time. Access to what
+//! `cuMemAlloc` gave is one thing, access to what the default pool gave is another.
 //!
-//! An operation waits where its stream is, and is over where its engine is: where those are two devices, each such step takes
-//! [`Peers::heard_ns`](crate::profile::Peers) longer (two H200 with NVLink, driver 580.159.04, 2026-11-27: a kernel of 21 µs on
-//! each in turn 26.7 µs each; with a copy of 4 MiB between, in a stream of the sender 73.5 µs for both, of the receiver 78.8).
+//! An operation waits where its stream is, and is over where its engine is: where those are two
+//! devices, each such step takes [`Peers::heard_ns`](crate::profile::Peers) longer (two H200 with
+//! NVLink, driver 580.159.04, 2026-11-27: a kernel of 21 µs on each in turn 26.7 µs each; with a
+//! copy of 4 MiB between, in a stream of the sender 73.5 µs for both, of the receiver 78.8).
 
 use trace::program::{DEVICES, Place, Range, StreamId};
 use trace::timeline::HostMemory;
@@ -51,7 +53,8 @@ pub(crate) fn over_link_ns(profile: &Profile, bytes: u64) -> u64 {
     time_of(bytes, profile.peers.bytes_per_us.value)
 }
 
-/// How much later one hears of what the other device did, in ns. The second half of a copy is no operation of its own.
+/// How much later one hears of what the other device did, in ns. The second half of a copy is no
+/// operation of its own.
 pub(super) fn heard_ns(profile: &Profile, node: u32) -> u64 {
     if node == HALF { 0 } else { profile.peers.heard_ns.value }
 }
@@ -109,9 +112,9 @@ impl Device {
         }
     }
 
-    /// Queues a copy between devices. One in the default stream of a device is in that of the other too; one through the host
-    /// is two operations, of which the second starts when the first does, and it is over when both are. The operation that
-    /// stands for all of it.
+    /// Queues a copy between devices. One in the default stream of a device is in that of the other
+    /// too; one through the host is two operations, of which the second starts when the first does,
+    /// and it is over when both are. The operation that stands for all of it.
     pub(super) fn submit_peer_copy(
         &mut self,
         step: u32,
@@ -166,7 +169,8 @@ impl Device {
 /// A copy between devices has none; this stands for it.
 const NO_HOST_MEMORY: HostMemory = HostMemory::Pinned;
 
-/// The node of a launch that the second half of a copy through the host counts as: no graph has so many.
+/// The node of a launch that the second half of a copy through the host counts as: no graph has so
+/// many.
 const HALF: u32 = u32::MAX;
 /// And what a marker of such a copy counts as.
 const ASIDE: u32 = u32::MAX - 1;

@@ -1,9 +1,9 @@
 //! What calls cost in a measured region beside their own time.
 //!
-//! Between two calls a program does something: the wrapper checks, counts references and binds the context, and the
-//! program goes round its loop. And the first call of its kind takes longer than those after it: before a region
-//! begins, the host works on other memory, filling inputs or comparing outputs, so that the driver's code and data
-//! leave its caches.
+//! Between two calls a program does something: the wrapper checks, counts references and binds the
+//! context, and the program goes round its loop. And the first call of its kind takes longer than
+//! those after it: before a region begins, the host works on other memory, filling inputs or
+//! comparing outputs, so that the driver's code and data leave its caches.
 
 use trace::program::Call;
 
@@ -13,7 +13,8 @@ use super::Device;
 #[derive(Clone, Copy)]
 pub(super) struct Region {
     is_open: bool,
-    /// Which kinds of call have been made since it began: bits by the place of a kind in the list below.
+    /// Which kinds of call have been made since it began: bits by the place of a kind in the list
+    /// below.
     seen: u32,
 }
 

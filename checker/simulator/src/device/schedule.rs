@@ -11,12 +11,12 @@ pub enum Schedule {
     /// Durations as the profile has them.
     #[default]
     Exact,
-    /// Each duration is changed by two factors between 1/4 and 4 that follow from this seed: one for the
-    /// engine, so that any of them may be the slow one, and one for the operation. Stream order, events
-    /// and synchronisation hold as ever; what they leave open changes.
+    /// Each duration is changed by two factors between 1/4 and 4 that follow from this seed: one
+    /// for the engine, so that any of them may be the slow one, and one for the operation. Stream
+    /// order, events and synchronisation hold as ever; what they leave open changes.
     Perturbed(u64),
-    /// Whatever a call asks for is over before the next one is made, and the nodes of a graph take turns in the order
-    /// in which they were captured.
+    /// Whatever a call asks for is over before the next one is made, and the nodes of a graph take
+    /// turns in the order in which they were captured.
     InOrder,
     /// One operation is delayed until another has ended that the host issued later. Only documented
     /// orders hold: freeing memory and loading a module do not wait, and streams share no work
@@ -29,7 +29,8 @@ pub enum Schedule {
     },
 }
 
-/// A step of the program, and which node of the graph that it launches, from 1; 0 for the step itself.
+/// A step of the program, and which node of the graph that it launches, from 1; 0 for the step
+/// itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct At {
     /// Index into the program's steps.

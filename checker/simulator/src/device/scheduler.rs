@@ -1,18 +1,22 @@
-//! Who goes on, cycle by cycle, where warps of several kernels share a scheduler of a multiprocessor.
+//! Who goes on, cycle by cycle, where warps of several kernels share a scheduler of a
+//! multiprocessor.
 //!
-//! A scheduler issues one instruction in a cycle: of the warp that issued in the cycle before, as long as that can go on,
-//! and else of the oldest that can ("greedy, then oldest"). So a warp that never stalls leaves nothing to the others, and of
-//! two kernels that both leave cycles empty the one that came first goes first. What instructions need of the pipes:
+//! A scheduler issues one instruction in a cycle: of the warp that issued in the cycle before, as
+//! long as that can go on, and else of the oldest that can ("greedy, then oldest"). So a warp that
+//! never stalls leaves nothing to the others, and of two kernels that both leave cycles empty the
+//! one that came first goes first. What instructions need of the pipes:
 //!
 //! - A multiply-add of floats takes one of two halves of the multiply-add pipe for two cycles.
 //! - One of integers takes the first half.
-//! - A product on the tensor cores waits in a latch, of which there is one, until both halves are free, the last float
-//!   multiply-add began [`APART`] cycles ago, and the tensor cores accept it. Then it holds both halves for [`HELD`].
+//! - A product on the tensor cores waits in a latch, of which there is one, until both halves are
+//!   free, the last float multiply-add began [`APART`] cycles ago, and the tensor cores accept it.
+//!   Then it holds both halves for [`HELD`].
 //! - Others only take their cycle; beside loads, one in two waits for the one before.
 //!
-//! The order comes from measurements of pairs (`tests/figures/pairs.cu`): beside one warp of multiply-adds that has eight of
-//! them under way, any other warp issues only while the first one branches, and beside two of them never. [`HELD`] and
-//! [`APART`] are not measured by themselves: of 2 to 5 cycles each, they are what fits all pairs with products best.
+//! The order comes from measurements of pairs (`tests/figures/pairs.cu`): beside one warp of
+//! multiply-adds that has eight of them under way, any other warp issues only while the first one
+//! branches, and beside two of them never. [`HELD`] and [`APART`] are not measured by themselves:
+//! of 2 to 5 cycles each, they are what fits all pairs with products best.
 
 use trace::program::{Loop, Pipe};
 
@@ -22,10 +26,11 @@ const RESULT: u32 = 4;
 const HALF: u32 = 2;
 /// Cycles until a warp goes on after a branch: a loop of 131 instructions took 139.4 cycles alone.
 const BRANCH: u32 = 8;
-/// Cycles from the start of a product to its result, to which the wait for the tensor cores adds: four chains of one warp
-/// took 32.4 cycles a round.
+/// Cycles from the start of a product to its result, to which the wait for the tensor cores adds:
+/// four chains of one warp took 32.4 cycles a round.
 const PRODUCT_RESULT: u32 = 26;
-/// Tenths of a cycle from one product to the next that the tensor cores accept: two warps took 6.4 each.
+/// Tenths of a cycle from one product to the next that the tensor cores accept: two warps took 6.4
+/// each.
 const ACCEPTED: u64 = 64;
 /// Cycles for which a product keeps multiply-adds out: fitted.
 const HELD: u32 = 4;
@@ -33,8 +38,9 @@ const HELD: u32 = 4;
 const APART: u32 = 4;
 /// Cycles that are looked at: a hundred turns of loops that compute, and six of one that loads.
 const CYCLES: u32 = 20_000;
-/// Cycles that a load waits for device memory: a turn of `stream_map` took 3220 on an H100, where one block of 256 threads on
-/// each multiprocessor went through 993 of them in 1.61 ms, and two warps of a scheduler issue 104 in the meantime.
+/// Cycles that a load waits for device memory: a turn of `stream_map` took 3220 on an H100, where
+/// one block of 256 threads on each multiprocessor went through 993 of them in 1.61 ms, and two
+/// warps of a scheduler issue 104 in the meantime.
 const LOADED: u32 = 3100;
 
 /// Where a warp is.
@@ -107,8 +113,8 @@ pub(super) fn left(kernels: &[(Loop, u64)]) -> Vec<u64> {
     issued(kernels).into_iter().zip(alone).map(each).collect()
 }
 
-/// What each kernel issues of its main instruction in [`CYCLES`], on one scheduler. Each has so many warps there, the oldest
-/// kernel first.
+/// What each kernel issues of its main instruction in [`CYCLES`], on one scheduler. Each has so
+/// many warps there, the oldest kernel first.
 fn issued(kernels: &[(Loop, u64)]) -> Vec<u64> {
     let each =
         |(of, &(body, warps)): (usize, &(Loop, u64))| (0..warps).map(move |_| Warp::new(of, body));

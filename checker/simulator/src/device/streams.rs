@@ -11,7 +11,8 @@ use super::OperationId;
 
 /// The per-thread stream of host thread `n` has this number and `n` more,
 const OF_THREADS: u32 = 1 << 31;
-/// and on the second device this one of its own and `n` more. No more streams than that can be created there.
+/// and on the second device this one of its own and `n` more. No more streams than that can be
+/// created there.
 pub(crate) const OF_THREADS_ON_SECOND: u32 = SECOND / 2;
 
 /// The per-thread stream of a host thread.
@@ -52,7 +53,8 @@ impl Stream {
 
 /// All streams of a run; destroyed ones too, since what they hold still runs.
 pub(super) struct Streams {
-    /// What programs name, device by device, and then the per-thread streams of threads but the first.
+    /// What programs name, device by device, and then the per-thread streams of threads but the
+    /// first.
     lists: [Vec<Stream>; 2 * DEVICES as usize],
 }
 
@@ -116,8 +118,8 @@ impl Streams {
         streams.map(|stream| (stream.id, stream))
     }
 
-    /// The call as this host thread means it: with its own stream where it names its per-thread one.
-    /// None where the call means what it says.
+    /// The call as this host thread means it: with its own stream where it names its per-thread
+    /// one. None where the call means what it says.
     pub(super) fn meant(&mut self, thread: u32, call: &Call) -> Option<Call> {
         if !cfg!(feature = "threads") || thread == 0 {
             return None;

@@ -1,12 +1,12 @@
 //! Host threads, and the channels between them.
 //!
-//! Each thread has a clock of its own. One of them runs at a time: the one whose clock is the earliest,
-//! and of several the one that has been ready longest. Work between calls takes no virtual time, so it
-//! keeps its turn until it makes a call, and loses it then if another is earlier. The device goes no
-//! further than the earliest thread, so that what a thread asks for always comes in time. All threads
-//! have one core for the work that they declare: who finds it taken waits for it, first come, first
-//! served. While a
-//! single thread is left nobody can come in between, and calls that wait are worked off at once.
+//! Each thread has a clock of its own. One of them runs at a time: the one whose clock is the
+//! earliest, and of several the one that has been ready longest. Work between calls takes no
+//! virtual time, so it keeps its turn until it makes a call, and loses it then if another is
+//! earlier. The device goes no further than the earliest thread, so that what a thread asks for
+//! always comes in time. All threads have one core for the work that they declare: who finds it
+//! taken waits for it, first come, first served. While a single thread is left nobody can come in
+//! between, and calls that wait are worked off at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +17,8 @@ use super::memory_pool::Waited;
 use super::wait::{Answer, Return, Wait, queued_in};
 use super::{Device, Effects, OperationId, State};
 
-// Medians of 2000 with Rust's standard library on Linux 6.18, two cores of x86-64, 2026-11-21. They are
-// small against what threads are used for here.
+// Medians of 2000 with Rust's standard library on Linux 6.18, two cores of x86-64, 2026-11-21. They
+// are small against what threads are used for here.
 /// A call that starts a thread, in ns.
 const SPAWN_NS: u64 = 7_000;
 /// From that call to the first instruction of the new thread, in ns.
@@ -32,7 +32,8 @@ const WAKE_NS: u64 = 2_600;
 
 /// All host threads.
 pub(super) struct Hosts {
-    /// From when on the host's core has nothing to do: declared work of all threads takes turns at it.
+    /// From when on the host's core has nothing to do: declared work of all threads takes turns at
+    /// it.
     core_free_ns: u64,
     /// When each thread ended, by its number; none while it runs.
     ended: BTreeMap<u32, Option<u64>>,
@@ -145,8 +146,8 @@ impl Device {
         self.hosts.ended.get(&thread).is_some_and(Option::is_none)
     }
 
-    /// A thread that was asked for could not be started: it ends before it began. False for one that has had
-    /// its turn: the time that it took counts, and it ends by itself.
+    /// A thread that was asked for could not be started: it ends before it began. False for one
+    /// that has had its turn: the time that it took counts, and it ends by itself.
     pub fn abandon(&mut self, thread: u32) -> bool {
         let ready = self.hosts.ready.iter().find(|it| it.2 == thread).copied();
         match ready.filter(|_| !self.hosts.begun.contains(&thread)) {
@@ -165,8 +166,8 @@ impl Device {
         self.hosts.held.values().map(|held| (held.thread, held.step))
     }
 
-    /// Whose turn it is to make the next call. Works off what happens until then. None if every thread
-    /// that is left waits for another.
+    /// Whose turn it is to make the next call. Works off what happens until then. None if every
+    /// thread that is left waits for another.
     pub fn turn(&mut self, effects: &mut impl Effects) -> Option<u32> {
         if self.hosts.is_alone() {
             return self.hosts.running;

@@ -8,11 +8,11 @@ use super::{OperationId, Work, grids};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// For queries: whether everything asked about had ended when the host asked. For launches:
-    /// whether a block fits on a multiprocessor. For messages: whether there was one, or someone to take
-    /// it. True for all other calls.
+    /// whether a block fits on a multiprocessor. For messages: whether there was one, or someone to
+    /// take it. True for all other calls.
     pub yes: bool,
-    /// For [`Call::EventElapsed`]: from the first event to the second, in ns; none if one of them was
-    /// never recorded or has not ended.
+    /// For [`Call::EventElapsed`]: from the first event to the second, in ns; none if one of them
+    /// was never recorded or has not ended.
     pub elapsed_ns: Option<i64>,
 }
 

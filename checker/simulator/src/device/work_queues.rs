@@ -1,20 +1,22 @@
 //! Work queues between streams and engines.
 //!
-//! Kernels, memsets, copies inside device memory and staged uploads share one set of queues, and each copy
-//! engine has a set of its own: [`WorkQueues`]. An upload of a few KiB from page-locked memory goes with the kernels
-//! if nothing delays it when it is asked for, and else with the copies; one of up to 1 KiB goes with the kernels. A queue issues its operations in the order in which the host
-//! asked for them: one whose turn in its own stream has not come holds back those after it, whatever their
-//! streams. It is issued when its turn comes, not when the one before it ends, so kernels of two streams in one
-//! queue may still run side by side.
+//! Kernels, memsets, copies inside device memory and staged uploads share one set of queues, and
+//! each copy engine has a set of its own: [`WorkQueues`]. An upload of a few KiB from page-locked
+//! memory goes with the kernels if nothing delays it when it is asked for, and else with the
+//! copies; one of up to 1 KiB goes with the kernels. A queue issues its operations in the order in
+//! which the host asked for them: one whose turn in its own stream has not come holds back those
+//! after it, whatever their streams. It is issued when its turn comes, not when the one before it
+//! ends, so kernels of two streams in one queue may still run side by side.
 //!
-//! A stream takes a queue of a set when it has work for it, not when it is created, and keeps it for as long as
-//! no other stream takes it. A stream without one takes a queue that nobody uses. Where there is none, streams
-//! take the queues in turn: the new owner's work goes after what is there, and the former owner has to take
-//! another for its next operation. So with more busy streams than queues, operation i goes through queue
-//! i modulo their number. A kernel uses its queue until it is issued, a copy until it has ended.
+//! A stream takes a queue of a set when it has work for it, not when it is created, and keeps it
+//! for as long as no other stream takes it. A stream without one takes a queue that nobody uses.
+//! Where there is none, streams take the queues in turn: the new owner's work goes after what is
+//! there, and the former owner has to take another for its next operation. So with more busy
+//! streams than queues, operation i goes through queue i modulo their number. A kernel uses its
+//! queue until it is issued, a copy until it has ended.
 //!
-//! All this is what an H200 was seen to do (driver 580.159.04, 2026-11-23). The measurements do not tell
-//! whether "in turn" is round robin, as here, or the queue taken longest ago.
+//! All this is what an H200 was seen to do (driver 580.159.04, 2026-11-23). The measurements do not
+//! tell whether "in turn" is round robin, as here, or the queue taken longest ago.
 //!
 //! # From queue to queue
 //! Kernels that wait for work in another queue are handed over one at a time, by one unit for all
@@ -112,8 +114,8 @@ impl Queues {
 }
 
 impl Device {
-    /// The set of queues that an operation passes through; none for what takes no engine, and for nodes of
-    /// graphs.
+    /// The set of queues that an operation passes through; none for what takes no engine, and for
+    /// nodes of graphs.
     fn set_of(&self, id: OperationId) -> Option<usize> {
         let operation = &self.operations[id as usize];
         if operation.node > 0 || self.reordering.is_on() {
@@ -155,8 +157,8 @@ impl Device {
         }
     }
 
-    /// An operation has waited for what came through this queue, or for nothing that came through one: when it
-    /// is handed over.
+    /// An operation has waited for what came through this queue, or for nothing that came through
+    /// one: when it is handed over.
     pub(super) fn hand_over(&mut self, id: OperationId, after: Option<Place>) {
         let operation = &self.operations[id as usize];
         let Work::Kernel { .. } = operation.work else { return };
@@ -181,7 +183,8 @@ impl Device {
             [usize::from(queue)]
     }
 
-    /// The operation's turn in its stream has come: it is issued as soon as it is first in its queue.
+    /// The operation's turn in its stream has come: it is issued as soon as it is first in its
+    /// queue.
     pub(super) fn ready_to_issue(&mut self, id: OperationId) {
         let Some(place) = self.operations[id as usize].queue else { return self.release(id) };
         while let Some(&first) = self.queue(place).entries.front()

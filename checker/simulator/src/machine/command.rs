@@ -1,5 +1,5 @@
-//! What goes into the machine and what comes out: plain data, so that the machine may live in another
-//! process.
+//! What goes into the machine and what comes out: plain data, so that the machine may live in
+//! another process.
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -135,8 +135,9 @@ pub enum Address {
     Pageable(u64),
 }
 
-/// The arguments of a launch, one after the other. Those of the lab's kernels need no memory of their own:
-/// to ask for some would take a good part of the time that noting a launch on a GPU takes.
+/// The arguments of a launch, one after the other. Those of the lab's kernels need no memory of
+/// their own: to ask for some would take a good part of the time that noting a launch on a GPU
+/// takes.
 pub type Arguments = SmallVec<[u8; 32]>;
 
 /// What is asked of the machine. Handles and addresses are those that earlier replies gave; byte
@@ -235,8 +236,8 @@ pub enum Command {
     MemoryInfo,
     /// `cuMemPoolGetAttribute` of the default pool: all its numbers.
     PoolFacts,
-    /// `cuMemPoolSetAttribute` of the default pool: the most that there was is what there is now, of what the pool
-    /// has or of what is in use of it.
+    /// `cuMemPoolSetAttribute` of the default pool: the most that there was is what there is now,
+    /// of what the pool has or of what is in use of it.
     PoolReset {
         of_reserved: bool,
     },
@@ -283,8 +284,8 @@ pub enum Command {
         threads: u32,
         shared_bytes: u32,
     },
-    /// `cuFuncSetAttribute`: blocks may have this much dynamic shared memory; none for attributes that
-    /// change nothing.
+    /// `cuFuncSetAttribute`: blocks may have this much dynamic shared memory; none for attributes
+    /// that change nothing.
     FunctionAllow {
         function: u64,
         shared_bytes: Option<u32>,
@@ -314,8 +315,9 @@ pub enum Command {
         target: Address,
         bytes: u64,
     },
-    /// `cuCtxEnablePeerAccess`, `cuCtxDisablePeerAccess`, or `cuMemPoolSetAccess` of a default pool: a device may use the
-    /// other one's memory, or what its pool gave, from now on, or may not.
+    /// `cuCtxEnablePeerAccess`, `cuCtxDisablePeerAccess`, or `cuMemPoolSetAccess` of a default
+    /// pool: a device may use the other one's memory, or what its pool gave, from now on, or may
+    /// not.
     PeerAccess {
         by: u32,
         pool: bool,
@@ -324,8 +326,8 @@ pub enum Command {
 }
 
 impl Command {
-    /// The stream that it is about, by its handle; none for graphs, whose launches are no part of any
-    /// capture.
+    /// The stream that it is about, by its handle; none for graphs, whose launches are no part of
+    /// any capture.
     pub fn stream(&self) -> Option<u64> {
         match self {
             Self::StreamDestroy { stream }

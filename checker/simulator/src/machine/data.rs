@@ -30,8 +30,8 @@ const PIECE: usize = 1 << 20;
 /// No process has more memory than this, in bytes: the user half of a 48-bit address space.
 const LARGEST_COPY: u64 = 1 << 47;
 
-/// What operations that have not ended do to the data, by their step and their node in the graph that
-/// it launches.
+/// What operations that have not ended do to the data, by their step and their node in the graph
+/// that it launches.
 pub(super) type Moving = BTreeMap<(u32, u32), Movement>;
 
 /// What an operation does to the data.
@@ -73,8 +73,8 @@ pub(super) enum Movement {
 }
 
 impl Movement {
-    /// Refuses a copy to ordinary memory that is not there. Whether it may be written shows only when it
-    /// is.
+    /// Refuses a copy to ordinary memory that is not there. Whether it may be written shows only
+    /// when it is.
     pub(super) fn check_target(&self, host: &mut dyn Host) -> Result<(), Failure> {
         let Movement::Copy { target: Address::Pageable(at), bytes, .. } = *self else {
             return Ok(());
@@ -88,8 +88,8 @@ impl Movement {
         })
     }
 
-    /// The operation starts: everything that it reads is read now, but for a copy from host to host,
-    /// which is done in one go when it ends. `step` is the call that asked for it.
+    /// The operation starts: everything that it reads is read now, but for a copy from host to
+    /// host, which is done in one go when it ends. `step` is the call that asked for it.
     pub(super) fn read(
         &mut self,
         store: &mut Store,
@@ -159,8 +159,9 @@ impl Movement {
                     written.map_err(|NotMapped| not_mapped("writes", target, bytes))?;
                     done += piece.len() as u64;
                 }
-                // What was known of it is known of it in its new place. Whether it is still so, shows when
-                // it is used: nothing is looked for, or the host could bring anything about by itself.
+                // What was known of it is known of it in its new place. Whether it is still so,
+                // shows when it is used: nothing is looked for, or the host could bring anything
+                // about by itself.
                 let pieces = store.provenance.of(source, bytes);
                 store.provenance.land(target, bytes, &pieces);
             }
@@ -169,7 +170,8 @@ impl Movement {
                 let pattern = pattern.to_le_bytes();
                 store.provenance.land(Address::Device(target), count * width as u64, &[]);
                 let bytes = store.slice_mut(target, count * width as u64);
-                // Arrays and no slices: for each slice a build with assertions looks whether it may be one.
+                // Arrays and no slices: for each slice a build with assertions looks whether it may
+                // be one.
                 match width {
                     1 => bytes.fill(pattern[0]),
                     2 => bytes.as_chunks_mut().0.fill([pattern[0], pattern[1]]),
@@ -212,7 +214,8 @@ impl Machine {
         (address != 0).then_some(Movement::Poison { address, bytes })
     }
 
-    /// What a command's operation does to the data; none if it queues no operation that does anything.
+    /// What a command's operation does to the data; none if it queues no operation that does
+    /// anything.
     pub(super) fn movement(&self, command: &Command) -> Result<Option<Movement>, Failure> {
         Ok(Some(match command {
             Command::Copy { bytes, .. } if *bytes > LARGEST_COPY => {

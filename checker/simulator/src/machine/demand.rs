@@ -1,7 +1,7 @@
 //! What the measured region of a run has to be, as the one who starts the run demands it.
 //!
-//! The program that runs says what its region is. Where it is graded, that has to be the exercise's task, and
-//! all of it: no easier one, no other seed, no half of the outputs.
+//! The program that runs says what its region is. Where it is graded, that has to be the exercise's
+//! task, and all of it: no easier one, no other seed, no half of the outputs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -81,7 +81,8 @@ impl Machine {
                 demand.task
             ));
         }
-        // From the first command on: what is captured before the lab asks for its scale is played later.
+        // From the first command on: what is captured before the lab asks for its scale is played
+        // later.
         self.names.scale = demand.scale;
         self.program.scale = demand.scale;
         self.demand = Some(demand);

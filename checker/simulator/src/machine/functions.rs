@@ -61,15 +61,15 @@ impl Machine {
 
     /// Whether a multiprocessor has that much shared memory for a block.
     fn has_shared(&self, kernel: &dyn Kernel, dynamic_bytes: u32) -> bool {
-        // What a block cannot have of it (CUDA C++ Programming Guide, technical specifications, from
-        // compute capability 8.0 on).
+        // What a block cannot have of it (CUDA C++ Programming Guide, technical specifications,
+        // from compute capability 8.0 on).
         const RESERVED: u64 = 1024;
         let shared = u64::from(dynamic_bytes) + u64::from(kernel.shared_bytes());
         shared + RESERVED <= self.device.profile().chip.shared_bytes_per_multiprocessor.value
     }
 
-    /// Whether a kernel can be launched with this shape at all. What it needs of a multiprocessor is
-    /// looked at when it is.
+    /// Whether a kernel can be launched with this shape at all. What it needs of a multiprocessor
+    /// is looked at when it is.
     pub(super) fn check_shape(
         &self,
         function: u64,
@@ -77,7 +77,8 @@ impl Machine {
         block: [u32; 3],
         shared_bytes: u32,
     ) -> Result<(), Failure> {
-        // CUDA C++ Programming Guide, technical specifications: the same since compute capability 3.0.
+        // CUDA C++ Programming Guide, technical specifications: the same since compute capability
+        // 3.0.
         const LARGEST_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
         const LARGEST_BLOCK: [u32; 3] = [1024, 1024, 64];
         let within = |shape: [u32; 3], largest: [u32; 3]| {

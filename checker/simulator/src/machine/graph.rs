@@ -1,8 +1,9 @@
 //! Stream capture and graphs.
 //!
-//! What is asked of a capturing stream is noted and not carried out. The rules are those of the CUDA C++
-//! Programming Guide ("Creating a Graph Using Stream Capture") and of the driver API's documentation: a
-//! call that would connect what is captured with what is not is refused, and makes the capture invalid.
+//! What is asked of a capturing stream is noted and not carried out. The rules are those of the
+//! CUDA C++ Programming Guide ("Creating a Graph Using Stream Capture") and of the driver API's
+//! documentation: a call that would connect what is captured with what is not is refused, and makes
+//! the capture invalid.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +14,8 @@ use super::command::{Address, Command, Failure, GraphCommand, Reply, code};
 use super::data::Movement;
 use super::{Host, Machine, STEP_BYTES};
 
-/// A `CUstreamCaptureMode`: how a capture, or a thread, wants to be kept from calls that may be unsafe.
+/// A `CUstreamCaptureMode`: how a capture, or a thread, wants to be kept from calls that may be
+/// unsafe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Mode {
     #[default]
@@ -69,8 +71,8 @@ struct Capture {
 }
 
 impl Capture {
-    /// Whether a host thread, whose own mode is `own`, must make no call meanwhile that may be unsafe (CUDA
-    /// driver API, `cuThreadExchangeStreamCaptureMode`).
+    /// Whether a host thread, whose own mode is `own`, must make no call meanwhile that may be
+    /// unsafe (CUDA driver API, `cuThreadExchangeStreamCaptureMode`).
     fn restrains(&self, thread: u32, own: Mode) -> bool {
         match own {
             Mode::Relaxed => false,
@@ -462,7 +464,8 @@ impl Machine {
         let number = capture.number;
         let index = self.graphs.open.iter().position(|it| it.number == number);
         let capture = self.graphs.open.remove(index.expect("it has just been found"));
-        // Another thread gets no graph, but the capture is over: the thread that began it finds none.
+        // Another thread gets no graph, but the capture is over: the thread that began it finds
+        // none.
         if capture.thread != thread && capture.mode != Mode::Relaxed {
             return Err(Failure::bare(code::STREAM_CAPTURE_WRONG_THREAD));
         }
@@ -518,9 +521,9 @@ impl Machine {
         Ok(Reply::Done)
     }
 
-    /// Whether an executable copy of one graph can be made one of the other: both have the same kinds of nodes, in the same
-    /// order (CUDA driver API, `cuGraphExecUpdate`). A copy may get another size, and not another direction (H200, driver
-    /// 580.159.04, 2026-11-27).
+    /// Whether an executable copy of one graph can be made one of the other: both have the same
+    /// kinds of nodes, in the same order (CUDA driver API, `cuGraphExecUpdate`). A copy may get
+    /// another size, and not another direction (H200, driver 580.159.04, 2026-11-27).
     fn is_alike(&self, graph: GraphId, other: GraphId) -> bool {
         let nodes = |graph: GraphId| {
             let made = *self.graphs.made.get(graph.0 as usize)?;
@@ -538,8 +541,8 @@ impl Machine {
                 .all(|(a, b)| a.after == b.after && kind(&a.call) == kind(&b.call))
     }
 
-    /// The nodes of a graph that use other memory now than when they were captured: a kernel goes where its
-    /// arguments point, and what is there may have come since.
+    /// The nodes of a graph that use other memory now than when they were captured: a kernel goes
+    /// where its arguments point, and what is there may have come since.
     fn uses_now(&self, graph: GraphId) -> Vec<NodeAccesses> {
         let known = graph.0 as usize;
         let Some(&made) = self.graphs.made.get(known) else { return Vec::new() };

@@ -1,17 +1,18 @@
 //! Which page-locked memory copies in flight use, so that the host's own uses of it can be noticed.
 //!
-//! From the call that asks for a copy until a documented order tells the host that it is over, the whole
-//! pages of its range are guarded in the student's mapping: against writes where the copy reads,
-//! against everything where it writes. When the copy really runs makes no difference. Guards are cut
-//! so that the same copies use all of each; the pages at the edges of a range that other bytes share are
-//! not guarded.
+//! From the call that asks for a copy until a documented order tells the host that it is over, the
+//! whole pages of its range are guarded in the student's mapping: against writes where the copy
+//! reads, against everything where it writes. When the copy really runs makes no difference. Guards
+//! are cut so that the same copies use all of each; the pages at the edges of a range that other
+//! bytes share are not guarded.
 //!
-//! In a measured region all other pages are watched too, for another reason: what the host itself does to
-//! page-locked memory takes it time there. The first use of each page since a copy last used it is told, and
-//! lasts as long as a copy of that page by the host does.
+//! In a measured region all other pages are watched too, for another reason: what the host itself
+//! does to page-locked memory takes it time there. The first use of each page since a copy last
+//! used it is told, and lasts as long as a copy of that page by the host does.
 //!
-//! What lifts a guard is less than what orders the host: synchronising a stream lifts those of the stream
-//! itself only. A use that was in order is noticed too then, and the hazard search says that it was.
+//! What lifts a guard is less than what orders the host: synchronising a stream lifts those of the
+//! stream itself only. A use that was in order is noticed too then, and the hazard search says that
+//! it was.
 
 use std::collections::BTreeMap;
 
@@ -22,12 +23,12 @@ use super::command::{Address, Command, Touch};
 use super::memory::PAGE;
 use super::{Host, Machine};
 
-/// Accesses of one call that are kept account of: there is one for each page of a large block. It bounds the
-/// memory that takes.
+/// Accesses of one call that are kept account of: there is one for each page of a large block. It
+/// bounds the memory that takes.
 const MOST_ACCESSES: usize = 1 << 16;
 
-/// So many pages by themselves may be used in a region without taking the host time: a word of the results of each
-/// batch, looked at, is no copy.
+/// So many pages by themselves may be used in a region without taking the host time: a word of the
+/// results of each batch, looked at, is no copy.
 const MOST_LONE_PAGES: usize = 64;
 
 /// What the student's process may still do to some pages.
@@ -35,7 +36,8 @@ const MOST_LONE_PAGES: usize = 64;
 pub enum Protection {
     /// Whatever it likes.
     Open,
-    /// Whatever it likes, but the first read and the first write of each page are told by [`Command::HostUse`].
+    /// Whatever it likes, but the first read and the first write of each page are told by
+    /// [`Command::HostUse`].
     Timed,
     /// Read.
     ReadOnly,
@@ -172,8 +174,8 @@ impl Guards {
 }
 
 impl Machine {
-    /// A call of the program has just been made, by `command` if it was one: guards what it asked for, and lifts what it
-    /// waited for.
+    /// A call of the program has just been made, by `command` if it was one: guards what it asked
+    /// for, and lifts what it waited for.
     pub(super) fn guard(&mut self, command: Option<&Command>, host: &mut dyn Host) {
         let Some(made) = self.program.steps.last().filter(|made| made.result == 0) else { return };
         let step = self.program.steps.len() as u32 - 1;
@@ -283,10 +285,11 @@ impl Machine {
         }
     }
 
-    /// The host itself used page-locked memory in a measured region, which takes it as long as a copy does. It took the
-    /// host of an H200 27 ms to copy 256 MiB between any two kinds of memory, 27 ms to fill them with one byte, and 46 ms to
-    /// add them up (2026-11-27): so what it reads and what it writes are one copy. A page by itself takes none,
-    /// since it may be one word of it, for as long as there are few of those.
+    /// The host itself used page-locked memory in a measured region, which takes it as long as a
+    /// copy does. It took the host of an H200 27 ms to copy 256 MiB between any two kinds of
+    /// memory, 27 ms to fill them with one byte, and 46 ms to add them up (2026-11-27): so what it
+    /// reads and what it writes are one copy. A page by itself takes none, since it may be one word
+    /// of it, for as long as there are few of those.
     pub(super) fn host_use(&mut self, touches: &[Touch], site: Option<u32>, host: &mut dyn Host) {
         let Some(open) = &mut self.open_region else { return };
         let lone = touches.iter().filter(|it| it.bytes <= PAGE).count();
@@ -332,8 +335,8 @@ impl Machine {
         }
     }
 
-    /// The host writes memory, as it says itself: noted where copies in flight use it, unless it has just
-    /// been noticed.
+    /// The host writes memory, as it says itself: noted where copies in flight use it, unless it
+    /// has just been noticed.
     pub(super) fn notice_write(
         &mut self,
         address: Address,

@@ -1,5 +1,5 @@
-//! What the machine has to be told: kernels and tasks. It sees both through traits, so that it depends
-//! on neither.
+//! What the machine has to be told: kernels and tasks. It sees both through traits, so that it
+//! depends on neither.
 
 use trace::lab::Speeds;
 use trace::program::{AccessKind, Items, Loop};
@@ -18,8 +18,8 @@ pub trait Library: Send {
 /// [`Kernel::accesses`], to what it writes. The outputs hold their old contents.
 pub type Twin = Box<dyn Fn(&[u8], &[&[u8]], &mut [Vec<u8>]) + Send>;
 
-/// A kernel: what it costs, what it touches, what it computes. Arguments come one after the other, in
-/// the sizes that it states.
+/// A kernel: what it costs, what it touches, what it computes. Arguments come one after the other,
+/// in the sizes that it states.
 pub trait Kernel {
     /// Size of each parameter, in bytes.
     fn parameter_sizes(&self) -> Vec<u8>;
@@ -45,8 +45,8 @@ pub trait Kernel {
     fn work(&self, arguments: &[u8], scale: u32) -> Option<KernelWork>;
     /// What a launch touches: reads, then writes. None if the arguments are too short.
     fn accesses(&self, arguments: &[u8], scale: u32) -> Option<Vec<KernelAccess>>;
-    /// How many rounds of its map a launch takes every element through, from the one range that it reads to
-    /// the one that it writes; none if it is no such kernel.
+    /// How many rounds of its map a launch takes every element through, from the one range that it
+    /// reads to the one that it writes; none if it is no such kernel.
     fn rounds(&self, _arguments: &[u8]) -> Option<u64> {
         None
     }
@@ -152,7 +152,8 @@ pub trait Task: Send + Sync {
     fn work(&self) -> TaskWork;
     /// The units that it needs of each kernel, by the kernel's name.
     fn kernel_units(&self) -> Vec<(String, u64)>;
-    /// The most device memory that a region may have at one time, in nominal bytes; none where there is no such budget.
+    /// The most device memory that a region may have at one time, in nominal bytes; none where
+    /// there is no such budget.
     fn memory_bytes(&self) -> Option<u64> {
         None
     }
@@ -164,13 +165,14 @@ pub trait Task: Send + Sync {
     fn parts(&self) -> Vec<Part> {
         Vec::new()
     }
-    /// The array that an array's elements come from, which may be itself, and their way from there. Ways from
-    /// one array are parts of one way. None for a number that no array has.
+    /// The array that an array's elements come from, which may be itself, and their way from there.
+    /// Ways from one array are parts of one way. None for a number that no array has.
     fn origin(&self, _array: u32) -> Option<(u32, Vec<KernelStep>)> {
         None
     }
-    /// What a launch of a kernel makes of these elements, range by range of what it writes. Where the task has no such
-    /// launch, which of them do not belong together, in words; none where it is something else.
+    /// What a launch of a kernel makes of these elements, range by range of what it writes. Where
+    /// the task has no such launch, which of them do not belong together, in words; none where it
+    /// is something else.
     fn made(&self, _kernel: &str, _reads: &[Span]) -> Result<Vec<Span>, Option<String>> {
         Err(None)
     }
@@ -178,7 +180,8 @@ pub trait Task: Send + Sync {
     fn on_host(&self) -> Vec<u32> {
         Vec::new()
     }
-    /// The time that loading so many elements of an array takes the host; none if it is not loaded by anyone.
+    /// The time that loading so many elements of an array takes the host; none if it is not loaded
+    /// by anyone.
     fn loading_ns(&self, _array: u32, _elements: u64) -> Option<u64> {
         None
     }
@@ -186,7 +189,8 @@ pub trait Task: Send + Sync {
     fn arrivals(&self) -> Vec<u64> {
         Vec::new()
     }
-    /// Where the answer to a request is to be when it is sent: a part that the region declares as an output.
+    /// Where the answer to a request is to be when it is sent: a part that the region declares as
+    /// an output.
     fn answer(&self, _request: u32) -> Option<Part> {
         None
     }

@@ -14,8 +14,9 @@ pub(super) const PAGE: u64 = 4096;
 pub const DEVICE_BASE: u64 = 0x0200_0000_0000;
 /// Device addresses end here: the machine never hands out this much.
 pub const DEVICE_END: u64 = 0x0300_0000_0000;
-/// What the blocks of device memory may hold together, in bytes: what a small laptop can spare. On a
-/// real device it is the profile's figure, of which a run of the lab's needs a thirty-second part.
+/// What the blocks of device memory may hold together, in bytes: what a small laptop can spare. On
+/// a real device it is the profile's figure, of which a run of the lab's needs a thirty-second
+/// part.
 const MOST_REAL_BYTES: u64 = 4 << 30;
 /// `cuMemAlloc` aligns to at least 256 bytes (CUDA C++ Programming Guide, device memory accesses).
 const DEVICE_ALIGNMENT: u64 = 512;
@@ -84,7 +85,8 @@ impl Machine {
         Ok(Reply::Number(address))
     }
 
-    /// Memory that is freed in a stream's order keeps what it holds until the pool gives it back or divides it.
+    /// Memory that is freed in a stream's order keeps what it holds until the pool gives it back or
+    /// divides it.
     pub(super) fn free_in_order(&mut self, address: u64, block: BlockId, bytes: u64) {
         if self.device.is_of_pool(block) {
             self.freed.insert(block, (address, bytes));

@@ -1,8 +1,9 @@
 //! The device with memory and handles.
 //!
-//! A [`Command`] comes in, a [`Reply`] goes out. The machine checks the command, gives what it talks
-//! about its number in the [`Program`], lets the timing core say when things happen, and moves the
-//! data when they do: an operation reads at its start, and what it writes lands at its end.
+//! A [`Command`] comes in, a [`Reply`] goes out. The machine checks the command, gives what it
+//! talks about its number in the [`Program`], lets the timing core say when things happen, and
+//! moves the data when they do: an operation reads at its start, and what it writes lands at its
+//! end.
 
 mod command;
 mod data;
@@ -51,15 +52,15 @@ use data::{Movement, Moving, World};
 use skipped_call::Instead;
 use store::Store;
 
-/// What a step takes with all that belongs to it, in bytes: itself, its span on the host, one on the device,
-/// and its data on the way.
+/// What a step takes with all that belongs to it, in bytes: itself, its span on the host, one on
+/// the device, and its data on the way.
 const STEP_BYTES: u64 = 512;
-/// What a run may leave behind, in bytes: a million steps. A loop that asks an event for its state for as long
-/// as a task takes makes 200 000.
+/// What a run may leave behind, in bytes: a million steps. A loop that asks an event for its state
+/// for as long as a task takes makes 200 000.
 const MOST_LEFT_BEHIND: u64 = STEP_BYTES << 20;
 
-/// Bytes of a file's name that are kept, from its end: where a call is made is said in every line about it, and a program
-/// may call its files what it likes.
+/// Bytes of a file's name that are kept, from its end: where a call is made is said in every line
+/// about it, and a program may call its files what it likes.
 const FILE_BYTES: usize = 256;
 
 fn shorten(file: &mut String) {
@@ -109,8 +110,9 @@ pub trait Host {
     fn write_pinned(&mut self, offset: u64, bytes: &[u8]);
     /// Runs a host function, and says what page-locked memory it used.
     fn call(&mut self, function: u64, data: u64) -> Vec<Touch>;
-    /// From now on, the process may do no more to these pages than this. What it does beyond that is
-    /// noticed, let go on, and told by [`Command::HostAccess`], or by [`Command::HostUse`] where they are [`Protection::Timed`].
+    /// From now on, the process may do no more to these pages than this. What it does beyond that
+    /// is noticed, let go on, and told by [`Command::HostAccess`], or by [`Command::HostUse`] where
+    /// they are [`Protection::Timed`].
     fn guard(&mut self, guard: Guard);
 }
 
@@ -139,14 +141,17 @@ pub struct Machine {
     notes: Vec<String>,
     /// What requests have left behind beside steps, in bytes, about.
     left_behind: u64,
-    /// A request was refused since there was more than is kept account of, and the program was told why.
+    /// A request was refused since there was more than is kept account of, and the program was told
+    /// why.
     is_full: bool,
     trials: Vec<Trial>,
     open_region: Option<region::Open>,
     threads: threads::Threads,
-    /// Stream-ordered memory that was freed and may be handed out again: address and size of each block.
+    /// Stream-ordered memory that was freed and may be handed out again: address and size of each
+    /// block.
     freed: BTreeMap<BlockId, (u64, u64)>,
-    /// How much dynamic shared memory blocks of a function may have, where it was allowed, in bytes.
+    /// How much dynamic shared memory blocks of a function may have, where it was allowed, in
+    /// bytes.
     allowed_shared: BTreeMap<u64, u32>,
 }
 
@@ -181,8 +186,8 @@ impl Machine {
         }
     }
 
-    /// Looks at what two uses of some memory see of it, and leave in it. From now on, memory that is gone
-    /// or new holds nothing that anyone wrote.
+    /// Looks at what two uses of some memory see of it, and leave in it. From now on, memory that
+    /// is gone or new holds nothing that anyone wrote.
     pub fn watch(&mut self, watch: Watch) {
         self.watching = Some(watch::Watching::new(watch));
     }
@@ -471,7 +476,8 @@ impl Machine {
         }
     }
 
-    /// Makes a call of the program: notes it down and lets its time pass. None if it has not come back.
+    /// Makes a call of the program: notes it down and lets its time pass. None if it has not come
+    /// back.
     fn make(&mut self, call: Call, site: Option<u32>, host: &mut dyn Host) -> Option<Answer> {
         let step = self.program.steps.len() as u32;
         if let Some(watching) = &mut self.watching {

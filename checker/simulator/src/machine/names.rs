@@ -21,8 +21,8 @@ pub(super) struct Table<Id, Facts> {
     /// Of each device.
     count: [u32; DEVICES as usize],
     id: fn(u32, u32) -> Id,
-    /// Handles that were destroyed, and the code that these get; it differs from that of a handle that
-    /// nobody gave for events alone (measured).
+    /// Handles that were destroyed, and the code that these get; it differs from that of a handle
+    /// that nobody gave for events alone (measured).
     destroyed: (BTreeSet<u64>, u32),
 }
 
@@ -90,7 +90,8 @@ impl Blocks {
         self.0.get(&address).map(|block| block.0).ok_or(Failure::bare(code::INVALID_VALUE))
     }
 
-    /// The whole pages of `bytes` at `address`: from first to end. A block has its last page to itself.
+    /// The whole pages of `bytes` at `address`: from first to end. A block has its last page to
+    /// itself.
     pub(super) fn whole_pages(&self, address: u64, bytes: u64) -> Option<(u64, u64)> {
         let (start, (size, _)) = self.0.range(..=address).next_back()?;
         let end = address.checked_add(bytes).filter(|&end| end <= start + size)?;
@@ -323,9 +324,9 @@ impl Names {
         }
     }
 
-    /// The call that a command makes, given what the device answers or is about to answer to it: new
-    /// handles and addresses get their numbers, old ones lose theirs. None for commands that neither
-    /// take time nor order anything.
+    /// The call that a command makes, given what the device answers or is about to answer to it:
+    /// new handles and addresses get their numbers, old ones lose theirs. None for commands that
+    /// neither take time nor order anything.
     pub fn call(
         &mut self,
         command: &Command,
@@ -507,7 +508,8 @@ impl Names {
         })
     }
 
-    /// The memory that a captured operation uses if it runs now, reads first; none where some of it is not there.
+    /// The memory that a captured operation uses if it runs now, reads first; none where some of it
+    /// is not there.
     pub(super) fn uses(&self, command: &Command, library: &dyn Library) -> Option<Vec<Access>> {
         let access = |kind, range: Range| Access { kind, range };
         match command {
@@ -534,8 +536,8 @@ impl Names {
         }
     }
 
-    /// The call that a launch makes although its kernel touches memory that is not there: that much is
-    /// left out.
+    /// The call that a launch makes although its kernel touches memory that is not there: that much
+    /// is left out.
     pub(super) fn faulty_launch(
         &self,
         command: &Command,

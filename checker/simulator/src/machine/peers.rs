@@ -1,8 +1,9 @@
 //! Two devices: what belongs to which, and what one may do with what belongs to the other.
 //!
-//! The rules and their codes are those of two H200 (driver 580.159.04, 2026-11-27). A stream, an event, a module and memory
-//! belong to the device whose context was current when they came to be. Any thread may wait for any of them and give any
-//! stream work, whatever its own context; but an event is recorded, and a kernel launched, in a stream of its own device alone.
+//! The rules and their codes are those of two H200 (driver 580.159.04, 2026-11-27). A stream, an
+//! event, a module and memory belong to the device whose context was current when they came to be.
+//! Any thread may wait for any of them and give any stream work, whatever its own context; but an
+//! event is recorded, and a kernel launched, in a stream of its own device alone.
 
 use trace::program::{Range, StreamId};
 

@@ -1,15 +1,15 @@
 //! Where values come from.
 //!
-//! What a student's process computes itself takes no time on the simulated device, so that a right output says
-//! little: what counts is that it came about as the task wants it. While a region with a task is open, each
-//! range of memory that the machine itself wrote to carries where its values come from: which elements of which
-//! given array they were, and how far they have come on the way that the task's kernels take them. Every
-//! operation works element by element, so that neither the cutting into chunks nor the order nor the streams
-//! make a difference.
+//! What a student's process computes itself takes no time on the simulated device, so that a right
+//! output says little: what counts is that it came about as the task wants it. While a region with
+//! a task is open, each range of memory that the machine itself wrote to carries where its values
+//! come from: which elements of which given array they were, and how far they have come on the way
+//! that the task's kernels take them. Every operation works element by element, so that neither the
+//! cutting into chunks nor the order nor the streams make a difference.
 //!
-//! Memory of the host can be written by the student's process at any time. What is known of it is a claim,
-//! and bytes that are read from there have to bear it out. Words that nothing is known of are looked for in the
-//! task's input: the host may have moved them, and has nothing from it.
+//! Memory of the host can be written by the student's process at any time. What is known of it is a
+//! claim, and bytes that are read from there have to bear it out. Words that nothing is known of
+//! are looked for in the task's input: the host may have moved them, and has nothing from it.
 
 mod claims;
 mod goal;
@@ -42,8 +42,8 @@ pub(super) struct Launched {
 /// times as many for those who experiment. It bounds the memory used.
 const MOST_CLAIMS: usize = 1 << 17;
 
-/// How often words of unknown origin are looked for in the input: often enough for every chunk of a thousand
-/// to have been moved by the host, seldom enough not to take all the time there is.
+/// How often words of unknown origin are looked for in the input: often enough for every chunk of a
+/// thousand to have been moved by the host, seldom enough not to take all the time there is.
 const MOST_SEARCHES: u32 = 4096;
 
 /// The whole words of some bytes.
@@ -64,8 +64,9 @@ pub(super) struct Provenance {
     loaded: BTreeMap<u32, Elements>,
     /// Elements of arrays that are made that some kernel has brought to where they should come.
     reached: BTreeMap<u32, Elements>,
-    /// Elements of arrays that are made that have come, finished, to ordinary memory of the host: the call
-    /// that brought them there came back when they were there, so that the host may have moved them since.
+    /// Elements of arrays that are made that have come, finished, to ordinary memory of the host:
+    /// the call that brought them there came back when they were there, so that the host may have
+    /// moved them since.
     delivered: BTreeMap<u32, Elements>,
     /// The first kernel that was given data that does not belong together.
     misled: Option<Misled>,
@@ -201,7 +202,8 @@ impl Provenance {
         goal.bears_out(array, station, (piece.first, piece.lead), bytes)
     }
 
-    /// Looks for words of the host's in what the host has been given, from byte `from` to byte `to`.
+    /// Looks for words of the host's in what the host has been given, from byte `from` to byte
+    /// `to`.
     fn look_for(&mut self, data: &[u8], from: u64, to: u64, step: u32, pieces: &mut Vec<Piece>) {
         let mut at = from.next_multiple_of(WORD);
         let to = to / WORD * WORD;
@@ -388,8 +390,9 @@ impl Provenance {
         at_hand
     }
 
-    /// What is wrong with where a region's outputs come from; none if nothing is. `place` says where a
-    /// buffer is. Outputs on the host may have been moved there by the host, from where a copy brought them.
+    /// What is wrong with where a region's outputs come from; none if nothing is. `place` says
+    /// where a buffer is. Outputs on the host may have been moved there by the host, from where a
+    /// copy brought them.
     pub(super) fn check(
         &self,
         region: &Region,

@@ -1,5 +1,5 @@
-//! Measured regions: the machine fills a task's inputs when one begins, and looks at its outputs and
-//! at the work that was done when it ends.
+//! Measured regions: the machine fills a task's inputs when one begins, and looks at its outputs
+//! and at the work that was done when it ends.
 
 use std::sync::Arc;
 
@@ -24,14 +24,16 @@ pub const POISON: u32 = 0xdead_beef;
 
 /// One byte in memory stands for no more than this: the lab's scale is 32.
 const LARGEST_SCALE: u32 = 1024;
-/// The host's clock goes no further by work that is declared, in ns: an hour, ten thousand times what an
-/// exercise takes. Sums of a million times of that length, in thousandths, still fit in 64 bits.
+/// The host's clock goes no further by work that is declared, in ns: an hour, ten thousand times
+/// what an exercise takes. Sums of a million times of that length, in thousandths, still fit in 64
+/// bits.
 pub(super) const LAST_NS: u64 = 3_600 * 1_000_000_000;
 /// Said where it would.
 const TOO_LONG: &str = "no run takes longer than an hour on the simulated device";
 
-/// Of an answer's words one in so many is looked at when it is sent, and the last one. A copy writes them in order, all
-/// of them are compared after the region, and to read 0.3 MB takes as long as a request does.
+/// Of an answer's words one in so many is looked at when it is sent, and the last one. A copy
+/// writes them in order, all of them are compared after the region, and to read 0.3 MB takes as
+/// long as a request does.
 const ANSWER_STEP: usize = 1024;
 
 pub(super) struct Open {
@@ -161,7 +163,8 @@ impl Machine {
         LabReply::Done
     }
 
-    /// Whether the answer to a request is where it is to be. Of a region without a task nobody knows.
+    /// Whether the answer to a request is where it is to be. Of a region without a task nobody
+    /// knows.
     fn is_answered(&mut self, request: u32, host: &mut dyn Host) -> bool {
         let open = self.open_region.as_ref();
         let Some((region, task)) = open.and_then(|open| Some((&open.region, open.task.clone()?)))
@@ -180,8 +183,8 @@ impl Machine {
         self.device.core_free_from(self.device.host_ns()).saturating_add(ns) > LAST_NS
     }
 
-    /// Ordinary host memory is reached through the student's process, page-locked memory is not: what
-    /// is done to it here is not the student's doing.
+    /// Ordinary host memory is reached through the student's process, page-locked memory is not:
+    /// what is done to it here is not the student's doing.
     fn address(&self, buffer: &Buffer) -> Address {
         let at = buffer.address;
         let offset = self.pinned_base.and_then(|base| at.checked_sub(base));
@@ -230,8 +233,8 @@ impl Machine {
         LabReply::Done
     }
 
-    /// The host has copied from one place to another, which takes it as long as copying into the driver's own
-    /// buffer does.
+    /// The host has copied from one place to another, which takes it as long as copying into the
+    /// driver's own buffer does.
     fn host_copy(
         &mut self,
         source: &Buffer,
@@ -374,8 +377,8 @@ impl Machine {
         self.free_pages_are(Protection::Open, host);
         let device = if self.device.is_at_work() { DeviceState::Busy } else { DeviceState::Idle };
         let makespan_ns = self.device.host_ns() - open.start_ns;
-        // Where every result is known to be there, nothing can be wrong with reading it. Where several threads ask for
-        // results and wait for them, they may be there by luck.
+        // Where every result is known to be there, nothing can be wrong with reading it. Where
+        // several threads ask for results and wait for them, they may be there by luck.
         if open.task.is_some() && (self.guards.awaits_results() || !self.guards.alone) {
             self.read_outputs(&open.region.outputs, site, host);
         }
@@ -450,7 +453,8 @@ pub fn speeds(profile: &Profile, device: Kind) -> Speeds {
     }
 }
 
-/// A region with words of the answer to a request of this one as outputs; none if there is no such request.
+/// A region with words of the answer to a request of this one as outputs; none if there is no such
+/// request.
 pub fn answer_of(region: &Region, task: &dyn Task, request: u32) -> Option<Region> {
     let part = task.answer(request)?;
     let is_it = |it: &&Buffer| (it.array, it.first) == (part.array, part.first);
@@ -467,8 +471,8 @@ pub fn answer_of(region: &Region, task: &dyn Task, request: u32) -> Option<Regio
     Some(Region { outputs, seed: region.seed, ..Region::default() })
 }
 
-/// Compares the outputs of a region with what its task expects. `read` reads one buffer; it is called
-/// once for each output, in order.
+/// Compares the outputs of a region with what its task expects. `read` reads one buffer; it is
+/// called once for each output, in order.
 pub fn check_outputs(
     region: &Region,
     task: &dyn Task,

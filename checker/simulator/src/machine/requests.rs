@@ -1,4 +1,5 @@
-//! Requests that somebody else makes of the host while a measured region is open: when they arrive, and when they are answered.
+//! Requests that somebody else makes of the host while a measured region is open: when they arrive,
+//! and when they are answered.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -17,7 +18,8 @@ pub struct Requests {
     is_played: bool,
     /// How many have been taken.
     taken: usize,
-    /// How long those took that have been answered, in ns; none where what was sent was not the answer.
+    /// How long those took that have been answered, in ns; none where what was sent was not the
+    /// answer.
     answered: BTreeMap<u32, Option<u64>>,
 }
 
@@ -28,7 +30,8 @@ impl Requests {
         Self { arrivals, is_played: task.is_none(), ..Self::default() }
     }
 
-    /// The next one, and when it arrives, in ns from the beginning of the region; none if there are no more.
+    /// The next one, and when it arrives, in ns from the beginning of the region; none if there are
+    /// no more.
     pub fn take(&mut self, played_ns: Option<u64>) -> Option<(u32, u64)> {
         if self.is_played {
             self.arrivals.extend(played_ns);

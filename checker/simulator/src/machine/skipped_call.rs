@@ -1,12 +1,12 @@
 //! One synchronisation that is left out, to see what it is good for.
 //!
-//! The call is answered with success, and neither the device nor the program hears of it: it is as if
-//! the source had one line less. What counts as a synchronisation: the wait of a stream for an event
-//! and the record of an event, in a capture too; the host's synchronisation with a stream, an event or
-//! the context; a query, which is answered as if all were over; and that the host waits for a
-//! synchronous copy, which becomes the asynchronous one. Not among them are waits for an event that was
-//! never recorded, which wait for nothing, and what orders host threads: without its message or its
-//! thread's result a Rust program does not compile.
+//! The call is answered with success, and neither the device nor the program hears of it: it is as
+//! if the source had one line less. What counts as a synchronisation: the wait of a stream for an
+//! event and the record of an event, in a capture too; the host's synchronisation with a stream, an
+//! event or the context; a query, which is answered as if all were over; and that the host waits
+//! for a synchronous copy, which becomes the asynchronous one. Not among them are waits for an
+//! event that was never recorded, which wait for nothing, and what orders host threads: without its
+//! message or its thread's result a Rust program does not compile.
 
 use trace::program::{Mode, Site};
 

@@ -6,8 +6,9 @@ use super::command::{Address, Failure, code};
 use super::provenance::Provenance;
 use super::{Host, NotMapped, PINNED_BYTES};
 
-/// Contents of device memory, by address. Ranges are checked at the call, against live blocks; freed
-/// ones stay until the device is idle, since work that was queued before the free may touch them.
+/// Contents of device memory, by address. Ranges are checked at the call, against live blocks;
+/// freed ones stay until the device is idle, since work that was queued before the free may touch
+/// them.
 #[derive(Default)]
 pub(super) struct Store {
     blocks: BTreeMap<u64, Vec<u8>>,
@@ -97,7 +98,8 @@ impl Store {
 /// So many zeros, which take memory only when they are touched; none if there is no room for them.
 fn zeros(bytes: usize) -> Option<Vec<u8>> {
     let layout = std::alloc::Layout::array::<u8>(bytes).ok().filter(|layout| layout.size() > 0)?;
-    // SAFETY: the layout is not empty; what is there is of that layout, and all of it is initialised.
+    // SAFETY: the layout is not empty; what is there is of that layout, and all of it is
+    // initialised.
     unsafe {
         let start = std::alloc::alloc_zeroed(layout);
         (!start.is_null()).then(|| Vec::from_raw_parts(start, bytes, bytes))

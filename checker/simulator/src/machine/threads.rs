@@ -71,8 +71,8 @@ impl Threads {
             && self.pending.contains_key(&request.thread) == resumes
     }
 
-    /// Whether the turn of the one who asked is over. One that asked for another thread goes on until it
-    /// has started it.
+    /// Whether the turn of the one who asked is over. One that asked for another thread goes on
+    /// until it has started it.
     pub(super) fn is_over(&self, request: &Request, made_a_call: bool) -> bool {
         match request.command {
             Command::Lab(LabRequest::Thread(ThreadRequest::Spawn)) => false,

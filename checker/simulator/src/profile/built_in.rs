@@ -13,16 +13,18 @@ pub enum BuiltIn {
     H200,
     /// The NVIDIA H100 80GB HBM3, as measured.
     H100,
-    /// Invented: copies of both directions share one engine, as on many small GPUs. Then a pipeline that
-    /// overlaps both directions on other devices has its copies take turns, and streams do not help.
+    /// Invented: copies of both directions share one engine, as on many small GPUs. Then a pipeline
+    /// that overlaps both directions on other devices has its copies take turns, and streams do not
+    /// help.
     OneEngine,
-    /// Invented: a link of four lanes of PCIe 3.0, as of a GPU in an external case. Then copies decide
-    /// what everything takes, and page-locking memory gains little, since the host keeps up easily.
+    /// Invented: a link of four lanes of PCIe 3.0, as of a GPU in an external case. Then copies
+    /// decide what everything takes, and page-locking memory gains little, since the host keeps up
+    /// easily.
     SlowLink,
 }
 
-/// Four lanes of 985 MB/s (PCI Express Base Specification 3.0: 8 GT/s, 128b/130b). That copies get 84 % of
-/// it is invented too: packets and pauses take the rest. In bytes per µs.
+/// Four lanes of 985 MB/s (PCI Express Base Specification 3.0: 8 GT/s, 128b/130b). That copies get
+/// 84 % of it is invented too: packets and pauses take the rest. In bytes per µs.
 const SLOW_LINK_BYTES_PER_US: u64 = 3_300;
 
 impl BuiltIn {

@@ -23,8 +23,9 @@ impl Run<'_> {
         }
     }
 
-    /// Whether the device and the order of operations are those that are taken where none is named. What happens on
-    /// others is there to be looked at: it is neither a pass nor the answer to a puzzle.
+    /// Whether the device and the order of operations are those that are taken where none is named.
+    /// What happens on others is there to be looked at: it is neither a pass nor the answer to a
+    /// puzzle.
     fn is_usual(&self) -> bool {
         let cli::Run { profile, schedule, .. } = self.arguments;
         let is_default = |name: &String| BuiltIn::find(name) == Some(BuiltIn::H200);

@@ -170,8 +170,8 @@ impl Run<'_> {
         ))
     }
 
-    /// The score is too low: a question about the first cause that is left, and where to go to work. The lesson's own
-    /// question is about the cause that the exercise is about.
+    /// The score is too low: a question about the first cause that is left, and where to go to
+    /// work. The lesson's own question is about the cause that the exercise is about.
     fn after_a_score(&self, task: &Task) -> String {
         let manifest = &task.exercise.manifest;
         if let Some(left) = self.report.plan.iter().find(|it| it.is_left) {

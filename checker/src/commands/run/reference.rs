@@ -10,7 +10,8 @@ use crate::compile::{Build, Source, Target};
 use crate::exercise::Exercise;
 use crate::report::Role;
 
-/// What a student is measured beside: the solution, or its record, which a program of the lab's plays.
+/// What a student is measured beside: the solution, or its record, which a program of the lab's
+/// plays.
 pub struct Reference {
     /// What has to be built for it.
     pub target: Target,

@@ -1,4 +1,5 @@
-//! A run on the simulated device: one, which is exact, beside what the recorded programs come to there.
+//! A run on the simulated device: one, which is exact, beside what the recorded programs come to
+//! there.
 
 use anyhow::{Context, Result};
 use simulator::machine::{Connections, Demand as Demanded};
@@ -122,7 +123,8 @@ impl Run<'_> {
         if !self.settle(task, finding) {
             return Ok(());
         }
-        // Baseline and reference on that schedule are no measure: chance may have made either of them slow.
+        // Baseline and reference on that schedule are no measure: chance may have made either of
+        // them slow.
         if self.arguments.schedule.is_some() {
             self.report.message = CHECKED_ALONE.to_owned();
             return Ok(());
@@ -143,7 +145,8 @@ impl Run<'_> {
     }
 }
 
-/// What the region of a program has to be on the simulated device; none where it is nobody's business.
+/// What the region of a program has to be on the simulated device; none where it is nobody's
+/// business.
 fn demanded(task: &Task, seed: Option<u64>) -> Option<Demanded> {
     let file = match task.role {
         Role::Puzzle(_) => return None,
@@ -151,7 +154,8 @@ fn demanded(task: &Task, seed: Option<u64>) -> Option<Demanded> {
         // It may show what a single work queue costs, or what many are good for.
         Role::Baseline => BASELINE,
     };
-    // As the instructor's program has it. Where there is no record of one, there is no score either.
+    // As the instructor's program has it. Where there is no record of one, there is no score
+    // either.
     let recorded = recorded(&task.exercise.place, file).ok();
     let manifest = &task.exercise.manifest;
     Some(Demanded {
@@ -163,8 +167,8 @@ fn demanded(task: &Task, seed: Option<u64>) -> Option<Demanded> {
     })
 }
 
-/// That a profile has the rates of all kernels of a program. One that was measured before there were such kernels has not,
-/// which is nothing that a student could change.
+/// That a profile has the rates of all kernels of a program. One that was measured before there
+/// were such kernels has not, which is nothing that a student could change.
 fn has_rates(profile: &Profile, program: &Program) -> Result<()> {
     for step in &program.steps {
         if let Call::FunctionGet { rate, .. } = &step.call {

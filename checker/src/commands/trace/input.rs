@@ -204,7 +204,8 @@ impl Source {
 /// How a gzip begins.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// What is packed in one gzip after another; what comes after the last, padding for example, is none of it.
+/// What is packed in one gzip after another; what comes after the last, padding for example, is
+/// none of it.
 struct Members<R> {
     decoder: Option<GzDecoder<R>>,
 }

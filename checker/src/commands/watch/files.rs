@@ -18,8 +18,9 @@ impl Files {
         Self(places.iter().map(|place| std::fs::read(place.file()).ok()).collect())
     }
 
-    /// Looks again: the exercise whose file holds something else now. Of several the one that is followed,
-    /// else the one saved last. A file that is gone is being replaced: what it held last still counts.
+    /// Looks again: the exercise whose file holds something else now. Of several the one that is
+    /// followed, else the one saved last. A file that is gone is being replaced: what it held last
+    /// still counts.
     pub(super) fn changed(&mut self, places: &[Place], at: usize) -> Option<usize> {
         let mut changed = Vec::new();
         for (index, (place, held)) in places.iter().zip(&mut self.0).enumerate() {
@@ -105,8 +106,8 @@ fn listen(folder: &Path, sender: Sender<Event>) -> notify::Result<RecommendedWat
     Ok(watcher)
 }
 
-/// The file systems, by their magic number, whose files somebody else may change unseen by this kernel: statfs(2)
-/// and `linux/magic.h`.
+/// The file systems, by their magic number, whose files somebody else may change unseen by this
+/// kernel: statfs(2) and `linux/magic.h`.
 const DEAF: &[(u32, &str)] = &[
     (0x0102_1997, "a folder of another system (9p, as WSL mounts Windows drives)"),
     (0x6969, "a network folder (NFS)"),

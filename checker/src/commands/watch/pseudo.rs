@@ -26,7 +26,8 @@ impl Terminal {
     pub(crate) fn start(mut command: Command, rows: u16, columns: u16) -> Self {
         let (mut master, mut slave) = (-1, -1);
         let mut size = winsize(rows, columns);
-        // SAFETY: the two descriptors and the size are written and read in place; the rest may be null.
+        // SAFETY: the two descriptors and the size are written and read in place; the rest may be
+        // null.
         let result = unsafe {
             libc::openpty(
                 &raw mut master,
@@ -116,8 +117,8 @@ impl Terminal {
         }
     }
 
-    /// That the terminal is as a shell expects it: it echoes, takes lines, shows its cursor and the screen
-    /// that was there before.
+    /// That the terminal is as a shell expects it: it echoes, takes lines, shows its cursor and the
+    /// screen that was there before.
     #[track_caller]
     pub(crate) fn is_given_back(&self) {
         let mut settings = std::mem::MaybeUninit::<libc::termios>::zeroed();

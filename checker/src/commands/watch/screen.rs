@@ -63,8 +63,8 @@ impl Screen {
 
 /// What a terminal of so many rows is sent to show lines from the top.
 ///
-/// A row is erased before it is written: after a line that fills it the cursor still stands on its last column, and
-/// some terminals, xterm among them, would erase what stands there
+/// A row is erased before it is written: after a line that fills it the cursor still stands on its
+/// last column, and some terminals, xterm among them, would erase what stands there
 /// (<https://github.com/microsoft/terminal/issues/3177>).
 fn painted(lines: &[String], rows: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();

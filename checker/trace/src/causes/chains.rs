@@ -12,7 +12,8 @@ pub use super::region::region;
 /// Chains that are alike: the same operations of the same lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// The steps of each chain, in the order of the calls; chains in the order of their first steps.
+    /// The steps of each chain, in the order of the calls; chains in the order of their first
+    /// steps.
     pub chains: Vec<Vec<u32>>,
 }
 
@@ -25,15 +26,16 @@ pub fn lane(call: &Call) -> Option<Lane> {
             Direction::HostToDevice => Some(Lane::Up),
             Direction::DeviceToHost => Some(Lane::Down),
             Direction::DeviceToDevice => Some(Lane::Memory),
-            // What goes from device to device is no stage of a pipeline: it would make one chain of all work of both.
+            // What goes from device to device is no stage of a pipeline: it would make one chain of
+            // all work of both.
             Direction::HostToHost | Direction::PeerToPeer => None,
         },
         _ => None,
     }
 }
 
-/// All chains of the measured region, in the order of their first steps. What is only read belongs to
-/// no chain: weights that every kernel reads join nothing.
+/// All chains of the measured region, in the order of their first steps. What is only read belongs
+/// to no chain: weights that every kernel reads join nothing.
 pub fn chains(program: &Program) -> Vec<Vec<u32>> {
     let steps = region(program);
     let operations: Vec<u32> = steps

@@ -14,18 +14,20 @@ use super::{Code, Found, is_under};
 /// under this share, in thousandths, there are 18 and more, and cutting further gains little.
 const FILL_PERMILLE: u64 = 100;
 
-/// An operation shorter than this is not long against what each costs, in ns: up to 7 µs to get from
-/// one engine to the next on an H200.
+/// An operation shorter than this is not long against what each costs, in ns: up to 7 µs to get
+/// from one engine to the next on an H200.
 const SHORT_NS: u64 = 20_000;
 
 /// With fewer chunks than this nobody has cut too finely.
 const MANY: usize = 8;
 
-/// Of the time, in thousandths, how long the host is in the calls of a job, and not blocked, for these to set the pace
-/// of the program: what is left is too little for the device to be the reason.
+/// Of the time, in thousandths, how long the host is in the calls of a job, and not blocked, for
+/// these to set the pace of the program: what is left is too little for the device to be the
+/// reason.
 const CALLS_PERMILLE: u64 = 750;
 
-/// With so many kernels in a chunk it is not the chunks that are cut too finely, where the kernels are shorter than their launches.
+/// With so many kernels in a chunk it is not the chunks that are cut too finely, where the kernels
+/// are shorter than their launches.
 const MANY_KERNELS: usize = 4;
 
 /// Launches of chunks that are many kernels each, and shorter than the calls that launch them.
@@ -50,7 +52,8 @@ pub(super) fn look(view: &View<'_>, short: &HashSet<u32>, found: &mut Found) {
         if ops.iter().any(Vec::is_empty) {
             continue;
         }
-        // Where each needs what the one before has made, as steps of a training do, they are no parts of one whole.
+        // Where each needs what the one before has made, as steps of a training do, they are no
+        // parts of one whole.
         let is_cut = !is_carried_on(view, &job);
         if let Some(cost_ns) = filling(view, &ops).filter(|_| is_cut) {
             charge(view, found, Code::TooFewChunks, &job.chains, cost_ns);
@@ -94,8 +97,8 @@ fn operations(view: &View<'_>, job: &Job) -> Vec<Vec<Op>> {
     job.chains.iter().map(|chain| chain.iter().filter_map(find).collect()).collect()
 }
 
-/// Whether some chain of a job reads what an earlier one has written last. A buffer that is used again does not count:
-/// a chain writes to it before it reads.
+/// Whether some chain of a job reads what an earlier one has written last. A buffer that is used
+/// again does not count: a chain writes to it before it reads.
 fn is_carried_on(view: &View<'_>, job: &Job) -> bool {
     let mut written: HashMap<BlockId, Vec<(u64, u64, usize)>> = HashMap::new();
     for (number, chain) in job.chains.iter().enumerate() {
@@ -125,8 +128,8 @@ fn is_carried_on(view: &View<'_>, job: &Job) -> bool {
     false
 }
 
-/// How long the busiest lane of a job had not begun yet or was already done while others were at it; none where that is
-/// little.
+/// How long the busiest lane of a job had not begun yet or was already done while others were at
+/// it; none where that is little.
 fn filling(view: &View<'_>, ops: &[Vec<Op>]) -> Option<u64> {
     let of = |lane: Lane| ops.iter().flatten().filter(move |op| op.lane == lane);
     let busy_ns = |lane| sum(of(lane));
@@ -164,7 +167,8 @@ fn is_breadth_first(job: &Job) -> bool {
     before * 2 > all
 }
 
-/// The most chunks that the host had begun at one time without having asked for the last step of any of them.
+/// The most chunks that the host had begun at one time without having asked for the last step of
+/// any of them.
 fn most_begun(job: &Job) -> Vec<Vec<u32>> {
     let mut ends: Vec<u32> = job.chains.iter().map(|chain| chain[chain.len() - 1]).collect();
     ends.sort_unstable();

@@ -1,7 +1,7 @@
 //! When each operation was issued, ready and started, and what kept it in between.
 //!
-//! It is read from the record, and says no more than that shows: what an operation came after by the rules of
-//! CUDA, and what else ended, or started, right before it.
+//! It is read from the record, and says no more than that shows: what an operation came after by
+//! the rules of CUDA, and what else ended, or started, right before it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -125,7 +125,8 @@ pub fn instants(program: &Program, timeline: &Timeline) -> Vec<Option<Instants>>
     instants
 }
 
-/// The operation whose end unblocked the host, where a call blocked it: an index into the timeline's spans.
+/// The operation whose end unblocked the host, where a call blocked it: an index into the
+/// timeline's spans.
 pub fn released_by(timeline: &Timeline, call: &HostSpan) -> Option<u32> {
     let blocked = call.blocked();
     let ended = (0..).zip(&timeline.spans).filter(|(_, span)| {
@@ -181,7 +182,8 @@ impl<'a> Device<'a> {
             return alone(Awaited::Engine(other));
         }
         let before = ended.iter().copied().filter(|&other| other != index && is_queued(other));
-        // The queue lets both go at once; which of them starts first is a matter of the way to its engine.
+        // The queue lets both go at once; which of them starts first is a matter of the way to its
+        // engine.
         let close = |ns: u64| ns > ready_ns && span.start_ns.abs_diff(ns) <= GAP_NS;
         let before = before.filter(|&other| close(of(other).start_ns));
         let before = before.max_by_key(|&other| of(other).step);

@@ -1,4 +1,5 @@
-//! What each operation comes after: its stream, the events that its stream waited for, the default stream.
+//! What each operation comes after: its stream, the events that its stream waited for, the default
+//! stream.
 
 use std::collections::{HashMap, HashSet};
 
@@ -89,7 +90,8 @@ impl Turns {
         self.events.insert(event, tail);
     }
 
-    /// An operation that ended at `end_ns`: says what it came after. `name` is what others are told of it.
+    /// An operation that ended at `end_ns`: says what it came after. `name` is what others are told
+    /// of it.
     pub(super) fn operation(
         &mut self,
         step: u32,

@@ -1,7 +1,7 @@
 //! From a timeline alone: when each lane is busy, and what is lost while the host is blocked.
 //!
-//! Nothing here needs a program, so it holds for traces of other tools too. It takes the number of a
-//! call for its place in the order of calls, and a span to carry the number of its call.
+//! Nothing here needs a program, so it holds for traces of other tools too. It takes the number of
+//! a call for its place in the order of calls, and a span to carry the number of its call.
 
 use std::collections::BTreeMap;
 
@@ -144,8 +144,8 @@ pub struct Held {
     pub lost_ns: u64,
 }
 
-/// What a host that was held needs to give the device work again, at most, in ns: waking up, a launch
-/// and its way to the device take 7 µs on an H200, which is charged to what held it.
+/// What a host that was held needs to give the device work again, at most, in ns: waking up, a
+/// launch and its way to the device take 7 µs on an H200, which is charged to what held it.
 const AFTERMATH_NS: u64 = 20_000;
 
 /// All calls of `timeline` that held the host and lost time by it, in the order of the calls.

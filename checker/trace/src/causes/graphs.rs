@@ -6,10 +6,12 @@ use crate::program::{Call, GraphId, GraphNode, Program};
 
 use super::region::region;
 
-/// So many graphs are compared with each: buffers that are used in turn, with a graph for each, are fewer.
+/// So many graphs are compared with each: buffers that are used in turn, with a graph for each, are
+/// fewer.
 const MOST_SLOTS: usize = 8;
 
-/// Graphs that the region builds of the same calls on the same memory as an earlier one, and that one.
+/// Graphs that the region builds of the same calls on the same memory as an earlier one, and that
+/// one.
 pub fn rebuilt(program: &Program) -> BTreeMap<GraphId, GraphId> {
     let mut known: Vec<(GraphId, &[GraphNode])> = Vec::new();
     let mut again = BTreeMap::new();

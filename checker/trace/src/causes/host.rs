@@ -8,11 +8,12 @@ use crate::timeline::Interval;
 use super::region::View;
 use super::{Code, Found, engines, graphs};
 
-/// An operation starts no later than this after its call where nothing else keeps it, in ns: it takes
-/// 7 µs to the device and from one engine to the next on an H200.
+/// An operation starts no later than this after its call where nothing else keeps it, in ns: it
+/// takes 7 µs to the device and from one engine to the next on an H200.
 const PROMPT_NS: u64 = 10_000;
 
-/// `short` are launches that count as a whole: kernels that are shorter follow each other, and they set the pace.
+/// `short` are launches that count as a whole: kernels that are shorter follow each other, and they
+/// set the pace.
 pub(super) fn look(view: &View<'_>, short: &HashSet<u32>, found: &mut Found) {
     let stream_ordered: HashSet<BlockId> = view
         .program
@@ -27,8 +28,8 @@ pub(super) fn look(view: &View<'_>, short: &HashSet<u32>, found: &mut Found) {
         engines::held(view.timeline).iter().map(|held| (held.step, held.lost_ns)).collect();
     let rebuilt = graphs::rebuilt(view.program);
     let mut device_ns = 0; // when the last operation asked for so far ends
-    // The first call of a kind finds the host's caches without the driver. No other way to do the same is spared that,
-    // and where calls of the kind follow, they are what it is charged with.
+    // The first call of a kind finds the host's caches without the driver. No other way to do the
+    // same is spared that, and where calls of the kind follow, they are what it is charged with.
     let mut launched = false;
     let mut allocated = view.calls().filter(|(_, call)| is_allocation(call)).count() < 2;
     let mut waited: Option<u32> = None; // the wait that held the host since that operation was asked for
@@ -62,7 +63,8 @@ pub(super) fn look(view: &View<'_>, short: &HashSet<u32>, found: &mut Found) {
             Call::Memset { .. } | Call::HostFunction { .. } => (Code::FullQueue, held),
             Call::Launch(_) if span.blocked_ns > 0 => (Code::FullQueue, held),
             Call::Launch(_) if short.contains(&step) => (Code::LaunchBound, whole.ns()),
-            // The host had let the device run empty before it came to the launch: that is the wait's doing.
+            // The host had let the device run empty before it came to the launch: that is the
+            // wait's doing.
             Call::Launch(_) if own_wait.is_some() => continue,
             Call::Launch(_) => {
                 // Nothing but the call itself kept it, and all that was asked for before had ended.

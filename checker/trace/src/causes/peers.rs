@@ -8,14 +8,16 @@ use crate::timeline::Interval;
 use super::region::{View, region};
 use super::{Code, Found};
 
-/// What a device may use of the memory of the other: what `cuMemAlloc` gave, and what came from the pool.
+/// What a device may use of the memory of the other: what `cuMemAlloc` gave, and what came from the
+/// pool.
 #[derive(Clone, Copy, Default)]
 struct Access {
     memory: bool,
     pool: bool,
 }
 
-/// Copies of the region between devices of which neither may use the memory at the other end. Either of the two is enough.
+/// Copies of the region between devices of which neither may use the memory at the other end.
+/// Either of the two is enough.
 pub fn staged(program: &Program) -> BTreeSet<u32> {
     if DEVICES < 2 {
         return BTreeSet::new();

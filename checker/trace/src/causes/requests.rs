@@ -20,12 +20,12 @@ pub enum Behind {
     WhatRuns,
 }
 
-/// Requests that are looked at, from the first on: each takes time in proportion to the program's length, and with so many a line
-/// is found.
+/// Requests that are looked at, from the first on: each takes time in proportion to the program's
+/// length, and with so many a line is found.
 const MOST_REQUESTS: usize = 256;
 
-/// Looks at a program that answers requests. What counts there is how long each of them waits: no other finding about the calls
-/// that belong to a request is of any use.
+/// Looks at a program that answers requests. What counts there is how long each of them waits: no
+/// other finding about the calls that belong to a request is of any use.
 pub(super) fn look(view: &View<'_>, found: &mut Found) {
     let mut own: HashSet<u32> = HashSet::new();
     let mut left = MOST_REQUESTS;
@@ -60,7 +60,8 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
     });
 }
 
-/// The host comes late to a request, since a wait for the whole device held it when the request arrived.
+/// The host comes late to a request, since a wait for the whole device held it when the request
+/// arrived.
 fn come_late(view: &View<'_>, found: &mut Found, arrival: u32, at_ns: u64) {
     let thread = view.program.steps[arrival as usize].thread;
     let before = view.calls().take_while(|(step, _)| *step < arrival);
@@ -78,8 +79,8 @@ fn come_late(view: &View<'_>, found: &mut Found, arrival: u32, at_ns: u64) {
     }
 }
 
-/// What the operations of a request, which are those of these steps, wait for. One that waits for less than it takes itself is
-/// answered in time.
+/// What the operations of a request, which are those of these steps, wait for. One that waits for
+/// less than it takes itself is answered in time.
 fn wait(view: &View<'_>, found: &mut Found, steps: &HashSet<u32>) {
     let own = || view.ops.iter().filter(|op| steps.contains(&op.step));
     let since = |op: &Op, done_ns: u64| op.issued_ns.max(done_ns);

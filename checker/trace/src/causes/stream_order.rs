@@ -18,27 +18,31 @@ use crate::metrics::Coverage;
 /// A delay shorter than this is the gap between two operations: 7 µs between engines on an H200.
 const GAP_NS: u64 = 10_000;
 
-/// A grid of this many blocks leaves multiprocessors of any device in use empty, so another kernel may
-/// run beside it.
+/// A grid of this many blocks leaves multiprocessors of any device in use empty, so another kernel
+/// may run beside it.
 const FEW_BLOCKS: u64 = 32;
 
-/// Kernels with more threads than this fill any device: 160 multiprocessors of 2048 are more than one has.
+/// Kernels with more threads than this fill any device: 160 multiprocessors of 2048 are more than
+/// one has.
 const MOST_THREADS: u64 = 160 * 2048;
 
 /// As many blocks are counted of one operation, at most: a sum over all of them stays a number.
 const MOST_BLOCKS: u64 = 1 << 40;
 
-/// So many kernels run at the same time on any device: the fewest in NVIDIA's table of compute capabilities.
+/// So many kernels run at the same time on any device: the fewest in NVIDIA's table of compute
+/// capabilities.
 const FEWEST_GRIDS: u64 = 16;
 
-/// Of the makespan, in thousandths, what kernels of several streams wait for one another before it is
-/// worth a note.
+/// Of the makespan, in thousandths, what kernels of several streams wait for one another before it
+/// is worth a note.
 const CROWDED_PERMILLE: u64 = 200;
 
-/// A kernel with so many times fewer threads than those for which it waited would have had room beside them, had they left any.
+/// A kernel with so many times fewer threads than those for which it waited would have had room
+/// beside them, had they left any.
 const SMALL: u64 = 4;
 
-/// Of the time that a kernel waited, in thousandths, how much other kernels were at work for them to be the reason.
+/// Of the time that a kernel waited, in thousandths, how much other kernels were at work for them
+/// to be the reason.
 const CROWDED_SHARE_PERMILLE: u64 = 900;
 
 pub(super) fn look(view: &View<'_>, found: &mut Found) {
@@ -55,8 +59,8 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
     order.queued(view, found);
 }
 
-/// Of programs in which more has to be looked at it is not asked which waits they need: each line that waits costs two
-/// searches. In the unit of [`hazards::MOST_EFFORT`].
+/// Of programs in which more has to be looked at it is not asked which waits they need: each line
+/// that waits costs two searches. In the unit of [`hazards::MOST_EFFORT`].
 const NEEDLESS_EFFORT: u64 = hazards::MOST_EFFORT / 40;
 
 /// Whether the program does without these waits: it has no hazard more.
@@ -225,15 +229,16 @@ impl Order {
         }
     }
 
-    /// Whether the device could run the two at the same time: on different lanes, as small kernels, or as two that need
-    /// different parts of a multiprocessor.
+    /// Whether the device could run the two at the same time: on different lanes, as small kernels,
+    /// or as two that need different parts of a multiprocessor.
     fn may_run_beside(&self, view: &View<'_>, first: &Op, second: &Op) -> bool {
         let is_small = |op| blocks(view, op) <= FEW_BLOCKS;
         let pipes = [first, second].map(|op| match view.call(op.step) {
             Call::Launch(launch) => self.pipes.get(&launch.kernel),
             _ => None,
         });
-        // These leave each other nearly all that they need: see `tests/figures/pairs.cu` of the simulator.
+        // These leave each other nearly all that they need: see `tests/figures/pairs.cu` of the
+        // simulator.
         let apart = [Pipe::Memory, Pipe::Tensor].iter().all(|pipe| pipes.contains(&Some(pipe)));
         first.lane != second.lane || apart || (is_small(first) && is_small(second))
     }
@@ -251,13 +256,13 @@ impl Order {
         if threads <= MOST_THREADS {
             self.queues.late.push((*op, ready_ns));
         }
-        // Mostly busy with kernels, which are other streams': its own stream had ended. Where few blocks run there is room;
-        // what keeps the kernel is the way to the device.
+        // Mostly busy with kernels, which are other streams': its own stream had ended. Where few
+        // blocks run there is room; what keeps the kernel is the way to the device.
         let busy_ns = view.lanes.busy(op.stream.device(), Lane::Kernels, window);
         if blocks > FEW_BLOCKS && !is_under(busy_ns, CROWDED_SHARE_PERMILLE, window.ns()) {
             let grids = blocks == kernels && kernels >= FEWEST_GRIDS;
-            // A small one gets few multiprocessors afterwards, and takes longer than elsewhere; or it is alone, where it could
-            // have been beside the others.
+            // A small one gets few multiprocessors afterwards, and takes longer than elsewhere; or
+            // it is alone, where it could have been beside the others.
             let own = Running::of(view, op);
             // Of others it is not known which multiprocessors they get.
             let grid = grid(view, op).filter(|(kernel, _)| self.pipes.contains_key(kernel));
@@ -318,9 +323,10 @@ impl Order {
     }
 }
 
-/// Kernels that were ready and came after another in its work queue. A queue issues its kernels in the order in which
-/// the host asked for them: what could start, and starts only with one of another stream that had been asked for before
-/// it and was not ready, came after that one. While the device is full, there is another reason to be late.
+/// Kernels that were ready and came after another in its work queue. A queue issues its kernels in
+/// the order in which the host asked for them: what could start, and starts only with one of
+/// another stream that had been asked for before it and was not ready, came after that one. While
+/// the device is full, there is another reason to be late.
 struct Queues {
     /// When each kernel starts, in order, and its place among the operations.
     starts: Vec<(u64, usize)>,

@@ -205,8 +205,8 @@ impl Cause {
         self.held_ns < self.call_ns / 2
     }
 
-    /// Whether the wait is made on the way by the very call that it holds up: by a wrapper that tracks
-    /// who uses which memory, and not by whoever wrote the line.
+    /// Whether the wait is made on the way by the very call that it holds up: by a wrapper that
+    /// tracks who uses which memory, and not by whoever wrote the line.
     fn is_of_a_wrapper(&self) -> bool {
         let is_wait = matches!(self.code, Code::NeedlessWait | Code::LateEvent);
         let held_up = self.other.as_ref().and_then(|held_up| held_up.site.as_ref());

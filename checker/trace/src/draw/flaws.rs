@@ -1,5 +1,5 @@
-//! What is wrong in a timeline, to be marked where it happened: the two uses of a hazard with the edge
-//! that is missing between them, and the call of a cause.
+//! What is wrong in a timeline, to be marked where it happened: the two uses of a hazard with the
+//! edge that is missing between them, and the call of a cause.
 
 use crate::causes::{Cause, Code};
 use crate::hazards::{AccessAt, CallAt, Hazard};

@@ -129,7 +129,8 @@ impl Layout {
     }
 }
 
-/// The spans of each lane with its label, in the order of drawing. Each host thread has its own per-thread stream.
+/// The spans of each lane with its label, in the order of drawing. Each host thread has its own
+/// per-thread stream.
 pub(super) fn lanes_of<'a>(
     timeline: &'a Timeline,
     program: Option<&Program>,
@@ -248,8 +249,8 @@ fn chart(panel: &Panel<'_>, by: Lanes, notes: bool, findings: &Findings<'_>) -> 
     Chart { title: title.into(), makespan_ns: extent.ns(), lanes, arrows, flaws }
 }
 
-/// The thread and the time of a step of the host's: where the call held it, if it did. What the host does
-/// to memory takes no time: it comes right after the call before it.
+/// The thread and the time of a step of the host's: where the call held it, if it did. What the
+/// host does to memory takes no time: it comes right after the call before it.
 fn at_host(timeline: &Timeline, program: &Program, step: u32) -> Option<(u32, Interval)> {
     let thread = program.steps.get(step as usize)?.thread;
     let same = |other: u32| program.steps.get(other as usize).is_some_and(|it| it.thread == thread);

@@ -53,14 +53,14 @@ pub fn svg(layout: &Layout, id: &str) -> String {
     draw::<Own>(layout, id)
 }
 
-/// The same without colours, for a page that has them: [`sheet`], and [`theme`] in the rule of each of
-/// its themes.
+/// The same without colours, for a page that has them: [`sheet`], and [`theme`] in the rule of each
+/// of its themes.
 pub fn svg_of_page(layout: &Layout, id: &str) -> String {
     draw::<OfPage>(layout, id)
 }
 
-/// A bar as it is drawn, in a group with the id `ID-bar-N`, where N is its place among all of them: one of
-/// the layout's, or several that cannot be told apart and come from one place in the source.
+/// A bar as it is drawn, in a group with the id `ID-bar-N`, where N is its place among all of them:
+/// one of the layout's, or several that cannot be told apart and come from one place in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drawn {
     /// Index into [`Layout::charts`].
@@ -199,8 +199,8 @@ impl<'a, C: Colours> Picture<'a, C> {
         y
     }
 
-    /// What is wrong: a frame around each of the bars that it is about, a broken line where an edge is
-    /// missing, and the code on it.
+    /// What is wrong: a frame around each of the bars that it is about, a broken line where an edge
+    /// is missing, and the code on it.
     fn flaw(&mut self, flaw: &Flaw, tops: &[u64]) {
         /// Height of the sign with the code, and its room beside the letters.
         const SIGN: u64 = 14;
@@ -497,8 +497,9 @@ fn letters(bar: &Bar) -> [&str; 2] {
     }
 }
 
-/// Whether `text` holds `word`, in capitals or not. Both are names of kernels or words of ours; the tables
-/// for all other letters, and a search that is fast in long texts, would be kilobytes of a page.
+/// Whether `text` holds `word`, in capitals or not. Both are names of kernels or words of ours; the
+/// tables for all other letters, and a search that is fast in long texts, would be kilobytes of a
+/// page.
 fn contains(text: &str, word: &str) -> bool {
     let (text, word) = (text.as_bytes(), word.as_bytes());
     word.is_empty() || text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word))

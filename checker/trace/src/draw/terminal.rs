@@ -61,8 +61,8 @@ impl Page<'_> {
         self.edges(chart, lines);
     }
 
-    /// Below a lane, where something is wrong in it: `^^^ H01 reads`. What would run into another one is
-    /// left to the next line.
+    /// Below a lane, where something is wrong in it: `^^^ H01 reads`. What would run into another
+    /// one is left to the next line.
     fn flaws(&self, chart: &Chart, lane: usize, lines: &mut Vec<String>) {
         let spots = chart.flaws.iter().flat_map(|flaw| flaw.spots.iter().map(move |it| (flaw, it)));
         let mut left: Vec<(usize, usize, String)> = spots

@@ -1,13 +1,14 @@
 //! The order of operations, and how far two of them agree.
 //!
-//! The two devices run the same program, so an operation is known by its engine and by its place among
-//! what that engine was asked for. Two operations are *in order* on a device where the one had ended
-//! before, or when, the other started; where they overlap, neither is first. The agreement of two devices
-//! is the share of pairs that are in the same order on both, among the pairs that are in order on both:
-//! Kendall's way of comparing rankings, for intervals. It does not depend on how long anything takes.
+//! The two devices run the same program, so an operation is known by its engine and by its place
+//! among what that engine was asked for. Two operations are *in order* on a device where the one
+//! had ended before, or when, the other started; where they overlap, neither is first. The
+//! agreement of two devices is the share of pairs that are in the same order on both, among the
+//! pairs that are in order on both: Kendall's way of comparing rankings, for intervals. It does not
+//! depend on how long anything takes.
 //!
-//! Pairs on one engine and pairs on two are counted apart. On one engine they say in which order it took up
-//! its work; on two, whether copies lie before or behind the kernels that they should.
+//! Pairs on one engine and pairs on two are counted apart. On one engine they say in which order it
+//! took up its work; on two, whether copies lie before or behind the kernels that they should.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +17,12 @@ use serde::{Deserialize, Serialize};
 use crate::Timeline;
 use crate::timeline::SpanKind;
 
-/// Start and end of each operation, in ns from the region's begin: by engine, in the order in which they
-/// were asked for. What one call asked for is one operation, however many pieces it was done in.
+/// Start and end of each operation, in ns from the region's begin: by engine, in the order in which
+/// they were asked for. What one call asked for is one operation, however many pieces it was done
+/// in.
 ///
-/// In a file each is the time since the end of the one before it, and how long it lasted: a third less than two
-/// times that grow.
+/// In a file each is the time since the end of the one before it, and how long it lasted: a third
+/// less than two times that grow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(into = "Packed", try_from = "Packed")]
@@ -98,8 +100,8 @@ impl Agreement {
 }
 
 impl Operations {
-    /// The operations of a timeline's region, which the device begins idle: none before it sticks into it.
-    /// Host functions are no operations, since they run on the host.
+    /// The operations of a timeline's region, which the device begins idle: none before it sticks
+    /// into it. Host functions are no operations, since they run on the host.
     pub fn of(timeline: &Timeline) -> Self {
         let begin = timeline.extent().start_ns;
         let mut calls: BTreeMap<(SpanKind, u32), (u64, u64)> = BTreeMap::new();
@@ -121,7 +123,8 @@ impl Operations {
         self.0.values().flatten().map(|(start, end)| end - start).min()
     }
 
-    /// How far the order agrees with that of another device; none where these are not the same operations.
+    /// How far the order agrees with that of another device; none where these are not the same
+    /// operations.
     pub fn agreement(&self, other: &Self) -> Option<Order> {
         let counts = |operations: &Self| -> Vec<(SpanKind, usize)> {
             operations.0.iter().map(|(kind, list)| (*kind, list.len())).collect()

@@ -39,8 +39,8 @@ pub struct Seen {
     pub efficiency_spread: Option<f64>,
     /// Agreement of the order of operations, in the last visit that saw them.
     pub order: Option<Order>,
-    /// What tracing costs, as a share of the makespan, in the last visit that saw the operations. Only where
-    /// all of them are long.
+    /// What tracing costs, as a share of the makespan, in the last visit that saw the operations.
+    /// Only where all of them are long.
     pub tracing: Option<f64>,
 }
 
@@ -187,8 +187,9 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The largest distance from the middle of all values, where of each visit a tenth of its own at either end is
-/// left out, one at the least from five values on: a run that was disturbed is no spread, another machine is.
+/// The largest distance from the middle of all values, where of each visit a tenth of its own at
+/// either end is left out, one at the least from five values on: a run that was disturbed is no
+/// spread, another machine is.
 fn spread(visits: &[Vec<f64>]) -> f64 {
     let Some(middle) = median(&visits.concat()) else { return 0.0 };
     let distance = |values: &Vec<f64>| {

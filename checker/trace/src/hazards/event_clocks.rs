@@ -9,8 +9,9 @@ use super::clock::Clock;
 
 /// What was said of one thing, by one thread or by several.
 ///
-/// What a stream holds only grows. So of what a thread said of one stream, what it said later stands for all that it
-/// said before, and to ask costs no more than there are threads and streams, however often they said it.
+/// What a stream holds only grows. So of what a thread said of one stream, what it said later
+/// stands for all that it said before, and to ask costs no more than there are threads and streams,
+/// however often they said it.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     /// By thread and stream, in the order of the calls.
@@ -38,7 +39,8 @@ pub(super) struct Known<'a> {
 }
 
 impl Said {
-    /// It is said again. Of what a thread said before it told others anything, only the last counts.
+    /// It is said again. Of what a thread said before it told others anything, only the last
+    /// counts.
     pub(super) fn say(&mut self, thread: u32, stream: StreamId, told: u32, clock: Rc<Clock>) {
         for (_, row) in self.rows.range_mut((thread, StreamId(0))..=(thread, StreamId(u32::MAX))) {
             row.pop_if(|last| last.told == told);

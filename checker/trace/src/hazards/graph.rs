@@ -31,8 +31,8 @@ pub(super) struct Inside {
     pub(super) overlap: Range,
 }
 
-/// The nodes that one node comes after, by chains: each node of a chain comes after the one before. As vector clocks
-/// of streams, with a chain for a stream.
+/// The nodes that one node comes after, by chains: each node of a chain comes after the one before.
+/// As vector clocks of streams, with a chain for a stream.
 struct Chains {
     /// By node.
     clocks: Vec<Clock>,
@@ -78,8 +78,8 @@ impl<'a> Graph<'a> {
         Self { nodes, copies: 0, told: None, effort: 0 }
     }
 
-    /// What is wrong inside it when it is launched, where that has not been said yet. `moved` says which nodes use
-    /// other memory in this launch.
+    /// What is wrong inside it when it is launched, where that has not been said yet. `moved` says
+    /// which nodes use other memory in this launch.
     pub(super) fn inside(&mut self, moved: &'a [NodeAccesses]) -> Vec<Inside> {
         self.effort = self.nodes.len() as u64;
         if self.told == Some(moved) || self.nodes.len() < 2 {
@@ -127,7 +127,8 @@ impl<'a> Graph<'a> {
                     self.effort += std::mem::take(&mut block.effort);
                 });
             }
-            // A node that lacks an order to two nodes, of which one comes after the other, lacks one edge.
+            // A node that lacks an order to two nodes, of which one comes after the other, lacks
+            // one edge.
             let is_last = |Epoch { slot, count }: Epoch| {
                 !missing.values().any(|(_, other)| {
                     let later = other.earlier.node as usize - 1;

@@ -5,11 +5,12 @@
 //! more than a few clocks' width.
 //!
 //! # Several host threads
-//! A stream is in the order of the calls, and an event stands for its last record. Where two threads make
-//! the calls, that order is one only as far as the threads have told each other: what happened to come first
-//! in this run may come second in another. So each thread has a slot of its own in every stream, and what
-//! another thread queued, or recorded, counts from the message on by which it is known. Where a wait may meet
-//! one record or another, it is good for what both stand for.
+//! A stream is in the order of the calls, and an event stands for its last record. Where two
+//! threads make the calls, that order is one only as far as the threads have told each other: what
+//! happened to come first in this run may come second in another. So each thread has a slot of its
+//! own in every stream, and what another thread queued, or recorded, counts from the message on by
+//! which it is known. Where a wait may meet one record or another, it is good for what both stand
+//! for.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -75,8 +76,8 @@ enum Life {
     Open,
     /// One that can not.
     Destroyed,
-    /// What a host thread itself does, to memory or by its calls: no synchronisation with the device says that it
-    /// is over.
+    /// What a host thread itself does, to memory or by its calls: no synchronisation with the
+    /// device says that it is over.
     Host,
 }
 
@@ -88,7 +89,8 @@ struct Queue {
     kind: StreamKind,
     life: Life,
     thread: u32,
-    /// When the thread made its last call here: how often it had told others something, and once more.
+    /// When the thread made its last call here: how often it had told others something, and once
+    /// more.
     told: u32,
     /// What the clock was when the thread told others something, where it has been here since.
     past: Vec<(u32, Rc<Clock>)>,
@@ -107,8 +109,8 @@ struct Legacy {
     slot: Option<u32>,
     /// How many actions there were.
     actions: u64,
-    /// What blocking streams did since the last action, which the next one comes after: that of `unheard` streams is
-    /// still to be joined.
+    /// What blocking streams did since the last action, which the next one comes after: that of
+    /// `unheard` streams is still to be joined.
     before: Clock,
     unheard: Vec<u32>,
 }
@@ -116,8 +118,8 @@ struct Legacy {
 /// What comes before what, as far as the calls gone through so far say.
 #[derive(Debug)]
 pub(super) struct Order {
-    /// By slot. A slot is used again once nobody can mistake the new stream's operations for the old
-    /// one's, so clocks are as wide as the number of streams that exist together.
+    /// By slot. A slot is used again once nobody can mistake the new stream's operations for the
+    /// old one's, so clocks are as wide as the number of streams that exist together.
     queues: Vec<Queue>,
     /// The slot of what a thread queues in a stream.
     slots: HashMap<(StreamId, u32), u32>,
@@ -130,8 +132,8 @@ pub(super) struct Order {
     pub(super) threads: Threads,
     /// The slots of what threads themselves do to memory, for those that do.
     host_slots: BTreeMap<u32, u32>,
-    /// The slot that counts how often a thread told others something, and that number; where there are several
-    /// threads.
+    /// The slot that counts how often a thread told others something, and that number; where there
+    /// are several threads.
     calls: BTreeMap<u32, (u32, u32)>,
     events: HashMap<EventId, Said>,
     /// The last launches of each executable copy of a graph.
@@ -211,11 +213,12 @@ impl Order {
         if let Some(&slot) = self.slots.get(&(stream, thread)) {
             return slot;
         }
-        // A stream that nobody created was there before the recording; nothing is known of it, so nothing is
-        // ordered by it.
+        // A stream that nobody created was there before the recording; nothing is known of it, so
+        // nothing is ordered by it.
         let kind = self.kinds.get(&stream).copied().unwrap_or(StreamKind::NonBlocking);
         let mut new = Self::queue(stream, kind, Life::Open, thread);
-        // Whatever the old stream did is over for every thread, and so for all that they will queue.
+        // Whatever the old stream did is over for every thread, and so for all that they will
+        // queue.
         let is_over = |slot: u32| {
             let count = self.queues[slot as usize].clock.of(slot);
             self.hosts.values().all(|host| host.of(slot) >= count)
@@ -255,7 +258,8 @@ impl Order {
         new
     }
 
-    /// What a thread knows, as it tells others: from then on they know of all the calls that it made so far.
+    /// What a thread knows, as it tells others: from then on they know of all the calls that it
+    /// made so far.
     pub(super) fn tell(&mut self, thread: u32) -> Clock {
         self.host(thread);
         let (slot, told) = self.calls_of(thread);
@@ -271,7 +275,8 @@ impl Order {
         self.calls.get(&thread).map_or(0, |(_, told)| *told) + 1
     }
 
-    /// Whether a thread knows of a call that another made when it had told others something so often, less one.
+    /// Whether a thread knows of a call that another made when it had told others something so
+    /// often, less one.
     fn has_heard(&self, thread: u32, of: u32, told: u32) -> bool {
         self.heard(thread, of) >= told
     }
@@ -314,7 +319,8 @@ impl Order {
             || self.known(thread, slot).is_some_and(|clock| clock.of(slot) >= count)
     }
 
-    /// What a thread knows that others did, or it did itself: of each kind of queue that `wanted` names.
+    /// What a thread knows that others did, or it did itself: of each kind of queue that `wanted`
+    /// names.
     fn heard_of(&self, thread: u32, wanted: impl Fn(&Queue) -> bool) -> Clock {
         let mut clock = Clock::default();
         for (slot, queue) in (0u32..).zip(&self.queues) {
@@ -333,8 +339,8 @@ impl Order {
         self.host(thread);
     }
 
-    /// What a thread knows. A thread that nobody is seen to start knows what all threads knew at its
-    /// first call, and what they had asked for.
+    /// What a thread knows. A thread that nobody is seen to start knows what all threads knew at
+    /// its first call, and what they had asked for.
     pub(super) fn host(&mut self, thread: u32) -> &mut Clock {
         if !self.hosts.contains_key(&thread) {
             let mut clock = Clock::default();
@@ -442,8 +448,8 @@ impl Order {
         Epoch { slot, count }
     }
 
-    /// A graph is launched: also after the launch before of the same executable copy, where it is known
-    /// which that is.
+    /// A graph is launched: also after the launch before of the same executable copy, where it is
+    /// known which that is.
     pub(super) fn launch(&mut self, thread: u32, stream: StreamId, copy: (GraphId, u32)) -> Epoch {
         let epoch = self.operate(thread, stream);
         if let Some(said) = self.launched.get(&copy) {
@@ -461,7 +467,8 @@ impl Order {
         epoch
     }
 
-    /// An executable copy of a graph becomes one of another graph: its next launch comes after its last one.
+    /// An executable copy of a graph becomes one of another graph: its next launch comes after its
+    /// last one.
     pub(super) fn update(&mut self, updated: (GraphId, u32), copy: (GraphId, u32)) {
         if let Some(said) = self.launched.remove(&updated) {
             self.launched.insert(copy, said);
@@ -492,8 +499,8 @@ impl Order {
         self.events.remove(&event);
     }
 
-    /// What an event stands for at least, as far as a thread can tell: whatever it was recorded for. None if it
-    /// may not have been recorded.
+    /// What an event stands for at least, as far as a thread can tell: whatever it was recorded
+    /// for. None if it may not have been recorded.
     fn recorded(&mut self, thread: u32, event: EventId) -> Option<Rc<Clock>> {
         let said = self.events.get(&event)?;
         if let Some((of, only)) = said.only()
@@ -525,8 +532,8 @@ impl Order {
         least.map(Rc::new)
     }
 
-    /// A stream waits for what an event stands for now. One that was never recorded stands for nothing,
-    /// and the wait does nothing, not even in the legacy default stream.
+    /// A stream waits for what an event stands for now. One that was never recorded stands for
+    /// nothing, and the wait does nothing, not even in the legacy default stream.
     pub(super) fn wait(&mut self, thread: u32, stream: StreamId, event: EventId) {
         self.host(thread);
         let Some(recorded) = self.recorded(thread, event) else { return };
@@ -581,8 +588,8 @@ impl Order {
         host.join(&self.queues[last.slot as usize].clock);
     }
 
-    /// A thread learns that everything queued before one operation of a stream, which was queued last
-    /// in it, is over; not the operation itself.
+    /// A thread learns that everything queued before one operation of a stream, which was queued
+    /// last in it, is over; not the operation itself.
     pub(super) fn finish_all_before(&mut self, thread: u32, last: Epoch) {
         self.host(thread);
         let known = self.hosts[&thread].of(last.slot);
@@ -598,7 +605,8 @@ impl Order {
         self.host(thread).join(&everything);
     }
 
-    /// An operation that was queued last in the default stream of its device is one of another device's default stream too.
+    /// An operation that was queued last in the default stream of its device is one of another
+    /// device's default stream too.
     pub(super) fn meet(&mut self, thread: u32, last: Epoch, other: StreamId) {
         let slot = self.act(thread, other);
         let theirs = std::mem::take(&mut self.queues[slot as usize].clock);
@@ -617,7 +625,8 @@ impl Order {
     }
 
     /// Nobody knows more of a stream than the stream itself. What the host did is over as far as an
-    /// operation that came after it was queued. What a thread has not heard of need not have been queued.
+    /// operation that came after it was queued. What a thread has not heard of need not have been
+    /// queued.
     fn everything(&mut self, of: Option<(u32, u32)>) -> Clock {
         let mut clock = Clock::default();
         let mut far = Vec::new();
@@ -649,8 +658,8 @@ impl Order {
         clock
     }
 
-    /// What whoever does something knows of others. Where that is what it knew before, it is the same clock, so that many
-    /// uses take the memory of one.
+    /// What whoever does something knows of others. Where that is what it knew before, it is the
+    /// same clock, so that many uses take the memory of one.
     pub(super) fn knew(&mut self, actor: Actor) -> Rc<Clock> {
         let slot = match actor {
             Actor::Stream(slot) => slot,
@@ -677,8 +686,8 @@ impl Order {
         clock.of(before.slot) >= before.count
     }
 
-    /// From here on, as if the edge from `before` to `actor` that was just found missing were there:
-    /// what it would have ordered is not worth a report of its own.
+    /// From here on, as if the edge from `before` to `actor` that was just found missing were
+    /// there: what it would have ordered is not worth a report of its own.
     pub(super) fn suppose(&mut self, actor: Actor, before: Epoch) {
         let clock = match actor {
             Actor::Stream(slot) => &mut self.queues[slot as usize].clock,

@@ -1,4 +1,5 @@
-//! Who used which bytes last: for each block of memory, the last write of each byte and the reads since.
+//! Who used which bytes last: for each block of memory, the last write of each byte and the reads
+//! since.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -23,9 +24,9 @@ pub(super) enum Origin {
 
 /// What is known of one block of memory.
 ///
-/// A use of many bytes costs about as much as one of few, however many pieces they were used in before: what is
-/// written is looked at through what whole parts of a tree have in common, and each read is one entry until it is
-/// written over.
+/// A use of many bytes costs about as much as one of few, however many pieces they were used in
+/// before: what is written is looked at through what whole parts of a tree have in common, and each
+/// read is one entry until it is written over.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     pub(super) origin: Origin,
@@ -64,8 +65,8 @@ impl Block {
         Self { origin, ..Self::default() }
     }
 
-    /// Reads `range`: `found` is told of each conflicting use that `knows` does not know to be over, of those of
-    /// one slot the last.
+    /// Reads `range`: `found` is told of each conflicting use that `knows` does not know to be
+    /// over, of those of one slot the last.
     pub(super) fn read(
         &mut self,
         range: Range,
@@ -117,7 +118,8 @@ impl Block {
         self.effort += self.writes.put(start, end, mark);
     }
 
-    /// What was read of a range is read no more: whoever comes later comes after the one that ended it.
+    /// What was read of a range is read no more: whoever comes later comes after the one that ended
+    /// it.
     fn end_reads(
         &mut self,
         range: Range,
@@ -218,15 +220,16 @@ impl Block {
         self.meet_somewhere(AccessKind::Write, all, knows, &mut found);
     }
 
-    /// Who used any of it, but for those that a write of the same bytes, or a read in the same stream, comes after.
+    /// Who used any of it, but for those that a write of the same bytes, or a read in the same
+    /// stream, comes after.
     pub(super) fn uses(&self) -> impl Iterator<Item = Mark> {
         let reads = self.reads.values().flat_map(BTreeMap::values).map(|read| read.mark);
         self.writes.marks().into_iter().chain(reads).chain(self.somewhere.marks())
     }
 }
 
-/// Takes the bytes from `start` to `end` out of what was read. `each` is told of every piece that is gone. Says how
-/// many there were.
+/// Takes the bytes from `start` to `end` out of what was read. `each` is told of every piece that
+/// is gone. Says how many there were.
 fn clip(
     reads: &mut BTreeMap<u64, Read>,
     start: u64,
@@ -256,7 +259,8 @@ fn clip(
     gone
 }
 
-/// Who wrote each byte last: runs of bytes in order, in a search tree that chance keeps balanced (a treap).
+/// Who wrote each byte last: runs of bytes in order, in a search tree that chance keeps balanced (a
+/// treap).
 #[derive(Debug, Default)]
 struct Writes {
     root: Tree,
@@ -278,7 +282,8 @@ struct Node {
     after: Tree,
     /// The last operation that wrote anything from here downwards, where all are of one slot.
     only: (u32, u32),
-    /// Elsewhere, by slot, the last operation of it; else empty, so that most nodes take no memory beside their own.
+    /// Elsewhere, by slot, the last operation of it; else empty, so that most nodes take no memory
+    /// beside their own.
     last: Vec<(u32, u32)>,
 }
 
@@ -318,8 +323,8 @@ impl Node {
         last.len().max(1) as u64
     }
 
-    /// The first run of bytes in a range that this operation wrote, of which it is known that there is one and that no
-    /// later one of its slot wrote there.
+    /// The first run of bytes in a range that this operation wrote, of which it is known that there
+    /// is one and that no later one of its slot wrote there.
     fn first_of(
         &self,
         epoch: (u32, u32),
@@ -344,8 +349,8 @@ impl Node {
 }
 
 impl Writes {
-    /// Tells `found` of what was written in a range and is not known to be over, of each slot the last. Says how
-    /// much was looked at.
+    /// Tells `found` of what was written in a range and is not known to be over, of each slot the
+    /// last. Says how much was looked at.
     fn unknown(
         &self,
         range: Range,
@@ -463,8 +468,8 @@ fn join(before: Tree, after: Tree, effort: &mut u64) -> Tree {
     }
 }
 
-/// Tells of who wrote in a range last. `within` says whether all of a tree is known to be after the start of the
-/// range, and before its end.
+/// Tells of who wrote in a range last. `within` says whether all of a tree is known to be after the
+/// start of the range, and before its end.
 fn look(
     tree: &Tree,
     range: &std::ops::Range<u64>,

@@ -3,10 +3,10 @@
 //! Whoever wrote a race has most often written something against it. The report says why that does
 //! not do, at its own line, so that this line is changed and no other is added beside it.
 //!
-//! Only calls with a line of their own count: those that a library makes on the way are at the line of
-//! the operation or of the allocation that it makes them for. A call that something else needs as it is,
-//! such as a wait for the data of another stream, is left alone: to change it has to put the two uses in
-//! order, and leave in order whatever was.
+//! Only calls with a line of their own count: those that a library makes on the way are at the line
+//! of the operation or of the allocation that it makes them for. A call that something else needs
+//! as it is, such as a wait for the data of another stream, is left alone: to change it has to put
+//! the two uses in order, and leave in order whatever was.
 
 mod repair;
 
@@ -67,7 +67,8 @@ pub enum Slip {
     WaitsForAnotherEvent {
         /// The wait,
         wait: CallAt,
-        /// the record of the event that it is for: before the first use, or after the wait; none if there is none,
+        /// the record of the event that it is for: before the first use, or after the wait; none if
+        /// there is none,
         stale: Option<CallAt>,
         /// and the one of the event that it should be for.
         record: CallAt,
@@ -178,8 +179,8 @@ pub enum Turn {
     Later,
 }
 
-/// What may be a slip and is found out to be one, for each hazard: what is nearest comes first, and each
-/// costs a search of the whole program.
+/// What may be a slip and is found out to be one, for each hazard: what is nearest comes first, and
+/// each costs a search of the whole program.
 const MOST_TRIED: usize = 4;
 
 /// A wait for an event.
@@ -222,8 +223,8 @@ pub(super) struct Attempts<'a> {
     stopwatches: HashSet<EventId>,
     /// Events that are made at no line of the program's own.
     of_nobody: HashSet<EventId>,
-    /// Places at which operations are asked for and memory is allocated: there, libraries make events
-    /// and use them.
+    /// Places at which operations are asked for and memory is allocated: there, libraries make
+    /// events and use them.
     taken: HashSet<u32>,
     /// What nothing orders as the program stands.
     unordered: OnceCell<Option<Unordered>>,
@@ -296,7 +297,8 @@ impl<'a> Attempts<'a> {
                     it.host.push((index, Some(*stream)));
                 }
                 Call::ContextSynchronize if it.is_own(index) => it.host.push((index, None)),
-                // The lab waits for the device before that, at the line that the region is asked for.
+                // The lab waits for the device before that, at the line that the region is asked
+                // for.
                 Call::RegionBegin => it.host.clear(),
                 _ => {}
             }
@@ -318,7 +320,8 @@ impl<'a> Attempts<'a> {
             }
             Edge::Handover { .. } | Edge::FreeLater { .. } => return None,
         };
-        // What is inside a graph has no calls of its own; each thread has its own per-thread stream.
+        // What is inside a graph has no calls of its own; each thread has its own per-thread
+        // stream.
         let is_graph = |step: u32| matches!(self.step(step), Call::GraphLaunch { .. });
         let waits = matches!(uses.waiter, Waiter::Stream(stream) if stream.is_per_thread());
         let is_of_a_thread = uses.stream.is_per_thread() || waits;
@@ -422,7 +425,8 @@ impl<'a> Attempts<'a> {
         earlier.is_some() && earlier.copied() == last
     }
 
-    /// After the second use the waiter waits for what stands for the first, in the same turn of a loop.
+    /// After the second use the waiter waits for what stands for the first, in the same turn of a
+    /// loop.
     fn waits_too_late(&self, uses: Uses, call: impl Fn(u32) -> CallAt) -> Option<Slip> {
         let end = self.next_run(uses.second);
         let from = self.waits.partition_point(|wait| wait.step <= uses.second);
@@ -450,8 +454,8 @@ impl<'a> Attempts<'a> {
         Some(Slip::WaitsTooLate { record: record.map(&call), wait: call(wait) })
     }
 
-    /// An event stands for the first use, and is recorded before the second; the waiter does not wait
-    /// for it, though others may.
+    /// An event stands for the first use, and is recorded before the second; the waiter does not
+    /// wait for it, though others may.
     fn does_not_wait(&self, uses: Uses, call: impl Fn(u32) -> CallAt) -> Vec<Slip> {
         let records = self.records.get(&uses.stream).map_or(&[][..], Vec::as_slice);
         let from = records.partition_point(|(step, _)| *step < uses.first);
@@ -487,8 +491,9 @@ impl<'a> Attempts<'a> {
         let to = self.host.partition_point(|(step, _)| *step < uses.second);
         self.host[from..to].iter().rev().find_map(|&(wait, stream)| {
             let stream = stream.filter(|stream| *stream != uses.stream)?;
-            // To hold the host is a poor way to order two streams, so it is meant to be one only where
-            // there is nothing else to wait for: the stream has got nothing since the host last did.
+            // To hold the host is a poor way to order two streams, so it is meant to be one only
+            // where there is nothing else to wait for: the stream has got nothing since the host
+            // last did.
             let before = self.host[..self.host.partition_point(|(step, _)| *step < wait)].iter();
             let mut before = before.rev().filter(|(_, of)| of.is_none_or(|of| of == stream));
             let since = before.next().map_or(0, |(step, _)| *step);
@@ -542,12 +547,14 @@ impl<'a> Attempts<'a> {
         self.place(step).and_then(|place| self.places.get(&place)).map_or(&[], Vec::as_slice)
     }
 
-    /// How many turns of a loop `second` is later than `first`; 0 in the same turn, or where there is none.
+    /// How many turns of a loop `second` is later than `first`; 0 in the same turn, or where there
+    /// is none.
     pub(super) fn laps(&self, first: u32, second: u32) -> u32 {
         let (firsts, seconds) = (self.runs(first), self.runs(second));
         let before = |runs: &[u32], step: u32| runs.partition_point(|run| *run < step);
         let is_one = self.place(first).is_some() && self.place(first) == self.place(second);
-        // Does the line of the second use come first in the loop? Then each of its runs begins a turn.
+        // Does the line of the second use come first in the loop? Then each of its runs begins a
+        // turn.
         let until = match is_one || before(seconds, first) > before(firsts, first) {
             true => second + 1,
             // Else a turn is over when it is run and the line of the first use is run again.
@@ -578,8 +585,8 @@ impl<'a> Attempts<'a> {
         found.ok().map(|index| &self.waits[index])
     }
 
-    /// Whether an event that is recorded at `record` is meant for the first use: it stands for it, and
-    /// for nothing of another line after it.
+    /// Whether an event that is recorded at `record` is meant for the first use: it stands for it,
+    /// and for nothing of another line after it.
     fn stands_for(&self, record: u32, uses: Uses) -> bool {
         let last = self.last_before(uses.stream, record);
         last.is_some_and(|last| {

@@ -1,14 +1,15 @@
-//! Events of a wrapper that keeps one for all reads of an allocation, as cudarc does: the next read records it
-//! again, and then nothing stands for the read before.
+//! Events of a wrapper that keeps one for all reads of an allocation, as cudarc does: the next read
+//! records it again, and then nothing stands for the read before.
 
 use crate::program::{Call, EventId, Program};
 
 use super::stream;
 
-/// The step that recorded again what a wrapper had recorded after `first`, before it made `second` wait for it.
+/// The step that recorded again what a wrapper had recorded after `first`, before it made `second`
+/// wait for it.
 ///
-/// What a wrapper calls on the way is at the line of the operation: its waits right before, its records right
-/// after.
+/// What a wrapper calls on the way is at the line of the operation: its waits right before, its
+/// records right after.
 pub(super) fn overwritten(program: &Program, first: u32, second: u32) -> Option<u32> {
     let steps = &program.steps;
     let (first, second) = (first as usize, second as usize);

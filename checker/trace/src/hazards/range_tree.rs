@@ -1,8 +1,9 @@
 //! Uses of memory that are only known to lie somewhere in a range.
 //!
-//! Ranges are kept in a search tree by where they begin, that chance keeps balanced (a treap). Each node knows where
-//! the ranges from there downwards end, and the last use of each kind and slot among them, so that to ask for all
-//! that lies in a range looks at no more than a few nodes at its two ends.
+//! Ranges are kept in a search tree by where they begin, that chance keeps balanced (a treap). Each
+//! node knows where the ranges from there downwards end, and the last use of each kind and slot
+//! among them, so that to ask for all that lies in a range looks at no more than a few nodes at its
+//! two ends.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +36,8 @@ struct Node {
     after: Tree,
     /// The least and the greatest end of the ranges from here downwards.
     ends: (u64, u64),
-    /// The last use of each kind and slot from here downwards, by how many operations of the slot there were.
+    /// The last use of each kind and slot from here downwards, by how many operations of the slot
+    /// there were.
     last: BTreeMap<Kind, u32>,
 }
 
@@ -90,8 +92,8 @@ impl Somewhere {
         effort
     }
 
-    /// Of what was used somewhere inside of a range, and `knows` does not know to be over: of each kind and slot the
-    /// last use, with the range that it is in. Says how much was looked at.
+    /// Of what was used somewhere inside of a range, and `knows` does not know to be over: of each
+    /// kind and slot the last use, with the range that it is in. Says how much was looked at.
     pub(super) fn unknown(
         &self,
         range: Bounds,
@@ -171,7 +173,8 @@ fn join(before: Tree, after: Tree, effort: &mut u64) -> Tree {
     }
 }
 
-/// Tells of the uses inside of a range. `is_after` says whether all of the tree is known to begin in it.
+/// Tells of the uses inside of a range. `is_after` says whether all of the tree is known to begin
+/// in it.
 fn look(tree: &Tree, range: Bounds, is_after: bool, tell: &mut impl FnMut(Kind, u32)) {
     let Some(node) = tree else { return };
     if node.ends.0 > range.1 {
@@ -218,7 +221,8 @@ fn find<'a>(
     is_before_end.then(|| find(&node.after, range, (kind, count), effort)).flatten()
 }
 
-/// The tree without what is inside of a range. `is_after` says whether all of it is known to begin in it.
+/// The tree without what is inside of a range. `is_after` says whether all of it is known to begin
+/// in it.
 fn without(tree: Tree, range: Bounds, is_after: bool, effort: &mut u64) -> Tree {
     let mut node = tree?;
     *effort += 1;

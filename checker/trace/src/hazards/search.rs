@@ -46,13 +46,13 @@ pub(super) struct Pair {
     pub(super) second: At,
     pub(super) kind: Kind,
     pub(super) overlap: Range,
-    /// The host thread of the second has not heard that the first was asked for, so which of them comes first
-    /// even in the same stream is up to the threads.
+    /// The host thread of the second has not heard that the first was asked for, so which of them
+    /// comes first even in the same stream is up to the threads.
     pub(super) is_unheard: bool,
 }
 
-/// What may be looked at in a search, in entries of clocks and pieces of memory: a search that takes longer is not
-/// worth its time, and needs too much memory. Two seconds or so.
+/// What may be looked at in a search, in entries of clocks and pieces of memory: a search that
+/// takes longer is not worth its time, and needs too much memory. Two seconds or so.
 pub const MOST_EFFORT: u64 = 1_000_000_000;
 
 /// A program in which more would have to be looked at than [`MOST_EFFORT`].
@@ -175,8 +175,8 @@ impl<'a> Search<'a> {
         self.blocks.len()
     }
 
-    /// The uses of memory that may still go on, as far as a host thread knows: of page-locked memory, or
-    /// of all.
+    /// The uses of memory that may still go on, as far as a host thread knows: of page-locked
+    /// memory, or of all.
     pub(super) fn going_on(&self, thread: u32, all: bool) -> impl Iterator<Item = At> {
         let blocks = self.blocks.values();
         let blocks = blocks.filter(move |block| all || block.origin == Origin::PinnedHost);
@@ -340,8 +340,8 @@ impl<'a> Search<'a> {
                 (_, Mode::Asynchronous)
                 | (Some(Direction::DeviceToDevice | Direction::PeerToPeer), _) => false,
                 (Some(Direction::HostToDevice), Mode::Synchronous) => {
-                    // The stream is waited for, then the data is staged, and the last part of the way
-                    // may still be ahead when the call returns.
+                    // The stream is waited for, then the data is staged, and the last part of the
+                    // way may still be ahead when the call returns.
                     if *source == Place::Pageable {
                         self.order.finish_all_before(thread, epoch);
                     }
@@ -417,7 +417,8 @@ impl<'a> Search<'a> {
         }
         let reads = uses.iter().any(|access| access.kind == AccessKind::Read);
         let knew = if reads { self.order.knew(user.actor) } else { Rc::default() };
-        // Reads first, in whatever order they are listed: an operation reads what was there before it.
+        // Reads first, in whatever order they are listed: an operation reads what was there before
+        // it.
         for turn in [AccessKind::Read, AccessKind::Write] {
             for access in uses.iter().filter(|access| access.kind == turn) {
                 self.access(access.kind, access.range, (user, &knew), extent);
@@ -518,8 +519,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Notes down what the step at hand lacks, and goes on as if it did not. The latest of several uses
-    /// comes first: where it has waited for the others, whoever waits for it has waited for them too.
+    /// Notes down what the step at hand lacks, and goes on as if it did not. The latest of several
+    /// uses comes first: where it has waited for the others, whoever waits for it has waited for
+    /// them too.
     fn report(&mut self, second: At, (actor, thread): (Actor, u32)) {
         let mut missing: Vec<Missing> = std::mem::take(&mut self.missing).into_values().collect();
         missing = in_order(missing, |missing| {

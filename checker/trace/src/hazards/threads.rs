@@ -1,7 +1,7 @@
 //! What host threads tell one another: by starting, by ending, by messages.
 //!
-//! A call that waits may be written down before the one that it waits for. Its edge is drawn when both
-//! are known; until then its thread does nothing else.
+//! A call that waits may be written down before the one that it waits for. Its edge is drawn when
+//! both are known; until then its thread does nothing else.
 
 use crate::program::{ChannelEnd, ChannelId};
 

@@ -3,8 +3,8 @@
 //! Such a region may end while the device still works. If it does not, that is luck: the host
 //! waited for another operation that took longer. So no times are used here either.
 //!
-//! As in all of [`hazards`](super), a copy to ordinary host memory is taken to have ended when the call returns: the
-//! host may use what it brought.
+//! As in all of [`hazards`](super), a copy to ordinary host memory is taken to have ended when the
+//! call returns: the host may use what it brought.
 
 use serde::Serialize;
 
@@ -35,8 +35,9 @@ pub struct Wait {
     pub device: Option<u32>,
 }
 
-/// What nothing had waited for at the end of the first measured region of which that can be said, a stream each, in
-/// the order in which the operations were issued. Gives up as [`find_within`](super::find_within) does.
+/// What nothing had waited for at the end of the first measured region of which that can be said, a
+/// stream each, in the order in which the operations were issued. Gives up as
+/// [`find_within`](super::find_within) does.
 pub fn unwaited_within(program: &Program, most: u64) -> Result<Vec<Unwaited>, TooMuch> {
     let mut search = Search::of_order();
     for (index, step) in (0u32..).zip(&program.steps) {
@@ -78,8 +79,8 @@ fn last_wait(program: &Program, end: u32) -> Option<Wait> {
 }
 
 impl Unwaited {
-    /// What is wrong and what would put it right, in one sentence. `is_over` says whether the operation was over in
-    /// this run.
+    /// What is wrong and what would put it right, in one sentence. `is_over` says whether the
+    /// operation was over in this run.
     pub fn message(&self, is_over: bool) -> String {
         let Self { last, stream, wait } = self;
         let stream = words::named(*stream);

@@ -37,8 +37,8 @@ pub fn accesses(call: &Call, mut tell: impl FnMut(AccessKind, Range)) {
     }
 }
 
-/// The same for an operation of a graph, counted from 1: where it is among the `moved`, it uses other memory at this
-/// launch than when it was captured.
+/// The same for an operation of a graph, counted from 1: where it is among the `moved`, it uses
+/// other memory at this launch than when it was captured.
 pub(crate) fn accesses_of_node(
     call: &Call,
     node: u32,

@@ -1,7 +1,7 @@
 //! What is said about a hazard, in words.
 //!
-//! Everything can be said with or without the names that streams have in the source: a program knows
-//! them by number alone, and whoever has the source at hand may know more.
+//! Everything can be said with or without the names that streams have in the source: a program
+//! knows them by number alone, and whoever has the source at hand may know more.
 
 use std::collections::BTreeMap;
 
@@ -112,8 +112,8 @@ impl FromIterator<(StreamId, String)> for Names {
 pub struct Told {
     /// What is wrong, in one line that names no place.
     pub headline: String,
-    /// What stands below each line of the source: the second use, the first, and what comes close to
-    /// ordering them.
+    /// What stands below each line of the source: the second use, the first, and what comes close
+    /// to ordering them.
     pub places: Vec<(CallAt, String)>,
     /// The rule that was broken, and why it goes well where it does.
     pub notes: Vec<String>,
@@ -448,8 +448,8 @@ impl Hazard {
         self.first.call.launched == self.second.call.launched
     }
 
-    /// The calls between which something is missing: the launches of graphs, not what was captured for them, but where
-    /// both uses are of one launch.
+    /// The calls between which something is missing: the launches of graphs, not what was captured
+    /// for them, but where both uses are of one launch.
     pub fn changed(&self) -> (CallAt, CallAt) {
         let changed = |access: &AccessAt| match self.launched(access) {
             Some(launch) => CallAt { site: Some(launch.clone()), ..access.call.clone() },
@@ -472,7 +472,8 @@ impl Hazard {
         format!("{}{again}", self.second_place())
     }
 
-    /// What is to be minded about an event that is recorded in each lap, where laps lie between the uses.
+    /// What is to be minded about an event that is recorded in each lap, where laps lie between the
+    /// uses.
     fn one_each(&self) -> String {
         match (self.missing, self.laps) {
             (Edge::Wait { .. }, 2..) => format!(
@@ -596,7 +597,8 @@ impl Hazard {
         }
     }
 
-    /// The places of the two uses: `src/lib.rs:12 and src/lib.rs:14`. Of graphs, those of the launches too.
+    /// The places of the two uses: `src/lib.rs:12 and src/lib.rs:14`. Of graphs, those of the
+    /// launches too.
     pub fn places(&self) -> String {
         format!("{} and {}", self.whole_place(&self.first), self.whole_place(&self.second))
     }

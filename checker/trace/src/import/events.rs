@@ -2,8 +2,8 @@
 //!
 //! A row counts by its category: `kernel`, `gpu_memcpy` and `gpu_memset` ran on the device,
 //! `cuda_runtime` and `cuda_driver` are calls of the host, `cuda_sync` holds recorded waits, and
-//! `python_function` (or `Call stack` of a `cpu_op`) the lines of the source. All else is dropped as
-//! it is read: flows repeat what correlation numbers say.
+//! `python_function` (or `Call stack` of a `cpu_op`) the lines of the source. All else is dropped
+//! as it is read: flows repeat what correlation numbers say.
 //!
 //! Where rows say less than that, names of their processes and threads do: see `labels`.
 
@@ -20,8 +20,8 @@ use super::{Error, Format, Problem};
 /// Digits of a nanosecond behind the point of a microsecond.
 const MICROSECONDS: i32 = 3;
 
-/// The latest time, in ns: in the year 2116 where a trace counts from 1970. With [`LONGEST`], no two
-/// times lie further apart than what an `i64` holds.
+/// The latest time, in ns: in the year 2116 where a trace counts from 1970. With [`LONGEST`], no
+/// two times lie further apart than what an `i64` holds.
 const LATEST: i64 = 1 << 62;
 
 /// The longest duration and the earliest time before 0, in ns: 36 years.
@@ -174,8 +174,8 @@ fn rank(tokens: &mut Tokens<'_>, header: &mut Header) -> Result<(), Error> {
     Ok(())
 }
 
-/// Rows. A list that is all of the file needs no end, as Chrome's own reader takes it: whoever writes a trace while the
-/// program runs may never come to it.
+/// Rows. A list that is all of the file needs no end, as Chrome's own reader takes it: whoever
+/// writes a trace while the program runs may never come to it.
 fn events(
     tokens: &mut Tokens<'_>,
     rows: &mut Rows,

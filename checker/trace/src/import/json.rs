@@ -222,7 +222,8 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// What an escape stands for; a backslash that escapes nothing is itself, as in a path of Windows.
+    /// What an escape stands for; a backslash that escapes nothing is itself, as in a path of
+    /// Windows.
     fn escape(&mut self, found: &mut impl FnMut(&[u8])) -> Result<(), Error> {
         self.at += 1;
         let character = match self.peek()? {
@@ -297,7 +298,8 @@ impl<'a> Tokens<'a> {
         }))
     }
 
-    /// The characters of the number that comes next, which is well formed; of `-Infinity`, `-` alone.
+    /// The characters of the number that comes next, which is well formed; of `-Infinity`, `-`
+    /// alone.
     pub(super) fn number(&mut self) -> Result<&[u8], Error> {
         let mut ahead = 0;
         loop {
@@ -522,8 +524,8 @@ impl<'a> Tokens<'a> {
         Ok(Some(self.buffer[self.at]))
     }
 
-    /// Reads on, keeping the bytes from `kept` on, which `at` must not lie before; says whether there
-    /// was anything.
+    /// Reads on, keeping the bytes from `kept` on, which `at` must not lie before; says whether
+    /// there was anything.
     fn fill(&mut self, kept: usize) -> Result<bool, Error> {
         self.buffer.copy_within(kept..self.end, 0);
         self.passed += kept as u64;

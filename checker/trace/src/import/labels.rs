@@ -24,7 +24,8 @@ pub(super) fn named(number: i64, names: &Names) -> Option<&str> {
     names.nth(index)
 }
 
-/// The rank in a name such as `[rank1] 42`, by which tools that put several files into one keep them apart.
+/// The rank in a name such as `[rank1] 42`, by which tools that put several files into one keep
+/// them apart.
 pub(super) fn rank_of(process: i64, names: &Names) -> Option<&str> {
     named(process, names)?.strip_prefix('[')?.split_once(']').map(|(rank, _)| rank)
 }
@@ -71,7 +72,8 @@ impl Rows {
         }
     }
 
-    /// A kernel of a stream that has a name in the place of a number, as converters of Nsight Systems write it.
+    /// A kernel of a stream that has a name in the place of a number, as converters of Nsight
+    /// Systems write it.
     fn of_a_converter(&mut self, row: Row, thread: Thread) -> Option<Row> {
         let stream = numbered(named(thread.thread, &self.names), "Stream ")?;
         let device = numbered(named(thread.process, &self.names), "Device ")?;

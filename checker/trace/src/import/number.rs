@@ -54,8 +54,8 @@ fn parts(text: &[u8]) -> Option<Parts<'_>> {
     rest.is_empty().then_some(Parts { negative, whole, fraction, exponent })
 }
 
-/// The number that `text` begins with and its length, where it has no exponent, no more decimals than
-/// count, and fits: all but a few. None is no verdict.
+/// The number that `text` begins with and its length, where it has no exponent, no more decimals
+/// than count, and fits: all but a few. None is no verdict.
 pub(super) fn simple(text: &[u8], decimals: i32) -> Option<(usize, i64)> {
     let sign = usize::from(text.first() == Some(&b'-'));
     let (mut value, mut at) = (0_i64, sign);
@@ -88,8 +88,8 @@ pub(super) fn simple(text: &[u8], decimals: i32) -> Option<(usize, i64)> {
     Some((at, if sign == 1 { -value } else { value }))
 }
 
-/// The number that `text` holds, times ten to the power of `decimals`, rounded to the nearest integer
-/// (halves away from 0). None where `text` is no number.
+/// The number that `text` holds, times ten to the power of `decimals`, rounded to the nearest
+/// integer (halves away from 0). None where `text` is no number.
 pub(super) fn scaled(text: &[u8], decimals: i32) -> Result<Option<i64>, TooLarge> {
     let Some(Parts { negative, whole, fraction, exponent }) = parts(text.trim_ascii()) else {
         return Ok(None);

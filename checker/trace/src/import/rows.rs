@@ -27,7 +27,8 @@ pub(super) struct Header {
     pub(super) rank: Option<i64>,
     /// Names of devices by their number.
     pub(super) devices: BTreeMap<i64, String>,
-    /// Processes that are devices, and their numbers, where rows have no categories: so JAX writes them.
+    /// Processes that are devices, and their numbers, where rows have no categories: so JAX writes
+    /// them.
     pub(super) gpus: BTreeMap<i64, i64>,
     /// Threads of those that are streams, and their numbers.
     pub(super) streams: BTreeMap<Thread, i64>,

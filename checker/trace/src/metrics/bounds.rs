@@ -1,5 +1,6 @@
-//! Where a makespan lies between doing everything in turn and the best that the device allows, what share of it the host had
-//! for its own work, and how near the latency of requests came to what it is on an idle device.
+//! Where a makespan lies between doing everything in turn and the best that the device allows, what
+//! share of it the host had for its own work, and how near the latency of requests came to what it
+//! is on an idle device.
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
@@ -7,8 +8,8 @@ use serde::{Deserialize, Serialize, Serializer};
 /// The two ends of a task's scale: its work done in turn, and the floor under every schedule.
 ///
 /// Both belong to the task and are measured or computed apart from the program that is judged, so
-/// work added to a program can only make its makespan worse. Where a task has work for the host, the
-/// host counts as one more engine.
+/// work added to a program can only make its makespan worse. Where a task has work for the host,
+/// the host counts as one more engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Bounds {
@@ -16,11 +17,12 @@ pub struct Bounds {
     pub serial_ns: u64,
     /// The time under which no schedule comes, in ns.
     pub floor_ns: u64,
-    /// The task's own work on the host, in ns, which is in the other two. It is left out where there
-    /// is none.
+    /// The task's own work on the host, in ns, which is in the other two. It is left out where
+    /// there is none.
     #[serde(default)]
     pub host_ns: u64,
-    /// What a request takes on an idle device, from its arrival to its answer, in ns. It is left out where the task has none.
+    /// What a request takes on an idle device, from its arrival to its answer, in ns. It is left
+    /// out where the task has none.
     #[serde(default)]
     pub request_ns: u64,
 }
@@ -35,20 +37,22 @@ impl Bounds {
         self.savable_ns().map(|savable| saved / savable as f64)
     }
 
-    /// `1 - blocked / makespan`, where the host is blocked whenever it is not at the task's own work for
-    /// it; so `host / makespan`. None for a task without such work.
+    /// `1 - blocked / makespan`, where the host is blocked whenever it is not at the task's own
+    /// work for it; so `host / makespan`. None for a task without such work.
     ///
-    /// In an honest program blocked time is time in calls that wait for the device, and a little in other
-    /// calls. But a program may wait without such a call: it can ask again and again whether a stream is
-    /// done, or let the host do what nobody asked for until it is. That makes nobody free, and all of it
-    /// counts here: only a shorter makespan makes the number larger. What a trace shows of waiting
-    /// ([`Metrics::host_blocked_ns`](super::Metrics::host_blocked_ns)) explains it, and is never more than
-    /// `makespan - host` where the host is one thread that did its work.
+    /// In an honest program blocked time is time in calls that wait for the device, and a little in
+    /// other calls. But a program may wait without such a call: it can ask again and again whether
+    /// a stream is done, or let the host do what nobody asked for until it is. That makes nobody
+    /// free, and all of it counts here: only a shorter makespan makes the number larger. What a
+    /// trace shows of waiting ([`Metrics::host_blocked_ns`](super::Metrics::host_blocked_ns))
+    /// explains it, and is never more than `makespan - host` where the host is one thread that did
+    /// its work.
     pub fn host_freedom(self, makespan_ns: u64) -> Option<f64> {
         (self.host_ns > 0 && makespan_ns > 0).then(|| self.host_ns as f64 / makespan_ns as f64)
     }
 
-    /// `alone / latency`, of the mean latency of the task's requests: 1 is an idle device's. None for a task without requests.
+    /// `alone / latency`, of the mean latency of the task's requests: 1 is an idle device's. None
+    /// for a task without requests.
     pub fn latency_ratio(self, latency_ns: u64) -> Option<f64> {
         (self.request_ns > 0 && latency_ns > 0).then(|| self.request_ns as f64 / latency_ns as f64)
     }
@@ -65,8 +69,9 @@ impl Bounds {
 }
 
 impl Serialize for Bounds {
-    /// In text a field that says nothing is left out: most tasks have no work for the host and no requests, and what was
-    /// kept of them before there was any reads the same. A form without names always has all fields.
+    /// In text a field that says nothing is left out: most tasks have no work for the host and no
+    /// requests, and what was kept of them before there was any reads the same. A form without
+    /// names always has all fields.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let is_text = serializer.is_human_readable();
         let some = [("host_ns", self.host_ns), ("request_ns", self.request_ns)];

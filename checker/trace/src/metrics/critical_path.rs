@@ -1,12 +1,13 @@
 //! The critical path: the chain of work and calls that made a run as long as it was.
 //!
 //! It is followed back from the operation that ended last. What ended last of all that an operation
-//! had to wait for is what it came after: the operation before it in its stream, the one that an event
-//! stood for, the one that had its engine, or the call that asked for it; a call comes after the last
-//! call of its thread that held the host, and that after the work that it waited for. Few traces record
-//! what the waits of streams were for. So where none of these reaches up to the operation, but a stream
-//! was made to wait since the operation before it was asked for, and something else ended right before
-//! it, that is taken. The parts follow each other without a gap, so they sum up to the makespan.
+//! had to wait for is what it came after: the operation before it in its stream, the one that an
+//! event stood for, the one that had its engine, or the call that asked for it; a call comes after
+//! the last call of its thread that held the host, and that after the work that it waited for. Few
+//! traces record what the waits of streams were for. So where none of these reaches up to the
+//! operation, but a stream was made to wait since the operation before it was asked for, and
+//! something else ended right before it, that is taken. The parts follow each other without a gap,
+//! so they sum up to the makespan.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +17,10 @@ use crate::observed::{Called, NO_STEP, Observed};
 use crate::program::StreamId;
 use crate::timeline::{HostSpan, Interval, Span, SpanKind};
 
-/// How long the device takes from the end of one operation to the start of one that waited for it, in
-/// ns. Back-to-back kernels of one stream are 1 µs apart on an H200 and copies 2 µs (traces of
-/// 2026-11-21, driver 580.159); twice that leaves room for slower devices. Single gaps are longer, so
-/// a longer one alone does not show that an operation waited for another stream.
+/// How long the device takes from the end of one operation to the start of one that waited for it,
+/// in ns. Back-to-back kernels of one stream are 1 µs apart on an H200 and copies 2 µs (traces of
+/// 2026-11-21, driver 580.159); twice that leaves room for slower devices. Single gaps are longer,
+/// so a longer one alone does not show that an operation waited for another stream.
 const TURNAROUND_NS: u64 = 4_000;
 
 /// What a part of the path is.
@@ -28,7 +29,8 @@ const TURNAROUND_NS: u64 = 4_000;
 pub enum Part {
     /// An operation of the device runs.
     Work(SpanKind),
-    /// An operation has been asked for and does not yet run, though nothing is known that it waits for.
+    /// An operation has been asked for and does not yet run, though nothing is known that it waits
+    /// for.
     Launch,
     /// An operation waits after what it waited for has ended.
     Turnaround,
@@ -198,8 +200,8 @@ impl<'o, 'a> Walk<'o, 'a> {
         }
     }
 
-    /// Puts an operation on the path, and what lies between it and the one that it came after, which
-    /// is the answer. Its index is smaller, so the walk comes to an end.
+    /// Puts an operation on the path, and what lies between it and the one that it came after,
+    /// which is the answer. Its index is smaller, so the walk comes to an end.
     fn before(&mut self, index: usize) -> Option<usize> {
         let span = self.span(index);
         self.back_to(span.start_ns, Part::Work(span.kind), Some(index));
@@ -232,8 +234,8 @@ impl<'o, 'a> Walk<'o, 'a> {
         Some(earlier)
     }
 
-    /// Whether a stream can have been made to wait for another since the operation before this one in
-    /// its stream was asked for.
+    /// Whether a stream can have been made to wait for another since the operation before this one
+    /// in its stream was asked for.
     fn may_have_waited(&self, index: usize) -> bool {
         let step = self.span(index).step;
         let before = self.in_stream[index].map_or(0, |before| self.span(before).step);
@@ -244,8 +246,8 @@ impl<'o, 'a> Walk<'o, 'a> {
         self.waiting.get(from).is_some_and(|&wait| wait < step)
     }
 
-    /// When `earlier` ended, as far as it can have held up `span`: some overlap, where the one launched
-    /// the other early or where times are rounded.
+    /// When `earlier` ended, as far as it can have held up `span`: some overlap, where the one
+    /// launched the other early or where times are rounded.
     fn end_of(&self, earlier: usize, span: &Span) -> u64 {
         self.span(earlier).end_ns.min(span.start_ns)
     }
@@ -257,8 +259,8 @@ impl<'o, 'a> Walk<'o, 'a> {
         list[..end].iter().rev().copied().find(|&other| other < index)
     }
 
-    /// Goes back from a call to the work that its thread had waited for before, among the operations
-    /// before `index`.
+    /// Goes back from a call to the work that its thread had waited for before, among the
+    /// operations before `index`.
     fn before_call(&mut self, call: &HostSpan, index: usize) -> Option<usize> {
         let thread = self.observed.call(call.step).map_or(0, |call| call.thread);
         let held = self.held.get(&thread)?;

@@ -1,9 +1,11 @@
 //! The places of several makespans: who was first?
 
-/// Makespans closer than this count as a tie: a difference that repeated runs on a GPU would not show.
+/// Makespans closer than this count as a tie: a difference that repeated runs on a GPU would not
+/// show.
 pub const TIE: f64 = 0.03;
 
-/// The place of each, from 1: one more than the number of those that are faster by more than a [`TIE`].
+/// The place of each, from 1: one more than the number of those that are faster by more than a
+/// [`TIE`].
 pub fn places(makespans: &[f64]) -> Vec<usize> {
     let faster = |a: f64, b: f64| a < b * (1.0 - TIE);
     let before = |time: f64| makespans.iter().filter(|other| faster(**other, time)).count();

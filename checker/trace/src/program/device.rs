@@ -2,14 +2,16 @@
 
 use super::{BlockId, Place, StreamId};
 
-/// How many devices a program can use. (The playground's language has no second one, and each byte counts there.)
+/// How many devices a program can use. (The playground's language has no second one, and each byte
+/// counts there.)
 pub const DEVICES: u32 = if cfg!(target_arch = "wasm32") { 1 } else { 2 };
 
-/// Streams and blocks of memory of the second device are numbered from here. A run makes a million steps at most, so no
-/// number of the first device is as high.
+/// Streams and blocks of memory of the second device are numbered from here. A run makes a million
+/// steps at most, so no number of the first device is as high.
 pub const SECOND: u32 = 1_000_000;
 
-/// The device that something with this number is on. What others than the lab numbered may be higher, and is on the first.
+/// The device that something with this number is on. What others than the lab numbered may be
+/// higher, and is on the first.
 #[inline] // asked several times for each operation, from other packages
 fn device_of(number: u32) -> u32 {
     u32::from(DEVICES > 1 && number.wrapping_sub(SECOND) < SECOND)

@@ -1,4 +1,5 @@
-//! What is known of a kernel besides its launches: the memory that it uses, and what its threads and warps do.
+//! What is known of a kernel besides its launches: the memory that it uses, and what its threads
+//! and warps do.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,14 +26,16 @@ pub struct Access {
     pub range: Range,
 }
 
-/// Pieces of a kernel's work that one thread does as a whole. Thread `t` of `n` has the items `t`, `t + n`,
-/// `t + 2n` and so on: where they do not come out even, the first threads have one more than the others.
+/// Pieces of a kernel's work that one thread does as a whole. Thread `t` of `n` has the items `t`,
+/// `t + n`, `t + 2n` and so on: where they do not come out even, the first threads have one more
+/// than the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Items {
     /// Device memory traffic of an item, in bytes.
     pub bytes: u32,
-    /// How many a thread takes up together, waiting for memory once. What is left over it takes up one by one.
+    /// How many a thread takes up together, waiting for memory once. What is left over it takes up
+    /// one by one.
     pub together: u32,
 }
 

@@ -14,15 +14,15 @@ pub struct WorkQueues {
 }
 
 impl WorkQueues {
-    /// Where the environment asks for none (measured on an H200, driver 580.159.04, 2026-11-23; the documentation
-    /// says 8 for both).
+    /// Where the environment asks for none (measured on an H200, driver 580.159.04, 2026-11-23; the
+    /// documentation says 8 for both).
     pub const DEFAULT: Self = Self { kernels: 8, copies: 4 };
     /// The most of each kind that can be asked for (CUDA Programming Guide, environment variables).
     pub const MOST: u32 = 32;
 
-    /// What the environment asks for, given the values of [`CONNECTIONS`](crate::run::CONNECTIONS) and
-    /// [`COPY_CONNECTIONS`](crate::run::COPY_CONNECTIONS). The second is about copies alone, and wins there. What is
-    /// no number asks for nothing.
+    /// What the environment asks for, given the values of [`CONNECTIONS`](crate::run::CONNECTIONS)
+    /// and [`COPY_CONNECTIONS`](crate::run::COPY_CONNECTIONS). The second is about copies alone,
+    /// and wins there. What is no number asks for nothing.
     pub fn asked(connections: Option<&str>, copies: Option<&str>) -> Self {
         let number = |text: Option<&str>| text.and_then(|text| text.trim().parse::<u32>().ok());
         let (both, copies) = (number(connections), number(copies));

@@ -1,14 +1,14 @@
-//! The kernels that the exercises launch: CUDA C (`cuda/`), the PTX built from it (`ptx/`), and for each
-//! entry what a simulator needs to stand in for it: its parameters, the memory it reads and writes, its
-//! work, and a twin in Rust that computes the same bytes.
+//! The kernels that the exercises launch: CUDA C (`cuda/`), the PTX built from it (`ptx/`), and for
+//! each entry what a simulator needs to stand in for it: its parameters, the memory it reads and
+//! writes, its work, and a twin in Rust that computes the same bytes.
 //!
-//! It is not a way to launch anything: there is no driver, no device and no clock here, only plain data
-//! and functions of it, so that it also builds for WebAssembly.
+//! It is not a way to launch anything: there is no driver, no device and no clock here, only plain
+//! data and functions of it, so that it also builds for WebAssembly.
 //!
 //! - [`map`]: integer affine maps iterated per element, one entry per stage of a pipeline.
 //! - [`matmul`]: a matrix product that keeps every SM busy; simulated for its time alone.
-//! - [`network`]: what images go through, layers of a convolutional network, forward and backward, and a step of its
-//!   training.
+//! - [`network`]: what images go through, layers of a convolutional network, forward and backward,
+//!   and a step of its training.
 //! - [`pipes`]: kernels that are bound by one part of a multiprocessor each.
 //! - [`recipe`]: tasks that are lists of launches.
 //! - [`task`]: what an exercise sets out to do: sizes, inputs, expected outputs.
@@ -81,7 +81,8 @@ pub struct Items {
     pub together: u32,
 }
 
-/// A kernel's innermost loop, as each warp issues it over and over: as compiled for compute capability 9.0.
+/// A kernel's innermost loop, as each warp issues it over and over: as compiled for compute
+/// capability 9.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loop {
     /// What most of it needs: its main instruction.
@@ -103,8 +104,9 @@ pub enum Blocks {
     Exactly(u32),
 }
 
-/// Computes a launch: arguments, the bytes of each read access in the order of [`Kernel::accesses`], and
-/// the bytes of each write access in the same order, which hold the old contents on entry.
+/// Computes a launch: arguments, the bytes of each read access in the order of
+/// [`Kernel::accesses`], and the bytes of each write access in the same order, which hold the old
+/// contents on entry.
 pub type Twin = fn(&[Argument], inputs: &[&[u8]], outputs: &mut [Vec<u8>]);
 
 /// A kernel that the exercises may launch.
@@ -116,7 +118,8 @@ pub struct Kernel {
     pub image: &'static str,
     /// The types of its parameters, in order.
     pub parameters: &'static [Parameter],
-    /// The name of the rate, in units per time, by which a device's profile turns its work into time.
+    /// The name of the rate, in units per time, by which a device's profile turns its work into
+    /// time.
     pub rate: &'static str,
     /// Registers per thread, as compiled for compute capability 9.0.
     pub registers: u32,
@@ -128,7 +131,8 @@ pub struct Kernel {
     pub blocks: Blocks,
     /// What its threads share out among them; `None` where each thread does the same.
     pub items: Option<Items>,
-    /// What its warps issue over and over, where that is stated: it decides what it leaves to others on a multiprocessor.
+    /// What its warps issue over and over, where that is stated: it decides what it leaves to
+    /// others on a multiprocessor.
     pub inner_loop: Option<Loop>,
     body: Body,
 }
@@ -142,8 +146,8 @@ enum Body {
 }
 
 impl Kernel {
-    /// What a launch with these arguments has to do, where one byte in memory stands for `scale`: what
-    /// it has to do in memory, so `1 / scale` of what it does on a device.
+    /// What a launch with these arguments has to do, where one byte in memory stands for `scale`:
+    /// what it has to do in memory, so `1 / scale` of what it does on a device.
     ///
     /// The grid does not change it: all families divide fixed work among whatever blocks there are.
     ///
@@ -160,8 +164,8 @@ impl Kernel {
         }
     }
 
-    /// The memory that a launch with these arguments touches, where one byte stands for `scale`: reads
-    /// first, then writes.
+    /// The memory that a launch with these arguments touches, where one byte stands for `scale`:
+    /// reads first, then writes.
     ///
     /// # Panics
     ///
@@ -177,9 +181,9 @@ impl Kernel {
     }
 
     /// The arguments of a launch that touches this memory and does this much work: what
-    /// [`work`](Self::work) and [`accesses`](Self::accesses) were told, from what they said. None where no
-    /// launch of this kernel does. Of what is as large on every device, such as weights, a program that was recorded on
-    /// the simulated one has `copies` words in memory for each.
+    /// [`work`](Self::work) and [`accesses`](Self::accesses) were told, from what they said. None
+    /// where no launch of this kernel does. Of what is as large on every device, such as weights, a
+    /// program that was recorded on the simulated one has `copies` words in memory for each.
     #[must_use]
     pub fn arguments(&self, accesses: &[Access], units: u64, copies: u64) -> Option<Vec<Argument>> {
         match self.body {
@@ -193,8 +197,8 @@ impl Kernel {
         }
     }
 
-    /// How many rounds of its map a launch with these arguments takes every element through, from the one
-    /// range that it reads to the one that it writes; `None` for a kernel of another kind.
+    /// How many rounds of its map a launch with these arguments takes every element through, from
+    /// the one range that it reads to the one that it writes; `None` for a kernel of another kind.
     ///
     /// # Panics
     ///
@@ -207,8 +211,8 @@ impl Kernel {
         }
     }
 
-    /// The function that computes what the kernel computes; `None` where the kernel is simulated for its
-    /// time alone, and its outputs keep their old contents.
+    /// The function that computes what the kernel computes; `None` where the kernel is simulated
+    /// for its time alone, and its outputs keep their old contents.
     #[must_use]
     pub fn twin(&self) -> Option<Twin> {
         match self.body {

@@ -1,13 +1,13 @@
-//! Affine maps of 32-bit integers, `x -> multiplier * x + increment (mod 2^32)`, iterated `rounds` times
-//! for each element: `map_a`, `map_b` and `map_c` of `cuda/map.cu`.
+//! Affine maps of 32-bit integers, `x -> multiplier * x + increment (mod 2^32)`, iterated `rounds`
+//! times for each element: `map_a`, `map_b` and `map_c` of `cuda/map.cu`.
 //!
 //! The GPU iterates; the twin composes the map with itself in O(log rounds) and multiplies once per
-//! element. The maps of the three stages do not commute, and each has the full period 2^32, so a stage
-//! that runs too early, twice or not at all changes every element.
+//! element. The maps of the three stages do not commute, and each has the full period 2^32, so a
+//! stage that runs too early, twice or not at all changes every element.
 //!
-//! One caution for who chooses `rounds`: two stages of `r` and `s` rounds differ in the two orders by a
-//! number that has the factors of two of `r` and of `s` and at most six more, modulo 2^32. Odd numbers of
-//! rounds keep the stages apart; 2^13 rounds of each would let them commute.
+//! One caution for who chooses `rounds`: two stages of `r` and `s` rounds differ in the two orders
+//! by a number that has the factors of two of `r` and of `s` and at most six more, modulo 2^32. Odd
+//! numbers of rounds keep the stages apart; 2^13 rounds of each would let them commute.
 
 use crate::{Access, Argument, Blocks, Body, Items, Kernel, Mode, Parameter, Twin, Work};
 
@@ -197,7 +197,8 @@ fn jump(stage: Stage, arguments: &[Argument], inputs: &[&[u8]], outputs: &mut [V
     let ([input], [output]) = (inputs, outputs) else {
         panic!("a map reads one range and writes one");
     };
-    // Arrays of constant size, so that the loop becomes one vector multiply-add per group of elements.
+    // Arrays of constant size, so that the loop becomes one vector multiply-add per group of
+    // elements.
     let (from, _) = input.as_chunks::<{ ELEMENT_BYTES as usize }>();
     let (to, _) = output.as_chunks_mut::<{ ELEMENT_BYTES as usize }>();
     for (to, from) in to.iter_mut().zip(from) {

@@ -1,9 +1,9 @@
-//! `matmul_1024` of `cuda/matmul.cu`: the product of two 1024 x 1024 matrices of 32-bit floats, row-major,
-//! in device memory, on the FP32 units.
+//! `matmul_1024` of `cuda/matmul.cu`: the product of two 1024 x 1024 matrices of 32-bit floats,
+//! row-major, in device memory, on the FP32 units.
 //!
 //! It stands where programs call a BLAS: one launch that keeps every SM busy for some tens of
-//! microseconds. There is no twin, since a result in floating point would have to follow the kernel's
-//! order of additions; it is for programs whose product no one reads.
+//! microseconds. There is no twin, since a result in floating point would have to follow the
+//! kernel's order of additions; it is for programs whose product no one reads.
 
 use crate::{Access, Argument, Blocks, Body, Kernel, Mode, Parameter, Work};
 

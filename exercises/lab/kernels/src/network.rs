@@ -1,10 +1,11 @@
 //! A small convolutional network in fixed point: `dense`, `dense_relu`, `dense_input_gradient`,
-//! `dense_weight_gradient`, `softmax_cross_entropy` and `sgd_step` of `cuda/network.cu`. Before them what its images go
-//! through: `crop`, `resize`, `flip`, `blur` and `normalise`.
+//! `dense_weight_gradient`, `softmax_cross_entropy` and `sgd_step` of `cuda/network.cu`. Before
+//! them what its images go through: `crop`, `resize`, `flip`, `blur` and `normalise`.
 //!
-//! Its convolutions have patches that do not overlap, and the pixels of an image are in Z-order, so that each is a
-//! matrix multiplication with one row for each patch. The file of the sources says how numbers are kept. Sums of
-//! integers do not depend on their order: the twins give the kernels' bits.
+//! Its convolutions have patches that do not overlap, and the pixels of an image are in Z-order, so
+//! that each is a matrix multiplication with one row for each patch. The file of the sources says
+//! how numbers are kept. Sums of integers do not depend on their order: the twins give the kernels'
+//! bits.
 
 mod images;
 mod parts;
@@ -23,7 +24,8 @@ const TILE: [u64; 2] = [64, 32];
 /// How many numbers of each row it multiplies before it gets the next.
 const DEPTH: u64 = 32;
 
-/// The rows of a gradient of weights are cut into slices, each with a sum of its own: as many as make so many blocks …
+/// The rows of a gradient of weights are cut into slices, each with a sum of its own: as many as
+/// make so many blocks …
 const GRADIENT_BLOCKS: u64 = 512;
 /// … but not fewer than these …
 const LEAST_SLICES: u64 = 32;
@@ -163,8 +165,8 @@ impl Operation {
         }
     }
 
-    /// The arguments of a launch over a layer of this shape: pointers in the order of the kernel's parameters, of which
-    /// there may be more than it takes.
+    /// The arguments of a launch over a layer of this shape: pointers in the order of the kernel's
+    /// parameters, of which there may be more than it takes.
     #[must_use]
     pub fn arguments(self, pointers: &[u64], shape: &Shape) -> Vec<Argument> {
         let taken = kernel(self).parameters.iter().filter(|it| **it == Parameter::Pointer).count();
@@ -186,8 +188,8 @@ impl Operation {
         }
     }
 
-    /// Blocks of a launch over a layer of this shape, its rows being nominal: one for each tile, or for as many items
-    /// as it has threads.
+    /// Blocks of a launch over a layer of this shape, its rows being nominal: one for each tile, or
+    /// for as many items as it has threads.
     #[must_use]
     pub fn blocks(self, shape: &Shape) -> u64 {
         let Shape { rows, inputs, outputs } = *shape;
@@ -219,8 +221,9 @@ impl Operation {
     }
 }
 
-/// The shape of a layer: a matrix of weights, and how many rows go through it. For a loss, `outputs` are the classes; for
-/// a step, `rows` are the slices of the gradient: see [`Shape::of_step`]; for images, they are the pixels that are made.
+/// The shape of a layer: a matrix of weights, and how many rows go through it. For a loss,
+/// `outputs` are the classes; for a step, `rows` are the slices of the gradient: see
+/// [`Shape::of_step`]; for images, they are the pixels that are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Patches.
@@ -326,7 +329,8 @@ pub(crate) fn work(operation: Operation, arguments: &[Argument], scale: u32) -> 
     };
     let operands = operation.operands(&shape);
     let words = match operation {
-        // They find in the cache what another kernel has just made: their rate is that of the cache.
+        // They find in the cache what another kernel has just made: their rate is that of the
+        // cache.
         _ if operation.is_of_pixels() => 0,
         Operation::Step => 0,
         _ => operands.iter().map(words).fold(0, u64::saturating_add),
@@ -366,7 +370,8 @@ pub(crate) fn arguments(
         Of::Weights => access.bytes / 4 / copies.max(1),
     };
     let words: Vec<u64> = accesses.iter().zip(operation.operands(&nothing)).map(words).collect();
-    // rows * inputs, inputs * outputs and rows * outputs: the product of two over the third is a square.
+    // rows * inputs, inputs * outputs and rows * outputs: the product of two over the third is a
+    // square.
     let layer = |x: u64, w: u64, y: u64| {
         let rows = (u128::from(x) * u128::from(y)).checked_div(w.into())?.isqrt();
         let rows = u64::try_from(rows).ok()?;
@@ -376,7 +381,8 @@ pub(crate) fn arguments(
         (Operation::Dense | Operation::DenseRelu, &[x, w, y]) => (layer(x, w, y)?, &[0, 1, 2]),
         (Operation::InputGradient, &[y, w, x, _]) => (layer(x, w, y)?, &[0, 1, 2, 3]),
         (Operation::WeightGradient, &[x, y, sliced]) => {
-            // With as many slices as belong to the layer, it fits; so may another layer, which has other work.
+            // With as many slices as belong to the layer, it fits; so may another layer, which has
+            // other work.
             let counts = (LEAST_SLICES..=MOST_SLICES).filter(|it| sliced.is_multiple_of(*it));
             let mut layers = counts.filter_map(|count| Some((count, layer(x, sliced / count, y)?)));
             let fits = |(count, it): &(u64, Shape)| {

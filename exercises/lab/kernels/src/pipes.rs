@@ -1,5 +1,5 @@
-//! Kernels that are bound by one part of a multiprocessor each, of `cuda/pipes.cu` and `cuda/tensor.cu`: what two kernels
-//! on one multiprocessor leave to each other depends on it.
+//! Kernels that are bound by one part of a multiprocessor each, of `cuda/pipes.cu` and
+//! `cuda/tensor.cu`: what two kernels on one multiprocessor leave to each other depends on it.
 //!
 //! | entry | bound by | a word x becomes |
 //! | --- | --- | --- |
@@ -8,8 +8,8 @@
 //! | `stream_map` | device memory | `x + 2 654 435 769`; each round reads and writes all of it again |
 //! | `tensor_product` | the tensor cores | `3 x + rounds * (W X)`, where X has the lower three bits of 16 x 8 words |
 //!
-//! `r` is the lower half of x after `rounds` steps of `f + 3` in 32-bit floats. All sums are whole numbers below 2^24, and
-//! so exact: [`Pipe::most_rounds`].
+//! `r` is the lower half of x after `rounds` steps of `f + 3` in 32-bit floats. All sums are whole
+//! numbers below 2^24, and so exact: [`Pipe::most_rounds`].
 
 use crate::{Access, Argument, Blocks, Body, Items, Kernel, Loop, Mode, Parameter, Twin, Work};
 
@@ -28,7 +28,8 @@ const SHIFT: u32 = 2_654_435_769;
 const ROWS: usize = 16;
 const COLUMNS: usize = 8;
 
-/// Words of a tile of `tensor_product`: the last one of an array may have fewer, and then counts as if 0 came after.
+/// Words of a tile of `tensor_product`: the last one of an array may have fewer, and then counts as
+/// if 0 came after.
 pub const TILE: usize = ROWS * COLUMNS;
 
 /// Which part of a multiprocessor bounds a kernel.

@@ -1,9 +1,10 @@
 //! Tasks that are lists of launches: what a network computes, kernel by kernel.
 //!
-//! A [`Task`](crate::Task) says of each element through which maps it goes. Here several arrays go into a kernel, and what
-//! comes out depends on all of them. So a recipe names every launch that there has to be: which parts of which arrays
-//! it reads, and which it writes. It is what the outputs are computed by, and what a launch of a student is compared
-//! with. In which order launches are issued, where in memory the arrays are and which streams do the work is not in it.
+//! A [`Task`](crate::Task) says of each element through which maps it goes. Here several arrays go
+//! into a kernel, and what comes out depends on all of them. So a recipe names every launch that
+//! there has to be: which parts of which arrays it reads, and which it writes. It is what the
+//! outputs are computed by, and what a launch of a student is compared with. In which order
+//! launches are issued, where in memory the arrays are and which streams do the work is not in it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,7 +33,8 @@ pub struct Span {
     pub elements: u64,
 }
 
-/// An array of 32-bit words. What is made of it in the course of the work, step by step, follows one after the other.
+/// An array of 32-bit words. What is made of it in the course of the work, step by step, follows
+/// one after the other.
 #[derive(Clone, Debug)]
 pub struct Array {
     /// What it is called, in the plural.
@@ -43,13 +45,16 @@ pub struct Array {
     pub elements: u64,
     /// How many of them are given: the first ones.
     pub given: u64,
-    /// What it takes the host to load what is given, in ns; none where it is in memory from the beginning.
+    /// What it takes the host to load what is given, in ns; none where it is in memory from the
+    /// beginning.
     pub loading_ns: Option<u64>,
     /// What those are like.
     pub values: Values,
-    /// First of the elements that have to be on the device at the end: from here on all, and none for the length of it.
+    /// First of the elements that have to be on the device at the end: from here on all, and none
+    /// for the length of it.
     pub wanted_from: u64,
-    /// Parts of it that have to be in host memory at the end: the first element of each, and how many.
+    /// Parts of it that have to be in host memory at the end: the first element of each, and how
+    /// many.
     pub on_host: Vec<(u64, u64)>,
 }
 
@@ -113,7 +118,8 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// One over a layer of this shape, its rows as they are in memory, where one stands for `scale`.
+    /// One over a layer of this shape, its rows as they are in memory, where one stands for
+    /// `scale`.
     #[must_use]
     pub fn of_layer(
         operation: Operation,
@@ -221,7 +227,8 @@ impl Recipe {
         &self.launches
     }
 
-    /// What it takes the host to load so many elements of an array, in ns; none for an array that is not loaded.
+    /// What it takes the host to load so many elements of an array, in ns; none for an array that
+    /// is not loaded.
     #[must_use]
     pub fn loading_ns(&self, array: u32, elements: u64) -> Option<u64> {
         let it = self.arrays.get(array as usize)?;
@@ -229,20 +236,22 @@ impl Recipe {
         Some(u64::try_from(share.div_ceil(it.given.max(1).into())).unwrap_or(u64::MAX))
     }
 
-    /// What a launch of this kernel over these elements writes; none if there is no such launch in the recipe.
+    /// What a launch of this kernel over these elements writes; none if there is no such launch in
+    /// the recipe.
     #[must_use]
     pub fn made(&self, kernel: &str, reads: &[Span]) -> Option<&[Span]> {
         let is_it = |it: &&Launch| it.kernel.name == kernel && it.reads == reads;
         self.launches.iter().find(is_it).map(|launch| launch.writes.as_slice())
     }
 
-    /// Which of the elements that a launch reads do not belong to the others, in words; none where no launch of the kernel
-    /// reads parts of these arrays.
+    /// Which of the elements that a launch reads do not belong to the others, in words; none where
+    /// no launch of the kernel reads parts of these arrays.
     #[must_use]
     pub fn misfit(&self, kernel: &str, reads: &[Span]) -> Option<String> {
         let arrays = |reads: &[Span]| reads.iter().map(|it| it.array).collect::<Vec<_>>();
         let alike = |it: &&Launch| it.kernel.name == kernel && arrays(&it.reads) == arrays(reads);
-        // Of the launches of this kind, the one in which most is right, what it reads first above all.
+        // Of the launches of this kind, the one in which most is right, what it reads first above
+        // all.
         let right = |it: &&Launch| {
             let same = it.reads.iter().zip(reads).filter(|(meant, found)| meant == found);
             (same.count(), it.reads.first() == reads.first())
@@ -279,12 +288,14 @@ impl Recipe {
         shares.into_values().collect()
     }
 
-    /// Fills elements of an array with what is given in it, from `first` on. Elements that are made are 0.
+    /// Fills elements of an array with what is given in it, from `first` on. Elements that are made
+    /// are 0.
     pub fn input(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
         let Some(it) = self.arrays.get(array as usize) else { return elements.fill(0) };
         let seed = seed.wrapping_add(u64::from(array)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         for (index, element) in (first..).zip(elements) {
-            // As the inputs of other tasks, and mixed once more: labels and weights are made of the upper bits.
+            // As the inputs of other tasks, and mixed once more: labels and weights are made of the
+            // upper bits.
             let mut mixed = (index ^ seed).wrapping_mul(0xd6e8_feb8_6659_fd93);
             mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
             let value = it.values.of((mixed ^ (mixed >> 32)) as u32);
@@ -301,8 +312,8 @@ impl Recipe {
         elements.iter_mut().zip(known).for_each(|(element, known)| *element = *known);
     }
 
-    /// The arrays that are wanted, as the twins make them. They are kept: whoever looks at outputs does it part by part
-    /// and pass by pass.
+    /// The arrays that are wanted, as the twins make them. They are kept: whoever looks at outputs
+    /// does it part by part and pass by pass.
     fn results(&self, seed: u64) -> Arc<Results> {
         type Kept = (&'static str, u64, u32, Arc<Results>);
         static LAST: Mutex<Option<Kept>> = Mutex::new(None);
@@ -317,8 +328,8 @@ impl Recipe {
         results
     }
 
-    /// Runs all launches, one after the other. What is made is kept until it has been read for the last time, or where it
-    /// is wanted: all of it at once would be gigabytes.
+    /// Runs all launches, one after the other. What is made is kept until it has been read for the
+    /// last time, or where it is wanted: all of it at once would be gigabytes.
     fn run(&self, seed: u64) -> Results {
         let mut results: Results = BTreeMap::new();
         for (array, it) in (0..).zip(&self.arrays) {
@@ -365,7 +376,8 @@ impl Recipe {
 
 type Results = BTreeMap<u32, Vec<u32>>;
 
-/// Checks that each launch reads and writes what its kernel does, and that nothing is read before it is made.
+/// Checks that each launch reads and writes what its kernel does, and that nothing is read before
+/// it is made.
 ///
 /// # Panics
 ///

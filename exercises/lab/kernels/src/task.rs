@@ -1,11 +1,11 @@
 //! Tasks: what an exercise sets out to do.
 //!
-//! Each has a line in the list below. Those that do more than take an array up, through a map, and down have a file of
-//! their own, which says what arrays there are and what becomes of them.
+//! Each has a line in the list below. Those that do more than take an array up, through a map, and
+//! down have a file of their own, which says what arrays there are and what becomes of them.
 //!
-//! A task fixes the ratios between its stages and how long they take; how many bytes and rounds that
-//! is follows from the speeds of the device, so the lesson shows on any of them. It owns its inputs,
-//! which follow from a seed, and knows its outputs.
+//! A task fixes the ratios between its stages and how long they take; how many bytes and rounds
+//! that is follows from the speeds of the device, so the lesson shows on any of them. It owns its
+//! inputs, which follow from a seed, and knows its outputs.
 
 use crate::map::{Affine, Stage, map_constants};
 use crate::recipe::{Recipe, Side};
@@ -29,7 +29,8 @@ pub fn recipe(name: &str, scale: u32) -> Option<Recipe> {
     }
 }
 
-/// The module of one task: from a file of its own, or, where an array goes up, through a map, and down again, made here.
+/// The module of one task: from a file of its own, or, where an array goes up, through a map, and
+/// down again, made here.
 macro_rules! task {
     ($name:ident) => {
         pub mod $name;
@@ -60,35 +61,39 @@ macro_rules! tasks {
     };
 }
 
-// Of those made here, the two numbers are [`Spec::copy_us`] and [`Spec::kernel_percent`], and a third
-// [`Spec::memory_percent`]. A copy of 4800 µs is long against
-// the cost of any call, and short enough for a run in real time to be over at once. Kernels of 125 hundredths take a little
-// more than the copies do while both directions are at work: they set the pace, and every stage matters.
+// Of those made here, the two numbers are [`Spec::copy_us`] and [`Spec::kernel_percent`], and a
+// third [`Spec::memory_percent`]. A copy of 4800 µs is long against the cost of any call, and short
+// enough for a run in real time to be over at once. Kernels of 125 hundredths take a little more
+// than the copies do while both directions are at work: they set the pace, and every stage matters.
 tasks! {
-    /// One array is copied to the device, mapped, and copied back, batch by batch, within device memory for four of 16
-    /// batches.
+    /// One array is copied to the device, mapped, and copied back, batch by batch, within device
+    /// memory for four of 16 batches.
     buffer_lifetime = mapped(4800, 125, 25);
     /// One array is copied to the device, mapped, and copied back.
     chunked_pipeline = mapped(4800, 125);
-    /// One array is copied to the device, mapped there by a library, and copied back, block by block.
+    /// One array is copied to the device, mapped there by a library, and copied back, block by
+    /// block.
     default_stream = mapped(4800, 125);
-    /// One array goes up, through a map, and down again, in buffers on the device that are used in turn.
+    /// One array goes up, through a map, and down again, in buffers on the device that are used in
+    /// turn.
     events = mapped(4800, 125);
     first_launch;
     fork_join;
     how_many_lanes;
     /// Requests of several sizes are copied to the device, go through a map there, and come back.
     implicit_sync = mapped(4800, 125);
-    /// One array is copied to the device, mapped, and copied back, by streams that each take whole chunks.
+    /// One array is copied to the device, mapped, and copied back, by streams that each take whole
+    /// chunks.
     issue_order = mapped(4800, 125);
     pinned_memory;
     prefetch;
     three_lanes;
     two_streams;
-    /// One array is copied to the device, mapped there, and copied back, batch by batch and each batch in two halves.
+    /// One array is copied to the device, mapped there, and copied back, batch by batch and each
+    /// batch in two halves.
     wrapper_tracking = mapped(4800, 125);
-    /// One array is copied to the device, mapped, and copied back, by one plan of several. What a meter says of some traces
-    /// is an output too: that is compared by the driver.
+    /// One array is copied to the device, mapped, and copied back, by one plan of several. What a
+    /// meter says of some traces is an output too: that is compared by the driver.
     measuring = mapped(4800, 125);
     priorities;
     graphs;
@@ -117,12 +122,13 @@ pub struct Spec {
     pub kernel_percent: u64,
     /// How long the host's own work takes, in hundredths of [`Spec::copy_us`]; 0 where it has none.
     pub host_percent: u64,
-    /// How much device memory there may be at one time, in hundredths of an array; none where it is no matter.
+    /// How much device memory there may be at one time, in hundredths of an array; none where it is
+    /// no matter.
     pub memory_percent: Option<u64>,
     /// The arrays, which are all of one size. They are called by their place in this list.
     pub arrays: &'static [Array],
-    /// Arrays that are nowhere as a whole: what is given in them is loaded piece by piece, and what is made
-    /// in them gives way to the next piece.
+    /// Arrays that are nowhere as a whole: what is given in them is loaded piece by piece, and what
+    /// is made in them gives way to the next piece.
     pub passing: &'static [u32],
     /// Parts of made arrays that come to the host as well.
     pub samples: &'static [Sample],
@@ -190,8 +196,8 @@ pub enum Length {
     OneIn(u64),
 }
 
-/// Elements of an array that are in memory of their own when the measured region begins, or have to be when it
-/// ends.
+/// Elements of an array that are in memory of their own when the measured region begins, or have to
+/// be when it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The array.
@@ -359,14 +365,16 @@ impl Task {
         (up * array, down * array)
     }
 
-    /// The most device memory that there may be at one time, in nominal bytes; none where it is no matter.
+    /// The most device memory that there may be at one time, in nominal bytes; none where it is no
+    /// matter.
     #[must_use]
     pub fn memory_bytes(&self) -> Option<u64> {
         let array = self.elements * ELEMENT * u64::from(self.scale);
         self.spec.memory_percent.map(|percent| array * percent / 100)
     }
 
-    /// Nominal bytes that have to go from each of two devices to the other; 0 where the task has one.
+    /// Nominal bytes that have to go from each of two devices to the other; 0 where the task has
+    /// one.
     #[must_use]
     pub fn bytes_between(&self) -> u64 {
         let array = self.elements * ELEMENT * u64::from(self.scale);
@@ -426,8 +434,8 @@ impl Task {
         parts
     }
 
-    /// The array that an array's elements come from, and what each of them goes through on the way; an array
-    /// that is given comes from itself.
+    /// The array that an array's elements come from, and what each of them goes through on the way;
+    /// an array that is given comes from itself.
     #[must_use]
     pub fn origin(&self, array: u32) -> Option<(u32, Vec<Pass>)> {
         let pass = |&stage: &Stage| Pass { stage, rounds: self.rounds };
@@ -446,8 +454,8 @@ impl Task {
         given.map(|(array, _)| array).collect()
     }
 
-    /// What the host's own work takes for loading so many elements of an array, in ns; none for an array that
-    /// nobody loads.
+    /// What the host's own work takes for loading so many elements of an array, in ns; none for an
+    /// array that nobody loads.
     #[must_use]
     pub fn loading_ns(&self, array: u32, elements: u64) -> Option<u64> {
         let is_given = self.spec.arrays.get(array as usize)?.contents == Contents::Given;

@@ -1,5 +1,5 @@
-//! What the library between a program and the real driver costs: calls made directly against calls made
-//! through it, and a pipeline of long operations with and without tracing. Needs a GPU.
+//! What the library between a program and the real driver costs: calls made directly against calls
+//! made through it, and a pipeline of long operations with and without tracing. Needs a GPU.
 //!
 //! Prints a table, or with `--json` one `trace::fidelity::Overhead`.
 

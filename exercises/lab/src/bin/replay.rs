@@ -1,8 +1,9 @@
-//! Plays a recorded program through the driver: the same calls in the same order, on whichever device
-//! the run is for. With it a solution can be measured on a GPU where only its record is.
+//! Plays a recorded program through the driver: the same calls in the same order, on whichever
+//! device the run is for. With it a solution can be measured on a GPU where only its record is.
 //!
-//! What a program did between two calls is played where it declared it; what its queries said does not
-//! matter. Memory is allocated as recorded and holds nothing in particular, since nobody looks at it.
+//! What a program did between two calls is played where it declared it; what its queries said does
+//! not matter. Memory is allocated as recorded and holds nothing in particular, since nobody looks
+//! at it.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
@@ -69,7 +70,8 @@ fn read() -> std::result::Result<Program, String> {
 /// One pass: everything before the measured region, the region, and an end to what is left.
 fn play(lab: &Lab, program: &Program) -> Result<()> {
     let steps = &program.steps;
-    // Of several regions the last counts: those before it are tries, and what was done in them is played as well.
+    // Of several regions the last counts: those before it are tries, and what was done in them is
+    // played as well.
     let find = |call: &Call| steps.iter().rposition(|step| step.call == *call);
     let (Some(begin), Some(end)) = (find(&Call::RegionBegin), find(&Call::RegionEnd)) else {
         return Err(Error::Refused("the recorded program has no measured region".to_owned()));
@@ -91,15 +93,16 @@ struct Player<'a> {
     lab: &'a Lab,
     /// The contexts of the devices, where the program uses two.
     contexts: Vec<Arc<CudaContext>>,
-    /// The device that each event is made for, by its step: the record does not say, but where it is recorded does.
+    /// The device that each event is made for, by its step: the record does not say, but where it
+    /// is recorded does.
     events_on: BTreeMap<usize, u32>,
     streams: BTreeMap<StreamId, CUstream>,
     events: BTreeMap<EventId, CUevent>,
     blocks: BTreeMap<BlockId, Block>,
     kernels: BTreeMap<KernelId, (&'static Kernel, CUfunction)>,
     modules: Vec<CUmodule>,
-    /// The module that each `ModuleLoad` loads, by its step: the record does not say, but the kernels
-    /// that are looked up next do.
+    /// The module that each `ModuleLoad` loads, by its step: the record does not say, but the
+    /// kernels that are looked up next do.
     images: BTreeMap<usize, &'static str>,
     /// Ordinary memory for each copy that had some, by its step. Its pages have been touched.
     pageable: BTreeMap<usize, Vec<u8>>,
@@ -431,8 +434,8 @@ impl<'a> Player<'a> {
             Place::Pinned(range) => self.host(range),
             Place::Device(_) => Err(unknown("device memory on the host")),
         };
-        // SAFETY: both ends are allocated and long enough, as they were when this was recorded; ordinary
-        // memory lives until the pass has ended, and so until the device is idle.
+        // SAFETY: both ends are allocated and long enough, as they were when this was recorded;
+        // ordinary memory lives until the pass has ended, and so until the device is idle.
         let result = unsafe {
             match (ends, mode) {
                 ((Place::Device(from), Place::Device(to)), Mode::Asynchronous)

@@ -1,8 +1,9 @@
 //! The buffers that CUPTI writes its records into.
 //!
-//! They are kept and used again. CUPTI clears each one that it is given, in the middle of the program's
-//! first call: 4 MiB that the system has yet to map made the first copy of a region 0.8 to 1.4 ms late
-//! (H200, driver 580.159.04, CUPTI 13.0, 2026-11-21), where a warm small one costs some µs.
+//! They are kept and used again. CUPTI clears each one that it is given, in the middle of the
+//! program's first call: 4 MiB that the system has yet to map made the first copy of a region 0.8
+//! to 1.4 ms late (H200, driver 580.159.04, CUPTI 13.0, 2026-11-21), where a warm small one costs
+//! some µs.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::sync::{Mutex, PoisonError};

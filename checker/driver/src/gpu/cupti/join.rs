@@ -1,8 +1,8 @@
 //! Which operation of the device belongs to which call of the program.
 //!
-//! CUPTI gives the number that was pushed around each call together with its own correlation id, which
-//! the operation carries too. Where it does not, operations are matched to calls in the order in which
-//! each thread made them, provided that both sides agree on what each of them is.
+//! CUPTI gives the number that was pushed around each call together with its own correlation id,
+//! which the operation carries too. Where it does not, operations are matched to calls in the order
+//! in which each thread made them, provided that both sides agree on what each of them is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,7 +85,8 @@ pub(in crate::gpu) fn join(wanted: &[Wanted], activities: &[Activity]) -> Result
             pushed.insert(*correlation, *step);
         }
     }
-    // Where all work is in graphs, no call of the program's is told, and all operations are others'.
+    // Where all work is in graphs, no call of the program's is told, and all operations are
+    // others'.
     if pushed.is_empty() && !wanted.is_empty() {
         by_order(wanted, activities)
     } else {

@@ -1,7 +1,7 @@
 //! CUPTI: what the device did and when, from activity records.
 //!
-//! Only the few functions of the activity interface that are needed, looked up at run time: CUPTI is
-//! no part of the driver, and a machine may lack it.
+//! Only the few functions of the activity interface that are needed, looked up at run time: CUPTI
+//! is no part of the driver, and a machine may lack it.
 
 mod buffers;
 pub(super) mod join;
@@ -229,8 +229,8 @@ unsafe extern "C" fn complete_buffer(
         return;
     }
     let next_record = NEXT_RECORD.load(Ordering::Acquire);
-    // SAFETY: the address is that of `cuptiActivityGetNextRecord`, stored before any buffer was asked
-    // for.
+    // SAFETY: the address is that of `cuptiActivityGetNextRecord`, stored before any buffer was
+    // asked for.
     let next_record: NextRecord = unsafe { std::mem::transmute(next_record) };
     let mut record: *mut u8 = std::ptr::null_mut();
     let mut activities = activities();

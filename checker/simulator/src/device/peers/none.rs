@@ -2,7 +2,7 @@
 
 use trace::program::{Place, Range, StreamId};
 
-use super::calls::Queued;
+use super::wait::Queued;
 use super::{Device, OperationId, Unit, Work};
 use crate::profile::Profile;
 

@@ -23,8 +23,8 @@ pub(super) enum Source {
     Foreign { origin: Origin, step: u32 },
 }
 
-/// Some bytes in a row, and where they come from: a copy may begin and end inside a word, and the next one bring the
-/// rest of it.
+/// Some bytes in a row, and where they come from: a copy may begin and end inside a word, and the
+/// next one bring the rest of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::machine) struct Piece {
     /// First byte, counted from the start of whatever they are a part of.

@@ -34,7 +34,8 @@ impl Goal {
         Self { task, seed, ways, made }
     }
 
-    /// Where an element is after so many rounds of a kernel, in a launch of so many blocks over so many elements.
+    /// Where an element is after so many rounds of a kernel, in a launch of so many blocks over so
+    /// many elements.
     pub(super) fn advance(
         &self,
         array: u32,
@@ -67,7 +68,8 @@ impl Goal {
             Source::Given { array, station } => (Some(array), station),
             Source::Foreign { .. } => (None, Station::default()),
         };
-        // What is given on the host and goes through no kernel is on the host without the device's doing.
+        // What is given on the host and goes through no kernel is on the host without the device's
+        // doing.
         let without = |array| end.steps == 0 && self.task.on_host().contains(&array);
         let source = source.filter(|&array| !without(array));
         let is_end = move |&&(made, from, at): &&(u32, u32, Station)| {
@@ -76,7 +78,8 @@ impl Goal {
         self.made.iter().filter(is_end).map(|(made, ..)| *made)
     }
 
-    /// Whether bytes are what is claimed of them: those of a given array from an element, and a byte of it, on.
+    /// Whether bytes are what is claimed of them: those of a given array from an element, and a
+    /// byte of it, on.
     pub(super) fn bears_out(
         &self,
         array: u32,
@@ -121,8 +124,8 @@ impl Goal {
         passed
     }
 
-    /// Whether the bytes are what elements of a given array are, from `first` on, at a station of their way.
-    /// How many of the words are, if not all.
+    /// Whether the bytes are what elements of a given array are, from `first` on, at a station of
+    /// their way. How many of the words are, if not all.
     pub(super) fn alike(&self, array: u32, station: Station, first: u64, bytes: &[u8]) -> usize {
         let passed = self.passed(array, station);
         let mut expected = [0; BATCH];

@@ -171,7 +171,8 @@ impl Colours for Own {
 /// Flaws have the colours of time that is lost.
 const FLAW: Mark = Mark::Blocked;
 
-/// In the page that the drawing stands in, by [`sheet`] and [`theme`]. A drawing then holds no colour.
+/// In the page that the drawing stands in, by [`sheet`] and [`theme`]. A drawing then holds no
+/// colour.
 pub(super) struct OfPage;
 
 impl Colours for OfPage {

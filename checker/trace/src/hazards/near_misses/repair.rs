@@ -1,8 +1,8 @@
 //! What becomes of a program when a slip is put right as its help says.
 //!
-//! A synchronisation that is no good to one pair of uses may be what another needs. One rule finds that
-//! out for all slips: the change is made wherever the line is run, the program is gone through again,
-//! and whatever was in order before has to be so still.
+//! A synchronisation that is no good to one pair of uses may be what another needs. One rule finds
+//! that out for all slips: the change is made wherever the line is run, the program is gone through
+//! again, and whatever was in order before has to be so still.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -22,12 +22,12 @@ pub(super) struct Change {
     new: BTreeMap<u32, Vec<Step>>,
 }
 
-/// Uses that may go on, and blocks, that are looked at where the host is told something, all together: a second's
-/// work at most for all that is tried, and 50 MB.
+/// Uses that may go on, and blocks, that are looked at where the host is told something, all
+/// together: a second's work at most for all that is tried, and 50 MB.
 const MOST_LOOKED_AT: usize = 500_000;
 
-/// What nothing orders, by both uses; or a use that may still go on, and a step in which the host was
-/// told something.
+/// What nothing orders, by both uses; or a use that may still go on, and a step in which the host
+/// was told something.
 pub(super) type Unordered = HashSet<(At, At)>;
 
 impl Change {
@@ -51,9 +51,10 @@ impl Change {
 
     /// What nothing orders in `program` with the change made.
     ///
-    /// The host's own uses of page-locked memory are in a program only where they were not known to be
-    /// in order, so what the host may use without being seen counts too: all such memory that it knew to
-    /// be at rest when it was told something. When a region ends, all memory is to be at rest.
+    /// The host's own uses of page-locked memory are in a program only where they were not known to
+    /// be in order, so what the host may use without being seen counts too: all such memory that it
+    /// knew to be at rest when it was told something. When a region ends, all memory is to be at
+    /// rest.
     ///
     /// None where that is too much to look at.
     pub(super) fn unordered<'a>(&'a self, program: &'a Program) -> Option<Unordered> {
@@ -110,12 +111,12 @@ fn next(runs: &[u32], after: u32) -> Option<u32> {
 }
 
 impl Attempts<'_> {
-    /// Whether the change that the help of a slip asks for puts the two uses in order, wherever their
-    /// lines are run, and leaves in order what was.
+    /// Whether the change that the help of a slip asks for puts the two uses in order, wherever
+    /// their lines are run, and leaves in order what was.
     pub(super) fn is_put_right(&self, uses: Uses, slip: &Slip) -> bool {
         let Some(change) = self.change(uses, slip) else { return true };
-        // A wait for what was queued for another place in memory is right as it is, and no place to put in one for
-        // this.
+        // A wait for what was queued for another place in memory is right as it is, and no place to
+        // put in one for this.
         if let Slip::WaitsForAnotherEvent { wait, stale, record } = slip
             && stale.as_ref().is_some_and(|stale| stale.site == record.site)
             && self.is_needed(wait.step)
@@ -143,8 +144,9 @@ impl Attempts<'_> {
         }
     }
 
-    /// The change, at each run of the lines; none where nothing that is there is changed. What goes to another line
-    /// is gone in the turns in which that line is not run, the last of a loop perhaps.
+    /// The change, at each run of the lines; none where nothing that is there is changed. What goes
+    /// to another line is gone in the turns in which that line is not run, the last of a loop
+    /// perhaps.
     fn change(&self, uses: Uses, slip: &Slip) -> Option<Change> {
         let program = self.program;
         let firsts = self.all(&uses.first);
@@ -236,7 +238,8 @@ impl Attempts<'_> {
                 }
             }
             Slip::NobodyWaits { record, .. } => {
-                // Where the record's line is not run in each turn, there is a use that it does nothing for.
+                // Where the record's line is not run in each turn, there is a use that it does
+                // nothing for.
                 let records = self.all(&record.step);
                 for &second in seconds {
                     let event = last(records, second).and_then(|record| event(self.step(record)));

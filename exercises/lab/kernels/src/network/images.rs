@@ -1,10 +1,11 @@
-//! What the kernels for images compute, in Rust: the same bits. A pixel is four bytes, one for each channel.
+//! What the kernels for images compute, in Rust: the same bits. A pixel is four bytes, one for each
+//! channel.
 
 use super::parts::shared;
 use super::{LOADED, LOADED_SIDE, PIXELS, SIDE, WINDOW, WINDOW_SIDE};
 
-/// Makes each pixel of an output: from the number of its image, and its own in it. `image` gets what all pixels of an image
-/// need.
+/// Makes each pixel of an output: from the number of its image, and its own in it. `image` gets
+/// what all pixels of an image need.
 fn make<T>(
     output: &mut [u8],
     of_an_image: u64,
@@ -33,7 +34,8 @@ fn choice(choices: &[u8], image: usize) -> u32 {
     u32::from_le_bytes(choices.as_chunks().0[image])
 }
 
-/// Sums of pixels, channel by channel: two of the four in each word, in 16 bits. Weights that add up to 256 fit.
+/// Sums of pixels, channel by channel: two of the four in each word, in 16 bits. Weights that add
+/// up to 256 fit.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     even: u32,
@@ -68,7 +70,8 @@ pub(super) fn crop(inputs: &[&[u8]], outputs: &mut [Vec<u8>]) {
     });
 }
 
-/// Where the middle of a pixel is in a window: the pixels before and behind it, with their weights out of 16.
+/// Where the middle of a pixel is in a window: the pixels before and behind it, with their weights
+/// out of 16.
 fn in_window(pixel: usize) -> [(usize, u32); 2] {
     let at = ((2 * pixel + 1) * (8 * WINDOW_SIDE / SIDE) as usize).saturating_sub(8);
     let (before, part) = (at / 16, (at % 16) as u32);

@@ -2,11 +2,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
-/// So many bytes to go over are worth several threads: on a GPU kernels have more, and on the simulated device fewer.
+/// So many bytes to go over are worth several threads: on a GPU kernels have more, and on the
+/// simulated device fewer.
 const FOR_THREADS: usize = 8 << 20;
 
-/// Makes an output part by part, each of so many bytes: `make` is given the number of a part, and some parts from there on.
-/// `bytes` is how much it goes over, in all.
+/// Makes an output part by part, each of so many bytes: `make` is given the number of a part, and
+/// some parts from there on. `bytes` is how much it goes over, in all.
 pub(super) fn shared(
     output: &mut [u8],
     part: usize,

@@ -75,8 +75,8 @@ fn write(bytes: &mut [u8], words: impl Iterator<Item = i32>) {
     }
 }
 
-/// Two rows of a matrix in one, element by element: [a b c] and [d e f] become [a d b e c f]. A processor multiplies
-/// two pairs of 16 bits and adds the products in one go.
+/// Two rows of a matrix in one, element by element: [a b c] and [d e f] become [a d b e c f]. A
+/// processor multiplies two pairs of 16 bits and adds the products in one go.
 fn paired(rows: &[i16], columns: usize) -> Vec<[i16; 2]> {
     let pair = |pair: &[i16]| {
         let (first, second) = pair.split_at(columns.min(pair.len()));
@@ -100,8 +100,8 @@ fn multiply(a: &[i16], rows: &[[i16; 2]], sums: &mut [i32]) {
 #[cfg(target_arch = "x86_64")]
 const WIDE: usize = 8;
 
-/// The same, five times as fast, for a multiple of [`WIDE`] sums and an even number of factors: an instruction multiplies
-/// four pairs and adds them up, two by two, and compilers do not find it.
+/// The same, five times as fast, for a multiple of [`WIDE`] sums and an even number of factors: an
+/// instruction multiplies four pairs and adds them up, two by two, and compilers do not find it.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse2")]
 fn multiply_wide(a: &[i16], rows: &[[i16; 2]], sums: &mut [i32]) {

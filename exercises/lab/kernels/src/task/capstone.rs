@@ -1,5 +1,6 @@
-//! Everything at once: images are loaded, uploaded and augmented, a frozen encoder makes features of them, and a head is
-//! trained on these. Losses go into a log, and every few batches the weights of the head go into a checkpoint.
+//! Everything at once: images are loaded, uploaded and augmented, a frozen encoder makes features
+//! of them, and a head is trained on these. Losses go into a log, and every few batches the weights
+//! of the head go into a checkpoint.
 
 use super::frozen_encoder::{self, CLASSIFY, ENCODER, PLACES, UP};
 use super::gpu_augmentation::{self, LOADING_NS};
@@ -11,17 +12,19 @@ use crate::recipe::{Array, Recipe, Span, Values, part};
 /// The name of the exercise.
 pub const NAME: &str = "capstone";
 
-/// Images of a batch: with fewer the calls would count for more than the kernels, with more these would fill the device.
+/// Images of a batch: with fewer the calls would count for more than the kernels, with more these
+/// would fill the device.
 pub const BATCH: u64 = 32;
 /// Batches: enough for the first, beside which nothing can run, hardly to show.
 pub const BATCHES: u64 = 16;
 /// After so many batches there is a checkpoint.
 pub const LAP: u64 = 4;
 
-/// What it takes the host to write a line of the log, in ns: to have a float formatted and flushed, as a training loop does
-/// for each batch.
+/// What it takes the host to write a line of the log, in ns: to have a float formatted and flushed,
+/// as a training loop does for each batch.
 pub const LOG_NS: u64 = 10_000;
-/// What it takes the host to write a checkpoint of 280 kB, in ns: some 2 GB/s, as a file in a cache takes it.
+/// What it takes the host to write a checkpoint of 280 kB, in ns: some 2 GB/s, as a file in a cache
+/// takes it.
 pub const SAVE_NS: u64 = 140_000;
 
 /// Bytes of pixels, four in a word.
@@ -41,7 +44,8 @@ pub const HEAD: Training = Training {
 };
 /// What each kernel of the augmentation but the last one makes.
 const AUGMENTED: u32 = HEAD.array + Training::ARRAYS;
-/// Activations: the views that the augmentation ends with, what each layer of the encoder makes, and last the features.
+/// Activations: the views that the augmentation ends with, what each layer of the encoder makes,
+/// and last the features.
 const ACTIVATIONS: u32 = AUGMENTED + 4;
 
 /// The task, one word in memory standing for `scale`.
@@ -78,8 +82,8 @@ pub fn recipe(scale: u32) -> Recipe {
     arrays.extend(ENCODER[1..].iter().map(activations));
     arrays.push(Array::made("features", rows(&UP) * UP.inputs * BATCHES));
 
-    // What the log has of each batch, and what is in each checkpoint. Weights are in memory as they are on a GPU, so of
-    // these a part goes to the host, as of everything else.
+    // What the log has of each batch, and what is in each checkpoint. Weights are in memory as they
+    // are on a GPU, so of these a part goes to the host, as of everything else.
     let losses = HEAD.losses();
     arrays[losses as usize].on_host = vec![(0, arrays[losses as usize].elements)];
     for (array, layer) in HEAD.weights().into_iter().zip(&HEAD.layers) {

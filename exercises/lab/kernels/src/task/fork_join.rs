@@ -1,5 +1,5 @@
-//! One array on the device goes through layers. In each, a kernel over all of it comes first; then each half has
-//! a branch of its own; and a kernel over all of it brings them together.
+//! One array on the device goes through layers. In each, a kernel over all of it comes first; then
+//! each half has a branch of its own; and a kernel over all of it brings them together.
 
 use super::{Array, Contents, Small, Spec};
 use crate::recipe::Side;
@@ -13,8 +13,8 @@ pub const OUTPUT: u32 = 1;
 /// Layers: enough for what an order costs in each of them to add up, few enough for a figure.
 pub const LAYERS: usize = 8;
 
-/// Blocks of a branch's kernel, each on a multiprocessor of its own: two such kernels fit on any device with 64 of
-/// them, and leave half of an H200 to somebody else.
+/// Blocks of a branch's kernel, each on a multiprocessor of its own: two such kernels fit on any
+/// device with 64 of them, and leave half of an H200 to somebody else.
 pub const BRANCH_BLOCKS: u32 = 32;
 
 /// The stage of each layer that is two branches.
@@ -35,11 +35,11 @@ const STAGES: [Stage; 3 * LAYERS] = {
 /// The task.
 pub static SPEC: Spec = Spec {
     name: "fork_join",
-    // Nothing crosses the link: this says how large the array is, 8 MiB on an H200. With more there would be
-    // less to do for each element, and what the loads of a few warps wait for would show.
+    // Nothing crosses the link: this says how large the array is, 8 MiB on an H200. With more there
+    // would be less to do for each element, and what the loads of a few warps wait for would show.
     copy_us: 150,
-    // About 30 µs for a kernel that fills the device: long against a launch, and short enough for a host that waits
-    // in each layer to show.
+    // About 30 µs for a kernel that fills the device: long against a launch, and short enough for a
+    // host that waits in each layer to show.
     kernel_percent: 480,
     arrays: &[
         Array { side: Side::Device, contents: Contents::Given },

@@ -1,6 +1,6 @@
-//! A frozen encoder makes features of batches of images, and a decoder is trained on them: after Chaim Rand,
-//! "Pipelining AI/ML training workloads with CUDA streams", whose networks have convolutions of 1 x 1 and of 2 x 2 with
-//! stride 2.
+//! A frozen encoder makes features of batches of images, and a decoder is trained on them: after
+//! Chaim Rand, "Pipelining AI/ML training workloads with CUDA streams", whose networks have
+//! convolutions of 1 x 1 and of 2 x 2 with stride 2.
 
 use super::training::{Layer, Training, labels};
 use crate::network::{CHANNELS, CLASSES, Operation, Shape};
@@ -15,12 +15,14 @@ pub const PIXELS: u64 = 128 * 128;
 /// Places of an image that have a label: what the decoder has an output for.
 pub const PLACES: u64 = 32 * 32;
 
-/// Images of a batch: with fewer the calls would count for more than the kernels, with more these would fill the device.
+/// Images of a batch: with fewer the calls would count for more than the kernels, with more these
+/// would fill the device.
 pub const BATCH: u64 = 24;
 /// Batches: enough for the first, beside which nothing can run, hardly to show.
 pub const BATCHES: u64 = 12;
 
-/// The encoder: three times a convolution of 2 x 2 with stride 2, and one of 1 x 1 after it, each with a ReLU.
+/// The encoder: three times a convolution of 2 x 2 with stride 2, and one of 1 x 1 after it, each
+/// with a ReLU.
 pub const ENCODER: [Layer; 6] = [
     Layer { rows: PIXELS / 4, inputs: 4 * CHANNELS, outputs: 32 },
     Layer { rows: PIXELS / 4, inputs: 32, outputs: 32 },
@@ -30,8 +32,9 @@ pub const ENCODER: [Layer; 6] = [
     Layer { rows: PIXELS / 64, inputs: 128, outputs: 128 },
 ];
 
-/// The decoder's transposed convolution of 2 x 2 with stride 2 and a ReLU: of each patch it makes four. It is so large that
-/// a step of training takes about as long as uploading and encoding a batch: then there is most to gain.
+/// The decoder's transposed convolution of 2 x 2 with stride 2 and a ReLU: of each patch it makes
+/// four. It is so large that a step of training takes about as long as uploading and encoding a
+/// batch: then there is most to gain.
 pub const UP: Layer = Layer { rows: PIXELS / 64, inputs: 128, outputs: 4 * 128 };
 /// The decoder's convolution of 1 x 1, to the classes.
 pub const CLASSIFY: Layer = Layer { rows: PLACES, inputs: 128, outputs: CLASSES as u64 };
@@ -83,8 +86,8 @@ pub fn recipe(scale: u32) -> Recipe {
     Recipe::new(NAME, scale, "batch", arrays, launches)
 }
 
-/// The launches of the encoder over so many images, with the array of its first weights, from what the first layer is given
-/// to what the last one makes.
+/// The launches of the encoder over so many images, with the array of its first weights, from what
+/// the first layer is given to what the last one makes.
 pub(super) fn encode(
     scale: u64,
     images: u64,

@@ -1,6 +1,6 @@
-//! Images are loaded, uploaded and augmented, and a small network is trained on them: after Chaim Rand, "Pipelining AI/ML
-//! training workloads with CUDA streams", whose augmentation moves from the host to the GPU, and then into a stream of
-//! its own.
+//! Images are loaded, uploaded and augmented, and a small network is trained on them: after Chaim
+//! Rand, "Pipelining AI/ML training workloads with CUDA streams", whose augmentation moves from the
+//! host to the GPU, and then into a stream of its own.
 
 use super::training::{Layer, Training, labels};
 use crate::network::{CHANNELS, CLASSES, LOADED, Operation, PIXELS, Shape, WINDOW};
@@ -15,10 +15,12 @@ pub const BATCH: u64 = 64;
 /// Batches: enough for the first, beside which nothing can run, hardly to show.
 pub const BATCHES: u64 = 20;
 
-/// What loading an image takes the host, in ns: to have it decoded, and to copy it into the middle of a pinned block.
+/// What loading an image takes the host, in ns: to have it decoded, and to copy it into the middle
+/// of a pinned block.
 ///
-/// On the host of an H200 one thread of PyTorch copies an image of this size in 2400 ns, and sixteen do it in 460
-/// (2026-11-26). It is so short that the device is what a good program waits for.
+/// On the host of an H200 one thread of PyTorch copies an image of this size in 2400 ns, and
+/// sixteen do it in 460 (2026-11-26). It is so short that the device is what a good program waits
+/// for.
 pub const LOADING_NS: u64 = 1500;
 
 /// Patches of an image: of 4 x 4 pixels.
@@ -39,7 +41,8 @@ pub const LABELS: u32 = 2;
 /// The training of the network, whose arrays come next.
 pub const TRAINING: Training =
     Training { layers: NETWORK, array: LABELS + 1, batch: BATCH, batches: BATCHES };
-/// What each kernel of the augmentation makes: windows, resized, flipped and blurred images, and views.
+/// What each kernel of the augmentation makes: windows, resized, flipped and blurred images, and
+/// views.
 const WINDOWS: u32 = TRAINING.array + Training::ARRAYS;
 const RESIZED: u32 = WINDOWS + 1;
 const FLIPPED: u32 = WINDOWS + 2;
@@ -80,7 +83,8 @@ pub fn recipe(scale: u32) -> Recipe {
     Recipe::new(NAME, scale, "batch", arrays, launches)
 }
 
-/// The launches that make views of so many images, with the windows, the resized, flipped and blurred images in between.
+/// The launches that make views of so many images, with the windows, the resized, flipped and
+/// blurred images in between.
 pub(super) fn augment(
     scale: u64,
     images: u64,

@@ -1,4 +1,5 @@
-//! Batches are loaded by the host, go up, through a small network with two branches, and down again.
+//! Batches are loaded by the host, go up, through a small network with two branches, and down
+//! again.
 
 use super::{Array, Contents, Small, Spec};
 use crate::recipe::Side;
@@ -18,8 +19,8 @@ pub const LAYERS: usize = 8;
 /// The stage of a layer.
 pub const LAYER: Stage = Stage::B;
 
-/// Blocks of a layer's kernel, and twice as many of those before and after the branches: each thread has four words, and most of
-/// the device has nothing to do.
+/// Blocks of a layer's kernel, and twice as many of those before and after the branches: each
+/// thread has four words, and most of the device has nothing to do.
 pub const BRANCH_BLOCKS: u32 = 16;
 
 /// What an element goes through: stem, the layers of its branch, and merge.
@@ -37,8 +38,8 @@ pub static SPEC: Spec = Spec {
     copy_us: 305,
     // A kernel takes some 3 µs, about as long as its launch.
     kernel_percent: 170,
-    // 30 µs for a batch: a little more than the device takes for it where the branches run side by side, and less than it
-    // takes the host to issue all of it call by call.
+    // 30 µs for a batch: a little more than the device takes for it where the branches run side by
+    // side, and less than it takes the host to issue all of it call by call.
     host_percent: 1270,
     arrays: &[
         Array { side: Side::Host, contents: Contents::Given },

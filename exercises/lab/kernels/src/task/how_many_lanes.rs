@@ -1,5 +1,5 @@
-//! Many small tasks of one size: each is copied to the device, mapped there, and copied back. And a model on the device,
-//! whose weights are updated before requests read them.
+//! Many small tasks of one size: each is copied to the device, mapped there, and copied back. And a
+//! model on the device, whose weights are updated before requests read them.
 
 use super::{Array, Contents, Small, Spec};
 use crate::recipe::Side;
@@ -19,7 +19,8 @@ pub const UPDATE: Stage = Stage::B;
 /// … and that of the requests.
 pub const ANSWER: Stage = Stage::C;
 
-/// Blocks of the update, each on a multiprocessor of its own: half of an H200 has nothing to do meanwhile.
+/// Blocks of the update, each on a multiprocessor of its own: half of an H200 has nothing to do
+/// meanwhile.
 pub const UPDATE_BLOCKS: u32 = 64;
 
 /// The task.
@@ -27,8 +28,9 @@ pub static SPEC: Spec = Spec {
     name: "how_many_lanes",
     // Short, so that the calls count: about a microsecond for each of the tasks.
     copy_us: 1200,
-    // A third each for the tasks, the update and the requests, if each had the device. On half of it the update and the
-    // requests take two thirds of what the copies do: they fit beside them, but a task that waits for them is late.
+    // A third each for the tasks, the update and the requests, if each had the device. On half of
+    // it the update and the requests take two thirds of what the copies do: they fit beside them,
+    // but a task that waits for them is late.
     kernel_percent: 60,
     arrays: &[
         Array { side: Side::Host, contents: Contents::Given },

@@ -1,12 +1,13 @@
-//! Two devices have an array in four parts each. Three stay: the inside. The fourth is the edge: in each step a kernel works on
-//! it, and then it goes to the other device, where the next step finds it.
+//! Two devices have an array in four parts each. Three stay: the inside. The fourth is the edge: in
+//! each step a kernel works on it, and then it goes to the other device, where the next step finds
+//! it.
 
 use super::{Array, Between, Contents, Spec};
 use crate::recipe::Side;
 use crate::map::Stage;
 
-/// Steps: an even number, so that each edge is where it came from at the end, and enough for what comes before the first and
-/// after the last copy to be a small part.
+/// Steps: an even number, so that each edge is where it came from at the end, and enough for what
+/// comes before the first and after the last copy to be a small part.
 pub const STEPS: usize = 12;
 
 /// Arrays of the inside of each device, one after the other in memory.
@@ -69,9 +70,11 @@ static ARRAYS: [Array; given(2) as usize * 2] = [
 /// The task.
 pub static SPEC: Spec = Spec {
     name: "peers",
-    // The size of an edge, which crosses no link to the host: 32 MiB on an H200, and some 85 µs between two of them.
+    // The size of an edge, which crosses no link to the host: 32 MiB on an H200, and some 85 µs
+    // between two of them.
     copy_us: 610,
-    // 50 µs for an edge and 150 for an inside: more than a copy takes, and to hear of it, so that it can hide all of it.
+    // 50 µs for an edge and 150 for an inside: more than a copy takes, and to hear of it, so that
+    // it can hide all of it.
     kernel_percent: 800,
     arrays: &ARRAYS,
     between: Some(Between { first: STAGES[0], arrays: STEPS as u64 }),

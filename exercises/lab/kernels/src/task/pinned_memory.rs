@@ -1,4 +1,5 @@
-//! An array goes up and through a map, and stays on the device. A few elements of each part come back.
+//! An array goes up and through a map, and stays on the device. A few elements of each part come
+//! back.
 
 use super::{Array, Contents, Length, Sample, Spec};
 use crate::recipe::Side;
@@ -6,23 +7,23 @@ use crate::map::Stage;
 
 /// What goes in.
 pub const INPUT: u32 = 0;
-/// What becomes of it. What comes back is a small part of this, so that the way down takes no time worth
-/// counting.
+/// What becomes of it. What comes back is a small part of this, so that the way down takes no time
+/// worth counting.
 pub const OUTPUT: u32 = 1;
 
 /// Parts of the batch: enough for the first copy, beside which no kernel can run, to hardly show.
 pub const PARTS: u64 = 16;
 /// Samples in a part, each with a label of 64 bytes and a loss of 4.
 pub const SAMPLES: u64 = 1024;
-/// Words of the labels of a part, which come first: 64 KiB, which a driver takes over at once, whatever
-/// memory they are in. The losses are what becomes of the words behind them.
+/// Words of the labels of a part, which come first: 64 KiB, which a driver takes over at once,
+/// whatever memory they are in. The losses are what becomes of the words behind them.
 pub const LABELS: u64 = 16 * SAMPLES;
 
 /// The task.
 pub static SPEC: Spec = Spec {
     name: "pinned_memory",
-    // As in `three_lanes`: the way up and the kernels take about as long as each other, so that what is not
-    // hidden shows.
+    // As in `three_lanes`: the way up and the kernels take about as long as each other, so that
+    // what is not hidden shows.
     copy_us: 4800,
     kernel_percent: 125,
     arrays: &[

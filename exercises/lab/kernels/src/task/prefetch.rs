@@ -12,8 +12,8 @@ pub const OUTPUT: u32 = 1;
 
 /// Batches: so many that the first load, beside which nothing can run, hardly shows.
 pub const BATCHES: u64 = 64;
-/// Of so many words of a batch one comes back as a loss. What comes back fills whole pages, so that it is
-/// noticed when somebody reads it early.
+/// Of so many words of a batch one comes back as a loss. What comes back fills whole pages, so that
+/// it is noticed when somebody reads it early.
 pub const WORDS_PER_LOSS: u64 = 16;
 
 /// The task.

@@ -1,5 +1,6 @@
-//! A job that keeps the device busy, and requests that arrive meanwhile. The job takes an array through a map, time and again; a
-//! request is a small part of another array, which goes up, through another map, and down again.
+//! A job that keeps the device busy, and requests that arrive meanwhile. The job takes an array
+//! through a map, time and again; a request is a small part of another array, which goes up,
+//! through another map, and down again.
 
 use super::{Array, Contents, Spec};
 use crate::recipe::Side;
@@ -25,8 +26,9 @@ pub const REQUESTS_FROM: u32 = QUESTIONS;
 /// The job.
 pub static SPEC: Spec = Spec {
     name: NAME,
-    // Blocks of the smallest size, four words for each thread, are short only if there are many words: with 16 million of
-    // them, which take 1200 µs across a link of PCIe 5, a step of 375 µs can have 15 waves of blocks.
+    // Blocks of the smallest size, four words for each thread, are short only if there are many
+    // words: with 16 million of them, which take 1200 µs across a link of PCIe 5, a step of 375 µs
+    // can have 15 waves of blocks.
     copy_us: 1200,
     kernel_percent: 1000,
     arrays: &[
@@ -56,8 +58,8 @@ pub static REQUESTS: Spec = Spec {
 /// Blocks of a request's kernel: with so many, each thread has four words.
 pub const REQUEST_BLOCKS: u32 = 64;
 
-/// When requests arrive, in µs from the beginning: the job takes about 12 ms on any device, since it is sized by its speed. Some
-/// arrive early in a step of the job, some late.
+/// When requests arrive, in µs from the beginning: the job takes about 12 ms on any device, since
+/// it is sized by its speed. Some arrive early in a step of the job, some late.
 pub const ARRIVALS_US: [u64; 16] = [
     430, 1120, 1790, 2610, 3170, 3940, 4520, 5380, 6050, 6770, 7260, 8130, 8690, 9520, 10_180,
     10_930,

@@ -1,5 +1,5 @@
-//! Three arrays that have nothing to do with one another: one is copied to the device, one is copied
-//! from it, one is mapped where it is.
+//! Three arrays that have nothing to do with one another: one is copied to the device, one is
+//! copied from it, one is mapped where it is.
 
 use super::{Array, Contents, Spec};
 use crate::recipe::Side;

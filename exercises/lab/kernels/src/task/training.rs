@@ -1,4 +1,5 @@
-//! Training of the last two layers of a network, batch by batch: what the tasks of several exercises have in common.
+//! Training of the last two layers of a network, batch by batch: what the tasks of several
+//! exercises have in common.
 
 use crate::network::{CLASSES, Operation, Shape, slices};
 use crate::recipe::Side;
@@ -28,8 +29,8 @@ impl Layer {
         self.inputs * self.outputs
     }
 
-    /// Bits of the weights that it begins with: the more inputs, the smaller, so that activations stay as large as they
-    /// are (He et al. 2015).
+    /// Bits of the weights that it begins with: the more inputs, the smaller, so that activations
+    /// stay as large as they are (He et al. 2015).
     #[must_use]
     pub fn values(&self) -> Values {
         // 23 bits are weights from -0.5 to 0.5.
@@ -50,7 +51,8 @@ pub struct Training {
     pub batches: u64,
 }
 
-/// Its arrays, counted from [`Training::array`]: the weights of the layers, before the first batch and after each.
+/// Its arrays, counted from [`Training::array`]: the weights of the layers, before the first batch
+/// and after each.
 const WEIGHTS: [u32; 2] = [0, 1];
 const LOSSES: u32 = 2;
 const HIDDEN: u32 = 3;
@@ -101,7 +103,8 @@ impl Training {
         ]
     }
 
-    /// The launches of a batch, on what goes into the first layer and on labels for the rows of the second.
+    /// The launches of a batch, on what goes into the first layer and on labels for the rows of the
+    /// second.
     #[must_use]
     pub fn step(&self, scale: u64, batch: u64, inputs: Span, labels: Span) -> Vec<Launch> {
         use Operation::{Dense, DenseRelu, InputGradient, Loss, Step, WeightGradient};

@@ -1,5 +1,5 @@
-//! Two arrays that have nothing to do with one another: one is copied to the device, one is mapped where
-//! it is.
+//! Two arrays that have nothing to do with one another: one is copied to the device, one is mapped
+//! where it is.
 
 use super::{Array, Contents, Spec};
 use crate::recipe::Side;
@@ -17,9 +17,9 @@ pub const MAPPED: u32 = 3;
 /// The task.
 pub static SPEC: Spec = Spec {
     name: "two_streams",
-    // Long against the cost of any call. The kernels are the shorter half, so that "half the time" and
-    // "the time of the longer" are two answers, and so that whoever waits for the kernels alone at the end
-    // has not waited for everything.
+    // Long against the cost of any call. The kernels are the shorter half, so that "half the time"
+    // and "the time of the longer" are two answers, and so that whoever waits for the kernels alone
+    // at the end has not waited for everything.
     copy_us: 4800,
     kernel_percent: 60,
     arrays: &[

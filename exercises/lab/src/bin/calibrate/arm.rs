@@ -8,8 +8,8 @@ use trace::lab::Request;
 /// An error is a message: nothing here acts on its kind.
 pub(crate) type Outcome<T> = Result<T, String>;
 
-/// Simulated runs move one byte for this many: the times are those of the whole, and a large copy costs
-/// no time.
+/// Simulated runs move one byte for this many: the times are those of the whole, and a large copy
+/// costs no time.
 const SCALE: usize = 32;
 
 /// Who answers.

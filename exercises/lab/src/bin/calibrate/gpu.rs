@@ -21,14 +21,15 @@ pub(crate) const REPETITIONS: usize = 11;
 const SPIN_THREADS: usize = 32;
 /// Two turns of the four chains that the map works on.
 pub(crate) const ELEMENTS_PER_THREAD: usize = 8;
-/// Long enough that fixed costs play no part in the pace of the spin, short enough not to be noticed.
+/// Long enough that fixed costs play no part in the pace of the spin, short enough not to be
+/// noticed.
 const SPIN_TRIAL_ROUNDS: u32 = 300_001;
 
 /// Calls the driver and names the call in the error.
 macro_rules! call {
     ($function:ident($($argument:expr),* $(,)?)) => {{
-        // SAFETY: handles and addresses come from the driver and outlive their use; places for results
-        // live for the call; buffers are as long as the call is told.
+        // SAFETY: handles and addresses come from the driver and outlive their use; places for
+        // results live for the call; buffers are as long as the call is told.
         let code = unsafe { cudarc::driver::sys::$function($($argument),*) };
         match code {
             cudarc::driver::sys::CUresult::CUDA_SUCCESS => Ok(()),
@@ -163,7 +164,8 @@ impl Gpu {
         Grid { blocks: 1, threads: SPIN_THREADS, elements, rounds: 0 }
     }
 
-    /// The grid that fills every multiprocessor of the devices that we know: 8 blocks of 256 threads.
+    /// The grid that fills every multiprocessor of the devices that we know: 8 blocks of 256
+    /// threads.
     pub(crate) fn whole_device(&self, rounds: u32) -> Grid {
         self.full_blocks(8, rounds)
     }
@@ -184,7 +186,8 @@ impl Gpu {
         function(load(kernel.image)?, kernel.name)
     }
 
-    // ------------------------------------------------------------------------------------- launches
+    // -------------------------------------------------------------------------------------
+    // launches
 
     pub(crate) fn launch(
         &self,
@@ -193,8 +196,8 @@ impl Gpu {
         stream: CUstream,
         arguments: &mut [u64],
     ) -> Outcome<()> {
-        // The driver reads as many bytes as each parameter has: the low ones, for 32 bits, as on all
-        // hosts that CUDA knows.
+        // The driver reads as many bytes as each parameter has: the low ones, for 32 bits, as on
+        // all hosts that CUDA knows.
         let mut places = [ptr::null_mut::<c_void>(); 8];
         for (place, argument) in places.iter_mut().zip(arguments) {
             *place = ptr::from_mut(argument).cast();
@@ -239,7 +242,8 @@ impl Gpu {
         self.launch_map(grid, self.scratch, self.scratch, stream)
     }
 
-    // --------------------------------------------------------------------------------------- memory
+    // ---------------------------------------------------------------------------------------
+    // memory
 
     /// Device memory of so many nominal bytes.
     pub(crate) fn allocate(&self, bytes: usize) -> Outcome<CUdeviceptr> {
@@ -286,7 +290,8 @@ impl Gpu {
         }
     }
 
-    // ---------------------------------------------------------------------------------------- order
+    // ----------------------------------------------------------------------------------------
+    // order
 
     pub(crate) fn record(&self, event: CUevent, stream: CUstream) -> Outcome<()> {
         call!(cuEventRecord(event, stream))
@@ -310,7 +315,8 @@ impl Gpu {
         Ok((f64::from(milliseconds) * 1e6).round() as i64)
     }
 
-    // --------------------------------------------------------------------------------- measurements
+    // ---------------------------------------------------------------------------------
+    // measurements
 
     /// How long the host was held, in ns.
     pub(crate) fn held(&self, call: impl FnOnce() -> Outcome<()>) -> Outcome<i64> {
@@ -319,11 +325,11 @@ impl Gpu {
         began.elapsed_ns()
     }
 
-    /// Time on the device from the moment that `first` is free to the end of what `issue` gives `last`,
-    /// in ns.
+    /// Time on the device from the moment that `first` is free to the end of what `issue` gives
+    /// `last`, in ns.
     ///
-    /// A kernel of `gate` nanoseconds holds the first stream until all is issued, so that the host's pace
-    /// plays no part. `issue` may let other streams wait for the event `start`.
+    /// A kernel of `gate` nanoseconds holds the first stream until all is issued, so that the
+    /// host's pace plays no part. `issue` may let other streams wait for the event `start`.
     pub(crate) fn between(
         &self,
         gate: u64,
@@ -343,8 +349,8 @@ impl Gpu {
         self.elapsed(self.start, self.stop)
     }
 
-    /// What one more of many operations in a row costs the device, in ns: what is at both ends of the
-    /// row cancels out between a short row and a long one.
+    /// What one more of many operations in a row costs the device, in ns: what is at both ends of
+    /// the row cancels out between a short row and a long one.
     pub(crate) fn period(
         &self,
         gate: u64,

@@ -1,19 +1,19 @@
-//! Measures on a device the figures that a simulated device's profile needs: what calls cost the host,
-//! how fast copies and kernels are, how long the device pauses between them.
+//! Measures on a device the figures that a simulated device's profile needs: what calls cost the
+//! host, how fast copies and kernels are, how long the device pauses between them.
 //!
-//! It is started by `checker calibrate`, one process for each section, so that a section that crashes or
-//! hangs takes no other with it. It grades nothing and judges nothing: it hands over samples, and what
-//! they mean is decided there. It needs a device that nothing else uses.
+//! It is started by `checker calibrate`, one process for each section, so that a section that
+//! crashes or hangs takes no other with it. It grades nothing and judges nothing: it hands over
+//! samples, and what they mean is decided there. It needs a device that nothing else uses.
 //!
 //! ```text
 //! calibrate SECTION real|library|simulated ANSWER
 //! ```
 //!
 //! `real` talks to the system's driver with nothing in between, by the host's clock. `library` goes
-//! through the driver library, as programs do, and may have it note what ran when. `simulated` is the
-//! library's simulated device with its virtual clock, so that calibrating it must give back the
-//! profile that it works by. The answer is a JSON file: samples by key, and why others are missing. Keys end in the unit; the argument
-//! of a curve, such as a number of bytes, comes after a slash.
+//! through the driver library, as programs do, and may have it note what ran when. `simulated` is
+//! the library's simulated device with its virtual clock, so that calibrating it must give back the
+//! profile that it works by. The answer is a JSON file: samples by key, and why others are missing.
+//! Keys end in the unit; the argument of a curve, such as a number of bytes, comes after a slash.
 //!
 //! | module | what it holds |
 //! | --- | --- |

@@ -20,7 +20,8 @@ impl Caches {
         Pages::new(gpu.arm.in_memory(CACHES)).map(Self)
     }
 
-    /// Has the host work on other memory, as before a program's region, and then wait for the device.
+    /// Has the host work on other memory, as before a program's region, and then wait for the
+    /// device.
     ///
     /// The simulated device has no caches: a region that begins tells it that they are empty.
     pub(crate) fn empty(&self, gpu: &Gpu) -> Outcome<()> {
@@ -62,8 +63,8 @@ impl Pages {
         unsafe { self.pointer.write_bytes(1, self.bytes) };
     }
 
-    /// The address of a block of `bytes` that starts at `offset`, or at the beginning if it would not
-    /// fit there.
+    /// The address of a block of `bytes` that starts at `offset`, or at the beginning if it would
+    /// not fit there.
     pub(crate) fn block(&self, offset: usize, bytes: usize) -> *mut u8 {
         let offset = if offset + bytes > self.bytes { 0 } else { offset };
         self.pointer.wrapping_add(offset)

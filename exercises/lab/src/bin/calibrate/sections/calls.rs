@@ -123,8 +123,9 @@ fn memory(gpu: &Gpu, samples: &mut Samples) {
     let _ = kept.and_then(free);
 }
 
-/// Page-locking. The pages that the system hands out are in no cache, as where a program has worked on other
-/// memory since it gave some back: it clears them. Blocks below 2 MiB share what is mapped with others.
+/// Page-locking. The pages that the system hands out are in no cache, as where a program has worked
+/// on other memory since it gave some back: it clears them. Blocks below 2 MiB share what is mapped
+/// with others.
 fn page_locking(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
     let others = Pages::new(gpu.arm.in_memory(OTHERS))?;
     for bytes in [2 * MIB, 4 * MIB, 16 * MIB, 64 * MIB] {

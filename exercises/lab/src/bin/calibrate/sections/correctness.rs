@@ -1,5 +1,5 @@
-//! The kernels against what the host computes: figures of kernels that compute something else would be
-//! figures of nothing.
+//! The kernels against what the host computes: figures of kernels that compute something else would
+//! be figures of nothing.
 
 use kernels::{Argument, Blocks};
 
@@ -29,7 +29,8 @@ pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
     Ok(())
 }
 
-/// Elements, rounds and blocks: the lengths end in every stage of the kernel's loops, the rounds as well.
+/// Elements, rounds and blocks: the lengths end in every stage of the kernel's loops, the rounds as
+/// well.
 const SHAPES: [(usize, u32, usize); 8] = [
     (MIB, 0, 1056),
     (MIB, 1, 132),
@@ -82,7 +83,8 @@ fn wrong_in_matmul(gpu: &Gpu, kernel: &kernels::Kernel) -> Outcome<i64> {
     let Blocks::Exactly(blocks) = kernel.blocks else {
         return Err("its grid is not fixed".to_owned());
     };
-    // Small integers: every partial sum is exact in a float, so the order of additions plays no part.
+    // Small integers: every partial sum is exact in a float, so the order of additions plays no
+    // part.
     let entry =
         |i: usize, salt: usize| ((i.wrapping_mul(2_654_435_761) ^ salt) >> 11 & 15) as i32 - 8;
     let a: Vec<i32> = (0..N * N).map(|i| entry(i, 0)).collect();

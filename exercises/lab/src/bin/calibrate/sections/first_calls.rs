@@ -1,5 +1,5 @@
-//! The first call of its kind after the host has worked on other memory: what it takes where the driver's code
-//! and data are in no cache. A program's region begins like that.
+//! The first call of its kind after the host has worked on other memory: what it takes where the
+//! driver's code and data are in no cache. A program's region begins like that.
 
 use std::collections::BTreeMap;
 use std::ptr;

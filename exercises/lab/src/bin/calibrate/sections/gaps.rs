@@ -14,8 +14,8 @@ const GATE: u64 = 8 * MS;
 /// Lengths of two rows of operations; three calls to each at most, and below 1021 in all.
 const ROWS: [usize; 2] = [100, 300];
 
-/// Lengths of two rows of host functions. The system wakes the driver's thread for them when it likes, some
-/// tenths of a millisecond sooner or later.
+/// Lengths of two rows of host functions. The system wakes the driver's thread for them when it
+/// likes, some tenths of a millisecond sooner or later.
 const FUNCTIONS: [usize; 2] = [100, 500];
 
 /// The pool of stream-ordered memory, which keeps what it has.
@@ -93,9 +93,9 @@ pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
         })
     });
 
-    // From a call on an idle device to the moment when the host knows that its operation has ended: by
-    // waiting for it, and by asking over and over. Both take the same way; what waiting takes longer
-    // is the wake.
+    // From a call on an idle device to the moment when the host knows that its operation has ended:
+    // by waiting for it, and by asking over and over. Both take the same way; what waiting takes
+    // longer is the wake.
     samples.take("query_ns", times, || {
         gpu.idle()?;
         gpu.spin(stream, MS)?;

@@ -1,8 +1,8 @@
-//! Graphs of kernels in a row: to capture, to instantiate, to launch, and from kernel to kernel; and of copies in a
-//! row, to launch.
+//! Graphs of kernels in a row: to capture, to instantiate, to launch, and from kernel to kernel;
+//! and of copies in a row, to launch.
 //!
-//! A program captures, instantiates and launches once, one after the other, and where it does the driver's code and
-//! data are in no cache: a loop of nothing else takes half as long.
+//! A program captures, instantiates and launches once, one after the other, and where it does the
+//! driver's code and data are in no cache: a loop of nothing else takes half as long.
 
 use std::ptr;
 

@@ -14,24 +14,25 @@ const ROUNDS: u32 = 16_385;
 const BLOCK_ROUNDS: u32 = 1536;
 /// Elements of each thread that it takes up at once, waiting for memory once.
 const AT_ONCE: usize = 4;
-/// Some 2 µs between two waits for memory, of a block that has a multiprocessor to itself: most of what a kernel
-/// takes is still its work.
+/// Some 2 µs between two waits for memory, of a block that has a multiprocessor to itself: most of
+/// what a kernel takes is still its work.
 const WAIT_ROUNDS: u32 = 255;
-/// Elements of each thread of kernels that differ in how often they wait alone. The longer one takes up 17 MB on an
-/// H200, which its cache holds.
+/// Elements of each thread of kernels that differ in how often they wait alone. The longer one
+/// takes up 17 MB on an H200, which its cache holds.
 const WAITING: [usize; 2] = [64, 128];
-/// Parts of the blocks that have an element more than the others, in sixteenths: beyond, some multiprocessor of an
-/// H200 has such blocks alone, and one more makes no difference.
+/// Parts of the blocks that have an element more than the others, in sixteenths: beyond, some
+/// multiprocessor of an H200 has such blocks alone, and one more makes no difference.
 const LONGER: std::ops::RangeInclusive<usize> = 1..=10;
 /// What device memory is handed out in, in bytes.
 const ALIGNED: usize = 256;
-/// Blocks of 256 threads on each multiprocessor, up to as many as it holds: their line tells what a kernel
-/// takes however large it is from what each of its blocks takes beside its work.
+/// Blocks of 256 threads on each multiprocessor, up to as many as it holds: their line tells what a
+/// kernel takes however large it is from what each of its blocks takes beside its work.
 const BLOCKS: [usize; 6] = [1, 2, 4, 6, 7, MOST_BLOCKS];
 const MOST_BLOCKS: usize = 8;
 /// More than any cache on the device holds: a kernel finds its first elements in memory.
 const FRESH: usize = 1024 * MIB;
-/// Threads of a block that has a multiprocessor to itself: one warp for each of its four schedulers.
+/// Threads of a block that has a multiprocessor to itself: one warp for each of its four
+/// schedulers.
 const THREADS_ALONE: usize = 128;
 
 pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {

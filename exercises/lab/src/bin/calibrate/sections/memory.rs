@@ -4,8 +4,8 @@ use crate::arm::Outcome;
 use crate::gpu::{Gpu, Grid, KIB, MIB, MS, REPETITIONS, US, call};
 use crate::samples::Samples;
 
-/// Far more than the caches of the device hold, and half of it, whose time is taken off: what is fixed
-/// cancels out.
+/// Far more than the caches of the device hold, and half of it, whose time is taken off: what is
+/// fixed cancels out.
 const SIZES: [usize; 2] = [128 * MIB, 256 * MIB];
 
 pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {

@@ -1,4 +1,5 @@
-//! How fast the layers of a network are, and what its images go through, and whether they compute what they should.
+//! How fast the layers of a network are, and what its images go through, and whether they compute
+//! what they should.
 
 use kernels::network::{Operation, Shape};
 use kernels::{Argument, Kernel, Mode};
@@ -7,7 +8,8 @@ use crate::arm::Outcome;
 use crate::gpu::{Direction, Gpu, MS, REPETITIONS};
 use crate::samples::Samples;
 
-/// A kernel of each rate, and how many of its blocks fill a multiprocessor of the devices that we know.
+/// A kernel of each rate, and how many of its blocks fill a multiprocessor of the devices that we
+/// know.
 const RATES: [(&str, Operation, usize, [u64; 3]); 9] = [
     ("crop", Operation::Crop, 16, [2, 4, 8]),
     ("resize", Operation::Resize, 16, [2, 4, 8]),
@@ -17,8 +19,9 @@ const RATES: [(&str, Operation, usize, [u64; 3]); 9] = [
     ("dense", Operation::Dense, 6, TURNS),
     ("weight_gradient", Operation::WeightGradient, 4, TURNS),
     ("loss", Operation::Loss, 16, [2, 8, 32]),
-    // As of the first, memory is what it waits for, and four blocks take as much of that as more do. With more turns what
-    // is read would be in no cache, as it is after the kernel that has just made it.
+    // As of the first, memory is what it waits for, and four blocks take as much of that as more
+    // do. With more turns what is read would be in no cache, as it is after the kernel that has
+    // just made it.
     ("step", Operation::Step, 4, [1, 2, 4]),
 ];
 /// Slices of the gradient of a layer that has few weights.
@@ -116,7 +119,8 @@ impl Launch {
     }
 }
 
-/// Elements that a kernel computes otherwise than its twin, over shapes that end in every stage of its loops.
+/// Elements that a kernel computes otherwise than its twin, over shapes that end in every stage of
+/// its loops.
 pub(crate) fn wrong_elements(gpu: &Gpu, kernel: &Kernel) -> Outcome<i64> {
     let is_it = |it: &Operation| it.name() == kernel.name;
     let operation = Operation::ALL.into_iter().find(is_it).ok_or("it is not known")?;
@@ -166,7 +170,8 @@ pub(crate) fn wrong_elements(gpu: &Gpu, kernel: &Kernel) -> Outcome<i64> {
     Ok(wrong as i64)
 }
 
-/// An element of an operand: small enough for a sum of them to mean something, and now and then as large as can be.
+/// An element of an operand: small enough for a sum of them to mean something, and now and then as
+/// large as can be.
 fn word(operation: Operation, operand: u64, index: u64) -> i32 {
     let mixed = (index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_mul(2 * operand + 1);
     let random = (mixed >> 32) as i32;

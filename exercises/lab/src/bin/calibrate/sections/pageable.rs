@@ -1,8 +1,8 @@
-//! Copies from and to ordinary memory, which pass through a pinned buffer of the driver's: the host's
-//! own copy sets their pace.
+//! Copies from and to ordinary memory, which pass through a pinned buffer of the driver's: the
+//! host's own copy sets their pace.
 //!
-//! Blocks are taken in turn from much more memory than the processor's caches hold, as programs copy:
-//! what is copied is in no cache.
+//! Blocks are taken in turn from much more memory than the processor's caches hold, as programs
+//! copy: what is copied is in no cache.
 
 use crate::arm::Outcome;
 use crate::gpu::{Direction, Gpu, KIB, MIB, MS};

@@ -8,7 +8,8 @@ use crate::samples::Samples;
 const BUFFER: usize = 256 * MIB;
 /// Of both directions at once: each long, so that the ends of a row count for little.
 const PIECE: usize = 64 * MIB;
-/// In the direction that is measured, and in the other, which must be at work until the first is done.
+/// In the direction that is measured, and in the other, which must be at work until the first is
+/// done.
 const PIECES: [usize; 2] = [8, 12];
 
 pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {

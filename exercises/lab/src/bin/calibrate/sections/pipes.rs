@@ -11,7 +11,8 @@ use crate::samples::Samples;
 const THREADS: usize = 128;
 /// Blocks that fill a multiprocessor.
 const MOST: usize = 16;
-/// Words in and out that no cache holds, and that divide evenly among the threads of all grids here but for few.
+/// Words in and out that no cache holds, and that divide evenly among the threads of all grids here
+/// but for few.
 const STREAMED: [usize; 3] = [64 * MIB, 128 * MIB, 256 * MIB];
 
 pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {

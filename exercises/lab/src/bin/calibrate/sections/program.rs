@@ -1,5 +1,5 @@
-//! Calls as a program makes them: with cudarc, through the driver library, in a region. What they take longer than
-//! the driver's own functions is what passes between two calls.
+//! Calls as a program makes them: with cudarc, through the driver library, in a region. What they
+//! take longer than the driver's own functions is what passes between two calls.
 
 use cudarc::driver::{CudaContext, DriverError, LaunchConfig, PushKernelArg as _};
 use cudarc::nvrtc::Ptx;
@@ -34,7 +34,8 @@ pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
         let (none, elements, rounds) = (0_u64, 0_u32, 0_u32);
         let mut launch = stream.launch_builder(&function);
         launch.arg(&none).arg(&none).arg(&elements).arg(&rounds);
-        // SAFETY: the kernel takes two pointers and two numbers, and touches nothing for no elements.
+        // SAFETY: the kernel takes two pointers and two numbers, and touches nothing for no
+        // elements.
         unsafe { launch.launch(config) }.map(drop)
     };
     let calls: [(&str, &Made<'_>); 3] = [

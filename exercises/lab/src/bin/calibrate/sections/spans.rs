@@ -1,5 +1,5 @@
-//! One region for the driver library to watch: rows of the smallest operations, and a pageable upload.
-//! What its record says of their starts and ends is read by `checker calibrate`.
+//! One region for the driver library to watch: rows of the smallest operations, and a pageable
+//! upload. What its record says of their starts and ends is read by `checker calibrate`.
 
 use trace::lab::{Region, Request};
 

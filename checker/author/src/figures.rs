@@ -46,7 +46,7 @@ impl Figures {
         self.0.join(format!("{name}.json.gz"))
     }
 
-    /// What is kept of a run; none where nothing is.
+    /// Reads the kept record of a run, if there is one.
     pub(crate) fn read(&self, name: &str) -> Result<Option<Kept>> {
         let path = self.file(name);
         if !path.exists() {
@@ -82,7 +82,7 @@ impl Figures {
         self.0.join(TIMES)
     }
 
-    /// What the runs take: their lines by name, as they were written.
+    /// The times of the runs: their lines by name, as they were written.
     pub(crate) fn times(&self) -> BTreeMap<String, String> {
         let text = std::fs::read_to_string(self.times_file()).unwrap_or_default();
         let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -130,7 +130,7 @@ pub(crate) fn runs(exercise: &Exercise) -> Vec<(Role, Option<String>)> {
     runs
 }
 
-/// The file in the exercise's folder that holds what a role's program asks for.
+/// The file in the exercise's folder with the recorded program of a role.
 pub(crate) fn recorded(role: &Role) -> Option<&'static str> {
     match role {
         Role::Baseline => Some(BASELINE),

@@ -32,8 +32,8 @@ use checker::exit::Exit;
 
 pub(crate) use problem::{Problem, Problems};
 
-/// Does what the command line asks for: what an author needs here, everything else as the tools for
-/// a class and the checker do it.
+/// Runs the command: what an author needs here, everything else as the tools for a class and the
+/// checker run it.
 pub fn dispatch(cli: Cli) -> Result<Exit> {
     match cli.command {
         Some(Command::Calibrate(arguments)) => commands::calibrate::calibrate(&arguments),

@@ -30,8 +30,8 @@ impl Shelf {
         Self { measured, figures, chapters, output: output.map(Path::to_owned), name }
     }
 
-    /// What is kept; none where this GPU is new. A file at the place where one will be written is
-    /// later than the workspace's own.
+    /// Reads the kept measurements; none where this GPU is new. A file at the place where one will
+    /// be written is later than the workspace's own.
     pub(crate) fn read(&self) -> Result<Option<Fidelity>> {
         let later = self.output.iter().map(|folder| folder.join(format!("{}.json", self.name)));
         let own = self.measured.join(format!("{}.json", self.name));
@@ -81,7 +81,7 @@ impl Shelf {
         Ok(figures.file(&name))
     }
 
-    /// What the run of a program on this GPU is called.
+    /// The name of a program's run on this GPU.
     fn record(&self, exercise: &str, program: &str) -> String {
         format!("{exercise}.{program}.{}", self.name)
     }
@@ -95,7 +95,7 @@ fn put(folder: &Path, name: &str, text: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// What a GPU's files are called: its own name, shortened to what tells it from others.
+/// The name of a GPU's files: its own name, shortened to the part that tells it from others.
 pub(crate) fn short_name(device: &str) -> String {
     let name = device.strip_prefix("NVIDIA ").unwrap_or(device).to_lowercase();
     let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };

@@ -13,7 +13,7 @@ pub(crate) struct Names {
     pub(crate) folder: String,
     /// The name of its package.
     pub(crate) id: String,
-    /// What it is called on its page and in lists.
+    /// Its name on its page and in lists.
     title: String,
 }
 

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use crate::Problems;
 
-/// What stands before the words that say what an author has yet to write.
+/// The mark before the words that say what an author has yet to write.
 const MARK: &str = "WRITE: ";
 
-/// Notes every place in `folder` or the file of this path. Files that nobody writes are left out.
+/// Notes every place in `folder` or the file of this path. Files that commands write are left out.
 pub(crate) fn find(path: &Path, problems: &mut Problems) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // The shipped copy is the student's file once more; recordings are made.

@@ -1,4 +1,4 @@
-//! What is wrong, with file and line.
+//! Problems, with file and line.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 //!
 //! A region begins with a line `// region: NAME` and ends with `// endregion`. A solution is the
 //! shipped file with lines added or moved inside regions, and with lines taken out that do nothing
-//! but wait: so a student never has to guess what else to touch, and the difference between the two
+//! but wait. So a student never has to guess what else to touch, and the difference between the two
 //! files is what the chapter teaches.
 
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ impl Line<'_> {
 
 /// A file in two parts.
 struct Parts<'a> {
-    /// What belongs to nobody but the author, marks included.
+    /// The lines that only the author may change, marks included.
     fixed: Vec<Line<'a>>,
     /// Lines of code inside regions.
     marked: Vec<Line<'a>>,
@@ -121,7 +121,7 @@ fn waits(line: &str) -> bool {
     stream.is_some_and(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_'))
 }
 
-/// What is outside of regions is the same in both files.
+/// Checks that the lines outside of regions are the same in both files.
 fn fixed(
     old: &Parts<'_>,
     (old_path, new, new_path): (&Path, &Parts<'_>, &Path),

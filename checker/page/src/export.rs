@@ -1,7 +1,7 @@
-//! What the wasm offers to the page's script: memory to write a request into, and the answer to it.
+//! The interface of the wasm to the page's script: memory to write a request into, and the answer.
 //!
-//! A request is the id for the drawing, a line break, and what is asked for, in UTF-8: a setting in
-//! the form of an address, or a program (see [`crate::answer`]). There is no other state: each
+//! A request is the id for the drawing, a line break, and a text in UTF-8: a setting in the form of
+//! an address, or a program (see [`crate::answer`]). There is no other state: each
 //! request is answered from itself alone. So memory is handed out in one direction only, and all of
 //! it is free again when the next request comes.
 
@@ -20,7 +20,7 @@ static FIRST: AtomicUsize = AtomicUsize::new(0);
 /// fifth of the wasm.
 struct Arena;
 
-// SAFETY: each block lies behind all that were handed out since the last request, inside memory
+// SAFETY: each block lies after all that were handed out since the last request, inside memory
 // that exists; nothing of a request outlives it. wasm has one thread.
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -1,4 +1,4 @@
-//! What the page shows of a setting: the program, numbers, the drawing, and the drawing in numbers.
+//! A setting as HTML: the program, numbers, the drawing, and the drawing in numbers.
 
 use std::fmt::Write as _;
 
@@ -76,7 +76,7 @@ pub(crate) fn in_numbers(html: &mut String, timeline: &Timeline, makespan: u64, 
     html.push_str("</tbody></table></div></details>");
 }
 
-/// What a lane is called whose label is `stream 1`, `stream 2` and so on.
+/// The name of the row whose label is `stream 1`, `stream 2` and so on.
 pub(crate) fn named<'a>(label: &str, names: &'a [String]) -> Option<&'a str> {
     let number = label.strip_prefix("stream ")?.parse::<usize>().ok()?;
     names.get(number.checked_sub(1)?).map(String::as_str)

@@ -11,7 +11,7 @@
 //! sync                            # the host waits
 //! ```
 //!
-//! [`compile`] makes a [`Program`] of such a text, with the calls that cudarc makes: a copy from or
+//! [`compile`] makes a [`Program`] of such a text, with the calls that cudarc makes. A copy from or
 //! to pinned memory has the stream wait for that memory's own event first, and a stream that waits
 //! for a stream takes an event for it. Each step knows its line. A text with mistakes gives all of
 //! them, each with its place and with what to write instead.
@@ -56,7 +56,7 @@ pub const TIME: &str = "time";
 pub struct Compiled {
     /// The calls.
     pub program: Program,
-    /// What the text calls the streams, in the order of their numbers.
+    /// The names of the streams in the text, in the order of their numbers.
     pub streams: Vec<String>,
     /// The device, as [`crate::profiles`] counts them.
     pub device: usize,

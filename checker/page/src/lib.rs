@@ -44,11 +44,11 @@ use trace::{Program, Timeline};
 
 /// A setting, played.
 pub struct Played {
-    /// What the host asked for.
+    /// The steps that the host issued.
     pub program: Program,
     /// The device.
     pub profile: Arc<Profile>,
-    /// What happened.
+    /// The timeline of the device.
     pub timeline: Timeline,
     /// The two ends of the task's scale on this device.
     pub bounds: Bounds,
@@ -65,7 +65,7 @@ impl Played {
     }
 }
 
-/// What the page shows for a setting in the form of an address. Ids in it begin with `id`.
+/// Answers a setting in the form of an address, as HTML. Ids in it begin with `id`.
 pub fn play(address: &str, id: &str) -> String {
     let setting = Setting::parse(address);
     // In a page all memory is free again with the next request (see `export`), so the code that
@@ -78,7 +78,7 @@ pub fn play(address: &str, id: &str) -> String {
     html
 }
 
-/// What the page shows for a request: a setting in the form of an address, or a line `program`, the
+/// Answers a request, as HTML: a setting in the form of an address, or a line `program`, the
 /// reader's program, a zero byte and the program before it.
 pub fn answer(asked: &str, id: &str) -> String {
     match asked.strip_prefix("program\n") {

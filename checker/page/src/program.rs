@@ -1,5 +1,4 @@
-//! What the page shows of a program that the reader writes: its mistakes, or numbers, races and the
-//! drawing.
+//! A program that the reader writes as HTML: its mistakes, or numbers, races and the drawing.
 
 use std::fmt::Write as _;
 use std::mem::ManuallyDrop;
@@ -101,7 +100,7 @@ fn panel<'a>(run: &'a Run, title: &'a str) -> Panel<'a> {
     Panel { title, timeline: &run.timeline, program: Some(&run.compiled.program) }
 }
 
-/// Lanes by the names that streams have in the text.
+/// Gives rows the names that streams have in the text.
 fn name_lanes(chart: &mut Chart, run: &Run) {
     for lane in &mut chart.lanes {
         let Some(name) = named(&lane.label, &run.compiled.streams) else { continue };

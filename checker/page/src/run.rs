@@ -10,15 +10,15 @@ use trace::hazards::{self, Hazard};
 use crate::language::{Compiled, Mistake, TIME, compile};
 use crate::profiles;
 
-/// What a search for races looks at, at most, in the unit of [`hazards::MOST_EFFORT`]: a page does
-/// it while the reader types.
+/// The most effort of a search for races, in the unit of [`hazards::MOST_EFFORT`]: a page does it
+/// while the reader types.
 const MOST_EFFORT: u64 = hazards::MOST_EFFORT / 40;
 
 /// A text, simulated.
 pub struct Run {
     /// The program that it stands for.
     pub compiled: Compiled,
-    /// What happened.
+    /// The timeline of the device.
     pub timeline: Timeline,
 }
 

@@ -1,4 +1,4 @@
-//! What the reader can choose, and what was chosen.
+//! The reader's choices: which there are, and which were made.
 //!
 //! In the address of a page a setting is `sheet=pipeline&up=pinned&streams=3…`. What is missing
 //! there, or unknown, is as it is at first, so that a link of yesterday still opens tomorrow.
@@ -17,14 +17,14 @@ pub enum Sheet {
     Pipeline,
 }
 
-/// What a control is about.
+/// The subject of a control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// The memory that uploads start from.
     Up,
     /// The memory that downloads arrive in.
     Down,
-    /// What the host does after a copy.
+    /// The host's work after a copy.
     Host,
     /// How many streams there are.
     Streams,
@@ -40,14 +40,14 @@ pub enum Key {
 
 /// One control.
 pub struct Control {
-    /// What it is about.
+    /// Its subject.
     pub key: Key,
     /// Its name in addresses.
     pub name: &'static str,
-    /// What stands before it.
+    /// The text before it.
     pub label: &'static str,
-    /// What can be chosen: the name in addresses, and what the page says. Empty for the device, of
-    /// which there are as many as there are profiles.
+    /// Its choices: the name in addresses, and the text on the page. Empty for the device, of which
+    /// there are as many as there are profiles.
     choices: &'static [(&'static str, &'static str)],
     /// Which of them it is at first.
     first: u8,
@@ -55,7 +55,7 @@ pub struct Control {
 
 type Choices = &'static [(&'static str, &'static str)];
 
-/// What the page says about a choice stands in the page, so the wasm does without.
+/// The text of a choice stands in the page, so the wasm does without.
 const fn text(text: &'static str) -> &'static str {
     if cfg!(target_family = "wasm") { "" } else { text }
 }
@@ -193,7 +193,7 @@ impl Sheet {
     }
 }
 
-/// What was chosen.
+/// The choices that were made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// The kind of program.
@@ -295,7 +295,7 @@ impl Setting {
         control.map_or("", |control| control.choice(self.index(key)).0)
     }
 
-    /// What was chosen, as a number.
+    /// A choice, as a number.
     pub(crate) fn number(&self, key: Key) -> u64 {
         self.value(key).parse().unwrap_or(1)
     }

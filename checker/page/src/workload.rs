@@ -24,13 +24,13 @@ const LANE_BYTES: u64 = 400 * MIB;
 /// Bytes of the array of the pipeline: a copy takes 1.2 ms on the H200, long against any call.
 pub(crate) const PIPELINE_BYTES: u64 = 64 * MIB;
 
-/// What PyTorch costs the host before each call, in ns: see `exercises/lab/src/torch.rs`.
+/// The host time of PyTorch before each call, in ns: see `exercises/lab/src/torch.rs`.
 const TORCH_MATMUL_NS: u64 = 11_000;
 const TORCH_TO_CPU_NS: u64 = 15_000;
 const TORCH_TO_CUDA_NS: u64 = 29_000;
 
 /// Rounds of the map with which the whole array takes as long as one of its copies on the H200:
-/// 64 MiB at 55 548 bytes per µs, against 16 777 216 elements at 132 × 124 650 rounds per µs.
+/// 64 MiB at 55548 bytes per µs, against 16777216 elements at 132 × 124650 rounds per µs.
 const ROUNDS: u64 = 1185;
 
 /// The program of a setting.
@@ -81,7 +81,7 @@ const DEVICE: BlockId = BlockId(0);
 const SOURCE: BlockId = BlockId(1);
 const TARGET: BlockId = BlockId(2);
 /// On the sheet of three lanes downloads come from a part of device memory that uploads leave
-/// alone, and the products have theirs behind.
+/// alone, and the products have theirs after it.
 const DOWNLOADED: u64 = LANE_BYTES;
 const FACTORS: u64 = 2 * LANE_BYTES;
 

@@ -3,10 +3,10 @@
 //!
 //! A figure is a median, the slope or the rest of a line through medians, or a sum of them. What is
 //! at both ends of a row of operations is taken off by measuring two rows. Four things cannot be
-//! seen from the host one by one, since a little more of one and as much less of the next look the
-//! same: an operation's own time, the gap after it, the way of a call to the device, and the way of
-//! its end back. The first is taken from CUPTI, and a query that sees the end tells the last from
-//! the third.
+//! told apart from the host: an operation's own time, the gap after it, the way of a call to the
+//! device, and the way of its end back. A little more of one and as much less of the next look the
+//! same. The first is taken from CUPTI, and a query that sees the end tells the last from the
+//! third.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ pub(crate) fn profile(raw: &Raw, name: &str) -> Result<Profile> {
     })
 }
 
-/// What the figures come from.
+/// The raw figures that a profile is made of.
 struct From<'a> {
     raw: &'a Raw,
     /// When, on what, by which driver.
@@ -94,8 +94,8 @@ impl From<'_> {
         self.figure("measured", value, what)
     }
 
-    /// What comes of the key that `what` begins with, which may have been measured later than
-    /// others.
+    /// A figure with the date of the key that `what` begins with: it may have been measured later
+    /// than others.
     fn measured_then(&self, value: f64, what: &str) -> Figure {
         let key = what.split(['/', ':', ',', ' ']).next().unwrap_or_default();
         let stamp = self.raw.stamp(self.raw.date(key));
@@ -119,7 +119,7 @@ impl From<'_> {
     }
 }
 
-/// What several figures rest on, in ns.
+/// Parts that several figures share, in ns.
 struct Parts {
     /// An operation's own time.
     kernel: f64,
@@ -215,9 +215,9 @@ fn chip(from: &From<'_>) -> Result<Chip> {
     })
 }
 
-/// For how many of the first blocks of a grid one more comes to the multiprocessor that gets most
-/// of them, from how much longer a kernel takes whose first blocks have an element more than the
-/// others: as many elements longer as of these blocks come there.
+/// How many of the first blocks of a grid bring one more to the multiprocessor that gets most of
+/// them. A kernel whose first blocks have an element more than the others takes as many elements
+/// longer as of these blocks come there.
 fn turn_blocks(from: &From<'_>) -> Result<f64> {
     let multiprocessors = from.median("multiprocessors")?;
     let all = from.median("map_units_whole_device")? / from.median("map_whole_device_ns")?.max(1.0);
@@ -513,11 +513,10 @@ fn gaps(from: &From<'_>, parts: &Parts) -> Result<Gaps> {
     })
 }
 
-/// The smallest page-locked block that was measured: it shares what is mapped with no other. In
-/// bytes.
+/// The smallest pinned block that was measured, in bytes: it shares what is mapped with no other.
 const SMALLEST_PINNED: i64 = 2 << 20;
 
-/// What page-locking, or its end, takes for each MiB, in ns, and what it takes beside.
+/// The time of pinning memory, or of its end: for each MiB, and the rest, in ns.
 struct PerMib {
     ns: f64,
     rest: f64,

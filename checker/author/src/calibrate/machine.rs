@@ -20,7 +20,7 @@ pub(crate) struct Machine {
     pub(crate) link: Option<String>,
     /// Day in UTC, as `2026-11-21`.
     pub(crate) date: String,
-    /// What else was using the GPU when the measurements began, as far as can be seen.
+    /// Other programs that used the GPU when the measurements began, as far as can be seen.
     pub(crate) others: Option<String>,
 }
 
@@ -89,7 +89,7 @@ fn cpu() -> String {
     format!("{}, {count} cores visible", model.as_deref().unwrap_or("unknown processor"))
 }
 
-/// What the system says about the link to a PCI device, such as `32.0 GT/s PCIe x16`.
+/// The link to a PCI device as the system states it, such as `32.0 GT/s PCIe x16`.
 fn link(bus: &str) -> Option<String> {
     let folder = std::path::Path::new("/sys/bus/pci/devices").join(bus.to_ascii_lowercase());
     let read = |name: &str| {
@@ -98,9 +98,9 @@ fn link(bus: &str) -> Option<String> {
     Some(format!("{} x{}", read("current_link_speed")?, read("current_link_width")?))
 }
 
-/// Who else is using the GPU, as `nvidia-smi` tells; none where nobody is seen.
+/// The other users of the GPU, as `nvidia-smi` tells; none where it sees none.
 pub(crate) fn others() -> Option<String> {
-    /// What a driver without work keeps for itself, in MiB.
+    /// Memory that a driver without work keeps for itself, in MiB.
     const KEPT_MIB: u64 = 1024;
     /// Of an idle device, in percent.
     const IDLE_PERCENT: u64 = 5;

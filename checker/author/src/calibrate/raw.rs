@@ -1,4 +1,4 @@
-//! What was measured, before anybody decides what it means.
+//! Raw measurements, before a profile is fitted to them.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::machine::Machine;
 /// Version of the JSON form of [`Raw`].
 const FORMAT: u32 = 1;
 
-/// What one section answers.
+/// The answer of one section.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Answer {
     pub(crate) samples: BTreeMap<String, Vec<i64>>,
@@ -35,7 +35,7 @@ pub(crate) struct Raw {
     missing: BTreeMap<String, String>,
 }
 
-/// What several measurements of one thing say.
+/// The spread of several measurements of one thing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Spread {
@@ -196,7 +196,7 @@ impl Raw {
         wide
     }
 
-    /// What is not there, and why.
+    /// The figures that are missing, and why.
     pub(crate) fn missing(&self) -> impl Iterator<Item = (&str, &str)> {
         self.missing.iter().map(|(key, why)| (key.as_str(), why.as_str()))
     }

@@ -7,7 +7,8 @@
 //! DIR/dev/replay, DIR/dev/overhead, DIR/dev/calibrate, DIR/dev/tracking_hole
 //!                                the lab's own programs; the same in release
 //! DIR/exercises/NN_name/         exercise.toml and recorded/
-//! DIR/book/measured, chapters    what is kept of GPUs, and what pages show, for `checker dev measure` to add to
+//! DIR/book/measured, chapters    what is kept of GPUs, and what pages show: `checker dev measure`
+//!                                adds to it
 //! ```
 
 use std::collections::BTreeSet;

@@ -102,7 +102,7 @@ pub(crate) fn calibrate(arguments: &cli::Calibrate) -> Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// What a figure of a profile is on the machine at hand.
+/// How far a figure of a profile is off on the machine at hand.
 #[derive(Debug, PartialEq, Serialize)]
 struct Off {
     figure: String,
@@ -227,7 +227,7 @@ fn measure(arguments: &cli::Calibrate) -> Result<Raw> {
     Ok(raw)
 }
 
-/// What several visits measured, as one.
+/// Joins the measurements of several visits.
 fn join(visits: &[PathBuf]) -> Result<Raw> {
     let read = |path: &PathBuf| -> Result<Raw> {
         let context = || format!("cannot read raw figures from `{}`", path.display());
@@ -288,7 +288,7 @@ fn build(arguments: &cli::Calibrate, subject: &Subject) -> Result<Build> {
     }
 }
 
-/// What stands at the top of the profile.
+/// The comment at the top of the profile.
 fn header(raw: &Raw, name: &str) -> String {
     format!(
         "Profile `{name}`, written by `checker calibrate`: micro-benchmarks alone, nothing here was \

@@ -36,8 +36,7 @@ const SCHEDULES: u64 = 4;
 const LEAST_DELTA: f64 = 0.25;
 /// Where solutions written differently lie, a folder for each exercise.
 const ALTERNATIVES: &str = "checker/tests/alternatives";
-/// How many of them an exercise has: with fewer, nobody knows what its score thinks of others'
-/// ways.
+/// The fewest that an exercise has: with fewer, its score is not known to suit other ways.
 const LEAST_ALTERNATIVES: usize = 4;
 /// The share of the serial time that overlapping has to be able to save.
 const LEAST_HEADROOM: f64 = 0.3;
@@ -100,7 +99,7 @@ fn text<'a>(checked: impl Iterator<Item = &'a Checked>) -> String {
     text
 }
 
-/// What the book's own program says about the exercise's page.
+/// Asks the book's own program about the exercise's page.
 fn page(workspace: &Workspace, id: &str, problems: &mut Problems) -> Result<()> {
     let mut cargo = cargo_command();
     cargo.current_dir(workspace.root()).args([
@@ -191,7 +190,7 @@ impl Examination<'_> {
         }
     }
 
-    /// What can be seen without running anything.
+    /// Checks all that can be seen without running anything.
     fn files(&mut self) {
         let (shipped, student) = (self.own(".shipped/lib.rs"), self.exercise.place.file());
         let (solution, manifest) = (self.solution().join("src/lib.rs"), self.own(MANIFEST));
@@ -259,7 +258,7 @@ impl Examination<'_> {
         }
     }
 
-    /// Whether each program that shares its file has the numbers that the file asks for, and no
+    /// Whether each program that shares its file has the numbers that the file reads, and no
     /// others.
     fn numbers(&mut self, manifest: &Path, text: &str) {
         for program in &self.exercise.manifest.programs {
@@ -409,7 +408,7 @@ impl Examination<'_> {
         Ok(())
     }
 
-    /// What is asked of the solution beside its score.
+    /// Checks the solution, apart from its score.
     fn reference(
         &mut self,
         report: &Report,

@@ -28,7 +28,7 @@ struct Object<'a> {
 /// Version of the object.
 const FORMAT: u32 = 1;
 
-/// What is kept of a command's output: what a person reads.
+/// Bytes that are kept of a command's output: as many as a person reads.
 const OUTPUT_BYTES: usize = 64 * 1024;
 
 /// Runs one command.

@@ -150,7 +150,7 @@ struct Session {
     kept: Fidelity,
     /// None without a GPU.
     visit: Option<Visit>,
-    /// What went wrong, while everything else went on.
+    /// Failures that did not stop the rest.
     troubles: Vec<String>,
     written: Vec<PathBuf>,
 }
@@ -158,7 +158,7 @@ struct Session {
 /// One program of an exercise.
 struct Program {
     role: Role,
-    /// What the kept file calls it.
+    /// Its name in the kept file.
     name: String,
     target: Target,
 }
@@ -290,7 +290,7 @@ impl Session {
         let trial = record.trials.last().context("the record holds no trial")?;
         let profile = Arc::new(self.simulated.profile.clone());
         let own = bounds::bounds_of_program(&record.program, &profile);
-        // Whoever asks for kernels that no task has is on no task's scale.
+        // A program with kernels that no task has is on no task's scale.
         let of_task = trial.bounds.filter(|_| is_of_tasks(&record.program));
         let (bounds, ends) = match of_task {
             Some(bounds) => (bounds, Ends::Task),
@@ -425,8 +425,8 @@ impl Session {
         Ok(())
     }
 
-    /// What each engine's share of a program takes alone on the GPU: the program is played with
-    /// that share only.
+    /// Measures each engine's share of a program alone on the GPU: the program is played with that
+    /// share only.
     fn shares(&self, program: &trace::Program, budget: &Budget) -> Result<Bounds> {
         let build = self.build(&[player()], Optimisation::Release)?;
         let player = build.executable(&player().name)?;
@@ -553,7 +553,7 @@ fn see(measured: &mut Measured, record: &Record) {
     }
 }
 
-/// What is kept, for a terminal.
+/// The kept measurements as a table for a terminal.
 fn table(kept: &Fidelity) -> String {
     let rows = kept.rows();
     let mut text = format!("{}, profile `{}`\n\n", kept.device, kept.profile);

@@ -5,7 +5,7 @@
 //! | `recorded` | what baseline and solution ask of the simulated device: a workspace without solutions can be graded too |
 //! | `.shipped` | the student's file, and what says what the exercise is |
 //! | `book/figures` | the runs that pages show, and what they take |
-//! | snapshots of `checker/tests/it` | what becomes of the alternatives, and what each synchronisation is for |
+//! | snapshots of `checker/tests/it` | the scores of the alternatives, and what each synchronisation is for |
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -216,7 +216,7 @@ fn list<T: serde::Serialize>(text: &mut String, items: &[T]) -> Result<()> {
     Ok(())
 }
 
-/// Writes a file; its path, where it held something else.
+/// Writes a file; its path, where something else stood there.
 fn write(path: &Path, text: &str) -> Result<Option<PathBuf>> {
     if std::fs::read_to_string(path).is_ok_and(|old| old == text) {
         return Ok(None);

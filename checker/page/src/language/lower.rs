@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 128 << 30;
 /// One kernel, or one piece of the host's work, in ns: a minute.
 const MOST_NS: u64 = 60_000_000_000;
 
-/// What streams are called where a place in the source is named.
+/// The name of the file where a place in the source is named.
 pub(super) const FILE: &str = "program";
 
 /// The program of `statements`, or all that is wrong with them.
@@ -51,13 +51,13 @@ pub(super) struct Lowering {
     is_stopped: bool,
     is_too_long: bool,
     turns: u32,
-    /// What each name stands for.
+    /// The meaning of each name.
     pub(super) things: Vec<(String, Thing)>,
     /// The names of the streams, in the order of their numbers.
     pub(super) streams: Vec<String>,
     pub(super) events: u32,
     pub(super) blocks: u32,
-    /// What each kernel is, by its number.
+    /// The kernels, by their numbers.
     pub(super) kernels: Vec<Call>,
     /// Where the calls go.
     pub(super) stream: StreamId,
@@ -180,7 +180,7 @@ impl Lowering {
         }
     }
 
-    /// What the program runs on.
+    /// Sets the device that the program runs on.
     fn machine(&mut self, what: &What) -> Lowered<()> {
         match what {
             What::Gpu(device) => self.device = *device,
@@ -353,7 +353,7 @@ impl Lowering {
 
     fn step(&mut self, call: Call, at: At) -> Step {
         let site = Site { file: FILE.to_owned(), line: at.line, column: Some(at.column) };
-        // Loops come back to lines that are there; most lines are the last one.
+        // Loops return to lines that are there; most lines are the last one.
         let known =
             self.sites.iter().rposition(|it| it.line == site.line && it.column == site.column);
         let index = known.unwrap_or_else(|| {

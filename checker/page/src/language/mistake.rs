@@ -1,4 +1,4 @@
-//! What is wrong with a text, and where.
+//! Mistakes in a text, with their places.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct At {
 pub struct Mistake {
     /// Where.
     pub at: At,
-    /// What is wrong, and what to write.
+    /// The mistake, and what to write.
     pub text: String,
 }
 

@@ -16,7 +16,7 @@ impl Lowering {
         })
     }
 
-    /// What stands under a name; none if nothing does yet, or if it was freed.
+    /// The thing with a name; none if nothing has it yet, or if it was freed.
     pub(super) fn thing(&self, name: &Name) -> Lowered<Option<Thing>> {
         let key = self.key(name)?;
         // Names that loops make are looked up soon after.
@@ -32,7 +32,7 @@ impl Lowering {
         Ok(())
     }
 
-    /// It cannot be what the line asks for.
+    /// Fails because the thing cannot be used in this way.
     pub(super) fn other<T>(&self, name: &Name, thing: Thing, write: &str) -> Lowered<T> {
         let key = self.key(name)?;
         let text = match thing {

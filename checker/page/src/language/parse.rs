@@ -15,7 +15,7 @@ pub(super) const CALLS: [&str; 20] = [
     "repeat", "let", "stream", "event", "device", "pinned", "pageable", "start", "stop",
 ];
 
-/// Blocks inside blocks, at most: enough for a program that somebody reads.
+/// Blocks inside blocks, at most: enough for a program that a person reads.
 const DEEPEST: usize = 16;
 
 /// The statements of `text`, or all that cannot be read.
@@ -36,7 +36,7 @@ pub(super) struct Parser {
     mistakes: Vec<Mistake>,
 }
 
-/// What a token looks like in a sentence.
+/// A token as a sentence shows it.
 fn shown(kind: &Kind) -> String {
     match kind {
         Kind::Word(word) => format!("`{word}`"),
@@ -64,7 +64,7 @@ impl Parser {
         self.next += 1;
     }
 
-    /// Where it is, to come back to.
+    /// The place of the next token, to return to.
     pub(super) fn place(&self) -> usize {
         self.next
     }
@@ -106,7 +106,7 @@ impl Parser {
         Err(Mistake::new(self.at(), text))
     }
 
-    /// What comes next, where something else should.
+    /// Fails because of the next token, where something else should be.
     pub(super) fn instead<T>(&self, wanted: &str) -> Parsed<T> {
         match self.peek() {
             Kind::End => self.fail(format!("the line ends too early; write {wanted}")),
@@ -147,7 +147,7 @@ impl Parser {
         statements
     }
 
-    /// Goes on behind a line that could not be read. What it opens is read all the same.
+    /// Goes on after a line that could not be read. What it opens is read all the same.
     fn recover(&mut self) {
         while !self.is_over() && !self.is_end() {
             let at = self.at();
@@ -230,7 +230,7 @@ impl Parser {
         line.next().is_some() && matches!(self.after(1), Kind::Sign(':' | '['))
     }
 
-    /// What stands behind `in a`.
+    /// Parses the rest of the line after `in a`.
     fn inside(&mut self, stream: Name) -> Parsed<What> {
         self.takes_sign(':');
         let open = self.at();
@@ -294,7 +294,7 @@ impl Parser {
     pub(super) fn is_sum(&self) -> bool {
         match self.peek() {
             Kind::Number(_) | Kind::Sign('(') => true,
-            // What stands behind these is a name, though it may be called `b` or `ms`.
+            // After these comes a name, though it may be called `b` or `ms`.
             Kind::Word(word)
                 if ["to", "from", "reads", "writes"].contains(&&*word.to_ascii_lowercase()) =>
             {
@@ -393,7 +393,7 @@ pub(super) enum Unit {
     Time,
 }
 
-/// What a word counts, in bytes or ns.
+/// The unit that a word names, and its size in bytes or ns.
 pub(super) fn unit_of(word: &str) -> Option<(Unit, u64)> {
     let (unit, value) = match word.to_ascii_lowercase().as_str() {
         "b" | "byte" | "bytes" => (Unit::Size, 1),
@@ -417,7 +417,7 @@ fn is_counted(word: &str) -> bool {
     matches!(word.to_ascii_lowercase().as_str(), "blocks" | "block" | "rounds" | "round" | "times")
 }
 
-/// What is said where a line begins with a word that means nothing.
+/// The message about a line that begins with a word that means nothing.
 fn unknown(word: &str, written: &Kind) -> String {
     let written = shown(written);
     if let Some(meant) = meant(word, CALLS) {

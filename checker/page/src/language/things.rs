@@ -1,10 +1,10 @@
-//! What a name of a program stands for.
+//! The things that names of a program stand for.
 
 use trace::program::{BlockId, EventId, Place, Range, StreamId};
 
 use super::syntax::Memory;
 
-/// What a name stands for.
+/// A thing that has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Thing {
     Stream(StreamId),

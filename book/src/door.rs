@@ -76,7 +76,7 @@ pub fn puzzle(root: &Path, records: &Records) -> Result<String, String> {
     Ok(svg + "</svg>\n")
 }
 
-/// What both programs did, on one axis, as one SVG.
+/// Both programs' timelines on one axis, as one SVG.
 pub fn answer(root: &Path, records: &Records) -> Result<String, String> {
     let [left, right] = asked(root, records)?.programs.map(|program| records.get(&program.name));
     let runs = [left?, right?];

@@ -15,7 +15,7 @@ use crate::problem::{Problem, Problems, Reach, line_at};
 /// Where they are, from the book's folder.
 const FOLDER: &str = "../exercises";
 
-/// What each of them says of itself, in its folder.
+/// The manifest of each, in its folder.
 pub const MANIFEST: &str = "exercise.toml";
 
 /// One exercise.
@@ -27,26 +27,26 @@ pub struct Exercise {
     pub folder: PathBuf,
     /// The puzzle's programs, in order.
     pub programs: Vec<Program>,
-    /// What stands above the timeline of its baseline; none where no page shows it.
+    /// The title above the timeline of its baseline; none where no page shows it.
     pub baseline: Option<String>,
-    /// What its puzzle asks.
+    /// The question of its puzzle.
     pub puzzle: Option<Puzzle>,
 }
 
-/// What a puzzle asks, as the checker asks it too.
+/// The question of a puzzle, which the checker asks too.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Puzzle {
     /// Its name.
     pub id: String,
-    /// What sort of answer is expected.
+    /// The form of the expected answer.
     pub form: Form,
     /// The question itself.
     pub ask: String,
     /// Whether the order of its items means something.
     #[serde(default)]
     pub in_order: bool,
-    /// What can be put in order, or chosen.
+    /// The items to put in order, or to choose from.
     pub item: Vec<Item>,
 }
 
@@ -66,7 +66,7 @@ pub enum Form {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Item {
-    /// What it is called.
+    /// Its text.
     pub text: String,
     /// One of the exercise's programs.
     pub program: Option<String>,
@@ -80,13 +80,13 @@ pub struct Item {
 /// A program of a puzzle.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// What `--program` calls it.
+    /// Its name for `--program`.
     pub name: String,
-    /// What stands above its timeline.
+    /// The title above its timeline.
     pub title: String,
     /// Its file, in the exercise's folder.
     pub file: String,
-    /// What tells it from other programs of that file.
+    /// The numbers that tell it from other programs of that file.
     pub numbers: Numbers,
     /// The line of the manifest that names it.
     pub line: usize,

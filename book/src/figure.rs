@@ -119,7 +119,7 @@ fn figure(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
     ))
 }
 
-/// What stands above a timeline: the run, and whether it was simulated or measured.
+/// The title above a timeline: the run, and whether it was simulated or measured.
 fn title(recorded: &Recorded) -> String {
     let name = &recorded.title;
     match &recorded.record.timeline.origin {
@@ -128,7 +128,8 @@ fn title(recorded: &Recorded) -> String {
     }
 }
 
-/// What the right edge of the drawing says of each record: how long it took, and how busy what was.
+/// The numbers at the right edge of the drawing: how long each record took, and how busy its rows
+/// were.
 fn totals(records: &[&Recorded], lanes: Lanes) -> String {
     let items = records.iter().map(|recorded| {
         let rows = draw::table(&recorded.record.timeline, lanes);
@@ -145,7 +146,7 @@ fn totals(records: &[&Recorded], lanes: Lanes) -> String {
     format!("<ul class=\"timeline-totals\" aria-hidden=\"true\">{}</ul>", items.collect::<String>())
 }
 
-/// One row for each lane and each sum, one column for each record.
+/// One row for each row of the drawing and each sum, one column for each record.
 fn table(records: &[&Recorded], titles: &[String], lanes: Lanes) -> String {
     let columns: Vec<Vec<Row>> =
         records.iter().map(|r| draw::table(&r.record.timeline, lanes)).collect();

@@ -1,4 +1,4 @@
-//! What stands in the head of a page for those who show a link to it: its own description, and
+//! The head of a page, for sites that show a link to it: its own description, and
 //! title and description as [Open Graph](https://ogp.me) has them.
 
 use std::path::Path;
@@ -11,7 +11,7 @@ use mdbook_markdown::pulldown_cmark::{Event, Tag, TagEnd};
 use crate::markup::escape;
 use crate::page::events;
 
-/// What search engines show of a description, in characters.
+/// The part of a description that search engines show, in characters.
 const LONGEST: usize = 160;
 
 /// Describes the pages in `folder`, each by its first paragraph. The first page keeps the

@@ -1,4 +1,4 @@
-//! What a script makes of a figure: the lines that issue work, what each bar waited for, and the
+//! The interactive part of a figure: the lines that issue work, what each bar waited for, and the
 //! host's way through the program. All of it is computed here, from the record that the figure is
 //! drawn from; the page only shows it.
 
@@ -19,7 +19,7 @@ use crate::records::Recorded;
 /// Into how many steps the axis is divided for the host's way through the program.
 const STEPS: u64 = 200;
 
-/// What a script needs to know of a figure. Times are in ns from the start of the measured region.
+/// The facts that a script needs. Times are in ns from the start of the measured region.
 #[derive(Serialize)]
 struct Instrument {
     /// The length of the axis.
@@ -29,7 +29,7 @@ struct Instrument {
     /// Where the axis begins in the drawing, and how long it is, in percent of the width.
     left: f64,
     span: f64,
-    /// What is said more than once.
+    /// Texts that occur more than once.
     texts: Vec<String>,
     charts: Vec<Way>,
     bars: Vec<OfBar>,
@@ -41,7 +41,7 @@ struct Way {
     title: String,
     /// The length of the chart.
     end: u64,
-    /// What changes at which step: the step, the host's line (-1 for none), whether it is blocked
+    /// The changes by step: the step, the host's line (-1 for none), whether it is blocked
     /// there, and of each stream how many operations wait and how many run.
     states: Vec<(u64, i64, bool, Vec<[u32; 2]>)>,
 }
@@ -148,7 +148,7 @@ pub(crate) fn clock(layout: &Layout) -> String {
     )
 }
 
-/// What stands where something is said of a bar, until one is chosen.
+/// The text in the place for a bar's facts, until a bar is chosen.
 fn hint(has_lines: bool) -> String {
     let line = if has_lines { " or a line of code" } else { "" };
     format!(
@@ -274,7 +274,7 @@ impl<'a> Chart<'a> {
         )
     }
 
-    /// What something waited for, and the operation that it was.
+    /// The cause of a wait in words, and the operation that it was.
     fn words(&self, what: Awaited, span: &Span) -> (String, Option<u32>) {
         let (text, span) = match what {
             Awaited::Host => ("the host to issue it".to_owned(), None),
@@ -406,7 +406,7 @@ impl<'a> Chart<'a> {
     }
 }
 
-/// What a bar of the drawing stands for.
+/// The bars that one bar of the drawing stands for.
 fn bars<'a>(layout: &'a Layout, drawn: &'a Drawn) -> impl Iterator<Item = &'a Bar> {
     let row = &layout.charts[drawn.chart].lanes[drawn.lane].rows[drawn.row];
     drawn.bars.iter().map(|index| &row[*index])
@@ -432,7 +432,7 @@ fn of_bar(chart: &Chart<'_>, drawn: &Drawn, layout: &Layout, texts: &mut Texts) 
     OfBar(drawn.chart, line, what, row, shown.len(), timed)
 }
 
-/// What a single bar is, in a few words.
+/// A single bar in a few words.
 fn what(bar: &Bar, span: Option<&Span>) -> String {
     let mut text = bar.mark.label().to_owned();
     if !bar.name.is_empty() {
@@ -457,7 +457,7 @@ fn source(
     exercise.source(program, file).ok()
 }
 
-/// What stands for a program's file, where a name would give something away. Programs may share a
+/// The key of a program's file, where a name would give something away. Programs may share a
 /// file.
 pub(crate) fn key(program: &str, file: &str) -> String {
     let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);

@@ -11,9 +11,9 @@ pub struct Part {
     pub text: String,
 }
 
-/// The function `name` of a file in Rust, C++ or Python: from the line that it begins in to the
-/// brace that closes it, in Python to the last line that is indented more; without the margin that
-/// all its lines share.
+/// The function `name` of a file in Rust, C++ or Python, without the margin that all its lines
+/// share. It goes from the line that it begins in to the brace that closes it, in Python to the
+/// last line that is indented more.
 ///
 /// It is found by its layout: the closing brace stands below the first letter, as rustfmt and
 /// clang-format put it.
@@ -66,7 +66,7 @@ pub fn function_in(text: &str, file: &Path, name: &str) -> Result<Part, String> 
     Ok(Part { first: start + 1, text: unindented(&lines[start..=start + length]) })
 }
 
-/// What stands between `ANCHOR: name` and `ANCHOR_END: name`, without the margin that all its lines
+/// The lines between `ANCHOR: name` and `ANCHOR_END: name`, without the margin that all of them
 /// share.
 pub fn anchor(file: &Path, name: &str) -> Result<Part, String> {
     let (shown, text) = read(file)?;

@@ -1,4 +1,4 @@
-//! What mdBook says while it builds. It logs errors that should fail the build, and continues, so
+//! The log of mdBook's build. mdBook logs errors that should fail the build, and continues, so
 //! each warning is kept.
 
 use std::fmt::{self, Write as _};

@@ -18,14 +18,14 @@ pub struct Page<'a> {
     pub file: PathBuf,
     /// The recorded runs.
     pub records: &'a Records,
-    /// What is wrong so far.
+    /// The problems so far.
     pub problems: Vec<Problem>,
 }
 
 /// A fenced block.
 #[derive(Clone, Debug)]
 pub struct Fence {
-    /// What it holds.
+    /// Its lines.
     pub body: String,
     /// Where it lies in the text.
     pub range: Range<usize>,
@@ -36,7 +36,7 @@ pub struct Fence {
 /// `{{#name argument}}`.
 #[derive(Clone, Debug)]
 pub struct Directive {
-    /// What stands after the name.
+    /// The text after the name.
     pub argument: String,
     /// Where it lies in the text.
     pub range: Range<usize>,
@@ -47,7 +47,7 @@ pub struct Directive {
 /// A page as `SUMMARY.md` lists it.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// What it is called there.
+    /// Its title there.
     pub title: String,
     /// Its file's name, without the ending.
     pub name: String,

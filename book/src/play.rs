@@ -1,9 +1,9 @@
 //! Playgrounds: `{{#play sheet=three_lanes&host=goes-on}}`, with controls that start as it says,
 //! and `{{#play program=start}}`, with a program that the reader writes ([`editor`]).
 //!
-//! What the page shows at first is drawn here, by the same function that runs as wasm when the
-//! reader changes something; so those without a script, and those who print, see a figure. (mdBook
-//! has a `playground` of its own, for code that is sent away to be run.)
+//! The first state of the page is drawn here, by the same function that runs as wasm when the
+//! reader changes something. So there is a figure without a script, and on paper. (mdBook has a
+//! `playground` of its own, for code that is sent away to be run.)
 
 pub mod editor;
 

@@ -1,4 +1,4 @@
-//! What is wrong, with file and line.
+//! Problems, with file and line.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -72,12 +72,12 @@ pub fn tidy(path: &Path) -> PathBuf {
 #[derive(Debug)]
 pub struct Problems(pub Vec<Problem>, pub Reach);
 
-/// How far somebody came who looked for problems.
+/// How far a search for problems came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// Everything was looked at.
     Whole,
-    /// What was found kept the rest from being looked at.
+    /// The problems kept the rest from being looked at.
     Part,
 }
 

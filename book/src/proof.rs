@@ -44,7 +44,7 @@ pub struct Chapter {
     pub file: PathBuf,
     /// Its page, relative to the site.
     pub page: PathBuf,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
@@ -97,18 +97,19 @@ pub fn proof(root: &Path, folder: Option<&Path>) -> Result<usize> {
     Ok(pages)
 }
 
-/// What can be looked at by itself, in every page and in those that wait for their rewriting too.
+/// A look that can be taken by itself, at every page and at those that wait for their rewriting
+/// too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// Words, and the length of sentences and pages.
     Style,
     /// Claims that nothing shows.
     Claims,
-    /// What gives a prediction away above it.
+    /// Answers to a prediction above it.
     Gates,
 }
 
-/// What one look finds in the book in `root`, or in the page `name` of it.
+/// The problems that one look finds in the book in `root`, or in the page `name` of it.
 pub fn listed(root: &Path, look_at: Look, name: Option<&str>) -> Result<Vec<Problem>> {
     let (records, chapters) = (Records::read(root)?, chapters(root)?);
     let found = look(root, &records, &chapters, &Style::read(root)?, look_at);
@@ -122,8 +123,8 @@ pub fn listed(root: &Path, look_at: Look, name: Option<&str>) -> Result<Vec<Prob
     Ok(found)
 }
 
-/// What is wrong with the comments of a package, named by its folder; of all that `style.toml`
-/// names, where none is named.
+/// The problems in the comments of a package, named by its folder; of all that `style.toml` names,
+/// where none is named.
 pub fn of_comments(root: &Path, package: Option<&str>) -> Result<Vec<Problem>> {
     let style = Style::read(root)?;
     let packages = match package {
@@ -172,8 +173,8 @@ fn look(
     found
 }
 
-/// For each chapter with a prediction, what nobody may read on its page before anything was
-/// committed.
+/// For each chapter with a prediction, the numbers that its page may not show before the reader has
+/// committed to an answer.
 pub fn secret_numbers(root: &Path) -> Result<Vec<(String, Vec<String>)>> {
     let records = Records::read(root)?;
     let numbers = chapters(root)?.into_iter().map(|chapter| {

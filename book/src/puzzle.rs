@@ -40,7 +40,7 @@ struct Puzzle {
 struct Program {
     /// `EXERCISE.PROGRAM`, as its record is called.
     name: String,
-    /// What it is called here, where that is not the title of its record.
+    /// Its title here, where that is not the title of its record.
     title: Option<String>,
 }
 
@@ -76,7 +76,7 @@ impl Shown {
 #[serde(deny_unknown_fields)]
 struct Also {
     language: Language,
-    /// What it is called where a tab has more than one.
+    /// Its title where a tab has more than one.
     title: Option<String>,
     file: String,
     function: Option<String>,
@@ -99,7 +99,7 @@ impl Language {
         }
     }
 
-    /// What highlights it.
+    /// The class by which it is highlighted.
     fn class(self) -> &'static str {
         match self {
             Self::PyTorch => "language-python",

@@ -15,7 +15,7 @@
 //! | [`parse`] | the file, as types; what is missing or has no meaning |
 //! | [`lint`] | flaws of questions |
 //! | [`render`] | questions as forms |
-//! | [`review`] | how far the reader has come, and questions that come back |
+//! | [`review`] | the reader's progress, and questions to be asked again |
 
 pub mod lint;
 pub mod parse;
@@ -73,7 +73,7 @@ struct Progress {
     line: usize,
 }
 
-/// What each `{{#quiz …}}` of a chapter shows, in order. What is wrong is noted; such a one shows
+/// The questions of each `{{#quiz …}}` of a chapter, in order. Problems are noted; such a one shows
 /// nothing.
 pub fn shown(page: &mut Page<'_>, text: &str) -> Vec<(Directive, Option<Shown>)> {
     let mut quizzes: BTreeMap<String, Option<Progress>> = BTreeMap::new();

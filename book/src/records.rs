@@ -38,7 +38,7 @@ use crate::problem::{Problem, Problems, Reach, line_at};
 /// The file that says which records are made of others.
 pub const VARIANTS: &str = "figures/records.toml";
 
-/// What stands above the timeline of every solution.
+/// The title above the timeline of every solution.
 const SOLVED: &str = "the exercise, solved";
 
 #[derive(Deserialize)]
@@ -66,7 +66,7 @@ pub struct Measured {
     pub date: String,
     /// Driver and CUDA version, in words.
     pub release: String,
-    /// What was typed.
+    /// The command as it was typed.
     pub command: String,
 }
 
@@ -91,7 +91,7 @@ pub enum Source {
 pub struct Recorded {
     /// Its name.
     pub name: String,
-    /// What stands above its timeline.
+    /// The title above its timeline.
     pub title: String,
     /// Where it comes from.
     pub source: Source,
@@ -120,7 +120,7 @@ pub struct Records {
     runs: BTreeMap<String, Recorded>,
     /// Records whose program has not been run yet: the manifest that names the program, and where.
     absent: BTreeMap<String, (PathBuf, usize)>,
-    /// What is kept of each GPU.
+    /// The kept measurements of each GPU.
     kept: BTreeMap<String, Fidelity>,
 }
 
@@ -222,7 +222,7 @@ impl Records {
     }
 
     /// Records whose program has not been run yet: where its manifest names it, and what is said
-    /// wherever the record is asked for.
+    /// wherever the record is used.
     pub fn absent(&self) -> impl Iterator<Item = (&Path, usize, String)> {
         self.absent.iter().map(|(name, (file, line))| (file.as_path(), *line, not_run(name)))
     }
@@ -232,7 +232,7 @@ impl Records {
         self.runs.values()
     }
 
-    /// What is kept of each GPU, by its name.
+    /// The kept measurements of each GPU, by its name.
     pub fn gpus(&self) -> &BTreeMap<String, Fidelity> {
         &self.kept
     }
@@ -304,7 +304,7 @@ fn simulated(exercise: &Exercise) -> Vec<Simulated> {
     programs.chain(ends).collect()
 }
 
-/// What the file of a record is called, behind its name.
+/// The end of the name of a record's file.
 const ENDING: &str = ".json.gz";
 
 /// The file of a record.

@@ -97,7 +97,7 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// What of a page is found: a part for each heading.
+/// The parts of a page that a search finds: one for each heading.
 fn parts(page: &str, title: &str, html: &str) -> Vec<Entry> {
     let main = html.split_once("<main>").map_or("", |(_, main)| main);
     let main = main.split_once("</main>").map_or(main, |(main, _)| main);

@@ -21,14 +21,15 @@ use crate::site;
 const POLL: Duration = Duration::from_millis(300);
 /// Where a page asks whether there is a newer one.
 const GENERATION: &str = "/-/generation";
-/// What asks. It is added to pages as they are served, and is in no file.
+/// The script that looks for a new build. It is added to pages as they are served, and is in no
+/// file.
 const RELOAD: &str = "<script>(() => { let seen; setInterval(async () => { try { \
     const now = await (await fetch('/-/generation')).text(); \
     if (seen && now !== seen) location.reload(); seen = now; } catch {} }, 500) })()</script>";
 
 struct Server {
     folder: PathBuf,
-    /// Held for writing while the book is built, so that no half of a page is served.
+    /// Locked for writing while the book is built, so that no half of a page is served.
     building: RwLock<()>,
     generation: AtomicU64,
 }
@@ -121,7 +122,7 @@ impl Server {
     }
 }
 
-/// The file that a path asks for; none outside of `folder`.
+/// The file of a path; none outside of `folder`.
 fn find(folder: &Path, path: &str) -> Option<PathBuf> {
     let mut file = folder.join(path.trim_start_matches('/')).canonicalize().ok()?;
     if file.is_dir() {

@@ -25,15 +25,15 @@ const GPU: &str = "h200";
 const ROWS: &str = "../exercises/lab/tests/conformance/h200.json";
 /// Solutions written differently, a folder for each exercise.
 const ALTERNATIVES: &str = "../checker/tests/alternatives";
-/// What the checker's test of them keeps: a file for each exercise, whose name ends in its own, and
-/// a line for each.
+/// The snapshots of the checker's test of them: a file for each exercise, whose name ends in its
+/// own, and a line for each.
 const SNAPSHOTS: &str = "../checker/tests/it/snapshots";
 const SCORES: &str = "it__alternatives__alternatives_of_";
 
 /// A mark, and where it lies in the text.
 #[derive(Clone, Debug)]
 pub struct Mark {
-    /// What stands after `shown:`.
+    /// The text after `shown:`.
     pub what: String,
     /// The whole comment.
     pub range: Range<usize>,
@@ -80,7 +80,7 @@ pub fn without_marks(text: &str) -> String {
     out + &text[done..]
 }
 
-/// What marks may name.
+/// Everything that marks may name.
 pub struct Evidence<'a> {
     root: &'a Path,
     records: &'a Records,
@@ -91,7 +91,7 @@ pub struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    /// Reads what there is; what is missing is said when a mark asks for it.
+    /// Reads what there is; a missing part is reported when a mark needs it.
     pub fn read(root: &'a Path, records: &'a Records) -> Self {
         let read = |path: &str| {
             std::fs::read_to_string(root.join(path)).map_err(|error| {

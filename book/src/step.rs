@@ -16,7 +16,7 @@ use crate::{figure, play, puzzle, quiz, tables};
 pub struct Step {
     name: &'static str,
     expand: fn(&mut Page<'_>, &str) -> String,
-    /// What the build that it belongs to has read.
+    /// The records that the build has read.
     records: Option<Arc<Records>>,
 }
 
@@ -40,7 +40,7 @@ impl Step {
         Self { records: Some(Arc::clone(records)), ..self }
     }
 
-    /// What is wrong in the blocks of one chapter.
+    /// The problems in the blocks of one chapter.
     pub fn check(&self, root: &Path, file: &Path, text: &str, records: &Records) -> Vec<Problem> {
         let mut page = Page::new(root, file.to_owned(), records);
         (self.expand)(&mut page, text);
@@ -77,7 +77,7 @@ impl Preprocessor for Step {
     }
 }
 
-/// What stock mdBook asks for: the book comes as JSON, and goes back as JSON.
+/// Runs as a preprocessor of stock mdBook: the book comes as JSON, and goes back as JSON.
 pub fn run(step: &Step, input: impl std::io::Read, output: impl std::io::Write) -> Result<()> {
     let (context, book) = mdbook_preprocessor::parse_input(input)?;
     let book = step.run(&context, book)?;

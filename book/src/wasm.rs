@@ -1,4 +1,4 @@
-//! The playground's wasm: built by cargo when a page asks for it, and packed to stand in that page.
+//! The playground's wasm: built by cargo when a page needs it, and packed to stand in that page.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// What the playground is built for.
+/// The target that the playground is built for.
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// gzip, then base64; or why there is none. It is built once in a process.
@@ -58,7 +58,7 @@ fn packed(path: &Path, wasm: &[u8]) -> Result<Vec<u8>> {
         return Ok(bytes);
     }
     let bytes = gzip(wasm)?;
-    // Whoever reads it meanwhile has the old one or the new one whole.
+    // A reader meanwhile has the old one or the new one whole.
     let new = kept.with_extension(format!("{}.new", std::process::id()));
     std::fs::write(&new, &bytes)
         .and_then(|()| std::fs::rename(&new, &kept))

@@ -21,7 +21,7 @@ pub const ID: &str = "play-playground-program-program";
 pub struct Program {
     /// Its file's name, without the ending.
     pub name: String,
-    /// What it is.
+    /// Its title.
     pub title: String,
     /// The text.
     pub text: String,

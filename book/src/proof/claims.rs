@@ -12,7 +12,7 @@ use crate::proof::source::PLACE;
 use crate::proof::style::split;
 use crate::shown::{self, Evidence, Mark};
 
-/// What is wrong with the claims and the marks of one chapter.
+/// The problems with the claims and the marks of one chapter.
 pub fn check(root: &Path, file: &Path, text: &str, evidence: &Evidence<'_>) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut complain = |line: usize, message: String| {
@@ -81,7 +81,7 @@ fn sourced(text: &str, piece: &Piece) -> bool {
     text.contains("{{#value ") || text.contains("](https://") || text.contains("<https://")
 }
 
-/// What a piece makes a claim about, if it does.
+/// The subject of a piece's claim, if it makes one.
 fn claim(words: &[Word]) -> Option<String> {
     let parts: Vec<&str> = words
         .iter()

@@ -14,7 +14,7 @@ use crate::proof::style::{Counts, FILE, Style};
 /// The longest line of a comment, in columns.
 const COLUMNS: usize = 100;
 
-/// What is wrong with the comments of one package, in the folder above the book's.
+/// Counts and lists the problems in the comments of one package, in the folder above the book's.
 pub(super) fn check(root: &Path, style: &Style, package: &str) -> Result<(Counts, Vec<Problem>)> {
     let folder = root.join("..").join(package).join("src");
     let mut files = Vec::new();

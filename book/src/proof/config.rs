@@ -33,7 +33,7 @@ struct Preprocessors {
     preprocessor: BTreeMap<String, BTreeMap<String, Value>>,
 }
 
-/// What is wrong in the configuration of the book in `root`.
+/// The problems in the configuration of the book in `root`.
 pub fn check(root: &Path) -> Result<Vec<Problem>> {
     let path = root.join("book.toml");
     let text = std::fs::read_to_string(&path)

@@ -34,7 +34,7 @@ pub enum Token {
     Start(Element),
     /// One of that name ends.
     End(String),
-    /// What stands between.
+    /// The text between.
     Text(String),
 }
 

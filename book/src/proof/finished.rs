@@ -143,7 +143,7 @@ impl Site<'_> {
         }
     }
 
-    /// What an element leads to, or loads.
+    /// Checks the addresses that an element leads to, or loads.
     fn addresses(&mut self, page: &Page, element: &Element) {
         for key in ["href", "src", "poster", "data", "action", "xlink:href"] {
             let Some(address) = element.get(key).map(str::trim) else { continue };

@@ -1,4 +1,4 @@
-//! What gives a prediction away above it: a number or a timeline that answers it, a number that its
+//! Answers to a prediction that stand above it: a number or a timeline, a number that its
 //! reveal brings, the text of the right choice. Numbers are compared as they are printed, whether
 //! they come from a macro or were typed.
 
@@ -36,7 +36,7 @@ struct Gate {
     outcome: Outcome,
 }
 
-/// What gives predictions away in a chapter.
+/// The answers that a chapter gives away.
 pub fn check(root: &Path, file: &Path, text: &str, records: &Records) -> Vec<Problem> {
     let mut page = Page::new(root, file.to_owned(), records);
     let gates = gates(&mut page, text);
@@ -97,7 +97,7 @@ pub fn check(root: &Path, file: &Path, text: &str, records: &Records) -> Vec<Pro
     problems
 }
 
-/// What nobody may read on a page before anything was committed: numbers, as printed.
+/// The numbers that a page may not show before the reader has committed, as printed.
 pub fn secret_numbers(root: &Path, file: &Path, text: &str, records: &Records) -> Vec<String> {
     let mut page = Page::new(root, file.to_owned(), records);
     let gates = gates(&mut page, text);
@@ -216,7 +216,7 @@ fn said(page: &mut Page<'_>, text: &str, gates: &[Gate]) -> Vec<Said> {
     said
 }
 
-/// What a question says before and after it is answered.
+/// The texts of a question, before and after it is answered.
 fn words(question: &Question) -> Vec<String> {
     let Question { prompt, form, context, .. } = question;
     let mut words = vec![prompt.clone(), context.clone()];

@@ -1,4 +1,4 @@
-//! What of a file is prose: paragraphs, items, tables and captions of a chapter, and the texts of a
+//! The prose of a file: paragraphs, items, tables and captions of a chapter, and the texts of a
 //! TOML file.
 
 use std::ops::Range;
@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use crate::page::events;
 use crate::problem::line_at;
 
-/// What a piece of a text is.
+/// The kind of a piece of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A paragraph.
@@ -22,7 +22,7 @@ pub enum Kind {
     Table,
     /// HTML.
     Html,
-    /// What a block of TOML says to the reader, such as a caption.
+    /// A text of a block of TOML for the reader, such as a caption.
     Caption,
     /// A fenced block, by its language.
     Block(String),
@@ -31,7 +31,7 @@ pub enum Kind {
 /// A piece of a text.
 #[derive(Clone, Debug)]
 pub struct Piece {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Where it lies in the text, as far as it is in one.
     pub range: Range<usize>,
@@ -204,7 +204,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What HTML says, without its tags, its comments and its drawings.
+    /// Takes in the text of HTML, without its tags, its comments and its drawings.
     fn html(&mut self, html: &str, range: Range<usize>) {
         let mut at = 0;
         while at < html.len() {

@@ -25,7 +25,7 @@ pub const PARTS: [&str; 8] = [
     "In your code",
 ];
 
-/// What is wrong in a chapter.
+/// The problems in a chapter.
 pub fn check(root: &Path, chapter: &Chapter, records: &Records) -> Vec<Problem> {
     let Chapter { file, text, .. } = chapter;
     let mut problems = Vec::new();
@@ -52,7 +52,7 @@ pub fn check(root: &Path, chapter: &Chapter, records: &Records) -> Vec<Problem> 
     problems
 }
 
-/// What stands before the words that say what an author has yet to write, in every file of a
+/// The mark before the words that say what an author has yet to write, in every file of a
 /// chapter that `checker dev new` started.
 pub(super) const PLACE: &str = "WRITE: ";
 

@@ -1,4 +1,4 @@
-//! What of `STYLE.md` a program can check: words, and the length of sentences and pages.
+//! The part of `STYLE.md` that a program can check: words, and the length of sentences and pages.
 //! `style.toml` says which, and which pages do not keep it yet.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,7 +99,7 @@ impl Style {
         Ok(style)
     }
 
-    /// What is wrong in the files of one page.
+    /// The problems in the files of one page.
     pub fn check(&self, root: &Path, page: &Page) -> Vec<Problem> {
         let mut problems = Vec::new();
         for file in page.files() {

@@ -19,7 +19,7 @@ const KEPT: &str = "<script>{const gate=document.currentScript.parentNode,key=ga
 pub(super) const SHOWN: &str = "<script>{const at=document.currentScript;\
     if(at.closest(\".gated\").matches(\".open\"))at.parentNode.open=true}</script>";
 
-/// What closes a gate: at the end of the chapter, or after the reveal of a prediction that keeps
+/// The end of a gate: at the end of the chapter, or after the reveal of a prediction that keeps
 /// this alone.
 pub(super) const CLOSE: &str = "\n\n</div></div>\n";
 

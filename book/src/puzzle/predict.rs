@@ -46,7 +46,7 @@ struct Predict {
     item: Vec<Item>,
     /// For a mark: the run whose timeline is drawn without its bars.
     record: Option<String>,
-    /// For a mark: the instant that is asked for, as a metric.
+    /// For a mark: the instant to be marked, as a metric.
     metric: Option<String>,
     /// Numbers that the reader is told before and the reveal repeats: `RECORD METRIC`, as printed,
     /// or a record whose figure was shown.
@@ -68,7 +68,7 @@ struct From {
 }
 
 impl Predict {
-    /// What the exercise `from` asks.
+    /// Reads the question of the exercise `from`.
     fn read(page: &mut Page<'_>, fence: &Fence, from: &str) -> Option<Self> {
         let exercise = page.records.exercises.get(from);
         let exercise = exercise.ok_or_else(|| format!("there is no exercise `{from}`"));
@@ -104,7 +104,7 @@ pub fn is_alone(fence: &Fence) -> bool {
     toml::from_str::<Predict>(&fence.body).is_ok_and(|predict| predict.alone)
 }
 
-/// What a block asks.
+/// Reads the question of a block.
 fn predict(page: &mut Page<'_>, fence: &Fence) -> Option<Predict> {
     match toml::from_str(&fence.body) {
         Ok(From { from, given }) => Some(Predict { given, ..Predict::read(page, fence, &from)? }),
@@ -112,14 +112,14 @@ fn predict(page: &mut Page<'_>, fence: &Fence) -> Option<Predict> {
     }
 }
 
-/// What a prediction asks and what answers it, for whoever looks for what gives it away.
+/// The question of a prediction and its answers, for the search for texts that give it away.
 #[derive(Debug)]
 pub struct Outcome {
     /// Its name in the chapter.
     pub id: String,
     /// Whether runs are put in order.
     pub ranking: bool,
-    /// What the reader reads in the form before an answer, number by number and text by text.
+    /// The numbers and texts that the reader sees in the form before an answer.
     pub asked: Vec<String>,
     /// Numbers that answer it, as printed, and what each is.
     pub numbers: Vec<(String, String)>,
@@ -127,13 +127,13 @@ pub struct Outcome {
     pub texts: Vec<String>,
     /// Records whose timelines answer it.
     pub records: Vec<String>,
-    /// What the reader is told before.
+    /// The numbers that the reader is told before.
     pub given: Vec<String>,
     /// Whether its gate keeps the reveal alone.
     pub alone: bool,
 }
 
-/// What answers the block `fence`. That something is wrong with it is said elsewhere.
+/// The question of the block `fence`, and its answers. Its problems are noted elsewhere.
 pub fn outcome(page: &mut Page<'_>, fence: &Fence) -> Option<Outcome> {
     let Predict { id, form, ask, item, record, metric, given, alone, .. } = predict(page, fence)?;
     let mut asked = vec![page.values(fence.line, &ask)];
@@ -174,7 +174,7 @@ pub fn outcome(page: &mut Page<'_>, fence: &Fence) -> Option<Outcome> {
     Some(Outcome { id, ranking, asked, numbers, texts, records, given, alone })
 }
 
-/// What a chapter has asked so far.
+/// The questions of a chapter so far.
 #[derive(Default)]
 pub(super) struct Asked {
     /// The names of its predictions.
@@ -248,7 +248,7 @@ pub(super) fn form(page: &mut Page<'_>, fence: &Fence, asked: &mut Asked) -> Opt
     ))
 }
 
-/// What a browser keeps a prediction under.
+/// The key under which a browser keeps a prediction.
 pub(super) fn key(page: &Page<'_>, id: &str) -> String {
     format!("{}-{}", identifier(&page.name()), identifier(id))
 }
@@ -316,7 +316,7 @@ fn choice(
     ))
 }
 
-/// The lanes and the axis of a run, and a mark to be moved along them.
+/// The rows and the axis of a run, and a mark to be moved along them.
 fn empty_timeline(
     page: &mut Page<'_>,
     fence: &Fence,

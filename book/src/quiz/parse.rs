@@ -70,7 +70,7 @@ struct RawAnswer {
     which: Option<Spanned<Which>>,
 }
 
-/// What is wrong, with its line.
+/// A problem, with its line.
 pub type Flaw = (usize, String);
 
 /// The questions of a quiz file, and what is wrong with it. Numbers come from `records`.

@@ -7,7 +7,7 @@ use trace::draw::Layout;
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Wrong {
-    /// What it says.
+    /// Its text.
     pub text: String,
     /// Why it is wrong.
     pub why: String,
@@ -19,7 +19,7 @@ pub struct Wrong {
 pub struct OrderItem {
     /// Its name in `before`.
     pub id: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
@@ -35,7 +35,7 @@ pub enum Operations {
     Downloads,
 }
 
-/// Which of them is looked for. The simulator knows the answer; nobody writes it down.
+/// Which of them is looked for. The simulator knows the answer; no file states it.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Which {
@@ -54,9 +54,9 @@ pub enum Which {
 pub struct Question {
     /// Its name, the only one of its kind in the file.
     pub id: String,
-    /// What is asked.
+    /// The prompt.
     pub prompt: String,
-    /// What is answered.
+    /// The form of the answer.
     pub form: Form,
     /// Why the answer is right.
     pub context: String,
@@ -67,9 +67,9 @@ pub struct Question {
 pub enum Form {
     /// By one of several.
     Choice {
-        /// What is right.
+        /// The right answer.
         answer: String,
-        /// What is not.
+        /// The wrong choices.
         distractors: Vec<Wrong>,
         /// Whether the choices are numbers, which are shown in their order.
         sorted: bool,
@@ -78,28 +78,28 @@ pub enum Form {
     Words {
         /// A program that is asked about, where there is one.
         program: Option<String>,
-        /// What is right; the first is shown.
+        /// The right answers; the first is shown.
         answers: Vec<String>,
     },
     /// By a number.
     Number {
-        /// What is right.
+        /// The right answer.
         value: f64,
         /// How far off is right too, as a part of the value.
         tolerance: f64,
-        /// What it is counted in.
+        /// Its unit.
         unit: String,
     },
     /// By an order.
     Order {
-        /// What is put in order, as it should be.
+        /// The items, in the right order.
         items: Vec<OrderItem>,
         /// Which has to come before which.
         before: Vec<[String; 2]>,
     },
     /// By a mark on a timeline.
     Timeline {
-        /// What is drawn.
+        /// The drawing.
         layout: Layout,
         /// The bar that is looked for: its place among the drawing's.
         answer: usize,

@@ -48,7 +48,7 @@ pub fn quiz(shown: &Shown) -> String {
     }
 }
 
-/// What a quiz ends with.
+/// The end of a quiz.
 pub(super) const END: &str = "<p class=\"quiz-end\" role=\"status\"></p>\
     <p class=\"actions\"><button type=\"button\" class=\"retry\" hidden>Try the missed ones again</button></p>";
 

@@ -1,7 +1,7 @@
-//! All quizzes of the book on one page: how far the reader has come, and questions that come back.
+//! All quizzes of the book on one page: the reader's progress, and questions to be asked again.
 //!
-//! What the reader answered is in their browser alone, so the page holds everything and the script
-//! picks from it. Which questions come back is no lottery: those that were missed, then those that
+//! The answers are in the reader's browser alone, so the page holds everything and the script
+//! picks from it. Which questions return is no lottery: those that were missed, then those that
 //! were answered longest ago, in the order of the book where that says nothing.
 
 use crate::markup::{escape, identifier, inline};
@@ -9,14 +9,14 @@ use crate::page::{Directive, Listed, Page};
 use crate::quiz::question::Question;
 use crate::quiz::render;
 
-/// How many questions come back at a time: few enough to be answered in passing.
+/// How many questions return at a time: few enough to be answered in passing.
 const AT_A_TIME: usize = 3;
 
 /// The quiz of one chapter.
 pub struct Quiz {
     /// Its name.
     pub name: String,
-    /// What the chapter is called.
+    /// The chapter's title.
     pub title: String,
     /// Its questions.
     pub questions: Vec<Question>,

@@ -1,4 +1,4 @@
-//! What is kept of GPUs: `measured/GPU.json`, as `checker dev measure` writes it.
+//! Kept measurements of GPUs: `measured/GPU.json`, as `checker dev measure` writes it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use trace::Fidelity;
 
 use super::metric::Number;
 
-/// What is kept, by GPU; a book may have nothing of it.
+/// Reads the kept measurements, by GPU; a book may have none.
 pub(super) fn read(root: &Path) -> Result<BTreeMap<String, Fidelity>> {
     let mut kept = BTreeMap::new();
     let Ok(entries) = std::fs::read_dir(root.join("measured")) else { return Ok(kept) };

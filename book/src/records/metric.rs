@@ -124,7 +124,7 @@ pub fn number(record: &Record, metric: &str) -> Result<Number, String> {
     })
 }
 
-/// The mean latency of requests. Where nobody says when they arrive, what is between the first call
+/// The mean latency of requests. Where their arrival is not stated, the time between the first call
 /// for a copy to the device and the end of the last copy.
 fn latency(record: &Record) -> Result<u64, String> {
     if let Some(latency) = metrics::latency(&record.program, &record.timeline) {
@@ -205,8 +205,8 @@ fn ends(record: &Record) -> Result<(u64, u64), String> {
     Ok((first.saturating_sub(extent.start_ns), extent.end_ns.saturating_sub(last)))
 }
 
-/// How long the host was in the first call of the region that asks for a copy in a direction, and
-/// in the last.
+/// How long the host was in the first call of the region that issues a copy in a direction, and in
+/// the last.
 fn calls(record: &Record, direction: Direction) -> Result<(u64, u64), String> {
     let begin = record.timeline.extent().start_ns;
     let call = |step: u32| record.program.steps.get(step as usize).map(|step| &step.call);
@@ -226,7 +226,7 @@ enum Loop {
     Uploads,
 }
 
-/// When the host came back from the last call of a loop, counted from the start of the region. A
+/// When the last call of a loop returned, counted from the start of the region. A
 /// wait that follows the call belongs to the loop.
 fn host_leaves(record: &Record, which: Loop) -> Result<u64, String> {
     let steps = &record.program.steps;
@@ -245,8 +245,7 @@ fn host_leaves(record: &Record, which: Loop) -> Result<u64, String> {
     Ok(end.saturating_sub(record.timeline.extent().start_ns))
 }
 
-/// The two ends of the scale: of the task where the record has them, else of what the program asks
-/// for.
+/// The two ends of the scale: of the task where the record has them, else of the program's work.
 fn task(record: &Record) -> Result<Bounds, String> {
     if let Some(bounds) = record.trials.iter().find_map(|trial| trial.bounds) {
         return Ok(bounds);

@@ -54,7 +54,7 @@ fn row(page: &mut Page<'_>, at: &Directive, code: &str, contents: &[Listed]) -> 
     ))
 }
 
-/// What the table needs of a code's page.
+/// The part of a code's page that the table needs.
 struct Explained<'a> {
     name: &'a str,
     sentence: String,

@@ -61,7 +61,7 @@ const NAME: f64 = 18.0;
 const GRIDS: [f64; 4] = [0.1, 0.2, 0.5, 1.0];
 const MOST_GRID_LINES: f64 = 8.0;
 
-/// The drawing that a block asks for, and a table of the same numbers.
+/// The drawing of a block, and a table of the same numbers.
 pub fn figure(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
     let Curve { id, caption, x, y, at, line } = page.parse(fence)?;
     if at.len() < 2 || line.is_empty() || !at.is_sorted_by(|a, b| a < b) || at[0] == 0 {

@@ -1,5 +1,5 @@
 //! `{{#minutes ../minutes.toml}}`: how much there is in a chapter, counted, and how long readers
-//! took, as it was written down when they did. A chapter that nobody has been watched with says so.
+//! took, as it was written down when they did. A chapter without a watched reader says so.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -95,9 +95,9 @@ pub fn table(page: &mut Page<'_>, at: &Directive) -> Option<String> {
     ))
 }
 
-/// How fast adults read English that is no fiction, in silence, programs and figures apart: the
-/// mean of 190 studies in Brysbaert, "How many words do we read per minute?", Journal of Memory and
-/// Language 109, 2019.
+/// How fast adults read English that is no fiction, in silence, programs and figures apart. It is
+/// the mean of 190 studies in Brysbaert, "How many words do we read per minute?", Journal of Memory
+/// and Language 109, 2019.
 const WORDS_A_MINUTE: usize = 238;
 
 /// The words of a chapter's prose, and its predictions.

@@ -31,7 +31,7 @@ struct Kept {
     rows: BTreeMap<String, Seen>,
 }
 
-/// What was seen in a row.
+/// The outcome of a row.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Seen {

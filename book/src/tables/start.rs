@@ -25,7 +25,7 @@ fn of(repository: Option<&str>, exercise: &str) -> String {
     )
 }
 
-/// What `book.toml` says.
+/// The address of the repository in `book.toml`.
 fn configured(root: &Path) -> Option<String> {
     let config: toml::Table = std::fs::read_to_string(root.join("book.toml")).ok()?.parse().ok()?;
     let repository = config.get("output")?.get("html")?.get("git-repository-url")?;

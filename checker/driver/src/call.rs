@@ -74,7 +74,7 @@ impl State {
         reply
     }
 
-    /// Tells the machine which page-locked memory the program has used since the last call.
+    /// Tells the machine which pinned memory the program has used since the last call.
     fn tell_uses(&mut self) {
         if !watch::has_uses() {
             return;
@@ -96,7 +96,7 @@ impl State {
         }
     }
 
-    /// Which page-locked memory the program has used since the last call where that takes it time,
+    /// Which pinned memory the program has used since the last call where that takes it time,
     /// and where; without what `besides` says of such use.
     fn timed_use(&mut self, besides: Option<&lab::Request>) -> Option<(Command, Option<u32>)> {
         let (mut touches, frames) = watch::take_timed()?;
@@ -343,7 +343,7 @@ impl Simulated {
         }
     }
 
-    /// Tells what the program has used of page-locked memory since the last call. What takes the
+    /// Tells what the program has used of pinned memory since the last call. What takes the
     /// host time is a call by itself, after which it may be another thread's turn.
     fn tell_uses<'a>(
         &'a self,
@@ -424,15 +424,15 @@ pub(crate) fn with_parameter_sizes<T>(function: u64, then: impl FnOnce(&[u8]) ->
     }
 }
 
-/// Where page-locked memory is in this process, by its offset.
+/// Where pinned memory is in this process, by its offset.
 pub(crate) fn pinned_address(offset: u64) -> *mut std::ffi::c_void {
     simulated_arm().map_or(std::ptr::null_mut(), |simulated| simulated.pinned.address(offset))
 }
 
-/// The offset of page-locked memory, by its address in this process; the address itself on a GPU.
+/// The offset of pinned memory, by its address in this process; the address itself on a GPU.
 pub(crate) fn pinned_offset(address: u64) -> u64 {
     let offset = simulated_arm().ok().and_then(|simulated| simulated.pinned.offset(address));
-    // An address that is not page-locked memory is no offset either: it is refused as such.
+    // An address that is not pinned memory is no offset either: it is refused as such.
     offset.unwrap_or(address)
 }
 

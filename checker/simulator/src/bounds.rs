@@ -216,7 +216,7 @@ impl Share {
 }
 
 /// S and floor of what a program asks for, where no task says what it should: each share as it was
-/// asked for, by a program that asks for nothing else. So ordinary memory is as slow in S as it is
+/// asked for, by a program that asks for nothing else. So pageable memory is as slow in S as it is
 /// in the program, and a program that does one thing after the other stands at 0.
 pub fn bounds_of_program(program: &Program, profile: &Arc<Profile>) -> Bounds {
     let copy_engines = profile.chip.copy_engines.value;

@@ -27,7 +27,7 @@
 //!   for a request of the same size alone, rounded to 512 bytes. The default streams' barrier does
 //!   not count as an order for it. Memory that `cuMemAlloc` gave is never handed out again.
 //! - Memory is real: what a program has on the device holds 4 GiB of data at most together, however
-//!   much the profile says that there is, and what it has page-locked 1 GiB. Beyond that,
+//!   much the profile says that there is, and what it has pinned 1 GiB. Beyond that,
 //!   allocation fails as where there is no memory left.
 //! - Contexts: there are the primary ones of two devices of one kind, with a link between them.
 //! - A kernel cannot use the memory of the other device, whatever access it has; a memset of it
@@ -47,7 +47,7 @@
 //!   nothing.
 //! - Managed and registered memory, textures, 2D and 3D copies: the driver says
 //!   that the call is not supported.
-//! - Page-locked memory is watched where the student's process was given it. A process that maps
+//! - Pinned memory is watched where the student's process was given it. A process that maps
 //!   the same memory a second time can use it there while a copy does, and nobody notices; the
 //!   values that come of it are looked at as all others are.
 //! - What is declared of the host's work, and what is asked of the device, comes to an hour at most
@@ -60,9 +60,9 @@
 //!   memset of 4 KiB and less took none, a copy's blocks had 256 threads or fewer, and blocks of
 //!   either got few of the cycles beside kernels that compute all the time: 8 MiB were clear after
 //!   100 µs instead of 7 (driver 580.159.04, 2026-11-23).
-//! - Device memory and page-locked memory come block by block. On an H200 blocks of less than 2 MiB
+//! - Device memory and pinned memory come block by block. On an H200 blocks of less than 2 MiB
 //!   shared chunks of that size: one inside of a chunk cost about 1 µs, and a new chunk 31 µs, or
-//!   430 to 750 µs page-locked.
+//!   430 to 750 µs pinned.
 //! - Contention for device memory between copies and kernels, and clocks that change with load.
 //! - What two kernels take of one multiprocessor. Where all of them say what their warps issue
 //!   (`FunctionGet`, its `inner_loop`), a scheduler is followed cycle by cycle; other kernels are

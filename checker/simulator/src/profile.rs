@@ -150,14 +150,14 @@ impl Copies {
 figures! {
     /// One direction between host and device.
     Link {
-        /// Page-locked host memory, alone on the link, in bytes per µs.
+        /// Pinned host memory, alone on the link, in bytes per µs.
         pinned_bytes_per_us,
-        /// Fixed time of a copy from or to page-locked memory, in ns.
+        /// Fixed time of a copy from or to pinned memory, in ns.
         pinned_fixed_ns,
         /// Ordinary host memory, in bytes per µs: the pace of the host's own copy to or from the
         /// driver's pinned buffer, which is slower than the link.
         pageable_bytes_per_us,
-        /// Fixed time of a copy from or to ordinary memory that takes more than one piece, in ns.
+        /// Fixed time of a copy from or to pageable memory that takes more than one piece, in ns.
         pageable_fixed_ns,
         /// Speed while the other direction is at work too, in thousandths of the speed alone.
         duplex_permille,
@@ -270,7 +270,7 @@ figures! {
     Host {
         /// `cuLaunchKernel`.
         launch_ns,
-        /// `cuMemcpy…Async` with page-locked memory, or inside the device.
+        /// `cuMemcpy…Async` with pinned memory, or inside the device.
         copy_ns,
         /// What a staged copy costs beyond taking the data.
         pageable_copy_ns,

@@ -32,7 +32,7 @@ struct Object {
 const FORMAT: u32 = 1;
 
 /// Makes the student's file the shipped one again, or what is outside of its regions. The old one
-/// is kept. Files without which the exercise does not run come back too.
+/// is kept. Files without which the exercise does not run return too.
 pub(super) fn reset(arguments: &cli::Reset) -> Result<Exit> {
     let workspace = Workspace::find()?;
     let place = exercise::locate(&workspace, &arguments.exercise)?;

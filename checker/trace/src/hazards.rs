@@ -11,16 +11,16 @@
 //! - Ordinary host memory: a copy is taken to have finished with it when the call returns, which is
 //!   not promised for an asynchronous copy to it.
 //! - What happens after the last measured region: the record ends there.
-//! - On the simulated device, what the host itself does to page-locked memory, where a copy in
+//! - On the simulated device, what the host itself does to pinned memory, where a copy in
 //!   flight uses less than a whole page of it: pages are watched, so the bytes before the first
 //!   page boundary in a copy's range and after the last one are not, unless the block ends there.
 //!   Of a page it is known that some of it was used, not which bytes.
 //! - A system call that is handed such a page (`read`, `write`, …) is not told of. The kernel
 //!   refuses it with `EFAULT`, "bad address", and the program goes on with that: an error of this
 //!   kind from memory that is there means that a copy still uses it.
-//! - What the host does through a second mapping of page-locked memory, which a program has to make
+//! - What the host does through a second mapping of pinned memory, which a program has to make
 //!   for itself (`mremap`, `/proc/self/fd`): the one that it was given is watched.
-//! - On a GPU, all that the host itself does to page-locked memory but through the lab, and other
+//! - On a GPU, all that the host itself does to pinned memory but through the lab, and other
 //!   memory than that which was there when a graph was captured.
 //!
 //! # What is found
@@ -41,7 +41,7 @@
 //! its end for those that join it, and messages between threads. Freeing memory and loading a
 //! module give none.
 //!
-//! What the host itself and its host functions do to page-locked memory counts as far as the
+//! What the host itself and its host functions do to pinned memory counts as far as the
 //! program holds it. Where no more is known than that they used some of a range, only a use of all
 //! of the range is sure to meet it; two of that kind are never held against each other.
 //!

@@ -67,7 +67,7 @@ pub enum Request {
         /// How much.
         bytes: u64,
     },
-    /// The host takes page-locked memory at hand, by an accessor of the lab's. On the simulated
+    /// The host takes pinned memory at hand, by an accessor of the lab's. On the simulated
     /// device it is noticed anyway when the memory is used.
     HostAccess {
         /// Where it starts.
@@ -199,9 +199,9 @@ pub enum Reply {
 /// How fast a device is, as far as the size of a task depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Speeds {
-    /// From page-locked host memory to the device, in bytes per µs.
+    /// From pinned host memory to the device, in bytes per µs.
     pub host_to_device_bytes_per_us: u64,
-    /// From the device to page-locked host memory, in bytes per µs.
+    /// From the device to pinned host memory, in bytes per µs.
     pub device_to_host_bytes_per_us: u64,
     /// Element-rounds of the map kernels on the whole device, per µs.
     pub map_units_per_us: u64,

@@ -141,7 +141,7 @@ impl std::fmt::Display for Site {
     }
 }
 
-/// One call and what came back from it.
+/// One call and what returned from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Step {
@@ -200,7 +200,7 @@ pub struct Range {
 pub enum Place {
     /// Device memory.
     Device(Range),
-    /// Page-locked host memory, which a copy engine reads and writes by itself.
+    /// Pinned host memory, which a copy engine reads and writes by itself.
     Pinned(Range),
     /// Ordinary host memory, which the driver stages through a pinned buffer of its own. It has no
     /// block: a copy has finished with it when the call returns.
@@ -268,7 +268,7 @@ pub enum ChannelEnd {
     Receiver,
 }
 
-/// How much is known of where the host used memory. (No byte of page-locked memory can be watched
+/// How much is known of where the host used memory. (No byte of pinned memory can be watched
 /// on the simulated device but by the page.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -598,11 +598,11 @@ pub enum Call {
     HostFunction {
         /// The stream it is queued in.
         stream: StreamId,
-        /// Page-locked memory that it used when it ran: some of each range.
+        /// Pinned memory that it used when it ran: some of each range.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         accesses: Vec<Access>,
     },
-    /// The host itself used page-locked memory, between its call before this one and the one after.
+    /// The host itself used pinned memory, between its call before this one and the one after.
     /// No call was made: it takes no time and asks for nothing. On the simulated device it was
     /// noticed since a copy had been asked for that uses the same pages, so by no means every use
     /// is here. Uses that are known to come after all such copies are left out.

@@ -175,12 +175,12 @@ impl SpanKind {
     }
 }
 
-/// Whether the host memory of a copy was page-locked.
+/// Whether the host memory of a copy was pinned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum HostMemory {
-    /// Page-locked.
+    /// Pinned.
     Pinned,
     /// Ordinary.
     Pageable,
@@ -233,7 +233,7 @@ pub struct HostSpan {
     pub step: u32,
     /// When the host made the call, in ns.
     pub start_ns: u64,
-    /// When it came back, in ns.
+    /// When it returned, in ns.
     pub end_ns: u64,
     /// How long of that time the call blocked the host, in ns. 0 where it is not known.
     #[serde(default, skip_serializing_if = "is_zero")]

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | the tensor is dropped | the next request of *its own stream* for so many words gets the block, at once |
 //! | another stream asks | it does not get it |
-//! | the use by another stream was recorded | the block comes back once that stream has done all that was in it when the tensor was dropped; this is looked at whenever memory is asked for |
+//! | the use by another stream was recorded | the block returns once that stream has done all that was in it when the tensor was dropped; this is looked at whenever memory is asked for |
 //! | a use by the tensor's own stream was recorded | nothing: that order is there already |
 //! | no block of this size is free | `cuMemAlloc` gives another one |
 
@@ -47,7 +47,7 @@ struct Blocks {
     ends: BTreeMap<Handle, VecDeque<(CudaEvent, CUdeviceptr)>>,
 }
 
-/// A block that comes back later.
+/// A block that returns later.
 struct InUse {
     block: Block,
     stream: Handle,
@@ -117,7 +117,7 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// Says that `stream` uses the memory too: once it is freed, it comes back when `stream` has
+    /// Says that `stream` uses the memory too: once it is freed, it returns when `stream` has
     /// done all that is in it by then. It makes no stream wait. Said of the tensor's own stream, it
     /// does nothing.
     pub fn record_stream(&self, stream: &Arc<CudaStream>) {

@@ -219,7 +219,7 @@ impl Head {
     }
 }
 
-/// The losses of all batches, in ordinary memory.
+/// The losses of all batches, in pageable memory.
 pub struct Log(Vec<Vec<u32>>);
 
 impl Log {
@@ -230,7 +230,7 @@ impl Log {
     }
 }
 
-/// The weights after each lap, in ordinary memory that stands for files.
+/// The weights after each lap, in pageable memory that stands for files.
 pub struct Checkpoints(Vec<[Vec<u32>; 2]>);
 
 impl Checkpoints {

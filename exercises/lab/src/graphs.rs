@@ -117,7 +117,7 @@ impl Slot {
     }
 }
 
-/// The answers to all batches, in ordinary memory.
+/// The answers to all batches, in pageable memory.
 pub struct Answers {
     to_batch: Vec<Vec<u32>>,
 }

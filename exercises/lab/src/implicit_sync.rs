@@ -1,5 +1,5 @@
 //! The service of `implicit_sync`: requests of several sizes are copied to the device, go through a
-//! kernel, and their answers come back. And device memory as `cuMemAlloc` gives it, which cudarc's
+//! kernel, and their answers return. And device memory as `cuMemAlloc` gives it, which cudarc's
 //! streams do not.
 
 use std::any::Any;

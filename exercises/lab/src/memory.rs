@@ -17,7 +17,7 @@ pub enum HostMemory {
     /// Ordinary memory, as `Vec` has it.
     #[default]
     Pageable,
-    /// Page-locked memory, which a copy engine reads and writes by itself.
+    /// Pinned memory, which a copy engine reads and writes by itself.
     Pinned,
 }
 
@@ -49,7 +49,7 @@ impl HostBlock {
         Ok(Self { kind, reserve: None })
     }
 
-    /// A block of `elements` words in ordinary memory.
+    /// A block of `elements` words in pageable memory.
     pub fn pageable(elements: usize) -> Self {
         Self { kind: Kind::Pageable(vec![0; elements]), reserve: None }
     }
@@ -139,7 +139,7 @@ fn at_hand(words: &[u32], kind: AccessKind) -> Result<()> {
 pub(crate) struct Reserve(Arc<Mutex<BTreeMap<usize, Vec<PinnedHostSlice<u32>>>>>);
 
 impl Reserve {
-    /// A block of `elements` words, which comes back here.
+    /// A block of `elements` words, which returns here.
     pub(crate) fn block(
         &self,
         context: &Arc<CudaContext>,

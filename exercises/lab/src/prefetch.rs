@@ -169,7 +169,7 @@ impl OnDevice {
     }
 }
 
-/// The losses of all batches, in ordinary memory.
+/// The losses of all batches, in pageable memory.
 pub struct Losses {
     of_batch: Vec<Vec<u32>>,
 }

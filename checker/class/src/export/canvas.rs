@@ -1,7 +1,7 @@
 //! Points into the gradebook that Canvas exported.
 //!
 //! The file stays as it is but for our columns, so the students' ids, sections and other
-//! assignments come back as Canvas wrote them; a name that a spreadsheet would take for a formula
+//! assignments return as Canvas wrote them; a name that a spreadsheet would take for a formula
 //! gets a `'` in front, since Canvas goes by the ID. A student is found by Canvas's ID, then by SIS
 //! id, then by login. Where there are no points the cell stays as it was: a blank would empty it.
 //! So does one that says `EX`, excused.

@@ -109,7 +109,7 @@ calls! {
     }
 }
 
-/// Page-locked memory of no bytes has no address.
+/// Pinned memory of no bytes has no address.
 fn pinned(offset: u64, bytes: usize) -> *mut c_void {
     if bytes == 0 {
         return std::ptr::null_mut();

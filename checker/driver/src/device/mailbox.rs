@@ -21,11 +21,11 @@ pub(super) const SERVER: u32 = 1;
 /// One side is gone.
 const CLOSED: u32 = 2;
 
-/// Layout of the shared memory, in bytes: the words, a message, a window for data, page-locked
+/// Layout of the shared memory, in bytes: the words, a message, a window for data, pinned
 /// memory.
 const WORDS: u64 = 4096;
 const MESSAGE: u64 = 1 << 20;
-/// Data that is moved in or out of ordinary memory goes through here, a window at a time.
+/// Data that is moved in or out of pageable memory goes through here, a window at a time.
 pub(super) const WINDOW: u64 = 1 << 20;
 const HEADER: u64 = WORDS + MESSAGE + WINDOW;
 /// All of it.
@@ -54,7 +54,7 @@ pub(super) struct Mailbox {
 pub(super) struct Gone;
 
 impl Mailbox {
-    /// Maps the mailbox and the page-locked memory behind it.
+    /// Maps the mailbox and the pinned memory behind it.
     pub(super) fn open(memory: &OwnedFd, me: u32) -> Result<(Self, Mapping), String> {
         let header = Mapping::new(memory, 0, HEADER)?;
         let pinned = Mapping::new(memory, HEADER, PINNED_BYTES)?;

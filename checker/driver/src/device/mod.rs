@@ -1,7 +1,7 @@
 //! The simulated device, in this process or in another.
 //!
-//! Either way the machine sees the student's process through [`Host`] alone: page-locked memory is
-//! a memfd that both sides map, ordinary memory is reached by address here and by asking back
+//! Either way the machine sees the student's process through [`Host`] alone: pinned memory is
+//! a memfd that both sides map, pageable memory is reached by address here and by asking back
 //! there.
 
 mod mailbox;
@@ -130,7 +130,7 @@ fn after(machine: &Machine, request: &Request, reply: &Reply) {
     }
 }
 
-/// Page-locked memory, as this process maps it.
+/// Pinned memory, as this process maps it.
 pub(crate) struct Pinned(Mapping);
 
 impl Pinned {

@@ -15,7 +15,7 @@ pub(super) enum ToServer {
     Request(Request),
     /// What the device process asked for is done.
     Answered {
-        /// What a host function did to page-locked memory.
+        /// What a host function did to pinned memory.
         touches: Vec<Touch>,
     },
     /// It cannot be done: there is no such memory.
@@ -30,7 +30,7 @@ pub(super) enum ToClient {
         reply: Reply,
         /// Who is to make the next request.
         turn: Turn,
-        /// What the student's process may do to page-locked memory from now on.
+        /// What the student's process may do to pinned memory from now on.
         guards: Vec<Guard>,
     },
     /// Before it can answer, it needs something done in the student's process.

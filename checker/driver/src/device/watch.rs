@@ -1,4 +1,4 @@
-//! The student's own uses of page-locked memory, noticed by page protection.
+//! The student's own uses of pinned memory, noticed by page protection.
 //!
 //! The machine says which pages copies in flight use; here they are protected in the student's
 //! mapping (the machine has one of its own). A use that the protection forbids ends up in the
@@ -122,7 +122,7 @@ impl Entry {
     }
 }
 
-/// A use of page-locked memory of the student's.
+/// A use of pinned memory of the student's.
 pub(crate) struct Use {
     pub(crate) touch: Touch,
     /// Return addresses, innermost first, each behind the instruction that it stands for.
@@ -140,7 +140,7 @@ pub(super) fn start(base: *mut u8) {
     }
 }
 
-/// A block of page-locked memory has been handed out.
+/// A block of pinned memory has been handed out.
 pub(crate) fn handed_out(offset: u64, bytes: u64) {
     TOP.fetch_max((offset + bytes).next_multiple_of(PAGE), Ordering::Relaxed);
 }
@@ -224,7 +224,7 @@ pub(crate) fn has_timed() -> bool {
     TIMED[1].load(Ordering::Relaxed) > 0
 }
 
-/// Runs a host function, and says which page-locked memory it used: page by page, since nothing
+/// Runs a host function, and says which pinned memory it used: page by page, since nothing
 /// else says where one use ends and the next begins.
 pub(crate) fn watch_function(function: impl FnOnce()) -> Vec<Touch> {
     let top = TOP.load(Ordering::Relaxed) / PAGE;

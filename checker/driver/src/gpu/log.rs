@@ -23,7 +23,7 @@ pub(super) enum Asked {
     HostAccess(Touch),
 }
 
-/// When a call was made and when it came back, in ns; nothing where nobody looks.
+/// When a call was made and when it returned, in ns; nothing where nobody looks.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Times {
     /// When it reached this library; what lies between this and `start` is our own doing.
@@ -42,7 +42,7 @@ pub(super) struct Noted {
     /// The device whose context was current.
     pub(super) device: u32,
     pub(super) times: Times,
-    /// None while the call has not come back.
+    /// None while the call has not returned.
     pub(super) result: Option<CUresult>,
 }
 
@@ -80,7 +80,7 @@ impl Log {
         (self.first + count as u64 - 1, count >= ROOM)
     }
 
-    /// A call has come back.
+    /// A call has returned.
     pub(super) fn came_back(&mut self, number: u64, times: Times, result: CUresult) {
         // Taken up in the meantime, by another thread that began or ended a region: too late.
         let Some(index) = number.checked_sub(self.first) else { return };
@@ -114,7 +114,7 @@ pub(super) fn is_noted(command: &Command) -> bool {
 
 /// Whether a command gives a handle or an address.
 ///
-/// Those are noted when they come back, all others when they are made. So what was given out again
+/// Those are noted when they return, all others when they are made. So what was given out again
 /// after its release by another thread is noted after the release.
 pub(super) fn gives_a_name(command: &Command) -> bool {
     matches!(

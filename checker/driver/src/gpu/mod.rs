@@ -4,7 +4,7 @@
 //! not pay for the noting, so a call costs an entry in a log that has its memory already, and no
 //! reading of the clock: handles and addresses are put down as they are, and only when a region
 //! begins or has ended are they turned into the names of a [`Program`](trace::Program). Device
-//! addresses and page-locked memory are told from other memory then, too. What cannot wait are a
+//! addresses and pinned memory are told from other memory then, too. What cannot wait are a
 //! launch's arguments, which the program may change at once: they are copied, by sizes that were
 //! looked up when the function was.
 //!

@@ -33,7 +33,7 @@ pub(super) struct Observed {
     host: Vec<HostSpan>,
     had_region: bool,
     kernels: BTreeMap<KernelId, Arc<str>>,
-    /// When each thread's last call came back.
+    /// When each thread's last call returned.
     last_end_ns: Vec<u64>,
     /// Calls that could not be named, and the first of them.
     nameless: (u64, Option<String>),
@@ -128,7 +128,7 @@ impl Observed {
         work
     }
 
-    /// The use of page-locked memory; none if it is not known to be page-locked.
+    /// The use of pinned memory; none if it is not known to be pinned.
     fn host_access(&self, touch: Touch) -> Option<Call> {
         let Touch { offset: address, bytes, kind } = touch;
         let ranges = self.names.pinned_within(address, bytes);
@@ -195,7 +195,7 @@ impl Observed {
     }
 
     /// The same command with what its host addresses turn out to be: device addresses and
-    /// page-locked memory are told apart here, not while the program waits.
+    /// pinned memory are told apart here, not while the program waits.
     fn placed(&self, mut command: Command) -> Command {
         if let Command::Copy { source, target, .. } | Command::PeerCopy { source, target, .. } =
             &mut command
@@ -377,7 +377,7 @@ fn released(call: &Call) -> Option<Thing> {
     })
 }
 
-/// Whether a call comes back only when the device has done something, as far as the call alone
+/// Whether a call returns only when the device has done something, as far as the call alone
 /// tells. What such a call would have cost an idle device is part of the time.
 fn may_hold(call: &Call) -> bool {
     match call {

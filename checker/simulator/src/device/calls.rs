@@ -19,7 +19,7 @@ use super::{
     Device, Effects, FULL_SPEED, OperationId, State, Work, at, grids, peers, slot, work_queues,
 };
 
-/// One MiB, the unit of the costs of page-locked allocation.
+/// One MiB, the unit of the costs of pinned allocation.
 const MIB: u64 = 1 << 20;
 
 /// In the playground each byte of code counts: there, memory is mapped for every block.
@@ -248,7 +248,7 @@ impl Device {
             }
             Call::Memset { stream, mode, target } => {
                 let cost = host.memset_ns.value;
-                // Without `Async`, the host waits where the memory is page-locked (CUDA driver API,
+                // Without `Async`, the host waits where the memory is pinned (CUDA driver API,
                 // "API synchronization behavior").
                 let is_pinned =
                     self.pinned.get(target.block.0 as usize).is_some_and(|&bytes| bytes > 0);

@@ -1,13 +1,13 @@
 //! Memory that `cuMemAlloc` and `cuMemHostAlloc` give: it is mapped in pieces of 2 MiB, which small
 //! blocks share.
 //!
-//! A block of device memory of up to 1 MiB, or of page-locked memory below 2 MiB, goes into a piece
+//! A block of device memory of up to 1 MiB, or of pinned memory below 2 MiB, goes into a piece
 //! that has room for it, and the call maps nothing. What was freed there is given out again. A
 //! piece of which nothing is in use any more is unmapped in the call that freed the last block of
 //! it. Larger blocks have pieces of their own. Measured on an H200 and an H100 (driver 580.159.04,
 //! 2026-11-28): of blocks of 64 KiB each thirty-second took long, of 256 KiB each eighth, of 1 MiB
 //! each second; of device memory on the H100 1 MiB and 512 bytes took long every time, of
-//! page-locked memory 1.5 MiB shared a piece on the H200 and 2 MiB did not. Blocks of 512 KiB of
+//! pinned memory 1.5 MiB shared a piece on the H200 and 2 MiB did not. Blocks of 512 KiB of
 //! device memory did not go into two holes of 256 KiB that were apart. Which of several holes a
 //! block goes into was not measured: here it is the smallest that has room for it.
 
@@ -21,7 +21,7 @@ use super::slot;
 pub(super) const PIECE: u64 = 2 << 20;
 /// The largest block of device memory that shares a piece, in bytes.
 const LARGEST_SHARED: u64 = 1 << 20;
-/// The largest block of page-locked memory that shares a piece, in bytes.
+/// The largest block of pinned memory that shares a piece, in bytes.
 const LARGEST_SHARED_PINNED: u64 = PIECE - 1;
 /// Sizes are rounded up to this, in bytes.
 const GRANULARITY: u64 = 512;
@@ -45,7 +45,7 @@ impl Mapping {
         Self::of(LARGEST_SHARED)
     }
 
-    /// Of page-locked memory.
+    /// Of pinned memory.
     pub(super) fn of_host() -> Self {
         Self::of(LARGEST_SHARED_PINNED)
     }

@@ -307,7 +307,7 @@ pub struct Device {
     events: Vec<Option<OperationId>>,
     /// Which events keep a time stamp.
     timed_events: Vec<bool>,
-    /// Sizes of page-locked blocks, which cost by size to free, times [`DEVICES`], and the device
+    /// Sizes of pinned blocks, which cost by size to free, times [`DEVICES`], and the device
     /// that freeing them waits for; 0 for all others.
     pinned: Vec<u64>,
     host_mapping: mapping::Mapping,

@@ -47,7 +47,7 @@ pub(super) struct Hosts {
     turns: u64,
     /// The others that could go on: by clock, then by turn.
     ready: BTreeSet<(u64, u64, u32)>,
-    /// Calls that have not come back, in the order in which they were made.
+    /// Calls that have not returned, in the order in which they were made.
     held: BTreeMap<u64, Held>,
     /// The answers of calls that waited.
     answers: BTreeMap<u32, Answer>,
@@ -71,7 +71,7 @@ impl Default for Hosts {
     }
 }
 
-/// A call that has not come back.
+/// A call that has not returned.
 struct Held {
     thread: u32,
     step: u32,
@@ -411,7 +411,7 @@ impl Device {
         }
     }
 
-    /// A call that waited comes back.
+    /// A call that waited returns.
     fn come_back(&mut self, held: &Held, release: Release, how: Return) -> Answer {
         let end = held.end.max(release.at);
         let answer = release.answer;

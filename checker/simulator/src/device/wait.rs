@@ -93,7 +93,7 @@ pub(super) fn queued_in(call: &Call) -> Option<StreamId> {
     }
 }
 
-/// When a call comes back.
+/// When a call returns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Return {
     /// In the turn in which it was made.

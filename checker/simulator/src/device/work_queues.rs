@@ -1,7 +1,7 @@
 //! Work queues between streams and engines.
 //!
 //! Kernels, memsets, copies inside device memory and staged uploads share one set of queues, and
-//! each copy engine has a set of its own: [`WorkQueues`]. An upload of a few KiB from page-locked
+//! each copy engine has a set of its own: [`WorkQueues`]. An upload of a few KiB from pinned
 //! memory goes with the kernels if nothing delays it when it is asked for, and else with the
 //! copies; one of up to 1 KiB goes with the kernels. A queue issues its operations in the order in
 //! which the host asked for them: one whose turn in its own stream has not come holds back those

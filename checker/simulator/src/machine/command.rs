@@ -9,7 +9,7 @@ use trace::program::{AccessKind, Mode, Site, StreamKind, Timing, WorkQueues};
 
 use crate::profile::{Figure, Profile};
 
-/// A use of page-locked memory that the student's process noticed.
+/// A use of pinned memory that the student's process noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Touch {
     /// First byte of the pages of which some byte was used, as [`Address::Pinned`] counts.
@@ -129,7 +129,7 @@ pub enum Turn {
 pub enum Address {
     /// A device address.
     Device(u64),
-    /// Page-locked memory, by its offset in the memory that both sides map.
+    /// Pinned memory, by its offset in the memory that both sides map.
     Pinned(u64),
     /// Ordinary memory, by its address in the student's process.
     Pageable(u64),
@@ -156,15 +156,15 @@ pub enum Command {
     /// How many work queues the environment of the student's process asks for.
     Connections(WorkQueues),
 
-    /// Where the student's process has mapped page-locked memory.
+    /// Where the student's process has mapped pinned memory.
     PinnedBase {
         address: u64,
     },
-    /// The host itself used page-locked memory that is guarded.
+    /// The host itself used pinned memory that is guarded.
     HostAccess {
         touches: Vec<Touch>,
     },
-    /// The host itself used page-locked memory that no copy uses, in a measured region.
+    /// The host itself used pinned memory that no copy uses, in a measured region.
     HostUse {
         touches: Vec<Touch>,
     },
@@ -395,7 +395,7 @@ pub struct PoolFacts {
 pub enum Reply {
     /// Done, nothing to say.
     Done,
-    /// The call has not come back; [`Command::Resume`] asks for its reply when it has.
+    /// The call has not returned; [`Command::Resume`] asks for its reply when it has.
     Held,
     /// A handle, an address, an offset or a count.
     Number(u64),

@@ -12,7 +12,7 @@ use super::watch::{Watching, poison};
 use super::{Host, Machine, NotMapped};
 use crate::device::{At, Effects};
 
-/// What becomes of a copy to or from ordinary memory that is not there.
+/// What becomes of a copy to or from pageable memory that is not there.
 fn not_mapped(does: &str, address: Address, bytes: u64) -> Failure {
     let at = match address {
         Address::Device(at) | Address::Pinned(at) | Address::Pageable(at) => at,
@@ -73,7 +73,7 @@ pub(super) enum Movement {
 }
 
 impl Movement {
-    /// Refuses a copy to ordinary memory that is not there. Whether it may be written shows only
+    /// Refuses a copy to pageable memory that is not there. Whether it may be written shows only
     /// when it is.
     pub(super) fn check_target(&self, host: &mut dyn Host) -> Result<(), Failure> {
         let Movement::Copy { target: Address::Pageable(at), bytes, .. } = *self else {

@@ -1,4 +1,4 @@
-//! Which page-locked memory copies in flight use, so that the host's own uses of it can be noticed.
+//! Which pinned memory copies in flight use, so that the host's own uses of it can be noticed.
 //!
 //! From the call that asks for a copy until a documented order tells the host that it is over, the
 //! whole pages of its range are guarded in the student's mapping: against writes where the copy
@@ -7,7 +7,7 @@
 //! bytes share are not guarded.
 //!
 //! In a measured region all other pages are watched too, for another reason: what the host itself
-//! does to page-locked memory takes it time there. The first use of each page since a copy last
+//! does to pinned memory takes it time there. The first use of each page since a copy last
 //! used it is told, and lasts as long as a copy of that page by the host does.
 //!
 //! What lifts a guard is less than what orders the host: synchronising a stream lifts those of the
@@ -45,7 +45,7 @@ pub enum Protection {
     NoAccess,
 }
 
-/// Pages of page-locked memory, and what the student's process may do to them from now on.
+/// Pages of pinned memory, and what the student's process may do to them from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Guard {
     /// First byte, as [`Address::Pinned`] counts.
@@ -62,7 +62,7 @@ pub(super) struct Guards {
     spans: BTreeMap<u64, Span>,
     /// The stream and the step in which each event was last recorded.
     recorded: BTreeMap<EventId, (StreamId, u32)>,
-    /// For each stream the last copy that writes page-locked memory, whole pages or not.
+    /// For each stream the last copy that writes pinned memory, whole pages or not.
     writing: BTreeMap<StreamId, u32>,
     /// There is one host thread: what it knows there is no other that does not.
     pub(super) alone: bool,
@@ -100,7 +100,7 @@ impl Span {
 }
 
 impl Guards {
-    /// Whether some copy that writes page-locked memory is not known to be over.
+    /// Whether some copy that writes pinned memory is not known to be over.
     pub(super) fn awaits_results(&self) -> bool {
         !self.writing.is_empty()
     }
@@ -225,7 +225,7 @@ impl Machine {
         }
     }
 
-    /// Guards the pages of page-locked memory that a copy uses by itself after the call.
+    /// Guards the pages of pinned memory that a copy uses by itself after the call.
     fn guard_copy(&mut self, command: &Command, stream: StreamId, step: u32, host: &mut dyn Host) {
         let Command::Copy { mode: Mode::Asynchronous, source, target, bytes, .. } = command else {
             return;
@@ -246,7 +246,7 @@ impl Machine {
         }
     }
 
-    /// Page-locked memory goes: its pages are free for other blocks.
+    /// Pinned memory goes: its pages are free for other blocks.
     pub(super) fn unguard_block(&mut self, offset: u64, host: &mut dyn Host) {
         let Ok(bytes) = self.names.pinned.size(offset) else { return };
         let (start, end) = (offset, (offset + bytes).next_multiple_of(PAGE));
@@ -285,7 +285,7 @@ impl Machine {
         }
     }
 
-    /// The host itself used page-locked memory in a measured region, which takes it as long as a
+    /// The host itself used pinned memory in a measured region, which takes it as long as a
     /// copy does. It took the host of an H200 27 ms to copy 256 MiB between any two kinds of
     /// memory, 27 ms to fill them with one byte, and 46 ms to add them up (2026-11-27): so what it
     /// reads and what it writes are one copy. A page by itself takes none, since it may be one word
@@ -307,7 +307,7 @@ impl Machine {
         }
     }
 
-    /// Uses of page-locked memory, as the program names them.
+    /// Uses of pinned memory, as the program names them.
     fn accesses(&mut self, touches: &[Touch]) -> Vec<Access> {
         let mut accesses = Vec::new();
         for touch in touches {
@@ -322,7 +322,7 @@ impl Machine {
         accesses
     }
 
-    /// The host itself used page-locked memory that copies use.
+    /// The host itself used pinned memory that copies use.
     pub(super) fn host_access(
         &mut self,
         touches: &[Touch],

@@ -1,14 +1,14 @@
-//! Memory that the program asks for: device memory, out of the pool or not, and page-locked memory.
+//! Memory that the program asks for: device memory, out of the pool or not, and pinned memory.
 
 use trace::program::{BlockId, DEVICES, StreamId};
 
 use super::Machine;
 use super::command::{Failure, PoolFacts, Reply, code};
 
-/// Page-locked memory that a run can have, in bytes. It is reserved, not used, until it is touched.
+/// Pinned memory that a run can have, in bytes. It is reserved, not used, until it is touched.
 pub const PINNED_BYTES: u64 = 1 << 30;
 
-/// Page-locked memory is handed out in whole pages.
+/// Pinned memory is handed out in whole pages.
 pub(super) const PAGE: u64 = 4096;
 /// Device addresses start here: far from anything that a process has mapped.
 pub const DEVICE_BASE: u64 = 0x0200_0000_0000;

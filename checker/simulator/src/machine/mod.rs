@@ -100,15 +100,15 @@ pub struct NotMapped;
 
 /// The student's process, as far as the machine can reach into it.
 pub trait Host {
-    /// Reads ordinary memory of the process.
+    /// Reads pageable memory of the process.
     fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), NotMapped>;
-    /// Writes ordinary memory of the process.
+    /// Writes pageable memory of the process.
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), NotMapped>;
-    /// Reads page-locked memory, which both sides map.
+    /// Reads pinned memory, which both sides map.
     fn read_pinned(&mut self, offset: u64, bytes: &mut [u8]);
-    /// Writes page-locked memory.
+    /// Writes pinned memory.
     fn write_pinned(&mut self, offset: u64, bytes: &[u8]);
-    /// Runs a host function, and says what page-locked memory it used.
+    /// Runs a host function, and says what pinned memory it used.
     fn call(&mut self, function: u64, data: u64) -> Vec<Touch>;
     /// From now on, the process may do no more to these pages than this. What it does beyond that
     /// is noticed, let go on, and told by [`Command::HostAccess`], or by [`Command::HostUse`] where
@@ -128,7 +128,7 @@ pub struct Machine {
     guards: guards::Guards,
     /// What host functions used since the last call, by step and node.
     touched: Vec<((u32, u32), Vec<Touch>)>,
-    /// Where the student's process has mapped page-locked memory.
+    /// Where the student's process has mapped pinned memory.
     pinned_base: Option<u64>,
     /// A kernel went wrong: every call fails from then on.
     fault: Option<Failure>,
@@ -515,7 +515,7 @@ impl Machine {
         Failure { code: fault.code, why: fault.why.take() }
     }
 
-    /// The call of this step came back with this code.
+    /// The call of this step returned with this code.
     fn refuse(&mut self, step: u32, result: u32) -> Failure {
         self.program.steps[step as usize].result = result;
         if result == code::LAUNCH_OUT_OF_RESOURCES {

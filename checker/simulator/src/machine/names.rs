@@ -123,7 +123,7 @@ pub struct Names {
     current: u32,
     /// The device of each event, module and function that is not on the first.
     devices: BTreeMap<u64, u32>,
-    /// The device that page-locked memory was asked for with, where it is not the first.
+    /// The device that pinned memory was asked for with, where it is not the first.
     pinned_on: BTreeMap<BlockId, u32>,
     /// Whether another device than the first was ever current.
     are_several: bool,
@@ -138,7 +138,7 @@ pub struct Names {
     functions_of: BTreeMap<u64, Vec<u64>>,
     /// Device memory, by device address.
     pub(super) device: Blocks,
-    /// Page-locked memory, by what [`Address::Pinned`] holds.
+    /// Pinned memory, by what [`Address::Pinned`] holds.
     pub(super) pinned: Blocks,
     /// How many blocks there are of each device.
     blocks: [u32; DEVICES as usize],
@@ -176,7 +176,7 @@ const LEGACY: u64 = 1;
 const PER_THREAD: u64 = 2;
 
 impl Names {
-    /// Whether page-locked memory that was given out holds this address.
+    /// Whether pinned memory that was given out holds this address.
     pub fn is_pinned(&self, address: u64) -> bool {
         self.pinned.holds(address)
     }
@@ -226,7 +226,7 @@ impl Names {
         }
     }
 
-    /// The parts of blocks of page-locked memory that lie in some pages.
+    /// The parts of blocks of pinned memory that lie in some pages.
     pub fn pinned_within(&self, offset: u64, bytes: u64) -> Vec<Range> {
         let end = offset.saturating_add(bytes);
         let before = self.pinned.0.range(..=offset).next_back().map_or(offset, |(start, _)| *start);

@@ -64,8 +64,8 @@ pub(super) struct Provenance {
     loaded: BTreeMap<u32, Elements>,
     /// Elements of arrays that are made that some kernel has brought to where they should come.
     reached: BTreeMap<u32, Elements>,
-    /// Elements of arrays that are made that have come, finished, to ordinary memory of the host:
-    /// the call that brought them there came back when they were there, so that the host may have
+    /// Elements of arrays that are made that have come, finished, to pageable memory of the host:
+    /// the call that brought them there returned when they were there, so that the host may have
     /// moved them since.
     delivered: BTreeMap<u32, Elements>,
     /// The first kernel that was given data that does not belong together.
@@ -141,7 +141,7 @@ impl Provenance {
         self.land(address, bytes, &[given(array, first, bytes)]);
     }
 
-    /// A host thread is about to have loaded this, when it comes back.
+    /// A host thread is about to have loaded this, when it returns.
     pub(super) fn load(
         &mut self,
         thread: u32,

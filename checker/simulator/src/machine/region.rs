@@ -183,7 +183,7 @@ impl Machine {
         self.device.core_free_from(self.device.host_ns()).saturating_add(ns) > LAST_NS
     }
 
-    /// Ordinary host memory is reached through the student's process, page-locked memory is not:
+    /// Ordinary host memory is reached through the student's process, pinned memory is not:
     /// what is done to it here is not the student's doing.
     fn address(&self, buffer: &Buffer) -> Address {
         let at = buffer.address;
@@ -281,7 +281,7 @@ impl Machine {
     }
 
     /// Whether a region can have this buffer: all of it on the device, or no more of it on the host
-    /// than all page-locked memory together.
+    /// than all pinned memory together.
     fn is_there(&self, buffer: &Buffer) -> bool {
         let Buffer { address, bytes, first, .. } = *buffer;
         let has_elements = first.checked_add(bytes / 4).is_some();

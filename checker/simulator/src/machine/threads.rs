@@ -115,7 +115,7 @@ impl Machine {
         }
     }
 
-    /// The call that was just made has not come back.
+    /// The call that was just made has not returned.
     pub(super) fn hold(&mut self, pending: Pending) -> Reply {
         let step = self.program.steps.len() as u32 - 1;
         self.threads.pending.insert(self.threads.running(), (step, pending));
@@ -217,7 +217,7 @@ impl Machine {
             ThreadRequest::Receive { channel } => {
                 self.threads.channel(channel)?;
                 let id = ChannelId(channel);
-                // Which message it gets shows when it comes back: others may wait for one, too.
+                // Which message it gets shows when it returns: others may wait for one, too.
                 match self.make(Call::ChannelReceive { channel: id, message: None }, site, host) {
                     Some(answer) => Ok(Reply::Lab(self.received(id, step, answer.yes))),
                     None => Ok(self.hold(Pending::Received(id))),

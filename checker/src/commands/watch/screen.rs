@@ -14,7 +14,7 @@ use crossterm::terminal::{
 
 use crate::print;
 
-/// The alternate screen, without echo. What was to be seen before comes back with its end.
+/// The alternate screen, without echo. What was to be seen before returns with its end.
 pub(super) struct Screen(());
 
 /// Whether the terminal is ours.

@@ -175,7 +175,7 @@ impl<'a> Search<'a> {
         self.blocks.len()
     }
 
-    /// The uses of memory that may still go on, as far as a host thread knows: of page-locked
+    /// The uses of memory that may still go on, as far as a host thread knows: of pinned
     /// memory, or of all.
     pub(super) fn going_on(&self, thread: u32, all: bool) -> impl Iterator<Item = At> {
         let blocks = self.blocks.values();
@@ -333,7 +333,7 @@ impl<'a> Search<'a> {
             Call::Copy { mode, source, target, .. } => match (call.direction(), mode) {
                 // Synchronous in either mode.
                 (Some(Direction::HostToHost), _) => true,
-                // Where memory is followed, none of it is the ordinary memory of the host.
+                // Where memory is followed, none of it is the pageable memory of the host.
                 (Some(Direction::DeviceToHost), Mode::Asynchronous) if !self.follows_memory => {
                     *target == Place::Pageable
                 }

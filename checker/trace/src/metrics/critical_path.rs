@@ -280,7 +280,7 @@ impl<'o, 'a> Walk<'o, 'a> {
         None
     }
 
-    /// The operation that a call asked for, if it had ended when the call came back.
+    /// The operation that a call asked for, if it had ended when the call returned.
     fn by_step(&self, step: u32, index: usize) -> Option<usize> {
         let held = self.calls.get(step as usize).copied().flatten()?;
         let list = self.by_end.get(&None)?;

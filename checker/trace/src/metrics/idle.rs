@@ -55,7 +55,7 @@ pub struct Idle<'a> {
     /// The gaps, by cause.
     pub causes: Vec<Gaps>,
     /// For [`Cause::Host`]: what the thread did that was late, from the start of each gap until the
-    /// call that asked came back, the longest first.
+    /// call that asked returned, the longest first.
     pub host: Vec<Doing<'a>>,
 }
 
@@ -125,7 +125,7 @@ impl<'o, 'a> Asked<'o, 'a> {
         *self.by_step.get(step as usize)?
     }
 
-    /// Adds up what the thread of `call` did in `gap` until that call came back.
+    /// Adds up what the thread of `call` did in `gap` until that call returned.
     fn doing(
         &self,
         call: &HostSpan,

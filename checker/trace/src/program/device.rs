@@ -26,7 +26,7 @@ macro_rules! on_a_device {
                 Self(device * SECOND + number)
             }
 
-            /// The device that it is on, from 0; that of page-locked memory is 0.
+            /// The device that it is on, from 0; that of pinned memory is 0.
             #[inline]
             pub fn device(self) -> u32 {
                 device_of(self.0)

@@ -80,7 +80,7 @@ tasks! {
     first_launch;
     fork_join;
     how_many_lanes;
-    /// Requests of several sizes are copied to the device, go through a map there, and come back.
+    /// Requests of several sizes are copied to the device, go through a map there, and return.
     implicit_sync = mapped(4800, 125);
     /// One array is copied to the device, mapped, and copied back, by streams that each take whole
     /// chunks.
@@ -103,9 +103,9 @@ tasks! {
 /// How fast a device is, as far as the size of a task depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speeds {
-    /// From page-locked host memory to the device, in bytes per µs.
+    /// From pinned host memory to the device, in bytes per µs.
     pub host_to_device_bytes_per_us: u64,
-    /// From the device to page-locked host memory, in bytes per µs.
+    /// From the device to pinned host memory, in bytes per µs.
     pub device_to_host_bytes_per_us: u64,
     /// Element-rounds of the map kernels on the whole device, per µs.
     pub map_units_per_us: u64,
@@ -174,7 +174,7 @@ impl Spec {
     }
 }
 
-/// A few elements of each piece of an array, which come back to the host.
+/// A few elements of each piece of an array, which return to the host.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Sample {
     /// The array.

@@ -435,7 +435,7 @@ impl<'a> Player<'a> {
             Place::Device(_) => Err(unknown("device memory on the host")),
         };
         // SAFETY: both ends are allocated and long enough, as they were when this was recorded;
-        // ordinary memory lives until the pass has ended, and so until the device is idle.
+        // pageable memory lives until the pass has ended, and so until the device is idle.
         let result = unsafe {
             match (ends, mode) {
                 ((Place::Device(from), Place::Device(to)), Mode::Asynchronous)

@@ -51,7 +51,7 @@ impl Change {
 
     /// What nothing orders in `program` with the change made.
     ///
-    /// The host's own uses of page-locked memory are in a program only where they were not known to
+    /// The host's own uses of pinned memory are in a program only where they were not known to
     /// be in order, so what the host may use without being seen counts too: all such memory that it
     /// knew to be at rest when it was told something. When a region ends, all memory is to be at
     /// rest.

@@ -7,7 +7,7 @@ use crate::map::Stage;
 
 /// What goes in.
 pub const INPUT: u32 = 0;
-/// What becomes of it. What comes back is a small part of this, so that the way down takes no time
+/// What becomes of it. What returns is a small part of this, so that the way down takes no time
 /// worth counting.
 pub const OUTPUT: u32 = 1;
 

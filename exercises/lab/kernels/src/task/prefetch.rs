@@ -1,4 +1,4 @@
-//! Batches are loaded by the host, go up, and through a map. A part of each comes back.
+//! Batches are loaded by the host, go up, and through a map. A part of each returns.
 
 use super::{Array, Contents, Length, Sample, Spec};
 use crate::recipe::Side;
@@ -6,13 +6,13 @@ use crate::map::Stage;
 
 /// What is loaded.
 pub const INPUT: u32 = 0;
-/// What becomes of it. What comes back is a part of this, so that the way down takes no time worth
+/// What becomes of it. What returns is a part of this, so that the way down takes no time worth
 /// counting.
 pub const OUTPUT: u32 = 1;
 
 /// Batches: so many that the first load, beside which nothing can run, hardly shows.
 pub const BATCHES: u64 = 64;
-/// Of so many words of a batch one comes back as a loss. What comes back fills whole pages, so that
+/// Of so many words of a batch one returns as a loss. What returns fills whole pages, so that
 /// it is noticed when somebody reads it early.
 pub const WORDS_PER_LOSS: u64 = 16;
 

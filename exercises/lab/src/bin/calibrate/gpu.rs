@@ -72,7 +72,7 @@ pub(crate) struct Grid {
     pub(crate) rounds: u32,
 }
 
-/// Where a block of device memory meets a block of page-locked memory.
+/// Where a block of device memory meets a block of pinned memory.
 pub(crate) struct Pair {
     pub(crate) device: CUdeviceptr,
     pub(crate) host: *mut u8,
@@ -252,7 +252,7 @@ impl Gpu {
         Ok(pointer)
     }
 
-    /// Page-locked memory of so many nominal bytes.
+    /// Pinned memory of so many nominal bytes.
     pub(crate) fn pin(&self, bytes: usize) -> Outcome<*mut u8> {
         let mut pointer = ptr::null_mut();
         call!(cuMemHostAlloc(&mut pointer, self.arm.in_memory(bytes), 0))?;

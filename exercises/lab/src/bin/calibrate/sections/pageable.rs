@@ -1,4 +1,4 @@
-//! Copies from and to ordinary memory, which pass through a pinned buffer of the driver's: the
+//! Copies from and to pageable memory, which pass through a pinned buffer of the driver's: the
 //! host's own copy sets their pace.
 //!
 //! Blocks are taken in turn from much more memory than the processor's caches hold, as programs

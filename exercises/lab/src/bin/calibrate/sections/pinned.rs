@@ -1,4 +1,4 @@
-//! Copies from and to page-locked memory: alone, and with the other direction at work.
+//! Copies from and to pinned memory: alone, and with the other direction at work.
 
 use crate::arm::Outcome;
 use crate::gpu::{Direction, Gpu, MIB, MS, REPETITIONS, Timing, US, event};

@@ -1,5 +1,5 @@
-//! What all calls share: the arm that answers them, the lock, and the place in the student's
-//! source.
+//! The parts that all calls share: the arm that answers them, the lock, and the place in the
+//! student's source.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -144,7 +144,7 @@ pub(crate) fn say(what: &str) {
     eprintln!("swim: {what}");
 }
 
-/// What is said of a call that the simulated device does not have.
+/// The message about a call that the simulated device does not have.
 pub(crate) fn unsupported(name: &str) -> String {
     Unsupported { call: name.to_owned(), place: place() }.to_string()
 }
@@ -201,8 +201,8 @@ fn simulated() -> Result<Simulated, StartFailure> {
     })
 }
 
-/// How many work queues the environment asks for. As in the real driver: read once, at the start,
-/// and left alone if it is no number.
+/// The number of work queues that the environment sets. As in the real driver: read once, at the
+/// start, and left alone if it is no number.
 pub(crate) fn work_queues() -> WorkQueues {
     let asked = |name| std::env::var(name).ok();
     let (connections, copies) = (asked(run::CONNECTIONS), asked(run::COPY_CONNECTIONS));
@@ -234,7 +234,7 @@ fn simulated_arm() -> Result<&'static Simulated, CUresult> {
     }
 }
 
-/// What the simulated device says about itself.
+/// The facts about the simulated device.
 pub(crate) fn device_facts() -> Result<&'static DeviceFacts, CUresult> {
     simulated_arm().map(|simulated| &simulated.facts)
 }
@@ -416,7 +416,7 @@ pub(crate) fn remember_parameters(function: u64, sizes: Vec<u8>) {
     }
 }
 
-/// What `then` makes of the sizes of a kernel's arguments; none for a handle that nobody gave.
+/// Calls `then` with the sizes of a kernel's arguments; none for a handle that was never given out.
 pub(crate) fn with_parameter_sizes<T>(function: u64, then: impl FnOnce(&[u8]) -> T) -> Option<T> {
     match gpu() {
         Some(gpu) => gpu.with_parameter_sizes(function, then),

@@ -22,7 +22,7 @@ const NOT_THE_STUDENTS: &str = "src/main.rs";
 /// No stack of a sane program is deeper between the student's code and the driver.
 const MOST_FRAMES: usize = 128;
 
-/// What is known of a return address.
+/// The known facts of a return address.
 #[derive(Clone, Copy)]
 struct Known {
     /// The number of its site, or none if it is not the student's.

@@ -1,4 +1,4 @@
-//! What the lab and the checker call beside the driver API.
+//! Calls of the lab and the checker beside the driver API.
 
 use std::ffi::{c_char, c_int};
 use std::fs::File;

@@ -30,8 +30,8 @@ pub(crate) fn first(result: CUresult) -> Option<FailedCall> {
 
 fn name(result: CUresult) -> String {
     let mut name: *const c_char = std::ptr::null();
-    // SAFETY: there is room for a pointer. What it is set to is a string that nobody changes or
-    // frees.
+    // SAFETY: there is room for a pointer. It is set to a string that is never changed or
+    // freed.
     unsafe {
         match error::cuGetErrorName(result, &raw mut name) {
             code::SUCCESS if !name.is_null() => CStr::from_ptr(name).to_string_lossy().into_owned(),

@@ -1,12 +1,12 @@
 //! From a frame of the stack to its caller's.
 //!
 //! The system's unwinder takes some 250 ns a frame (2.6 µs for the ten frames up to `main` of the
-//! benchmark `live`, a Xeon, 2026-11-22), since it looks up at each walk which object an address
-//! lies in and what that object's tables say. Here the tables (`.eh_frame`; System V ABI, AMD64,
-//! chapter 3.7, and DWARF 5, section 6.4) are read once for an address: what they say of the place
-//! behind a call is always the same, nearly always that the frame ends a number of bytes from `rsp`
-//! or `rbp`. Where they say something else, or there are none, the way is [`Caller::Unknown`], and
-//! whoever walks here takes the system's unwinder instead.
+//! benchmark `live`, a Xeon, 2026-11-22). At each walk it looks up the object that an address lies
+//! in and that object's tables. Here the tables (`.eh_frame`; System V ABI, AMD64, chapter 3.7, and
+//! DWARF 5, section 6.4) are read once for an address. Their rule for the place after a call is
+//! always the same, and nearly always that the frame ends a number of bytes from `rsp` or `rbp`.
+//! Where it is another, or there is none, the way is [`Caller::Unknown`], and the caller takes the
+//! system's unwinder instead.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -19,10 +19,10 @@ use gimli::{
 /// Bytes of an address.
 const WORD: usize = size_of::<usize>();
 
-/// What a caller's frame follows from.
+/// The values that a caller's frame follows from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
-    /// Where the frame's function goes on: behind the call that it has made.
+    /// Where the frame's function goes on: after the call that it has made.
     pub(crate) address: usize,
     /// `rsp` and `rbp` there.
     stack: usize,
@@ -99,7 +99,7 @@ pub(crate) struct Step {
 
 /// An object that is mapped: the program itself, or a library.
 pub(crate) struct Object {
-    /// What is mapped of it, upwards.
+    /// The mapped parts of it, upwards.
     segments: Vec<Range<usize>>,
     /// `.eh_frame_hdr`, which says where `.eh_frame` is.
     header: Option<Range<usize>>,

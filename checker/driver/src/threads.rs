@@ -13,7 +13,7 @@ use trace::lab::{Request, ThreadRequest};
 /// Exit code of a program in which every host thread waits for another: as of one that panics.
 pub(crate) const STUCK: i32 = 101;
 
-/// What a thread is told that may not call.
+/// The message to a thread that may not call.
 pub(crate) const FOREIGN: &str = "a second host thread called the lab inside the measured region, or \
      beside threads of the lab\n\
      hint: start it with `lab::thread`";

@@ -77,7 +77,7 @@ fn check_peer(context: Handle) -> Result<(), CUresult> {
     }
 }
 
-/// What enabling or disabling asks for. On a GPU the real driver decides.
+/// The command that enables or disables access. On a GPU the real driver decides.
 fn access(context: Handle, flags: u32, enabled: bool) -> Result<Command, CUresult> {
     if call::gpu().is_none() {
         if flags != 0 {

@@ -22,8 +22,9 @@ pub(crate) fn known(device: c_int) -> Option<usize> {
     usize::try_from(device).ok().filter(|&device| device < DEVICES as usize)
 }
 
-/// What `cuDeviceGetP2PAttribute` says of two devices with a link, by `CUdevice_P2PAttribute`: the
-/// best of all ways, access, native atomics, arrays (as two H200 with NVLink do).
+/// The answers of `cuDeviceGetP2PAttribute` for two devices with a link, by
+/// `CUdevice_P2PAttribute`: the best of all ways, access, native atomics, arrays (as two H200 with
+/// NVLink do).
 const PEER_ATTRIBUTES: [c_int; 4] = [0, 1, 1, 1];
 
 /// # Safety

@@ -24,10 +24,11 @@ pub(crate) type Handle = u64;
 
 /// Defines calls that become commands.
 ///
-/// `require` lists pointers that must not be null; `device` is the one that it is about, where that
-/// is not the one whose context is current; `command` is what is asked; `gpu` is the reply that can
-/// be read off after the real driver has been called; `sim` says what to do with the simulated
-/// device's reply.
+/// - `require`: pointers that must not be null.
+/// - `device`: the one that the call is about, where its context is not the current one.
+/// - `command`: the call as a command.
+/// - `gpu`: the reply that can be read off after the real driver has been called.
+/// - `sim`: takes the simulated device's reply.
 macro_rules! calls {
     ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) {
         $(require $($required:ident),+;)?

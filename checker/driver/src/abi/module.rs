@@ -156,7 +156,7 @@ unsafe fn text(text: *const c_char) -> String {
 
 /// A module, by the names of the entries in a PTX text.
 ///
-/// On a GPU nobody asks for them, and to look through a text of some ten thousand bytes would be in
+/// On a GPU they are not needed, and to look through a text of some ten thousand bytes would add to
 /// the time of the call.
 ///
 /// # Safety

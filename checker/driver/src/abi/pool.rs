@@ -58,8 +58,8 @@ const READ: u32 = 1;
 /// It may read and write.
 const READ_WRITE: u32 = 3;
 
-/// What one description asks for. On a GPU the real driver decides; what is not understood here is
-/// not noted.
+/// The command of one description. On a GPU the real driver decides; a description that is not
+/// understood here is not noted.
 fn set_access(
     pool: Handle,
     list: *const AccessDescription,
@@ -110,7 +110,7 @@ fn refused(pool: Handle, attribute: u32) -> Option<CUresult> {
     })
 }
 
-/// What the simulated device is asked for.
+/// The commands for the simulated device.
 ///
 /// # Safety
 ///

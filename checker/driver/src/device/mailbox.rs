@@ -32,12 +32,12 @@ const HEADER: u64 = WORDS + MESSAGE + WINDOW;
 pub(super) const SIZE: u64 = HEADER + PINNED_BYTES;
 
 /// How often the turn is looked at before sleeping: for many times a round trip between two cores
-/// (0.5 µs), and for some 80 µs where nobody answers (a Xeon, whose pause is long; 2026-11-22).
+/// (0.5 µs), and for some 80 µs where no answer comes (a Xeon, whose pause is long; 2026-11-22).
 const SPINS: u32 = 4000;
-/// After so many looks the core is given to whoever waits for it, which is the other side where
-/// both share one: 130,000 calls a second there, and 6,000 without (two vCPUs of a Xeon, Linux
-/// 6.18, 2026-11-22, `taskset -c 0` before the benchmark `live`). Twice as many looks cost half of
-/// that; on two cores neither shows.
+/// After so many looks the core is given to another thread, which is the other side where both
+/// share one. That gives 130,000 calls a second there, and 6,000 without (two vCPUs of a Xeon,
+/// Linux 6.18, 2026-11-22, `taskset -c 0` before the benchmark `live`). Twice as many looks cost
+/// half of that; on two cores neither shows.
 const LOOKS: u32 = 64;
 /// A sleeper looks around this often, so that a lost peer is noticed.
 const NAP: Duration = Duration::from_millis(100);
@@ -54,7 +54,7 @@ pub(super) struct Mailbox {
 pub(super) struct Gone;
 
 impl Mailbox {
-    /// Maps the mailbox and the pinned memory behind it.
+    /// Maps the mailbox and the pinned memory after it.
     pub(super) fn open(memory: &OwnedFd, me: u32) -> Result<(Self, Mapping), String> {
         let header = Mapping::new(memory, 0, HEADER)?;
         let pinned = Mapping::new(memory, HEADER, PINNED_BYTES)?;

@@ -54,7 +54,7 @@ pub(crate) struct Local {
     host: LocalHost,
 }
 
-/// Connects to the machine that the environment asks for.
+/// Connects to the machine that the environment names.
 pub(crate) fn connect() -> Result<(Link, Pinned), String> {
     match std::env::var(run::MACHINE).as_deref() {
         Err(_) | Ok(run::MACHINE_IN_PROCESS) => {
@@ -72,7 +72,7 @@ pub(crate) fn connect() -> Result<(Link, Pinned), String> {
     }
 }
 
-/// A machine as the environment asks for it.
+/// A machine with the settings of the environment.
 fn new_machine() -> Result<Machine, String> {
     let schedule = setting::<Schedule>(run::SCHEDULE)?.unwrap_or_default();
     let mut machine = Machine::new(profile()?, schedule, Box::new(Library));
@@ -88,7 +88,7 @@ fn new_machine() -> Result<Machine, String> {
     Ok(machine)
 }
 
-/// What the environment asks for, if it does.
+/// A setting of the environment, if it is there.
 fn setting<T: std::str::FromStr>(name: &str) -> Result<Option<T>, String> {
     let Ok(text) = std::env::var(name) else { return Ok(None) };
     let wrong = || format!("`{name}` is `{text}`, which it cannot be");
@@ -118,8 +118,7 @@ pub(crate) fn profile() -> Result<Profile, String> {
     })
 }
 
-/// What follows a command: the run is written down when it is about to start and whenever a region
-/// has ended.
+/// Writes the run down after a command, when it is about to start and whenever a region has ended.
 fn after(machine: &Machine, request: &Request, reply: &Reply) {
     let ready = matches!(request.command, Command::Lab(lab::Request::Ready));
     let ended = matches!(reply, Reply::Lab(lab::Reply::Trial(_)));

@@ -1,7 +1,7 @@
 //! This process's own memory, at addresses that the program names: they may be wrong.
 //!
-//! The kernel is asked to do the copy, since it says so where there is no memory; a copy of our own
-//! would be the end of the process, and nobody would learn which call it was.
+//! The operating system's kernel does the copy, since it reports where there is no memory. A copy
+//! of our own would be the end of the process, without a word about the call.
 
 use std::ffi::c_void;
 

@@ -8,21 +8,21 @@ use simulator::machine::{Failure, Guard, NotMapped, Reply, Request, Touch, Turn,
 use super::mailbox::{CLIENT, Mailbox};
 use super::{Mapping, reach, watch};
 
-/// What the student's process sends.
+/// The messages of the student's process.
 #[derive(Serialize, Deserialize)]
 pub(super) enum ToServer {
     /// A command.
     Request(Request),
-    /// What the device process asked for is done.
+    /// The order of the device process is done.
     Answered {
-        /// What a host function did to pinned memory.
+        /// The uses of pinned memory by a host function.
         touches: Vec<Touch>,
     },
     /// It cannot be done: there is no such memory.
     NotMapped,
 }
 
-/// What the device process sends.
+/// The messages of the device process.
 #[derive(Serialize, Deserialize)]
 pub(super) enum ToClient {
     /// The answer to a command.
@@ -30,14 +30,14 @@ pub(super) enum ToClient {
         reply: Reply,
         /// Who is to make the next request.
         turn: Turn,
-        /// What the student's process may do to pinned memory from now on.
+        /// The rights of the student's process to pinned memory from now on.
         guards: Vec<Guard>,
     },
     /// Before it can answer, it needs something done in the student's process.
     Upcall(Upcall),
 }
 
-/// What only the student's process can do.
+/// The acts that only the student's process can do.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) enum Upcall {
     /// Copy its memory into the window.

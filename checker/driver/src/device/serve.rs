@@ -1,4 +1,4 @@
-//! The device process's side: the machine, behind a mailbox.
+//! The device process's side: the machine, reached through a mailbox.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
@@ -49,8 +49,8 @@ pub(crate) fn serve(memory: &OwnedFd) -> Result<(), String> {
             break;
         }
     }
-    // What came was no request, or came out of turn. That is the program's own doing: what it has
-    // left behind so far is judged, so this process stays for as long as somebody waits for it.
+    // A message was no request, or came out of turn. That is the program's own doing: its record so
+    // far is judged, so this process stays for as long as the checker waits for it.
     drop(mailbox);
     while is_alive() {
         std::thread::sleep(LOOK_AROUND);
@@ -62,7 +62,7 @@ pub(crate) fn serve(memory: &OwnedFd) -> Result<(), String> {
 struct RemoteHost<'a, Alive> {
     mailbox: &'a mut Mailbox,
     pinned: &'a Mapping,
-    /// What the next reply asks of the student's process.
+    /// The guards that the next reply sets in the student's process.
     guards: Vec<Guard>,
     alive: Alive,
     gone: bool,

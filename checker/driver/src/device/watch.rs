@@ -26,8 +26,8 @@ const PAGES: usize = (PINNED_BYTES / PAGE) as usize;
 /// For each page the guard that it is under, as [`Entry`] packs it. It takes memory only as it is
 /// used.
 static ENTRIES: [AtomicU64; PAGES] = [const { AtomicU64::new(0) }; PAGES];
-/// What a host function that runs did to each page; else what has been done to each timed page
-/// since the last call.
+/// The uses of each page by the host function that runs; else those of each timed page since the
+/// last call.
 static USED: [AtomicU8; PAGES] = [const { AtomicU8::new(0) }; PAGES];
 const READ: u8 = 1;
 const WRITTEN: u8 = 2;
@@ -48,7 +48,7 @@ const NOTES: usize = 4096;
 /// Return addresses of a use. From a method of the standard library to the student's line it is a
 /// dozen.
 const FRAMES: usize = 40;
-/// What the handler needs of a stack: unwinding takes a few KiB, and the kernel saves up to 11 KiB
+/// The stack that the handler needs: unwinding takes a few KiB, and the kernel saves up to 11 KiB
 /// of registers (AMX) on top.
 const STACK: usize = 128 << 10;
 
@@ -125,7 +125,7 @@ impl Entry {
 /// A use of pinned memory of the student's.
 pub(crate) struct Use {
     pub(crate) touch: Touch,
-    /// Return addresses, innermost first, each behind the instruction that it stands for.
+    /// Return addresses, innermost first, each after the instruction that it stands for.
     pub(crate) frames: Vec<usize>,
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn handed_out(offset: u64, bytes: u64) {
     TOP.fetch_max((offset + bytes).next_multiple_of(PAGE), Ordering::Relaxed);
 }
 
-/// Does what the machine asks for.
+/// Sets a guard of the machine's.
 pub(super) fn apply(guard: &Guard) {
     if BASE.load(Ordering::Relaxed) == 0 {
         return;
@@ -176,7 +176,7 @@ pub(crate) fn has_uses() -> bool {
     COUNT.load(Ordering::Relaxed) > 0
 }
 
-/// What was noted since the last time, and how much more there was.
+/// Takes the noted uses since the last time, and the number of those that were not kept.
 pub(crate) fn take_uses() -> (Vec<Use>, usize) {
     let count = COUNT.swap(0, Ordering::Acquire);
     let mut uses = Vec::new();
@@ -195,7 +195,7 @@ pub(crate) fn take_uses() -> (Vec<Use>, usize) {
     (uses, count.saturating_sub(NOTES))
 }
 
-/// What was done to timed pages since the last time, and where the first use came from; pages that
+/// Takes the uses of timed pages since the last time, and where the first one came from. Pages that
 /// are neighbours and were used alike are together. A page that was written counts as written
 /// alone.
 pub(crate) fn take_timed() -> Option<(Vec<Touch>, Vec<usize>)> {

@@ -23,7 +23,7 @@ impl Clock {
     }
 }
 
-/// What another clock shows when ours shows 0, in ns.
+/// The time of another clock when ours shows 0, in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Offset(i64);
 

@@ -76,7 +76,7 @@ impl Gpu {
         Ok(together(outputs, all))
     }
 
-    /// What single words of one block of memory are now. An error is that of a read.
+    /// Reads single words of one block of memory. An error is that of a read.
     pub(super) fn words_of(
         &self,
         words: &[Buffer],
@@ -184,7 +184,7 @@ impl Gpu {
             // SAFETY: the source is live; that the target is, is the lab's word.
             return succeed(unsafe { self.real.copy_to_device(target, source, bytes) });
         }
-        // SAFETY: that the target is live and nobody else's, is the lab's word; parts do not
+        // SAFETY: that the target is live and not shared, is the lab's word; parts do not
         // overlap. Bytes, since it may not be aligned.
         unsafe {
             let source = elements.as_ptr().cast::<u8>();

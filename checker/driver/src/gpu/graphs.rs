@@ -34,11 +34,11 @@ struct Capture {
     streams: BTreeMap<Handle, BTreeSet<u32>>,
 }
 
-/// What a call is to graphs.
+/// The meaning of a call for graphs.
 pub(super) enum Meaning {
     /// Nothing.
     Unrelated,
-    /// It asked for no work, and is no step.
+    /// It issued no work, and is no step.
     Noted,
     /// It did something that a program cannot say.
     Unknown(&'static str),

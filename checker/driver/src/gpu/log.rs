@@ -13,7 +13,7 @@ use crate::abi::{CUresult, Handle};
 /// region.
 const ROOM: usize = 1 << 14;
 
-/// What was asked.
+/// A call, as it was made.
 pub(super) enum Asked {
     /// A call to the driver.
     Command(Command),
@@ -23,7 +23,7 @@ pub(super) enum Asked {
     HostAccess(Touch),
 }
 
-/// When a call was made and when it returned, in ns; nothing where nobody looks.
+/// When a call was made and when it returned, in ns; nothing where the clock is not read.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Times {
     /// When it reached this library; what lies between this and `start` is our own doing.
@@ -58,7 +58,7 @@ impl Log {
     pub(super) fn new() -> Self {
         let mut calls = Vec::with_capacity(ROOM);
         // The first touch of a page would cost the call that comes to it more than all the rest of
-        // the noting. Nobody is to see that what is written is never read.
+        // the noting. The compiler must not see that the values are never read.
         for place in black_box(&mut calls).spare_capacity_mut() {
             *place = MaybeUninit::zeroed();
         }

@@ -1,16 +1,16 @@
 //! The real driver.
 //!
 //! Every call is forwarded as it came, and noted. A run whose time counts ([`run::TRACE_OFF`]) must
-//! not pay for the noting, so a call costs an entry in a log that has its memory already, and no
-//! reading of the clock: handles and addresses are put down as they are, and only when a region
-//! begins or has ended are they turned into the names of a [`Program`](trace::Program). Device
-//! addresses and pinned memory are told from other memory then, too. What cannot wait are a
-//! launch's arguments, which the program may change at once: they are copied, by sizes that were
-//! looked up when the function was.
+//! not pay for the noting. So a call costs an entry in a log that has its memory already, and no
+//! reading of the clock: handles and addresses are put down as they are. Only when a region begins
+//! or has ended are they turned into the names of a [`Program`](trace::Program). Device addresses
+//! and pinned memory are told from other memory then, too. A launch's arguments cannot wait, since
+//! the program may change them at once: they are copied, by sizes that were looked up when the
+//! function was.
 //!
-//! In a run for diagnosis each call is also traced to the student's line, and what the device does
-//! is watched: by CUPTI, whose records are joined to the calls by a number pushed around each, or
-//! by a pair of events around each operation.
+//! In a run for diagnosis each call is also traced to the student's line, and the device is
+//! watched. CUPTI's records are joined to the calls by a number pushed around each; without CUPTI a
+//! pair of events goes around each operation.
 //!
 //! | module | what it holds |
 //! | --- | --- |

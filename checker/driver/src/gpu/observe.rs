@@ -1,4 +1,4 @@
-//! What was noted of the calls, by name: the [`Log`] becomes a [`Program`] and the host's side of a
+//! The noted calls, by name: the [`Log`] becomes a [`Program`] and the host's side of a
 //! timeline, when a region begins or has ended.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,7 +61,7 @@ impl Observed {
         &self.host
     }
 
-    /// What could not be noted.
+    /// The note about calls that could not be noted.
     pub(super) fn note(&self) -> Option<String> {
         let (count, first) = &self.nameless;
         let first = first.as_deref()?;
@@ -296,7 +296,7 @@ impl Observed {
         host.truncate(kept);
     }
 
-    /// What CUPTI should show for a step; none if it shows nothing.
+    /// The operation that CUPTI should show for a step; none if it shows nothing.
     pub(super) fn wanted(&self, work: &Work) -> Option<Wanted> {
         let step = &self.program.steps[work.step as usize];
         let kind = match &step.call {

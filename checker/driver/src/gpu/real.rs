@@ -31,7 +31,7 @@ impl Real {
         find(self.library, name)
     }
 
-    /// What the driver calls an error.
+    /// The driver's name of an error.
     pub(super) fn error(&self, error: CUresult) -> String {
         let mut name: *const c_char = std::ptr::null();
         // SAFETY: the driver writes one pointer, to a string of its own that lives as long as it
@@ -151,7 +151,7 @@ real! {
     fn retain_context = "cuDevicePrimaryCtxRetain"(context: *mut Handle, device: c_int);
     /// Waits for everything.
     fn synchronize = "cuCtxSynchronize"();
-    /// What is known about an address.
+    /// An attribute of an address.
     fn pointer_attribute = "cuPointerGetAttribute"(value: *mut c_void, attribute: u32, address: u64);
     /// Memory on the device.
     fn alloc = "cuMemAlloc_v2"(address: *mut u64, bytes: usize);

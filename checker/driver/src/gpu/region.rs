@@ -42,7 +42,7 @@ pub(super) struct Open {
     region: Region,
     task: Option<Box<dyn Task>>,
     requests: machine::Requests,
-    /// What was in memory when a request was answered. It is compared after the region: the
+    /// The memory as it was when requests were answered. It is compared after the region: the
     /// program's time is not for that.
     sent: Vec<Sent>,
     site: Option<u32>,
@@ -52,7 +52,7 @@ pub(super) struct Open {
     watch: Option<Watch>,
 }
 
-/// What was sent to answer a request.
+/// The data that answered a request.
 struct Sent {
     request: u32,
     /// Where words of the answer are to be, and what was there.
@@ -76,7 +76,7 @@ impl Sent {
 struct Watch {
     /// How its clock relates to the host's.
     offset: Offset,
-    /// What its clock showed when all was ready: what is from before is no part of the region.
+    /// The time of its clock when all was ready: older records are no part of the region.
     since: u64,
 }
 
@@ -270,14 +270,14 @@ impl Gpu {
         }
     }
 
-    /// What happened so far: the last region and what was before it, as far as it still matters.
+    /// The record so far: the last region and the calls before it, as far as they still matter.
     pub(super) fn record(&self, regions: &Regions) -> Record {
         let (device, driver) = self.identity().clone();
         let mut timeline =
             Timeline::new(Origin::Measured { device, driver, method: regions.method });
         timeline.region = regions.interval;
         timeline.spans = regions.spans.clone();
-        // Without tracing nobody has read the clock at each call.
+        // Without tracing the clock was not read at each call.
         if self.trace != Trace::Off {
             timeline.host = regions.observed.host().to_vec();
         }
@@ -378,8 +378,8 @@ impl Gpu {
     }
 
     /// Makes CUPTI fetch what it needs on each device, which it lets go of whenever its records are
-    /// taken: the first operation of a region would wait 0.36 ms for that (H200, driver 580.159.04,
-    /// CUPTI 13.0, 2026-11-21). That this fails matters to nothing but time.
+    /// taken. Otherwise the first operation of a region would wait 0.36 ms for that (H200, driver
+    /// 580.159.04, CUPTI 13.0, 2026-11-21). A failure costs time and nothing else.
     fn warm_up(&self) {
         let _ = self.on_each_device(|| {
             let mut address = 0;
@@ -394,7 +394,7 @@ impl Gpu {
         });
     }
 
-    /// What the device did in the region, and how that is known.
+    /// The device's work in the region, and how it is known.
     fn spans(&self, regions: &mut Regions, open: &Open, work: &[Work]) -> (Method, Vec<Span>) {
         match (open.method, &self.cupti, open.watch) {
             (Method::Cupti, Some(cupti), Some(Watch { offset, since })) => {

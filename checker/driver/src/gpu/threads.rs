@@ -55,7 +55,7 @@ struct Channel {
     receiver_gone: bool,
 }
 
-/// What a thread waits for.
+/// The end of a thread's wait.
 #[derive(Clone, Copy)]
 enum Until {
     End(u32),
@@ -80,7 +80,7 @@ impl State {
     }
 
     /// Whether the calling thread may take part: a thread that the lab started, or the first one.
-    /// With other threads in play, nobody could tell whether all of them wait.
+    /// With other threads in play, the wait of all of them could not be noticed.
     fn admits(&mut self, thread: u32) -> bool {
         if self.alive.contains(&thread) {
             return true;

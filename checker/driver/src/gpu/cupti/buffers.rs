@@ -1,8 +1,8 @@
 //! The buffers that CUPTI writes its records into.
 //!
 //! They are kept and used again. CUPTI clears each one that it is given, in the middle of the
-//! program's first call: 4 MiB that the system has yet to map made the first copy of a region 0.8
-//! to 1.4 ms late (H200, driver 580.159.04, CUPTI 13.0, 2026-11-21), where a warm small one costs
+//! program's first call. With 4 MiB that the system has yet to map, the first copy of a region was
+//! 0.8 to 1.4 ms late (H200, driver 580.159.04, CUPTI 13.0, 2026-11-21); a warm small buffer costs
 //! some µs.
 
 use std::alloc::{Layout, alloc, dealloc};
@@ -32,7 +32,7 @@ pub(super) fn take() -> *mut u8 {
 /// Takes one back.
 ///
 /// # Safety
-/// It comes from [`take`], and nobody uses it any more.
+/// It comes from [`take`], and is not used any more.
 pub(super) unsafe fn give_back(buffer: *mut u8) {
     let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
     if free.len() < KEPT {

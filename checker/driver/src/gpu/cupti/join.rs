@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trace::program::Direction;
 
-/// What an operation is.
+/// The kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gpu) enum Kind {
     Kernel,
@@ -18,7 +18,7 @@ pub(in crate::gpu) enum Kind {
     OtherCopy,
 }
 
-/// An operation that the program asked for.
+/// An operation that the program issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gpu) struct Wanted {
     /// The number that was pushed around its call.
@@ -56,7 +56,7 @@ impl Activity {
     }
 }
 
-/// An operation and the step that asked for it. Times are CUPTI's.
+/// An operation and the step that issued it. Times are CUPTI's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gpu) struct Found {
     pub(in crate::gpu) step: u32,
@@ -64,7 +64,7 @@ pub(in crate::gpu) struct Found {
     pub(in crate::gpu) end: u64,
 }
 
-/// What came of it.
+/// The outcome of joining.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::gpu) struct Joined {
     pub(in crate::gpu) found: Vec<Found>,

@@ -41,7 +41,8 @@ type Now = unsafe extern "C" fn(*mut u64) -> Result;
 type Push = unsafe extern "C" fn(u32, u64) -> Result;
 type Pop = unsafe extern "C" fn(u32, *mut u64) -> Result;
 
-/// What CUPTI has handed over since the last look. The callbacks have no other way to it.
+/// The records that CUPTI has handed over since the last look. The callbacks have no other way to
+/// it.
 static ACTIVITIES: Mutex<Vec<Activity>> = Mutex::new(Vec::new());
 /// `cuptiActivityGetNextRecord` of the library in use.
 static NEXT_RECORD: AtomicUsize = AtomicUsize::new(0);
@@ -143,7 +144,7 @@ fn open(path: &Path) -> std::result::Result<Cupti, Failure> {
     Ok(cupti)
 }
 
-/// What a code of CUPTI's means to the one who reads it.
+/// The meaning of a code of CUPTI's, for people.
 fn meaning(code: Result) -> String {
     match code {
         NOT_INITIALIZED => format!("the driver is too old for it, or missing (CUPTI error {code})"),
@@ -229,8 +230,8 @@ unsafe extern "C" fn complete_buffer(
         return;
     }
     let next_record = NEXT_RECORD.load(Ordering::Acquire);
-    // SAFETY: the address is that of `cuptiActivityGetNextRecord`, stored before any buffer was
-    // asked for.
+    // SAFETY: the address is that of `cuptiActivityGetNextRecord`, stored before CUPTI wants a
+    // buffer.
     let next_record: NextRecord = unsafe { std::mem::transmute(next_record) };
     let mut record: *mut u8 = std::ptr::null_mut();
     let mut activities = activities();

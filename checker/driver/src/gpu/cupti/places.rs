@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// Path of the CUPTI library, for those who have it where nobody would look.
+/// Path of the CUPTI library, where it is in none of the usual places.
 const CUPTI: &str = "SWIM_CUPTI";
 
 /// Below this version of the driver, CUPTI 13 refuses to work.
@@ -12,7 +12,7 @@ const CUDA_13: u32 = 13_000;
 /// Libraries to try, best first: a path, or a name that the loader looks up.
 pub(super) fn candidates(driver: u32) -> Vec<PathBuf> {
     if let Some(path) = env::var_os(CUPTI) {
-        // Whoever names one means that one.
+        // A path that is named is the only one.
         return vec![path.into()];
     }
     let names = names(driver);

@@ -7,8 +7,9 @@
 //! # What it does not model
 //! It is held against a real device by `exercises/lab/tests/conformance`: 500 rows of order,
 //! blocking and result codes, one body for both, compared with an NVIDIA H200 (driver 580.159.04,
-//! 2026-11-27); those that no GPU has been asked yet are named when they are run. 10 rows are known
-//! gaps, which assert today's wrong answer. What follows is wrong or missing today.
+//! 2026-11-27); those that no GPU has been asked yet are named when they are run.
+//! 10 rows are known gaps, which assert today's wrong answer. What follows is wrong or missing
+//! today.
 //! - Which operations fill a stream's queue of 1021 is measured for launches alone; copies, memsets
 //!   and host functions are taken to count as launches do, records, waits and stream-ordered
 //!   allocation not to count, and streams that share a work queue to have room of their own.

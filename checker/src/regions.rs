@@ -130,6 +130,13 @@ pub fn differences(own: &str, reference: &str) -> Vec<Difference> {
     mine.fixed.iter().filter_map(begins).filter_map(differs).collect()
 }
 
+/// The regions of a file that another one lacks: marks of theirs have gone.
+pub fn lacking(own: &str, reference: &str) -> Vec<String> {
+    let (mine, theirs) = (Parts::of(own), Parts::of(reference));
+    let names = theirs.inside.keys().filter(|name| !mine.inside.contains_key(*name));
+    names.map(|&name| name.to_owned()).collect()
+}
+
 /// The first file with what the other one has in those of its regions that are wanted.
 pub fn replaced(text: &str, other: &str, wanted: impl Fn(&str) -> bool) -> String {
     let other = Parts::of(other);
@@ -220,6 +227,13 @@ mod tests {
             reference: lines(&["b();", "    d();"]),
         };
         assert_eq!(differences(SHIPPED, &other), [difference]);
+    }
+
+    #[test]
+    fn a_region_whose_marks_have_gone_is_lacking() {
+        let other = SHIPPED.replace("    // region: two\n    // endregion\n", "");
+        assert_eq!(lacking(&other, SHIPPED), ["two"]);
+        assert_eq!(lacking(SHIPPED, &other), [""; 0]);
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Variant {
         for (name, path) in all.iter().filter(|(name, _)| DEPENDENCIES.contains(&name.as_str())) {
             command.arg("--extern").arg(format!("{name}={}", path.display()));
         }
-        // The lab's own build script says so to cargo.
+        // As cargo sets them for a crate.
         command.env("CARGO_PKG_NAME", name).env("CARGO_CRATE_NAME", name);
         command.env("CARGO_MANIFEST_DIR", self.folder.path());
         command

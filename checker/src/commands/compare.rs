@@ -31,6 +31,8 @@ struct Object<'a> {
     own_ns: u64,
     reference_ns: u64,
     regions: Vec<Region<'a>>,
+    /// Regions that your file has no marks of: nothing is compared there.
+    lacking: &'a [String],
     /// The regions that do not stand alone, put in together; none where there are not two of them.
     together: Option<&'a Outcome>,
 }
@@ -78,6 +80,7 @@ struct Compared {
     own_ns: u64,
     reference_ns: u64,
     differences: Vec<(Difference, Outcome)>,
+    lacking: Vec<String>,
     together: Option<Outcome>,
 }
 
@@ -146,7 +149,8 @@ impl Compared {
         let mut charts = own.exhibit.charts;
         // What could be better is said by region.
         charts.iter_mut().for_each(|chart| chart.causes.clear());
-        Ok(Self { exercise, profile, charts, own_ns, reference_ns, differences, together })
+        let lacking = regions::lacking(&text, &reference);
+        Ok(Self { exercise, profile, charts, own_ns, reference_ns, differences, lacking, together })
     }
 
     fn object(&self) -> Object<'_> {
@@ -162,6 +166,7 @@ impl Compared {
                 .iter()
                 .map(|(difference, outcome)| Region { difference, outcome })
                 .collect(),
+            lacking: &self.lacking,
             together: self.together.as_ref(),
         }
     }
@@ -183,7 +188,14 @@ impl Compared {
             duration(self.own_ns),
             duration(self.reference_ns)
         );
-        if self.differences.is_empty() {
+        for name in &self.lacking {
+            _ = writeln!(
+                text,
+                "\nregion `{name}`: your file has no marks of it, so nothing is compared there; put `// region: {name}` \
+                 and `// endregion` back around its lines"
+            );
+        }
+        if self.differences.is_empty() && self.lacking.is_empty() {
             _ = writeln!(text, "\nwhat is in the regions is the same code");
         }
         let file = "src/lib.rs";

@@ -83,3 +83,18 @@ fn both_timelines_and_each_region_are_printed() {
     });
     insta::assert_snapshot!(text);
 }
+
+#[test]
+fn a_region_without_its_marks_is_named_and_not_called_the_same() {
+    let real = real();
+    let own = solution(&real, "chunked_pipeline");
+    let own: Vec<&str> = own
+        .lines()
+        .filter(|line| !line.contains("region: ") && !line.contains("endregion"))
+        .collect();
+    let (code, object, said) = compared(&real, "chunked_pipeline", &own.join("\n"));
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(object["regions"], Value::Array(Vec::new()));
+    let lacking = object["lacking"].as_array().expect("a list");
+    assert!(lacking.contains(&Value::from("chunks")), "{object:#}");
+}

@@ -24,20 +24,22 @@ mod scheduler;
 mod streams;
 mod threads;
 mod wait;
+mod work;
 mod work_queues;
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use trace::program::{DEVICES, KernelId, StreamId, WorkQueues};
-use trace::timeline::{HostMemory, Origin, Span, SpanKind, Timeline, in_order};
+use trace::program::{DEVICES, StreamId, WorkQueues};
+use trace::timeline::{Origin, Span, SpanKind, Timeline, in_order};
 
 use crate::profile::Profile;
 
 pub use schedule::{At, Schedule};
 pub(crate) use streams::OF_THREADS_ON_SECOND;
 pub use wait::{Answer, Wait};
+use work::{Direction, ENGINES, Place, Work};
 
 /// Speeds are counted in millionths of the speed alone.
 const FULL_SPEED: u64 = 1_000_000;
@@ -91,15 +93,6 @@ struct Operation {
     after: Option<work_queues::Place>,
 }
 
-/// What runs an operation.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Nowhere,
-    Multiprocessors,
-    Engine(Direction),
-    Host,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Waiting,
@@ -109,77 +102,6 @@ enum State {
 struct Edge {
     to: OperationId,
     next: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
-    HostToDevice,
-    DeviceToHost,
-    /// From the memory of one device to that of another, by an engine of this one.
-    #[cfg(not(target_arch = "wasm32"))] // a page has one device
-    ToPeer {
-        by: u8,
-        /// Over the link, and not through the host.
-        linked: bool,
-    },
-    /// The second half of the same, where it goes through the host: into the memory of this device.
-    #[cfg(not(target_arch = "wasm32"))]
-    FromPeer {
-        to: u8,
-    },
-}
-
-/// One for each direction between host and device, and one that sends to other devices.
-const ENGINES: usize = if DEVICES > 1 { 3 } else { 2 };
-
-#[derive(Clone, Copy)]
-enum Work {
-    /// Takes no time: record, wait, stream-ordered allocation.
-    Marker,
-    /// Memory goes back to its pool in the stream's order.
-    Release,
-    Transfer {
-        direction: Direction,
-        ns: u64,
-        bytes: u64,
-        memory: HostMemory,
-    },
-    /// A copy or memset inside device memory, which is a kernel of the driver's.
-    Memory {
-        kind: SpanKind,
-        grid: grids::Grid,
-        bytes: u64,
-    },
-    Kernel {
-        kernel: KernelId,
-        grid: grids::Grid,
-    },
-    HostFunction,
-}
-
-impl Work {
-    /// Whether an engine is to do something for it.
-    fn is_work(&self) -> bool {
-        !matches!(self, Work::Marker | Work::Release)
-    }
-
-    /// What it takes where nothing else runs, in ns; not exactly, for a kernel.
-    fn alone_ns(&self) -> u64 {
-        match self {
-            Work::Marker | Work::Release | Work::HostFunction => 0,
-            Work::Transfer { ns, .. } => *ns,
-            Work::Memory { grid, .. } | Work::Kernel { grid, .. } => grid.alone_ns(),
-        }
-    }
-
-    fn place(&self) -> Place {
-        match self {
-            Work::Marker | Work::Release => Place::Nowhere,
-            Work::Transfer { direction, .. } => Place::Engine(*direction),
-            Work::Memory { .. } | Work::Kernel { .. } => Place::Multiprocessors,
-            Work::HostFunction => Place::Host,
-        }
-    }
 }
 
 /// An event of the simulation and its time. The earliest one is the greatest, since a heap yields

@@ -161,7 +161,7 @@ fn list(problems: &[Problem]) -> ExitCode {
 
 /// Says why playgrounds do nothing, if they do nothing. The book is whole without them.
 fn warn_of_wasm() {
-    if let Some(complaint) = wasm::complaint() {
+    for complaint in wasm::complaints() {
         _ = writeln!(std::io::stderr(), "warning: {complaint}");
     }
 }

@@ -18,7 +18,8 @@
 //! | [`quiz`] | `quiz` blocks: strict TOML to forms |
 //! | [`play`] | playgrounds: programs with controls |
 //! | [`tables`] | tables made from files: codes, what a GPU did, minutes; curves |
-//! | [`wasm`] | the simulator as it runs in a page |
+//! | [`viewer`] | the page into which a reader drops a trace |
+//! | [`wasm`] | what runs in pages: the simulator, and what reads traces |
 //! | [`shown`] | marks that say what shows a claim |
 //! | [`records`] | the recorded runs under `figures`, and what follows from them |
 //! | [`page`] | one chapter, and the blocks in it |
@@ -50,4 +51,5 @@ pub mod shown;
 pub mod site;
 pub mod step;
 pub mod tables;
+pub mod viewer;
 pub mod wasm;

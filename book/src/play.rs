@@ -62,7 +62,7 @@ fn playground(page: &mut Page<'_>, at: &Directive, ids: &mut Vec<String>) -> Opt
         None => String::new(),
     };
     // The program itself, once on each page: pages opened from a file cannot fetch anything.
-    if let Ok(wasm) = wasm::compressed()
+    if let Ok(wasm) = wasm::PLAYGROUND.compressed()
         && first
     {
         _ = write!(scripts, "<script type=\"text/plain\" id=\"play-wasm\">{wasm}</script>");
@@ -78,7 +78,7 @@ fn playground(page: &mut Page<'_>, at: &Directive, ids: &mut Vec<String>) -> Opt
 
 /// A script without its comments, which would end with its one line only. Among the files of the
 /// theme it would be loaded on every page.
-fn on_one_line(script: &str) -> String {
+pub(crate) fn on_one_line(script: &str) -> String {
     let lines = script.lines().map(str::trim).filter(|line| !line.starts_with("//"));
     lines.collect::<Vec<_>>().join(" ")
 }

@@ -14,6 +14,7 @@ use crate::log;
 use crate::records::Records;
 use crate::search;
 use crate::step::STEPS;
+use crate::viewer;
 
 /// A finished build.
 #[derive(Debug)]
@@ -43,9 +44,15 @@ pub fn build(root: &Path, folder: Option<&Path>) -> Result<Site> {
     let folder = built?;
     search::index(&folder)?;
     traces(&records, &folder)?;
+    if folder.join(VIEWER).exists() {
+        viewer::script(root, &folder)?;
+    }
     programs(&root.join(PROGRAMS), &folder.join(PROGRAMS))?;
     Ok(Site { folder, warnings })
 }
+
+/// The page that reads traces.
+const VIEWER: &str = "viewer.html";
 
 /// The programs in PyTorch and their traces: pages name them, and lie in `book` of a student's
 /// workspace.

@@ -1,4 +1,4 @@
-//! The playground's wasm: built by cargo when a page needs it, and packed to stand in that page.
+//! Modules of wasm for pages: built by cargo when a page needs it, and packed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,36 +6,68 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// The target that the playground is built for.
+/// The target that they are built for.
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// gzip, then base64; or why there is none. It is built once in a process.
-pub fn compressed() -> Result<&'static str, &'static str> {
-    outcome().as_ref().map(|(_, text)| text.as_str()).map_err(String::as_str)
+/// A package that runs as wasm in pages.
+pub struct Module {
+    package: &'static str,
+    /// The profile of cargo's that it is built with.
+    profile: &'static str,
+    /// Flags for rustc.
+    flags: &'static [&'static str],
+    /// The loss of pages that are built without it.
+    without: &'static str,
+    built: OnceLock<Result<(Vec<u8>, String), String>>,
 }
 
-/// The wasm itself.
-pub fn plain() -> Result<&'static [u8], &'static str> {
-    outcome().as_ref().map(|(wasm, _)| wasm.as_slice()).map_err(String::as_str)
+/// The playground.
+pub static PLAYGROUND: Module = Module {
+    package: "page",
+    profile: "page",
+    // Bodies are copied into their callers only where that makes them smaller.
+    flags: &["-C", "llvm-args=-inline-threshold=0"],
+    without: "playgrounds keep their figures",
+    built: OnceLock::new(),
+};
+
+/// The reader of traces that are dropped into a page.
+pub static VIEWER: Module = Module {
+    package: "viewer",
+    profile: "viewer",
+    flags: &[],
+    without: "the page for traces reads none",
+    built: OnceLock::new(),
+};
+
+impl Module {
+    /// gzip, then base64; or why there is none. It is built once in a process.
+    pub fn compressed(&self) -> Result<&str, &str> {
+        self.outcome().as_ref().map(|(_, text)| text.as_str()).map_err(String::as_str)
+    }
+
+    /// The wasm itself.
+    pub fn plain(&self) -> Result<&[u8], &str> {
+        self.outcome().as_ref().map(|(wasm, _)| wasm.as_slice()).map_err(String::as_str)
+    }
+
+    fn outcome(&self) -> &Result<(Vec<u8>, String), String> {
+        self.built.get_or_init(|| {
+            let built = build(self, TARGET).and_then(|path| {
+                let wasm = std::fs::read(&path)
+                    .with_context(|| format!("cannot read `{}`", path.display()))?;
+                let text = base64(&packed(&path, &wasm)?);
+                Ok((wasm, text))
+            });
+            built.map_err(|error| format!("{}: {error:#}", self.without))
+        })
+    }
 }
 
-/// Why a page that has a playground keeps its figure instead, once one was built.
-pub fn complaint() -> Option<&'static str> {
-    BUILT.get()?.as_ref().err().map(String::as_str)
-}
-
-static BUILT: OnceLock<Result<(Vec<u8>, String), String>> = OnceLock::new();
-
-fn outcome() -> &'static Result<(Vec<u8>, String), String> {
-    BUILT.get_or_init(|| {
-        let built = build(TARGET).and_then(|path| {
-            let wasm = std::fs::read(&path)
-                .with_context(|| format!("cannot read `{}`", path.display()))?;
-            let text = base64(&packed(&path, &wasm)?);
-            Ok((wasm, text))
-        });
-        built.map_err(|error| format!("playgrounds keep their figures: {error:#}"))
-    })
+/// Complaints of the modules that could not be built.
+pub fn complaints() -> impl Iterator<Item = &'static str> {
+    let asked = [&PLAYGROUND, &VIEWER].into_iter().filter_map(|module| module.built.get());
+    asked.filter_map(|built| built.as_ref().err().map(String::as_str))
 }
 
 /// In the form that every browser unpacks, and as small as that form can be: built once, read
@@ -66,8 +98,8 @@ fn packed(path: &Path, wasm: &[u8]) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Builds the package `page` for `target`, which is installed where rustup can do that.
-fn build(target: &str) -> Result<PathBuf> {
+/// Builds `module` for `target`, which is installed where rustup can do that.
+fn build(module: &Module, target: &str) -> Result<PathBuf> {
     if !installed(target) {
         let added = Command::new("rustup").args(["target", "add", target]).output();
         let added = added.is_ok_and(|output| output.status.success());
@@ -78,17 +110,17 @@ fn build(target: &str) -> Result<PathBuf> {
     }
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
-        .args(["rustc", "--quiet", "--package", "page", "--lib", "--crate-type", "cdylib"])
+        .args(["rustc", "--quiet", "--package", module.package, "--lib", "--crate-type", "cdylib"])
         .args([
             "--profile",
-            "page",
+            module.profile,
             "--message-format",
             "json-render-diagnostics",
             "--target",
             target,
         ])
-        // Bodies are copied into their callers only where that makes them smaller.
-        .args(["--", "-C", "llvm-args=-inline-threshold=0"])
+        .arg("--")
+        .args(module.flags)
         // The linker leaves room in each reference that it has filled in; this takes it back.
         .args(["-C", "link-arg=--compress-relocations"])
         .current_dir(workspace)
@@ -125,7 +157,7 @@ fn artifact(messages: &[u8]) -> Option<PathBuf> {
 }
 
 /// RFC 4648, with padding.
-fn base64(bytes: &[u8]) -> String {
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {
@@ -151,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_target_that_cannot_be_had_is_said_with_what_to_do() {
-        let error = build("no-such-target").expect_err("there is none").to_string();
+        let error = build(&PLAYGROUND, "no-such-target").expect_err("there is none").to_string();
         assert_eq!(
             error,
             "Rust cannot build for `no-such-target` here; hint: rustup target add no-such-target"

@@ -55,7 +55,7 @@ fn an_empty_line_in_a_drawing() {
 #[test]
 fn a_key_that_the_html_configuration_does_not_have() {
     let tiny = Tiny::new("# A\n").with_config("input-404", "colour = 1\ninput-404");
-    assert_snapshot!(tiny.proof(), @"book/book.toml:30: mdBook would drop all of [output.html]: unknown field `colour`, expected one of `theme`, `default-theme`, `preferred-dark-theme`, `smart-punctuation`, `definition-lists`, `admonitions`, `mathjax-support`, `additional-css`, `additional-js`, `fold`, `playground`, `playpen`, `code`, `print`, `no-section-label`, `search`, `git-repository-url`, `git-repository-icon`, `input-404`, `site-url`, `cname`, `edit-url-template`, `live-reload-endpoint`, `redirect`, `hash-files`, `sidebar-header-nav`");
+    assert_snapshot!(tiny.proof(), @"book/book.toml:34: mdBook would drop all of [output.html]: unknown field `colour`, expected one of `theme`, `default-theme`, `preferred-dark-theme`, `smart-punctuation`, `definition-lists`, `admonitions`, `mathjax-support`, `additional-css`, `additional-js`, `fold`, `playground`, `playpen`, `code`, `print`, `no-section-label`, `search`, `git-repository-url`, `git-repository-icon`, `input-404`, `site-url`, `cname`, `edit-url-template`, `live-reload-endpoint`, `redirect`, `hash-files`, `sidebar-header-nav`");
 }
 
 #[test]

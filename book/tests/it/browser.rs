@@ -1,8 +1,10 @@
 //! The page in a browser. Needs Chromium.
 
 mod built;
+mod clock;
 mod paper;
 mod playground;
+mod viewer;
 mod zoom;
 
 use book::proof::element::elements;

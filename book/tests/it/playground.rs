@@ -49,7 +49,7 @@ impl InPage {
 }
 
 fn in_page() -> Option<InPage> {
-    match wasm::plain() {
+    match wasm::PLAYGROUND.plain() {
         Ok(wasm) => Some(InPage::new(wasm)),
         Err(_) => missing(Need::Wasm),
     }
@@ -113,7 +113,7 @@ fn programs_to_start_from_are_right_and_a_link_to_one_is_its_text() {
 
 #[test]
 fn the_wasm_is_at_most_125_kb_gzipped() {
-    let Ok(wasm) = wasm::plain() else { return missing(Need::Wasm).unwrap_or_default() };
+    let Ok(wasm) = wasm::PLAYGROUND.plain() else { return missing(Need::Wasm).unwrap_or_default() };
     let bytes = wasm::gzip(wasm).expect("it packs").len();
     assert!(bytes <= 125_000, "{bytes} bytes");
 }

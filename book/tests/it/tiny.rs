@@ -41,6 +41,10 @@ before = ["links"]
 command = "book preprocess play"
 before = ["links"]
 
+[preprocessor.viewer]
+command = "book preprocess viewer"
+before = ["links"]
+
 [preprocessor.tables]
 command = "book preprocess tables"
 before = ["links"]

@@ -154,7 +154,7 @@
       const bar = document.activeElement?.closest("[role=gridcell]");
       return drawn.includes(bar) ? extent(bar).reduce((a, b) => (a + b) / 2) : isShown() ? slider.value / steps : 0.5;
     };
-    const view = zoom(figure, { drawing, axis, left, span, bottom, about });
+    const view = zoom(figure, { drawing, axis, left, span, bottom: () => bottom, about });
     function move() {
       const at = Number(slider.value);
       const ns = Math.floor((axis * at) / steps);

@@ -23,6 +23,8 @@
   all("figure.timeline").forEach(figure);
   all("figure.play").forEach(spoken);
   all(".progress").forEach(progress);
+  // On the page that has one stands its script.
+  all(".viewer").forEach((place) => window.swimViewer(place));
   playgrounds();
   wide();
   addEventListener("beforeprint", unfold);

@@ -5,8 +5,10 @@
 
   const { all, duration, element } = swim;
 
-  // As near as a reader gets: a thousandth of the axis fills the figure.
+  // As near as a reader gets where what is drawn stays the same: a thousandth of the axis fills the figure.
   const NEAREST = 1 / 1000;
+  // Where each part is drawn anew it may be this short, in ns.
+  const SHORTEST = 1000;
   // What one press of a key or a button makes of the part in view, and what one step along is of it.
   const FACTOR = 2;
   const STEP = 1 / 4;
@@ -32,8 +34,10 @@
   }
 
   // `about` is the instant that keys and buttons keep
-  // where it is, as a share of the axis.
-  function zoom(figure, { drawing, axis, left, span, bottom, about }) {
+  // where it is, as a share of the axis; `bottom` gives the end of the bars. Where `detail` is given, it is asked to draw
+  // the part that is in view once nothing moves, and answers through `replace`.
+  function zoom(figure, { drawing, axis, left, span, bottom, about, detail }) {
+    const nearest = detail ? Math.min(1, SHORTEST / axis) : NEAREST;
     const make = (name, attributes) => {
       const made = document.createElementNS(drawing.namespaceURI, name);
       for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -42,23 +46,26 @@
     const { width } = drawing.viewBox.baseVal;
     const [begin, room] = [(width * left) / 100, (width * span) / 100];
     let view = [0, 1];
+    // What is drawn, as `view`: all of the axis, or a part that was drawn anew.
+    let drawn = [0, 1];
     let parts = null;
+    const isAll = ([from, to]) => from === 0 && to === 1;
 
     // What is stretched is put together when it is first needed.
     function take() {
       if (parts || !drawing.checkVisibility()) return parts !== null;
       const inside = (node) => {
         const { x, y, width } = node.getBBox();
-        return x >= begin - 2 && x + width <= begin + room + 2 && y < bottom;
+        return x >= begin - 2 && x + width <= begin + room + 2 && y < bottom();
       };
       const nodes = [...drawing.children].filter((node) => /^(g|path|rect)$/.test(node.tagName) && inside(node));
-      const marks = all(":scope > text[text-anchor=middle]", drawing).filter((text) => Number(text.getAttribute("y")) > bottom);
+      const marks = all(":scope > text[text-anchor=middle]", drawing).filter((text) => Number(text.getAttribute("y")) > bottom());
       const clip = make("clipPath", { id: `${drawing.id}-part` });
-      clip.append(make("rect", { x: begin, y: 0, width: room, height: bottom + 4 }));
+      clip.append(make("rect", { x: begin, y: 0, width: room, height: bottom() + 4 }));
       const frame = make("g", { "clip-path": `url(#${drawing.id}-part)`, role: "presentation" });
       const stretched = make("g", { class: "stretched", role: "presentation" });
       const focused = document.activeElement;
-      nodes[0].before(clip, frame);
+      nodes[0]?.before(clip, frame);
       frame.append(stretched);
       stretched.append(...nodes);
       // What is moved loses the focus.
@@ -82,10 +89,12 @@
 
     function draw() {
       const [from, to] = view;
-      const times = 1 / (to - from);
-      const whole = times === 1;
+      const whole = isWhole();
+      // What is drawn fills the room: how often it is stretched, and where its beginning comes to lie.
+      const times = (drawn[1] - drawn[0]) / (to - from);
+      const first = begin + (room * (drawn[0] - from)) / (to - from);
       drawing.classList.toggle("zoomed", !whole);
-      parts.stretched.setAttribute("transform", `translate(${begin - times * (begin + room * from)} 0) scale(${times} 1)`);
+      parts.stretched.setAttribute("transform", `translate(${first - times * begin} 0) scale(${times} 1)`);
       for (const [node, x] of parts.shapes) {
         node.setAttribute("transform", `translate(${x - x / times} 0) scale(${1 / times} 1)`);
       }
@@ -95,11 +104,11 @@
       parts.ticks.forEach((tick) => tick.remove());
       parts.marks.forEach((mark) => mark.toggleAttribute("display", false));
       parts.ticks = [];
-      if (!whole) {
-        const { y = bottom + 14 } = { y: parts.marks[0]?.getAttribute("y") };
+      if (!whole || !isAll(drawn)) {
+        const { y = bottom() + 14 } = { y: parts.marks[0]?.getAttribute("y") };
         parts.marks.forEach((mark) => mark.setAttribute("display", "none"));
         parts.ticks = ticks(from * axis, to * axis).map(([at, text]) => {
-          const x = begin + room * times * (at / axis - from);
+          const x = begin + (room * (at / axis - from)) / (to - from);
           const tick = make("text", { x, y, "font-size": 11, "text-anchor": "middle" });
           tick.textContent = text;
           return tick;
@@ -109,7 +118,20 @@
       buttons.forEach(([button, works]) => (button.disabled = !works()));
       said.textContent = whole ? "All of the run" : `${duration(Math.round(from * axis))} to ${duration(Math.round(to * axis))}`;
       clearTimeout(rest);
-      rest = setTimeout(address, REST);
+      rest = setTimeout(() => {
+        address();
+        if (detail && (drawn[0] !== from || drawn[1] !== to)) detail(from, to);
+      }, REST);
+    }
+
+    // Another drawing of the same rows, of the part from one share of the axis to another.
+    function replace(fresh, from, to) {
+      for (const name of ["viewBox", "height"]) {
+        if (fresh.hasAttribute(name)) drawing.setAttribute(name, fresh.getAttribute(name));
+      }
+      drawing.replaceChildren(...fresh.childNodes);
+      [drawn, parts, ruler] = [[from, to], null, null];
+      if (take()) draw();
     }
 
     let rest = 0;
@@ -128,7 +150,7 @@
 
     function look(from, to) {
       if (!take()) return;
-      const wide = between(NEAREST, to - from, 1);
+      const wide = between(nearest, to - from, 1);
       const start = between(0, from, 1 - wide);
       view = [start, start + wide];
       draw();
@@ -136,7 +158,7 @@
     // `at` stays where it is.
     function scale(times, at) {
       const [from, to] = view;
-      const wide = between(NEAREST, (to - from) / times, 1);
+      const wide = between(nearest, (to - from) / times, 1);
       const start = at - ((at - from) / (to - from)) * wide;
       look(start, start + wide);
     }
@@ -145,7 +167,7 @@
       const at = about();
       return at >= view[0] && at <= view[1] ? at : (view[0] + view[1]) / 2;
     };
-    const isWhole = () => view[1] - view[0] === 1;
+    const isWhole = () => isAll(view);
 
     const bar = element("span", "", { className: "zoom" });
     const said = element("output", "", { className: "view" });
@@ -157,7 +179,7 @@
       return [made, works];
     };
     const buttons = [
-      button("+", "Zoom in", () => scale(FACTOR, middle()), () => view[1] - view[0] > NEAREST),
+      button("+", "Zoom in", () => scale(FACTOR, middle()), () => view[1] - view[0] > nearest),
       button("−", "Zoom out", () => scale(1 / FACTOR, middle()), () => !isWhole()),
     ];
     buttons[1][0].disabled = true;
@@ -200,7 +222,8 @@
       ruler?.remove();
       const [from, to] = [Math.min(a, b), Math.max(a, b)];
       if (!take()) return;
-      ruler = make("rect", { class: "ruler", x: begin + room * from, y: 0, width: room * (to - from), height: bottom });
+      const at = (share) => begin + (room * (share - drawn[0])) / (drawn[1] - drawn[0]);
+      ruler = make("rect", { class: "ruler", x: at(from), y: 0, width: at(to) - at(from), height: bottom() });
       parts.stretched.append(ruler);
       const [start, end] = [from, to].map((share) => Math.round(share * axis));
       figure.querySelector(".told").replaceChildren(
@@ -253,6 +276,9 @@
     return {
       // Where places of the whole axis are drawn.
       layer: () => parts?.stretched ?? drawing,
+      replace,
+      // The instant of a place in what is drawn, as a share of the axis.
+      share: (x) => drawn[0] + ((x - begin) / room) * (drawn[1] - drawn[0]),
       // So that what the keyboard is at can be seen.
       reveal(from, to) {
         if (isWhole() || (to >= view[0] && from <= view[1])) return;

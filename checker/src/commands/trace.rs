@@ -1,58 +1,58 @@
 //! `checker trace`: what a trace shows, of any program and from any profiler that writes Chrome's
 //! format, or of ours.
 //!
+//! Reading, measuring and telling are [`viewer`]'s, which a page of the book shares.
+//!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`input`] | from a file to runs of devices |
-//! | [`facts`] | what is told of a run |
-//! | [`text`] | that for people |
-//! | [`json`] | that for programs |
-//! | [`quantity`] | sizes and windows of time, as people type them |
+//! | [`text`] | what is told, for people |
+//! | [`json`] | the same for programs |
 
-mod facts;
-mod input;
 mod json;
 mod text;
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use trace::draw::{self, Lanes, Layout, Panel};
+use trace::draw::{self, Lanes};
 use trace::export;
+use viewer::facts::Run;
+use viewer::source::{Device, Source};
+use viewer::view;
 
 use crate::cli;
 use crate::exit::{Exit, Usage};
 use crate::print::{self, Style};
-use facts::Run;
 
 /// Reads the trace that is named and says what it shows.
 pub(super) fn trace(arguments: &cli::Trace) -> Result<Exit> {
-    let source = input::Source::open(&arguments.file, arguments.limit)?;
+    let source = open(&arguments.file, arguments.limit)?;
     let wants_names = arguments.perfetto.is_some();
-    let mut observed = source.runs(arguments.device_index, wants_names)?;
+    let observed = source.runs(arguments.device_index, wants_names);
+    let mut observed = observed.map_err(|error| Usage(error.to_string()))?;
     if let Some(window) = &arguments.window {
-        let starts = observed.iter().map(|run| run.observed.timeline.extent().start_ns);
-        let start_ns = starts.min().unwrap_or(0);
-        for run in &mut observed {
-            let end_ns = run.observed.timeline.extent().end_ns;
-            run.observed.timeline.region = Some(window.from(start_ns, end_ns));
-        }
-        let empty = |run: &input::Device<'_>| run.observed.timeline.extent().ns() == 0;
+        view::look(&mut observed, |start_ns, end_ns| window.from(start_ns, end_ns));
+        let empty = |run: &Device<'_>| run.observed.timeline.extent().ns() == 0;
         if observed.iter().all(empty) {
             let text = "nothing of the trace lies in that window\n\nhint: it counts from the start of \
                         the first operation; without `--window` you see how long the trace is";
             return Err(Usage(text.into()).into());
         }
     }
-    let lanes = lanes(arguments, &observed);
+    let lanes = match arguments.lanes {
+        Some(cli::LanesChoice::Streams) => Lanes::Streams,
+        Some(cli::LanesChoice::Engines) => Lanes::Engines,
+        None => view::lanes(&observed),
+    };
     let runs: Vec<Run<'_>> = observed.iter().map(Run::of).collect();
 
     if let Some(path) = &arguments.perfetto {
         perfetto(path, &observed)?;
     }
-    let drawn = (arguments.svg.is_some() || !arguments.look.json).then(|| layout(&runs, lanes));
+    let drawn =
+        (arguments.svg.is_some() || !arguments.look.json).then(|| view::layout(&runs, lanes));
     if let (Some(path), Some(layout)) = (&arguments.svg, &drawn) {
         let text = draw::svg(layout, "trace");
         std::fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
@@ -73,35 +73,22 @@ pub(super) fn trace(arguments: &cli::Trace) -> Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// Streams that can be told apart in one drawing; beyond these, lanes are engines.
-const MOST_STREAMS: usize = 8;
-
-fn lanes(arguments: &cli::Trace, devices: &[input::Device<'_>]) -> Lanes {
-    match arguments.lanes {
-        Some(cli::LanesChoice::Streams) => Lanes::Streams,
-        Some(cli::LanesChoice::Engines) => Lanes::Engines,
-        None => {
-            let few = |device: &input::Device<'_>| device.streams() <= MOST_STREAMS;
-            if devices.iter().all(few) { Lanes::Streams } else { Lanes::Engines }
+fn open(path: &Path, limit: u64) -> Result<Source> {
+    let shown = path.display();
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(Usage(format!("there is no file `{shown}`")).into());
         }
+        Err(error) => return Err(error).with_context(|| format!("cannot open `{shown}`")),
+    };
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Err(Usage(format!("`{shown}` is a folder; name one file of it")).into());
     }
+    Source::read(&mut file, &shown.to_string(), limit)
 }
 
-fn layout(runs: &[Run<'_>], lanes: Lanes) -> Layout {
-    let titles: Vec<String> = runs.iter().map(|run| run.device.title()).collect();
-    let panels: Vec<Panel<'_>> = runs
-        .iter()
-        .zip(&titles)
-        .map(|(run, title)| Panel {
-            title,
-            timeline: &run.device.observed.timeline,
-            program: run.device.program,
-        })
-        .collect();
-    Layout::new(&panels, lanes)
-}
-
-fn perfetto(path: &Path, devices: &[input::Device<'_>]) -> Result<()> {
+fn perfetto(path: &Path, devices: &[Device<'_>]) -> Result<()> {
     let devices: Vec<export::Device<'_>> = devices
         .iter()
         .map(|device| export::Device { index: device.index, observed: &device.observed })

@@ -378,6 +378,8 @@ fn communication_is_a_class_of_its_own_and_what_rests_on_nothing_is_not_told() {
     critical path         2 parts, one after the other
       kernels             400 µs, 80 %, once
       unknown             100 µs, 20 %, once
+    read on
+      peers               100 µs in which devices exchange data and no other kernel runs
 
     note: the trace has no calls of the host, so nothing can be said of what held it; record them with `ProfilerActivity.CPU`
     ");
@@ -415,6 +417,8 @@ fn a_trace_of_jax_shows_its_streams_copies_and_device() {
     critical path         2 parts, one after the other
       kernels             90.0 µs, 82 %, once
       unknown             20.0 µs, 18 %, once
+    read on
+      three_lanes         20.0 µs in which a copy runs and no kernel does
 
     note: the host's part of a trace of JAX is not read, so nothing can be said of what held it
     ");
@@ -618,4 +622,66 @@ fn the_traces_that_lie_are_told_by_what_the_page_shows() {
     }
     let shown = std::fs::read_to_string(&path).expect("the page's text");
     assert_eq!(said, shown, "SWIM_UPDATE_LIES=1 writes it");
+}
+
+/// Two kernels of `length` µs with one `call` of the host between them, or none, while the device is idle.
+fn between(call: &str, length: u64) -> Vec<String> {
+    let kernel = |number: u64, start: u64| {
+        let device = format!(r#""device":0,"stream":7,"correlation":{number}"#);
+        let call = format!(r#""correlation":{number}"#);
+        [
+            row("cuda_runtime", "cudaLaunchKernel", ["10", "10"], [start, 5], &call),
+            row("kernel", "gemm", ["0", "7"], [start + 10, length], &device),
+        ]
+    };
+    let mut rows = kernel(1, 100).to_vec();
+    let meanwhile = [115 + length, 900 - length];
+    if !call.is_empty() {
+        rows.push(row("cuda_runtime", call, ["10", "10"], meanwhile, r#""correlation":9"#));
+    }
+    rows.extend(kernel(2, 1100));
+    rows
+}
+
+#[test]
+fn the_chapters_to_read_on_in_are_about_what_the_time_was_lost_to() {
+    let read_on = |text: &str| {
+        let lines = text.lines().skip_while(|line| *line != "read on").skip(1);
+        let lines = lines.take_while(|line| line.starts_with("  ")).map(str::trim);
+        lines.map(|line| format!("  {line}\n")).collect::<String>()
+    };
+    let mut said = String::new();
+    for (what, call, length) in [
+        ("memory is allocated", "cudaMalloc", 300),
+        ("the host waits", "cudaStreamSynchronize", 300),
+        ("it does something of its own", "", 300),
+        ("kernels are short", "", 10),
+    ] {
+        let text = told("between.json", &between(call, length));
+        said += &format!("{what}\n{}", read_on(&text));
+    }
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/pytorch/traces");
+    for name in ["gpu_augmentation", "wrapper_tracking", "three_lanes", "pinned_memory"] {
+        let path = folder.join(format!("{name}.json.gz")).display().to_string();
+        said += &format!("{name}\n{}", read_on(&run(&[&path, "--plain"])));
+    }
+    assert_snapshot!(said, @"
+    memory is allocated
+      implicit_sync       600 µs in which the device is idle and the host allocates or frees memory, or loads code
+      prefetch            90.0 µs in which the device is idle and the host runs code of its own
+    the host waits
+      prefetch            600 µs in which the device is idle and the host is in a call that waits
+      prefetch            90.0 µs in which the device is idle and the host runs code of its own
+    it does something of its own
+      prefetch            690 µs in which the device is idle and the host runs code of its own
+    kernels are short
+      graphs              980 µs in which the device is idle between short kernels that come one by one
+    gpu_augmentation
+      prefetch            768 µs in which the device is idle and the host runs code of its own
+      three_lanes         645 µs in which a copy runs and no kernel does
+    wrapper_tracking
+      three_lanes         11.8 ms in which a copy runs and no kernel does
+    three_lanes
+    pinned_memory
+    ");
 }

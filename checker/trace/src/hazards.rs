@@ -359,7 +359,7 @@ pub enum Edge {
 }
 
 /// No program of a page has graphs or several host threads, and each kB of its wasm counts.
-const FOLLOWS_ALL: bool = !cfg!(target_family = "wasm");
+const FOLLOWS_ALL: bool = !crate::IS_PLAYGROUND;
 
 /// Hazards for which it is found out what comes close: a report shows fewer, and each costs a few
 /// searches of the whole program.

@@ -30,6 +30,11 @@
 //! The JSON form of each is versioned and described by the schemas in `checker/trace/schema`; a
 //! test keeps them equal to these types.
 
+/// Whether this is built for the playground of a page, whose programs have one device, one thread
+/// and no graphs, and in which each kB counts. A wasm that reads what others wrote has the
+/// feature `whole`.
+pub(crate) const IS_PLAYGROUND: bool = cfg!(all(target_family = "wasm", not(feature = "whole")));
+
 pub mod causes;
 pub mod draw;
 pub mod export;

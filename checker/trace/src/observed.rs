@@ -7,6 +7,9 @@ use serde::Serialize;
 use crate::program::{Call, EventId, Mode, Place, StreamId};
 use crate::{Program, Timeline};
 
+/// The name of a call that stands for code of the host's own.
+pub const HOST_WORK: &str = "host work";
+
 /// The step of a span whose call is not known.
 pub const NO_STEP: u32 = u32::MAX;
 
@@ -170,7 +173,7 @@ fn name(call: &Call) -> &'static str {
         Call::Launch(_) => "cuLaunchKernel",
         Call::GraphLaunch { .. } => "cuGraphLaunch",
         Call::HostFunction { .. } => "cuLaunchHostFunc",
-        Call::HostWork { .. } => "host work",
+        Call::HostWork { .. } => HOST_WORK,
         Call::Arrival { .. } => "wait for a request",
         // None of the others holds the host for long.
         _ => "other calls",

@@ -164,8 +164,12 @@ pub struct Step {
     /// The device whose context was current, from 0, of calls that name neither a stream nor
     /// memory: [`Call::ContextSynchronize`], [`Call::ModuleLoad`], [`Call::AllocHost`] and those of
     /// pools; of [`Call::FreeHost`] that of the allocation. 0 for all others.
-    #[cfg_attr(not(target_arch = "wasm32"), serde(default, skip_serializing_if = "is_zero"))]
-    #[cfg_attr(target_arch = "wasm32", serde(skip))] // the playground has one device
+    #[cfg_attr(
+        any(not(target_family = "wasm"), feature = "whole"),
+        serde(default, skip_serializing_if = "is_zero")
+    )]
+    #[cfg_attr(not(any(not(target_family = "wasm"), feature = "whole")), serde(skip))]
+    // the playground has one device
     pub device: u32,
 }
 
@@ -629,10 +633,11 @@ pub enum Call {
         /// Of an update, the graph and the number of the copy that is updated. No step names it so
         /// any more.
         #[cfg_attr(
-            not(target_arch = "wasm32"),
+            any(not(target_family = "wasm"), feature = "whole"),
             serde(default, skip_serializing_if = "Option::is_none")
         )]
-        #[cfg_attr(target_arch = "wasm32", serde(skip))] // the playground has no graphs
+        #[cfg_attr(not(any(not(target_family = "wasm"), feature = "whole")), serde(skip))]
+        // the playground has no graphs
         updates: Option<(GraphId, u32)>,
     },
     /// `cuGraphLaunch`: the whole graph comes after what its stream holds, and before what it is

@@ -63,7 +63,7 @@ pub fn in_order<T>(mut items: Vec<T>, key: impl Fn(&T) -> (u64, u32)) -> Vec<T> 
 /// `pairs` in order. The sort of slices is several times as fast as a heap, and 4 kB of wasm
 /// longer.
 pub(crate) fn sorted(mut pairs: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
-    if cfg!(target_family = "wasm") {
+    if crate::IS_PLAYGROUND {
         return BinaryHeap::from(pairs).into_sorted_vec();
     }
     pairs.sort_unstable();

@@ -32,7 +32,7 @@ const PLAY: &str = r#"
 
 #[test]
 fn a_playground_follows_its_controls_and_says_what_the_native_simulator_says() {
-    if wasm::plain().is_err() {
+    if wasm::PLAYGROUND.plain().is_err() {
         return missing(Need::Wasm).unwrap_or_default();
     }
     let Some(said) = book().says("free_sheet.html", PLAY) else { return };
@@ -103,7 +103,7 @@ const WRITE: &str = r##"
 
 #[test]
 fn a_reader_writes_a_program_is_told_of_mistakes_and_races_and_goes_back() {
-    if wasm::plain().is_err() {
+    if wasm::PLAYGROUND.plain().is_err() {
         return missing(Need::Wasm).unwrap_or_default();
     }
     let Some(said) = book().says("playground.html", WRITE) else { return };
@@ -126,7 +126,7 @@ const CHOOSE: &str = r#"
 
 #[test]
 fn a_bar_of_the_playground_leads_to_its_line_and_what_is_written_is_kept() {
-    if wasm::plain().is_err() {
+    if wasm::PLAYGROUND.plain().is_err() {
         return missing(Need::Wasm).unwrap_or_default();
     }
     let Some(said) = book().says("playground.html", CHOOSE) else { return };
@@ -152,7 +152,7 @@ const REOPEN: &str = r##"
 
 #[test]
 fn what_was_written_in_the_playground_outlives_a_reload_with_its_mistakes() {
-    if wasm::plain().is_err() {
+    if wasm::PLAYGROUND.plain().is_err() {
         return missing(Need::Wasm).unwrap_or_default();
     }
     let built = book().with("again.html", "<p>Again</p>");

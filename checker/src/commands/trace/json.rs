@@ -9,9 +9,10 @@ use trace::metrics::idle::{Doing, Gaps};
 use trace::metrics::{Copies, Held};
 use trace::{Metrics, hazards};
 
-use super::facts::Run;
-use super::input::Source;
-use super::text::NOT_SHOWN;
+use viewer::facts::Run;
+use viewer::lines::NOT_SHOWN;
+use viewer::source::Source;
+
 use crate::report::json::{HazardObject, hazard};
 use crate::report::sources::Sources;
 
@@ -73,7 +74,7 @@ pub(super) fn object<'a>(source: &Source, runs: &'a [Run<'a>]) -> Object<'a> {
     });
     Object {
         format: FORMAT,
-        file: source.path.display().to_string(),
+        file: source.name.clone(),
         source: source.format(),
         driver: source.driver(),
         devices: devices.collect(),

@@ -318,7 +318,7 @@ fn host_lanes(
 
 /// The place of a call in the source, which no playground's program has.
 fn site_of(program: Option<&Program>, step: u32) -> Option<u32> {
-    if cfg!(target_family = "wasm") {
+    if crate::IS_PLAYGROUND {
         return None;
     }
     program?.steps.get(step as usize)?.site

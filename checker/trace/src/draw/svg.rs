@@ -22,7 +22,7 @@ use paint::{Colours, OfPage, Own};
 use text::{Hundredths, escape, identifier, text_width};
 
 /// A playground's wasm does without: each kB of it counts.
-const KEEPS_BARS: bool = !cfg!(target_family = "wasm");
+const KEEPS_BARS: bool = !crate::IS_PLAYGROUND;
 
 /// All lengths are in px.
 const WIDTH: u64 = 720;

@@ -306,7 +306,7 @@ impl<'a> Search<'a> {
             | Call::ModuleUnload
             | Call::FunctionGet { .. } => {}
             // The playground's language has no graphs, and each byte counts there.
-            Call::GraphInstantiate { .. } if cfg!(target_arch = "wasm32") => {}
+            Call::GraphInstantiate { .. } if crate::IS_PLAYGROUND => {}
             Call::GraphInstantiate { graph, updates } => {
                 let Some(known) = self.graphs.get_mut(graph) else { return };
                 if let Some(updated) = updates {

@@ -4,7 +4,7 @@ use super::{BlockId, Place, StreamId};
 
 /// How many devices a program can use. (The playground's language has no second one, and each byte
 /// counts there.)
-pub const DEVICES: u32 = if cfg!(target_arch = "wasm32") { 1 } else { 2 };
+pub const DEVICES: u32 = if crate::IS_PLAYGROUND { 1 } else { 2 };
 
 /// Streams and blocks of memory of the second device are numbered from here. A run makes a million
 /// steps at most, so no number of the first device is as high.

@@ -1,9 +1,8 @@
 //! From a file to runs of devices.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read};
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::io::{BufRead, BufReader, Cursor, Read};
 
 use anyhow::{Context, Result, anyhow, bail};
 use flate2::bufread::GzDecoder;
@@ -14,21 +13,21 @@ use trace::timeline::{self, Origin};
 use trace::version::{Header, check_version};
 use trace::{Observed, Program, Record, Timeline};
 
-use crate::exit::Usage;
-
 /// Bytes from the beginning of a file that tell what it is.
 const BEGINNING: u64 = 64 * 1024;
 
 /// A file that has been read.
 #[derive(Debug)]
-pub(super) struct Source {
-    pub(super) path: PathBuf,
-    pub(super) content: Found,
+pub struct Source {
+    /// Its name, as messages and headlines have it.
+    pub name: String,
+    /// The content.
+    pub content: Found,
 }
 
-/// What was in it.
+/// The content of a file.
 #[derive(Debug)]
-pub(super) enum Found {
+pub enum Found {
     /// A trace of another tool, or our export.
     Foreign(Box<Trace>),
     /// A run of ours, with the sites of its program in words.
@@ -39,16 +38,20 @@ pub(super) enum Found {
 
 /// One device of a source.
 #[derive(Debug)]
-pub(super) struct Device<'a> {
-    pub(super) index: u32,
+pub struct Device<'a> {
+    /// Its number.
+    pub index: u32,
     /// The process it is filed under, where several devices have the same number.
-    pub(super) process: Option<Process>,
-    pub(super) observed: Observed<'a>,
-    pub(super) program: Option<&'a Program>,
+    pub process: Option<Process>,
+    /// The work that ran on it, and the calls that issued it.
+    pub observed: Observed<'a>,
+    /// The program, where it is known.
+    pub program: Option<&'a Program>,
 }
 
 impl Device<'_> {
-    pub(super) fn title(&self) -> String {
+    /// Its number and name: `device 0: NVIDIA H200`.
+    pub fn title(&self) -> String {
         let name = match &self.observed.timeline.origin {
             Origin::Simulated { profile } => format!("simulated {profile}"),
             Origin::Measured { device, .. } => device.clone(),
@@ -61,44 +64,34 @@ impl Device<'_> {
         }
     }
 
-    pub(super) fn streams(&self) -> usize {
+    /// How many streams it has.
+    pub fn streams(&self) -> usize {
         let spans = &self.observed.timeline.spans;
         spans.iter().map(|span| span.stream).collect::<BTreeSet<_>>().len()
     }
 }
 
 impl Source {
-    /// Reads at most `limit` bytes of text.
-    pub(super) fn open(path: &Path, limit: u64) -> Result<Self> {
-        let shown = path.display();
-        let file = match File::open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Err(Usage(format!("there is no file `{shown}`")).into());
-            }
-            Err(error) => return Err(error).with_context(|| format!("cannot open `{shown}`")),
-        };
-        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            return Err(Usage(format!("`{shown}` is a folder; name one file of it")).into());
-        }
+    /// Reads at most `limit` bytes of text out of what is called `name`.
+    pub fn read(file: &mut dyn Read, name: &str, limit: u64) -> Result<Self> {
         let mut file = BufReader::with_capacity(1 << 16, file);
-        let magic = file.fill_buf().with_context(|| format!("cannot read `{shown}`"))?;
+        let magic = file.fill_buf().with_context(|| format!("cannot read `{name}`"))?;
         if let Some(what) = other_kind(magic) {
             bail!(
-                "`{shown}` is {what}, not a trace in JSON\n\nhint: PyTorch's profiler writes one with \
+                "`{name}` is {what}, not a trace in JSON\n\nhint: PyTorch's profiler writes one with \
                  `export_chrome_trace`; Perfetto and Chrome export one, too"
             );
         }
         let content = if magic.starts_with(&GZIP) {
-            content(Members { decoder: Some(GzDecoder::new(file)) }, path, limit)?
+            content(Members { decoder: Some(GzDecoder::new(file)) }, name, limit)?
         } else {
-            content(file, path, limit)?
+            content(file, name, limit)?
         };
-        Ok(Self { path: path.to_owned(), content })
+        Ok(Self { name: name.to_owned(), content })
     }
 
-    /// What kind of file it is, in a word.
-    pub(super) fn format(&self) -> &'static str {
+    /// The kind of file, in a word.
+    pub fn format(&self) -> &'static str {
         match &self.content {
             Found::Foreign(trace) => match trace.format {
                 Format::Kineto => "kineto",
@@ -110,7 +103,7 @@ impl Source {
     }
 
     /// The driver's version, where it is known.
-    pub(super) fn driver(&self) -> Option<u32> {
+    pub fn driver(&self) -> Option<u32> {
         let of = |timeline: &Timeline| match timeline.origin {
             Origin::Measured { driver, .. } if driver > 0 => Some(driver),
             _ => None,
@@ -122,8 +115,8 @@ impl Source {
         }
     }
 
-    /// What else there is to say about it.
-    pub(super) fn notes(&self) -> Vec<String> {
+    /// Remarks about it.
+    pub fn notes(&self) -> Vec<String> {
         let mut notes = match &self.content {
             Found::Foreign(trace) => trace.notes.clone(),
             Found::Record(record, _) => record.notes.clone(),
@@ -154,8 +147,8 @@ impl Source {
         notes
     }
 
-    /// The devices, or the one that is asked for.
-    pub(super) fn runs(&self, index: Option<u32>, wants_names: bool) -> Result<Vec<Device<'_>>> {
+    /// The devices, or the one with the number `index`.
+    pub fn runs(&self, index: Option<u32>, wants_names: bool) -> Result<Vec<Device<'_>>, NoDevice> {
         let only = |observed, program| vec![Device { index: 0, process: None, observed, program }];
         let devices = match &self.content {
             Found::Record(record, lines) => {
@@ -191,20 +184,30 @@ impl Source {
             && !known.contains(&index)
         {
             let known: Vec<String> = known.iter().map(u32::to_string).collect();
-            let text = format!(
-                "nothing ran on device {index} in this trace\n\nhint: it has device {}",
-                known.join(", ")
-            );
-            return Err(Usage(text).into());
+            return Err(NoDevice { index, known: known.join(", ") });
         }
         Ok(devices)
+    }
+}
+
+/// No device of the trace has that number.
+#[derive(Debug)]
+pub struct NoDevice {
+    index: u32,
+    known: String,
+}
+
+impl fmt::Display for NoDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { index, known } = self;
+        write!(f, "nothing ran on device {index} in this trace\n\nhint: it has device {known}")
     }
 }
 
 /// How a gzip begins.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// What is packed in one gzip after another; what comes after the last, padding for example, is
+/// The contents of one gzip after another; what comes after the last, padding for example, is
 /// none of it.
 struct Members<R> {
     decoder: Option<GzDecoder<R>>,
@@ -245,8 +248,7 @@ fn other_kind(beginning: &[u8]) -> Option<&'static str> {
     })
 }
 
-fn content(mut text: impl Read, path: &Path, limit: u64) -> Result<Found> {
-    let shown = path.display();
+fn content(mut text: impl Read, name: &str, limit: u64) -> Result<Found> {
     let mut beginning = Vec::new();
     // An error here comes again below, with its place.
     let begun = text.by_ref().take(BEGINNING).read_to_end(&mut beginning);
@@ -254,12 +256,12 @@ fn content(mut text: impl Read, path: &Path, limit: u64) -> Result<Found> {
         beginning.drain(..3);
     }
     if import::detect(&beginning) == Content::Own {
-        begun.with_context(|| format!("cannot read `{shown}`"))?;
-        return own(Cursor::new(beginning).chain(text).take(limit), path);
+        begun.with_context(|| format!("cannot read `{name}`"))?;
+        return own(Cursor::new(beginning).chain(text).take(limit), name);
     }
     let failed = begun.err().map(Failing);
     let mut whole = Cursor::new(beginning).chain(failed.map_or(Either::Rest(text), Either::Failed));
-    let trace = Trace::read(&mut whole, limit).map_err(|error| located(path, &error))?;
+    let trace = Trace::read(&mut whole, limit).map_err(|error| located(name, &error))?;
     if trace.devices.is_empty() {
         let what = match trace.rows() {
             0 => "is empty: it has no rows".to_owned(),
@@ -269,13 +271,13 @@ fn content(mut text: impl Read, path: &Path, limit: u64) -> Result<Found> {
         };
         if trace.calls() > 0 {
             bail!(
-                "`{shown}` shows {} calls of the host, and nothing that ran on a GPU\n\nhint: the profiler saw no \
+                "`{name}` shows {} calls of the host, and nothing that ran on a GPU\n\nhint: the profiler saw no \
                  device: another profiler may have been at work, or this user may not use CUPTI (`ERR_NVGPUCTRPERM`)",
                 trace.calls()
             );
         }
         bail!(
-            "`{shown}` {what}\n\nhint: record it with \
+            "`{name}` {what}\n\nhint: record it with \
              `profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])`, around code that \
              uses the GPU"
         );
@@ -303,32 +305,31 @@ impl<R: Read> Read for Either<R> {
 }
 
 /// A complaint with file, line and column, and what to do.
-fn located(path: &Path, error: &import::Error) -> anyhow::Error {
+fn located(name: &str, error: &import::Error) -> anyhow::Error {
     let place = error.place.map(|place| format!(":{}:{}", place.line, place.column));
     let hint = error.hint().map(|hint| format!("\n\nhint: {hint}")).unwrap_or_default();
-    anyhow!("{}{}: {error}{hint}", path.display(), place.unwrap_or_default())
+    anyhow!("{name}{}: {error}{hint}", place.unwrap_or_default())
 }
 
 /// One of our own forms.
-fn own(mut text: impl Read, path: &Path) -> Result<Found> {
+fn own(mut text: impl Read, name: &str) -> Result<Found> {
     let mut whole = Vec::new();
-    text.read_to_end(&mut whole).with_context(|| format!("cannot read `{}`", path.display()))?;
-    let value: Outline = parsed(&whole, path)?;
+    text.read_to_end(&mut whole).with_context(|| format!("cannot read `{name}`"))?;
+    let value: Outline = parsed(&whole, name)?;
     if value.timeline.is_some() {
-        check(&whole, path, trace::record::VERSION, "record")?;
-        let record: Record = parsed(&whole, path)?;
+        check(&whole, name, trace::record::VERSION, "record")?;
+        let record: Record = parsed(&whole, name)?;
         record.check_versions()?;
         let lines = record.program.sites.iter().map(ToString::to_string).collect();
         return Ok(Found::Record(Box::new(record), lines));
     }
     if value.spans.is_some() {
-        check(&whole, path, timeline::VERSION, "timeline")?;
-        return Ok(Found::Timeline(parsed(&whole, path)?));
+        check(&whole, name, timeline::VERSION, "timeline")?;
+        return Ok(Found::Timeline(parsed(&whole, name)?));
     }
     bail!(
-        "`{}` is a program: it says what was asked for, not what happened\n\nhint: `checker run EX \
-         --trace F` writes both",
-        path.display()
+        "`{name}` is a program: it says what was asked for, not what happened\n\nhint: `checker run EX \
+         --trace F` writes both"
     )
 }
 
@@ -339,20 +340,19 @@ struct Outline {
     spans: Option<serde::de::IgnoredAny>,
 }
 
-fn check(text: &[u8], path: &Path, known: u32, what: &'static str) -> Result<()> {
-    let header: Header = parsed(text, path)?;
+fn check(text: &[u8], name: &str, known: u32, what: &'static str) -> Result<()> {
+    let header: Header = parsed(text, name)?;
     Ok(check_version(header.version, known, what)?)
 }
 
-fn parsed<T: DeserializeOwned>(text: &[u8], path: &Path) -> Result<T> {
+fn parsed<T: DeserializeOwned>(text: &[u8], name: &str) -> Result<T> {
     serde_json::from_slice(text).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         let what = error.to_string();
         let what = what.split(" at line ").next().unwrap_or_default();
         anyhow!(
-            "{}:{line}:{column}: {what}\n\nhint: the file is no whole record of `checker run --trace`; \
-             write it again",
-            path.display()
+            "{name}:{line}:{column}: {what}\n\nhint: the file is no whole record of `checker run --trace`; \
+             write it again"
         )
     })
 }

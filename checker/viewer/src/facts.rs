@@ -1,4 +1,4 @@
-//! What is told of a run.
+//! The facts about a run.
 
 use trace::draw::{Lanes, Row, table};
 use trace::metrics::{self, Copies, Held, Idle, Path};
@@ -6,28 +6,36 @@ use trace::observed::Observed;
 use trace::timeline::{HostMemory, Interval, Span, SpanKind};
 use trace::{Hazard, Metrics, hazards};
 
-use super::input::Device;
+use crate::source::Device;
 
 /// One device's run and what follows from it.
 #[derive(Debug)]
-pub(super) struct Run<'a> {
-    pub(super) device: &'a Device<'a>,
+pub struct Run<'a> {
+    /// Where.
+    pub device: &'a Device<'a>,
     /// Its part of the trace.
-    pub(super) extent: Interval,
-    pub(super) metrics: Metrics,
+    pub extent: Interval,
+    /// How busy each engine was.
+    pub metrics: Metrics,
     /// Operations that ran in it, by kind.
-    pub(super) operations: Vec<(SpanKind, u64)>,
-    pub(super) streams: Vec<Row>,
-    pub(super) copies: Vec<Copies>,
-    pub(super) idle: Idle<'a>,
-    pub(super) path: Path,
-    pub(super) held: Vec<Held<'a>>,
+    pub operations: Vec<(SpanKind, u64)>,
+    /// How busy each stream was.
+    pub streams: Vec<Row>,
+    /// How much was copied, and how fast.
+    pub copies: Vec<Copies>,
+    /// Why nothing ran, where nothing did.
+    pub idle: Idle<'a>,
+    /// The chain of work and calls that made the run as long as it was.
+    pub path: Path,
+    /// Calls that blocked the host.
+    pub held: Vec<Held<'a>>,
     /// None where the program is not known.
-    pub(super) hazards: Option<Vec<Hazard>>,
+    pub hazards: Option<Vec<Hazard>>,
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn of(device: &'a Device<'a>) -> Self {
+    /// Measures the run of a device.
+    pub fn of(device: &'a Device<'a>) -> Self {
         let observed: &Observed<'a> = &device.observed;
         let timeline = &observed.timeline;
         let extent = timeline.extent();
@@ -48,7 +56,7 @@ impl<'a> Run<'a> {
     }
 
     /// Copies of pageable memory, in both directions.
-    pub(super) fn pageable(&self) -> impl Iterator<Item = &Copies> {
+    pub fn pageable(&self) -> impl Iterator<Item = &Copies> {
         let pageable = |copies: &&Copies| copies.host_memory == Some(HostMemory::Pageable);
         self.copies.iter().filter(pageable)
     }

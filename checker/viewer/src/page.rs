@@ -1,0 +1,208 @@
+//! A trace as a page: its drawing, and the lines that the terminal has, as HTML.
+
+use std::fmt::Write as _;
+
+use trace::draw::layout::Lane;
+use trace::draw::{self, svg};
+use trace::timeline::Interval;
+
+use crate::facts::Run;
+use crate::lessons::lessons;
+use crate::lines::{NOT_SHOWN, headline, lines};
+use crate::source::{Device, Source};
+use crate::view;
+
+/// Hazards of a run of ours that are told; more than these have the same few causes.
+const MOST_HAZARDS: usize = 6;
+
+/// Where the chapters lie, seen from the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chapters {
+    /// Beside it.
+    Beside,
+    /// Nowhere: it stands alone.
+    None,
+}
+
+/// A trace that is looked at.
+#[derive(Debug)]
+pub struct Page<'a> {
+    source: &'a Source,
+    devices: Vec<Device<'a>>,
+    /// From the first operation of each device to the end of its last.
+    extents: Vec<Interval>,
+    lanes: draw::Lanes,
+    /// The rows of the whole, so that a part has the same ones.
+    rows: Vec<Vec<(String, usize)>>,
+    axis_ns: u64,
+    chapters: Chapters,
+}
+
+impl<'a> Page<'a> {
+    /// All of `devices`, which are of `source`, drawn as the terminal draws them.
+    pub fn new(source: &'a Source, devices: Vec<Device<'a>>, chapters: Chapters) -> Self {
+        let extent = |device: &Device<'_>| device.observed.timeline.extent();
+        let lanes = view::lanes(&devices);
+        Self {
+            source,
+            extents: devices.iter().map(extent).collect(),
+            devices,
+            lanes,
+            rows: Vec::new(),
+            axis_ns: 0,
+            chapters,
+        }
+    }
+
+    /// The whole page's inside: headline, figure, lines and notes. Ids begin with `id`.
+    pub fn html(&mut self, id: &str) -> String {
+        let runs: Vec<Run<'_>> = self.devices.iter().map(Run::of).collect();
+        let layout = view::layout(&runs, self.lanes);
+        self.rows =
+            layout.charts.iter().map(|chart| chart.lanes.iter().map(rows).collect()).collect();
+        self.axis_ns = layout.axis_ns;
+        let (left, right) = svg::margins(&layout);
+        let title = escape(&headline(self.source));
+        let mut html = format!(
+            "<p class=\"headline\"><strong>{title}</strong></p>\
+             <figure class=\"timeline traced\" id=\"{id}\" data-axis=\"{}\" data-left=\"{left}\" data-span=\"{}\">\
+             <div class=\"timeline-scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Timeline\">\
+             <div class=\"drawn\">{}<div class=\"clock\" style=\"--left:{left}%;--right:{right}%\"></div></div></div>\
+             <div class=\"told\" aria-live=\"polite\"></div></figure>\
+             <p class=\"of\" role=\"status\">All of the trace</p><div class=\"facts\">{}</div>",
+            layout.axis_ns,
+            100.0 - left - right,
+            draw::svg(&layout, &format!("{id}-drawing")),
+            facts(&runs, self.chapters),
+        );
+        for note in self.source.notes() {
+            _ = write!(html, "<p class=\"note\">Note: {}</p>", prose(&note));
+        }
+        if runs.iter().any(|run| run.hazards.is_none()) {
+            _ = write!(html, "<p class=\"note\">Note: {}</p>", prose(NOT_SHOWN));
+        }
+        html
+    }
+
+    /// A part of the whole, from `from_ns` to `to_ns` of the axis: its drawing, and its lines.
+    pub fn part(&mut self, id: &str, from_ns: u64, to_ns: u64) -> (String, String) {
+        for (device, extent) in self.devices.iter_mut().zip(&self.extents) {
+            let at = |ns: u64| extent.start_ns.saturating_add(ns);
+            let whole = from_ns == 0 && to_ns >= self.axis_ns;
+            let part = if whole { *extent } else { Interval::new(at(from_ns), at(to_ns)) };
+            device.observed.timeline.region = Some(part);
+        }
+        let runs: Vec<Run<'_>> = self.devices.iter().map(Run::of).collect();
+        let mut layout = view::layout(&runs, self.lanes);
+        for (chart, rows) in layout.charts.iter_mut().zip(&self.rows) {
+            keep(&mut chart.lanes, rows);
+        }
+        let drawing = draw::svg(&layout, &format!("{id}-drawing"));
+        (drawing, facts(&runs, self.chapters))
+    }
+}
+
+/// The label in the drawing, and how many rows it stands for.
+fn rows(lane: &Lane) -> (String, usize) {
+    (lane.label.clone(), lane.rows.len())
+}
+
+/// Gives a part the labels of the whole: where nothing happens, an empty row stays.
+fn keep(lanes: &mut Vec<Lane>, whole: &[(String, usize)]) {
+    let mut part = std::mem::take(lanes);
+    for (label, rows) in whole {
+        let found = part.iter().position(|lane| lane.label == *label);
+        let mut lane = match found {
+            Some(place) => part.remove(place),
+            None => Lane { label: label.clone(), busy_ns: Some(0), rows: Vec::new() },
+        };
+        lane.rows.resize_with(lane.rows.len().max(*rows), Vec::new);
+        lanes.push(lane);
+    }
+    lanes.append(&mut part);
+}
+
+/// The lines of each device as a table.
+fn facts(runs: &[Run<'_>], chapters: Chapters) -> String {
+    let mut html = String::new();
+    for run in runs {
+        if runs.len() > 1 {
+            _ = write!(html, "<h3>{}</h3>", escape(&run.device.title()));
+        }
+        read_on(&mut html, run, chapters);
+        html.push_str("<div class=\"table-wrapper\"><table><tbody>");
+        for (name, value) in lines(run) {
+            let level = (name.len() - name.trim_start().len()) / 2;
+            let name = escape(name.trim_start());
+            _ = write!(
+                html,
+                "<tr data-level=\"{level}\"><th scope=\"row\">{name}</th><td>{}</td></tr>",
+                prose(&value)
+            );
+        }
+        html.push_str("</tbody></table></div>");
+        hazards(&mut html, run);
+    }
+    html
+}
+
+/// The chapters about what time was lost to.
+fn read_on(html: &mut String, run: &Run<'_>, chapters: Chapters) {
+    let lessons = lessons(run);
+    if lessons.is_empty() {
+        return;
+    }
+    html.push_str(
+        "<p>What the time was lost to, and the chapters about it:</p><ul class=\"lessons\">",
+    );
+    for lesson in &lessons {
+        let (name, text) = (lesson.chapter, escape(&lesson.text()));
+        let chapter = match chapters {
+            Chapters::Beside => format!("<a href=\"{name}.html\">{name}</a>"),
+            Chapters::None => format!("<code>{name}</code>"),
+        };
+        _ = write!(html, "<li>{chapter}: {text}</li>");
+    }
+    html.push_str("</ul>");
+}
+
+fn hazards(html: &mut String, run: &Run<'_>) {
+    let Some(hazards) = &run.hazards else { return };
+    if hazards.is_empty() {
+        html.push_str("<p>No hazards: every two uses of the same memory are in order.</p>");
+        return;
+    }
+    html.push_str("<ul class=\"hazards\">");
+    for hazard in hazards.iter().take(MOST_HAZARDS) {
+        let (code, headline) = (hazard.code.as_str(), prose(&hazard.headline()));
+        _ = write!(html, "<li><strong>{code}</strong>: {headline}</li>");
+    }
+    if hazards.len() > MOST_HAZARDS {
+        _ = write!(html, "<li>and {} more hazards</li>", hazards.len() - MOST_HAZARDS);
+    }
+    html.push_str("</ul>");
+}
+
+/// Text as HTML, with what stands in backticks as code, and each paragraph after the first as one.
+pub fn prose(text: &str) -> String {
+    let mut html = String::new();
+    for (place, part) in text.split('`').enumerate() {
+        let part = escape(part).replace("\n\n", "<br>").replace('\n', " ");
+        html += &if place % 2 == 1 { format!("<code>{part}</code>") } else { part };
+    }
+    html
+}
+
+fn escape(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str("&quot;"),
+            other => html.push(other),
+        }
+    }
+    html
+}

@@ -45,8 +45,9 @@ fn viewer(page: &mut Page<'_>, at: &Directive) -> Option<String> {
          <p class=\"busy\" hidden><progress aria-label=\"How much of the file is read\"></progress> \
          <button type=\"button\" class=\"cancel\">Cancel</button></p>\
          <p class=\"hidden-text\" role=\"status\"></p>\
-         <div class=\"shown\"></div></div><script>{}</script>",
+         <div class=\"shown\"></div></div><script>{}</script><script>{}</script>",
         palette(),
+        on_one_line(include_str!("../theme/traced.js")),
         on_one_line(include_str!("../theme/viewer.js")),
     ))
 }
@@ -63,4 +64,17 @@ pub fn script(root: &Path, folder: &Path) -> Result<()> {
     );
     let path = folder.join(SCRIPT);
     std::fs::write(&path, script).with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+/// The script of a page that stands alone, as `--html` writes it: those parts of the book's scripts
+/// that its figure needs. It is kept in the package `viewer`, which is handed out without the book.
+pub fn alone() -> String {
+    let parts = [
+        include_str!("../theme/swim/base.js"),
+        include_str!("../theme/swim/drawings.js"),
+        include_str!("../theme/swim/zoom.js"),
+        include_str!("../theme/traced.js"),
+        "swim.all(\"figure.traced\").forEach((figure) => window.swimTraced(figure));\n",
+    ];
+    parts.concat()
 }

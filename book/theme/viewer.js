@@ -3,10 +3,9 @@
 window.swimViewer = (place) => {
   "use strict";
 
-  const { all, duration, named, walk, wide, zoom } = swim;
+  const { duration, wide } = swim;
 
   const READER = "trace-reader.js";
-  const HINT = "Choose a bar: with the pointer, or with Tab and the arrow keys. Zoom with + and −, or with a pinch; drag with Shift to measure.";
 
   const field = place.querySelector("input");
   const example = place.querySelector(".example");
@@ -15,7 +14,6 @@ window.swimViewer = (place) => {
   const said = place.querySelector("[role=status]");
   const shown = place.querySelector(".shown");
   let worker = null;
-  let view = null;
   // Who reads a second file wants nothing of the first any more.
   let turn = 0;
 
@@ -129,52 +127,25 @@ window.swimViewer = (place) => {
     else fail(data.opened.slice(1));
   }
 
-  // A bar says what its tooltip says, where it can be seen without a pointer too.
-  function speak(figure, drawing) {
-    const told = figure.querySelector(".told");
-    told.textContent = HINT;
-    walk(drawing).forEach((item) => {
-      const say = () => (told.textContent = named(item));
-      ["focus", "click", "pointerenter"].forEach((event) => item.addEventListener(event, say));
-      item.addEventListener("focus", () => view.reveal(...edges(item).map(view.share)));
-    });
-  }
-  const edges = (item) => {
-    const [x, width] = ["x", "width"].map((name) => Number(item.querySelector("rect").getAttribute(name)));
-    return [x, x + width];
-  };
-
   function first(html, memory) {
     busy.hidden = true;
     shown.innerHTML = html;
     shown.dataset.memory = memory;
-    const figure = shown.querySelector("figure");
-    const drawing = figure.querySelector("svg");
-    const [axis, left, span] = ["axis", "left", "span"].map((name) => Number(figure.dataset[name]));
-    const rows = () => all("rect[fill-opacity='.06']", drawing);
-    const bottom = () => Math.max(...rows().map((row) => Number(row.getAttribute("y")) + Number(row.getAttribute("height"))));
-    const about = () => {
-      const item = document.activeElement?.closest("[role=gridcell]");
-      return item && drawing.contains(item) ? view.share(edges(item).reduce((a, b) => (a + b) / 2)) : NaN;
-    };
     // The worker answers in turn, and only the last question counts.
     let asked = 0;
-    const detail = (from, to) => worker.postMessage({ asked: (asked += 1), shares: [from, to], from: from * axis, to: to * axis });
+    const figure = window.swimTraced(shown.querySelector("figure"), (...shares) => {
+      const [from, to] = shares.map((share) => share * figure.axis);
+      worker.postMessage({ asked: (asked += 1), shares, from, to });
+    });
     show = (part) => {
       if (part.asked !== asked) return;
-      const had = drawing.contains(document.activeElement);
-      const fresh = new DOMParser().parseFromString(part.drawing, "text/html").querySelector("svg");
-      view.replace(fresh, ...part.shares);
-      speak(figure, drawing);
-      if (had) (drawing.querySelector("[tabindex='0']") ?? figure.querySelector("button")).focus({ preventScroll: true });
+      figure.redraw(part.drawing, ...part.shares);
       shown.querySelector(".facts").innerHTML = part.facts;
       const [from, to] = part.shares;
       const whole = from === 0 && to === 1;
       shown.querySelector(".of").textContent = whole ? "All of the trace" : `From ${duration(Math.round(part.from))} to ${duration(Math.round(part.to))}`;
       wide();
     };
-    view = zoom(figure, { drawing, axis, left, span, bottom, about, detail });
-    speak(figure, drawing);
     wide();
     said.textContent = `${shown.querySelector(".headline").textContent}: read.`;
   }

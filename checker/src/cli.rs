@@ -273,6 +273,9 @@ pub struct Run {
     /// Write the drawing to a file, as SVG
     #[arg(long, value_name = "F")]
     pub svg: Option<PathBuf>,
+    /// Write drawing and report to a file, as a page to zoom into
+    #[arg(long, value_name = "F")]
+    pub html: Option<PathBuf>,
 
     #[command(flatten)]
     pub look: Look,
@@ -311,6 +314,7 @@ impl Run {
             trace: None,
             window: None,
             svg: None,
+            html: None,
             look: Look { json: false, plain: false },
             machine: Machine::default(),
             confined: false,
@@ -550,6 +554,9 @@ pub struct Trace {
     /// Write the drawing to a file, as SVG
     #[arg(long, value_name = "F")]
     pub svg: Option<PathBuf>,
+    /// Write drawing and numbers to a file, as a page to zoom into
+    #[arg(long, value_name = "F")]
+    pub html: Option<PathBuf>,
     /// Read at most so much text; a small gzip can hold a large one
     #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = quantity::size)]
     pub limit: u64,

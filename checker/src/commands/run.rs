@@ -52,6 +52,9 @@ pub(super) fn run(arguments: &cli::Run) -> Result<Exit> {
     let ran = perform(arguments, compiler, &|stage| indicator.tell(stage));
     drop(indicator);
     let Ran { report, exhibit } = ran?;
+    if let Some(path) = &arguments.html {
+        write(path, &terminal::page(&report, &exhibit))?;
+    }
     if arguments.look.json {
         print::json(&json::object(&report, &exhibit, arguments.feedback))?;
     } else {

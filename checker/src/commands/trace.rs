@@ -20,7 +20,7 @@ use trace::draw::{self, Lanes};
 use trace::export;
 use viewer::facts::Run;
 use viewer::source::{Device, Source};
-use viewer::view;
+use viewer::{alone, view};
 
 use crate::cli;
 use crate::exit::{Exit, Usage};
@@ -29,7 +29,7 @@ use crate::print::{self, Style};
 /// Reads the trace that is named and says what it shows.
 pub(super) fn trace(arguments: &cli::Trace) -> Result<Exit> {
     let source = open(&arguments.file, arguments.limit)?;
-    let wants_names = arguments.perfetto.is_some();
+    let wants_names = arguments.perfetto.is_some() || arguments.html.is_some();
     let observed = source.runs(arguments.device_index, wants_names);
     let mut observed = observed.map_err(|error| Usage(error.to_string()))?;
     if let Some(window) = &arguments.window {
@@ -51,11 +51,14 @@ pub(super) fn trace(arguments: &cli::Trace) -> Result<Exit> {
     if let Some(path) = &arguments.perfetto {
         perfetto(path, &observed)?;
     }
-    let drawn =
-        (arguments.svg.is_some() || !arguments.look.json).then(|| view::layout(&runs, lanes));
+    let drawn = (arguments.svg.is_some() || arguments.html.is_some() || !arguments.look.json)
+        .then(|| view::layout(&runs, lanes));
     if let (Some(path), Some(layout)) = (&arguments.svg, &drawn) {
         let text = draw::svg(layout, "trace");
-        std::fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
+        write(path, &text)?;
+    }
+    if let (Some(path), Some(layout)) = (&arguments.html, &drawn) {
+        write(path, &alone::trace(&source, &runs, layout))?;
     }
     if arguments.look.json {
         print::json(&json::object(&source, &runs))?;
@@ -86,6 +89,10 @@ fn open(path: &Path, limit: u64) -> Result<Source> {
         return Err(Usage(format!("`{shown}` is a folder; name one file of it")).into());
     }
     Source::read(&mut file, &shown.to_string(), limit)
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))
 }
 
 fn perfetto(path: &Path, devices: &[Device<'_>]) -> Result<()> {

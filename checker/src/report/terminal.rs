@@ -14,12 +14,7 @@ use crate::report::{Chart, Exhibit, Report, Role, Where, cause, change, hazard};
 /// to choose.
 pub fn text(report: &Report, exhibit: &Exhibit, columns: usize, style: Style) -> String {
     let mut text = format!("{}\n", style.bold(&headline(report)));
-    if !exhibit.output.is_empty() {
-        text.push_str("\nthe program printed:\n");
-        for line in exhibit.output.lines() {
-            _ = writeln!(text, "{}", format!("  {line}").trim_end());
-        }
-    }
+    text.push_str(&printed(exhibit));
     if !exhibit.charts.is_empty() {
         let style = match style {
             Style::Plain => draw::Style::Plain,
@@ -28,6 +23,31 @@ pub fn text(report: &Report, exhibit: &Exhibit, columns: usize, style: Style) ->
         text.push('\n');
         text.push_str(&draw::terminal(&layout(&exhibit.charts), columns, style));
     }
+    text + &words(report, exhibit, style)
+}
+
+/// The same as a page that stands alone.
+pub fn page(report: &Report, exhibit: &Exhibit) -> String {
+    let layout = (!exhibit.charts.is_empty()).then(|| layout(&exhibit.charts));
+    let words = printed(exhibit) + &words(report, exhibit, Style::Plain);
+    viewer::alone::run(&headline(report), layout.as_ref(), &words)
+}
+
+/// The output of the program.
+fn printed(exhibit: &Exhibit) -> String {
+    let mut text = String::new();
+    if !exhibit.output.is_empty() {
+        text.push_str("\nthe program printed:\n");
+        for line in exhibit.output.lines() {
+            _ = writeln!(text, "{}", format!("  {line}").trim_end());
+        }
+    }
+    text
+}
+
+/// All that is said below the drawing.
+fn words(report: &Report, exhibit: &Exhibit, style: Style) -> String {
+    let mut text = String::new();
     let numbers = numbers(report);
     if !numbers.is_empty() {
         text.push('\n');

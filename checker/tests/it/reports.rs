@@ -303,15 +303,23 @@ fn solution_and_baseline_run_in_the_students_place() {
 #[test]
 fn the_record_and_the_drawing_can_be_kept() {
     let folder = crate::tree::scratch();
-    let (trace, svg) = (folder.join("kept.json"), folder.join("kept.svg"));
+    let [trace, svg, html] = ["kept.json", "kept.svg", "kept.html"].map(|it| folder.join(it));
     let mut command = tree().checker(&["run", "swift", "--device", "sim"]);
-    command.arg("--trace").arg(&trace).arg("--svg").arg(&svg);
-    assert!(command.output().expect("it starts").status.success());
+    command.arg("--trace").arg(&trace).arg("--svg").arg(&svg).arg("--html").arg(&html);
+    let output = command.arg("--plain").output().expect("it starts");
+    assert!(output.status.success());
     let record: trace::Record =
         serde_json::from_slice(&std::fs::read(trace).expect("a file")).expect("a record");
     assert_eq!(record.trials.len(), 1);
     let svg = std::fs::read_to_string(svg).expect("a file");
     assert!(svg.starts_with("<svg") && svg.contains("the reference"), "{svg}");
+    // The page has the drawing, and every line that the terminal has below it.
+    let page = std::fs::read_to_string(html).expect("a file");
+    assert!(page.contains("the reference</text>"), "{page}");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (_, words) = said.split_once("\nmakespan ").expect("the numbers");
+    let escaped = words.trim().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    assert!(page.contains(&escaped.replace('"', "&quot;")), "{words}");
 }
 
 #[test]

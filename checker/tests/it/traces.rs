@@ -95,13 +95,17 @@ fn a_window_counts_from_the_first_operation() {
 #[test]
 fn exports_are_written_and_read_back() {
     file("out.json", &periods(2));
-    let text = run(&["out.json", "--perfetto", "again.json", "--svg", "drawn.svg", "--json"]);
+    let files = ["--perfetto", "again.json", "--svg", "drawn.svg", "--html", "page.html"];
+    let text = run(&[&["out.json", "--json"], &files[..]].concat());
     assert!(text.starts_with("exit code: 0\n"), "{text}");
     let (_, first) = json(&mut checker(&["out.json", "--json"]));
     let (_, again) = json(&mut checker(&["again.json", "--json"]));
     assert_eq!(first["devices"][0]["metrics"], again["devices"][0]["metrics"]);
     let svg = std::fs::read_to_string(scratch().join("traces/drawn.svg")).expect("it was written");
     assert!(svg.starts_with("<svg ") && svg.contains("stream 20"));
+    let page = std::fs::read_to_string(scratch().join("traces/page.html")).expect("it was written");
+    assert!(page.starts_with("<!doctype html>") && page.contains("stream 20</text>"));
+    assert!(page.contains("<th scope=\"row\">busy</th>") && !page.contains("src="));
 }
 
 #[test]

@@ -11,8 +11,10 @@
 //! | [`lines`] | what is told of it |
 //! | [`view`] | its drawing, and the part that is looked at |
 //! | [`page`] | all of it as HTML |
+//! | [`alone`] | the same as a file that stands alone |
 //! | `export` | what the wasm offers to the page's worker |
 
+pub mod alone;
 #[cfg(target_family = "wasm")]
 mod export;
 pub mod facts;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use trace::draw::layout::Lane;
+use trace::draw::layout::{Chart, Lane, Layout, MOST_SINGLE_BARS};
 use trace::draw::{self, svg};
 use trace::timeline::Interval;
 
@@ -54,34 +54,14 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The whole page's inside: headline, figure, lines and notes. Ids begin with `id`.
+    /// The whole page's inside. Ids begin with `id`.
     pub fn html(&mut self, id: &str) -> String {
         let runs: Vec<Run<'_>> = self.devices.iter().map(Run::of).collect();
         let layout = view::layout(&runs, self.lanes);
-        self.rows =
-            layout.charts.iter().map(|chart| chart.lanes.iter().map(rows).collect()).collect();
+        let of_chart = |chart: &Chart| chart.lanes.iter().map(rows).collect();
+        self.rows = layout.charts.iter().map(of_chart).collect();
         self.axis_ns = layout.axis_ns;
-        let (left, right) = svg::margins(&layout);
-        let title = escape(&headline(self.source));
-        let mut html = format!(
-            "<p class=\"headline\"><strong>{title}</strong></p>\
-             <figure class=\"timeline traced\" id=\"{id}\" data-axis=\"{}\" data-left=\"{left}\" data-span=\"{}\">\
-             <div class=\"timeline-scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Timeline\">\
-             <div class=\"drawn\">{}<div class=\"clock\" style=\"--left:{left}%;--right:{right}%\"></div></div></div>\
-             <div class=\"told\" aria-live=\"polite\"></div></figure>\
-             <p class=\"of\" role=\"status\">All of the trace</p><div class=\"facts\">{}</div>",
-            layout.axis_ns,
-            100.0 - left - right,
-            draw::svg(&layout, &format!("{id}-drawing")),
-            facts(&runs, self.chapters),
-        );
-        for note in self.source.notes() {
-            _ = write!(html, "<p class=\"note\">Note: {}</p>", prose(&note));
-        }
-        if runs.iter().any(|run| run.hazards.is_none()) {
-            _ = write!(html, "<p class=\"note\">Note: {}</p>", prose(NOT_SHOWN));
-        }
-        html
+        inside(self.source, &runs, &figure(&layout, id, MOST_SINGLE_BARS), self.chapters)
     }
 
     /// A part of the whole, from `from_ns` to `to_ns` of the axis: its drawing, and its lines.
@@ -100,6 +80,47 @@ impl<'a> Page<'a> {
         let drawing = draw::svg(&layout, &format!("{id}-drawing"));
         (drawing, facts(&runs, self.chapters))
     }
+}
+
+/// Headline, figure, lines and notes.
+pub(crate) fn inside(
+    source: &Source,
+    runs: &[Run<'_>],
+    figure: &str,
+    chapters: Chapters,
+) -> String {
+    let title = escape(&headline(source));
+    // Where no worker is, the numbers are those of all that is drawn.
+    let of = match chapters {
+        Chapters::Beside => "<p class=\"of\" role=\"status\">All of the trace</p>",
+        Chapters::None => "",
+    };
+    let mut html = format!(
+        "<p class=\"headline\"><strong>{title}</strong></p>{figure}{of}<div class=\"facts\">{}</div>",
+        facts(runs, chapters),
+    );
+    for note in source.notes() {
+        _ = write!(html, "<p class=\"note\">Note: {}</p>", prose(&note));
+    }
+    if runs.iter().any(|run| run.hazards.is_none()) {
+        _ = write!(html, "<p class=\"note\">Note: {}</p>", prose(NOT_SHOWN));
+    }
+    html
+}
+
+/// The drawing, in a figure that a script can zoom into. Ids begin with `id`; up to `most` bars
+/// stay apart.
+pub(crate) fn figure(layout: &Layout, id: &str, most: usize) -> String {
+    let (left, right) = svg::margins(layout);
+    format!(
+        "<figure class=\"timeline traced\" id=\"{id}\" data-axis=\"{}\" data-left=\"{left}\" data-span=\"{}\">\
+         <div class=\"timeline-scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Timeline\">\
+         <div class=\"drawn\">{}<div class=\"clock\" style=\"--left:{left}%;--right:{right}%\"></div></div></div>\
+         <div class=\"told\" aria-live=\"polite\"></div></figure>",
+        layout.axis_ns,
+        100.0 - left - right,
+        svg::svg_up_to(layout, &format!("{id}-drawing"), most),
+    )
 }
 
 /// The label in the drawing, and how many rows it stands for.
@@ -193,7 +214,7 @@ pub fn prose(text: &str) -> String {
     html
 }
 
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use viewer::facts::Run;
 use viewer::lines::{headline, lines};
 use viewer::source::Source;
+use viewer::{alone, view};
 
 use super::book;
 use super::clock::Clock;
 use crate::needs::{Need, missing};
 use crate::real::root;
-use book::wasm;
+use book::{viewer as book_viewer, wasm};
 
 #[path = "../../../../checker/trace/tests/kineto/mod.rs"]
 #[expect(dead_code, reason = "the tests of `trace` use all of it")]
@@ -169,6 +170,53 @@ picture.zip is a zip archive, not a trace in JSONhint: PyTorch's profiler writes
 cancelled: Nothing was read. 0, focus on the field: true
 a drop is not the browser's: true
 events.json.gz · a trace of PyTorch's profiler · driver for CUDA 13.0
+errors: none
+asked of others: nothing
+");
+}
+
+#[test]
+fn the_script_of_a_page_that_stands_alone_is_made_of_the_books() {
+    let path = root().join("../checker/viewer/src/alone.js");
+    let script = book_viewer::alone();
+    if std::env::var_os("SWIM_UPDATE_ALONE").is_some() {
+        std::fs::write(&path, &script).expect("it can be written");
+    }
+    let kept = std::fs::read_to_string(&path).expect("a file");
+    assert!(kept == script, "SWIM_UPDATE_ALONE=1 writes it");
+}
+
+#[test]
+fn a_page_that_stands_alone_is_zoomed_and_its_bars_stay_apart_up_to_four_thousand() {
+    let page = |periods: u64| {
+        let mut trace = Vec::new();
+        kineto::pipeline(periods, &mut trace).expect("memory takes all");
+        let source = Source::read(&mut trace.as_slice(), "run.json", u64::MAX).expect("a trace");
+        let devices = source.runs(None, true).expect("a device");
+        let runs: Vec<Run<'_>> = devices.iter().map(Run::of).collect();
+        alone::trace(&source, &runs, &view::layout(&runs, view::lanes(&devices)))
+    };
+    let single = |page: &str| page.matches("tabindex=\"0\" role=\"img\"").count();
+    // Four calls and four operations in each.
+    let (all, most) = (page(300), page(600));
+    assert!((2000..=alone::MOST_BARS).contains(&single(&all)), "{}", single(&all));
+    assert!(single(&most) == 0 && most.contains("<code>--window</code>"));
+    let act = r#"
+  const figure = document.querySelector("figure");
+  const bars = [...figure.querySelectorAll("[role=gridcell]")];
+  const wide = () => bars[1000].getBoundingClientRect().width;
+  const before = wide();
+  bars[1000].focus();
+  for (let times = 0; times < 6; times += 1) document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "+", bubbles: true }));
+  said.push(`64 times as wide: ${Math.abs(wide() / before - 64) < 1}`);
+  said.push(`told: ${figure.querySelector(".told").textContent === bars[1000].querySelector("title").textContent}`);
+  finish();
+"#;
+    std::fs::write(book().site.join("alone.html"), all).expect("a file");
+    let Some(said) = book().says("alone.html", act) else { return };
+    insta::assert_snapshot!(said, @"
+64 times as wide: true
+told: true
 errors: none
 asked of others: nothing
 ");

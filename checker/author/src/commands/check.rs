@@ -497,6 +497,7 @@ impl Examination<'_> {
             trace: None,
             window: None,
             svg: None,
+            html: None,
             look: cli::Look { json: true, plain: true },
             machine: checker::attempt::Machine::InProcess,
             confined: false,

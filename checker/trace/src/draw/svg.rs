@@ -53,6 +53,13 @@ pub fn svg(layout: &Layout, id: &str) -> String {
     draw::<Own>(layout, id)
 }
 
+/// The same, but up to `most` bars stay apart: for a page in which they are zoomed into.
+pub fn svg_up_to(layout: &Layout, id: &str, most: usize) -> String {
+    let mut picture = Picture::<Own>::new(layout, identifier(id));
+    picture.single = layout.bars().count() <= most;
+    finished(picture, &mut Vec::new())
+}
+
 /// The same without colours, for a page that has them: [`sheet`], and [`theme`] in the rule of each
 /// of its themes.
 pub fn svg_of_page(layout: &Layout, id: &str) -> String {

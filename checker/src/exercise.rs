@@ -358,6 +358,11 @@ impl Place {
         Ok(Exercise { place: self, manifest })
     }
 
+    /// The reference's file, in workspaces that have it.
+    pub fn solution(&self, workspace: &Workspace) -> PathBuf {
+        workspace.root().join("solutions").join(self.name()).join("src/lib.rs")
+    }
+
     /// Its folder's name, which its solution's folder has too.
     pub fn name(&self) -> &OsStr {
         self.folder.file_name().unwrap_or_default()

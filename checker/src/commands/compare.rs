@@ -92,8 +92,7 @@ impl Compared {
             None => exercise::current(&workspace)?,
         };
         let id = exercise.place.id.clone();
-        let solution =
-            workspace.root().join("solutions").join(exercise.place.name()).join("src/lib.rs");
+        let solution = exercise.place.solution(&workspace);
         let Ok(reference) = std::fs::read_to_string(&solution) else {
             let message = format!(
                 "the reference's file of `{id}` is not in this workspace\n\nhint: `cargo run -- run {id}` draws its \

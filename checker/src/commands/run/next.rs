@@ -200,8 +200,13 @@ impl Run<'_> {
     fn after_a_pass(&self, task: &Task) -> String {
         let mut text = task.exercise.manifest.next.passed.clone();
         let Some(workspace) = workspace(task) else { return text };
+        let place = &task.exercise.place;
+        if place.solution(workspace).exists() {
+            let compare = format!("`cargo run -- compare {}`", place.id);
+            text.push_str(&format!("{MARGIN}your file beside the reference's: {compare}"));
+        }
         let Ok(places) = exercise::all(workspace) else { return text };
-        let Some(next) = following(&places, &task.exercise.place, &Progress::read(workspace))
+        let Some(next) = following(&places, place, &Progress::read(workspace))
         else {
             text.push_str(&format!("{MARGIN}you have passed all exercises"));
             return text;

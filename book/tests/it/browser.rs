@@ -258,6 +258,67 @@ fn axe_finds_nothing_in_any_theme_with_reveals_open_and_closed() {
     assert_eq!(said, "errors: none\nasked of others: nothing");
 }
 
+#[test]
+fn no_script_of_any_page_fails_and_all_its_figures_can_be_walked_through() {
+    let pages = book().listening();
+    let name = |page: &tempfile::NamedTempFile| {
+        page.path().file_name().expect("it").to_string_lossy().into_owned()
+    };
+    let frames = pages.iter().map(|page| {
+        format!("<iframe data-page=\"{}\" width=\"1280\" height=\"900\"></iframe>", name(page))
+    });
+    let built = book().with("acted-all.html", &frames.collect::<String>());
+    let act = r#"
+  const frames = [...document.querySelectorAll("iframe")];
+  let figures = 0;
+  for (const frame of frames) {
+    frame.src = frame.dataset.page;
+    await new Promise((done) => frame.addEventListener("load", done));
+    await new Promise((done) => setTimeout(done, 100));
+    const page = frame.contentDocument;
+    if (frame.contentWindow.failures.length) said.push(`${frame.dataset.page}: ${frame.contentWindow.failures}`);
+    for (const figure of page.querySelectorAll("figure.timeline:has(.instrument)")) {
+      figures += 1;
+      if (!figure.querySelector("svg[role=grid]")) said.push(`${frame.dataset.page}: ${figure.id} has no grid`);
+    }
+    frame.remove();
+  }
+  said.push(`${frames.length > 38} ${figures > 80}`);
+  finish();
+"#;
+    let Some(said) = built.says("acted-all.html", act) else { return };
+    assert_eq!(said, "true true\nerrors: none\nasked of others: nothing");
+}
+
+#[test]
+fn with_many_arrows_only_those_of_the_chosen_bar_are_shown() {
+    let act = r#"
+  document.querySelectorAll(".gated").forEach((gate) => gate.querySelector("button").click());
+  document.querySelectorAll("details.reveal").forEach((reveal) => (reveal.open = true));
+  for (const id of ["buffer-lifetime-solved", "buffer-lifetime-order"]) {
+    const figure = document.getElementById(id);
+    const arrows = [...figure.querySelectorAll("path[marker-end]")];
+    const shown = () => arrows.filter((arrow) => getComputedStyle(arrow).visibility === "visible").length;
+    said.push(`${arrows.length} arrows, ${shown()} shown`);
+    const counts = [...figure.querySelectorAll("[role=gridcell]")].map((bar) => {
+      bar.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+      return shown();
+    });
+    said.push(`by bar: ${Math.min(...counts)} to ${Math.max(...counts)}, each arrow twice: ${counts.reduce((a, b) => a + b) === 2 * arrows.length}`);
+  }
+  finish();
+"#;
+    let Some(said) = book().says("buffer_lifetime.html", act) else { return };
+    insta::assert_snapshot!(said, @"
+32 arrows, 0 shown
+by bar: 0 to 2, each arrow twice: true
+30 arrows, 0 shown
+by bar: 0 to 2, each arrow twice: true
+errors: none
+asked of others: nothing
+");
+}
+
 /// What only a script can do is hidden until the script runs; nothing else is.
 #[test]
 fn without_a_script_nothing_to_read_is_hidden() {

@@ -6,6 +6,8 @@
 
   // So many streams a listener is told of one by one.
   const SPOKEN = 4;
+  // With more arrows than these only those of the chosen bar are shown: the others would hide what they explain.
+  const ARROWS = 4;
   // A run plays for so long, in ms.
   const PLAY = 5000;
 
@@ -26,7 +28,20 @@
     let chosen = null;
     let drawn = [];
 
+    // Each arrow, with the bars from which and to which it leads.
+    const arrows = all("path[marker-end]", drawing).map((path) => {
+      const [x1, y1, , , , , x2, y2] = path.getAttribute("d").match(/[\d.]+/g).map(Number);
+      const at = (x, y) => (bar) => {
+        const [left, top, wide, high] = ["x", "y", "width", "height"].map((name) => Number(bar.querySelector("rect").getAttribute(name)));
+        return x >= left - 0.02 && x <= left + wide + 0.02 && y >= top && y <= top + high;
+      };
+      // Where two bars meet, one ends there and the other begins.
+      return { path, ends: () => [drawn.findIndex(at(x1, y1)), drawn.findLastIndex(at(x2, y2))] };
+    });
+
     function light(lit, option, awaited = []) {
+      const shows = ({ ends }) => (lit.length > 0 ? ends().some((end) => lit.includes(end)) : arrows.length <= ARROWS);
+      arrows.forEach((arrow) => arrow.path.classList.toggle("apart", !shows(arrow)));
       drawing.classList.toggle("lighting", lit.length > 0);
       drawn.forEach((bar, index) => {
         bar.classList.toggle("lit", lit.includes(index));
@@ -106,6 +121,7 @@
     }
 
     drawn = walk(drawing, leave);
+    light([], null);
     const react = (item, what) => {
       item.addEventListener("focus", () => {
         choose(what);

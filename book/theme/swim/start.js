@@ -20,7 +20,7 @@
   quizzes();
   const choosers = [];
   all(".listings").forEach((listing, index) => tabs(listing, index, choosers));
-  all("figure.timeline").forEach(figure);
+  all("figure.timeline:not(.curve)").forEach(figure);
   all("figure.play").forEach(spoken);
   all(".progress").forEach(progress);
   // On the page that has one stands its script.

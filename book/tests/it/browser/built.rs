@@ -101,6 +101,29 @@ impl Built {
         Some(said.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">"))
     }
 
+    /// Copies of all pages that keep in `failures` what goes wrong in them, by their names; removed
+    /// when they are dropped.
+    pub(crate) fn listening(&self) -> Vec<tempfile::NamedTempFile> {
+        let files = std::fs::read_dir(&self.site).expect("a folder");
+        let names = files.map(|file| file.expect("it").file_name().into_string().expect("UTF-8"));
+        let is_page = |name: &String| {
+            let kinds = ["acted-", "listening-", "axe", "alone", "404", "toc"];
+            name.ends_with(".html") && !kinds.iter().any(|kind| name.starts_with(kind))
+        };
+        let mut pages: Vec<String> = names.filter(is_page).collect();
+        pages.sort();
+        let copy = |page: &String| {
+            let html = std::fs::read_to_string(self.site.join(page)).expect("a page");
+            let mut builder = tempfile::Builder::new();
+            let builder = builder.prefix("listening-").suffix(page.as_str());
+            let file = builder.tempfile_in(&self.site).expect("a file");
+            let html = html.replacen("<head>", &format!("<head>{LISTEN}"), 1);
+            std::fs::write(file.path(), html).expect("a file");
+            file
+        };
+        pages.iter().map(copy).collect()
+    }
+
     /// A page of nothing but `body`, beside the others.
     pub(crate) fn with(&self, page: &str, body: &str) -> &Self {
         let html = format!("<!doctype html><html><head></head><body>{body}</body></html>");

@@ -206,8 +206,7 @@ impl Run<'_> {
             text.push_str(&format!("{MARGIN}your file beside the reference's: {compare}"));
         }
         let Ok(places) = exercise::all(workspace) else { return text };
-        let Some(next) = following(&places, place, &Progress::read(workspace))
-        else {
+        let Some(next) = following(&places, place, &Progress::read(workspace)) else {
             text.push_str(&format!("{MARGIN}you have passed all exercises"));
             return text;
         };

@@ -156,7 +156,8 @@
     const now = document.createElementNS(drawing.namespaceURI, "path");
     now.setAttribute("class", "now");
     const { width } = drawing.viewBox.baseVal;
-    const edge = (bar) => Number(bar.querySelector("rect").getAttribute("y")) + 20;
+    // A row leaves a little below its bars.
+    const edge = (bar) => Number(bar.querySelector("rect").getAttribute("y")) + Number(bar.querySelector("rect").getAttribute("height")) + 4;
     const bottom = Math.max(...drawn.map(edge));
     const most = charts.map(({ states }) => Math.max(1, ...states.flatMap(([, , , queues]) => queues.map(([a, b]) => a + b))));
     const along = (at) => (width * (left + (span * at) / steps)) / 100;

@@ -9,8 +9,9 @@ use crate::program::{Call, DEVICES, EventId, StreamId};
 use crate::timeline::{HostMemory, Interval, Span, in_order};
 use crate::{Program, Timeline};
 
-/// Rows that a lane may have; what runs beside more than these goes into the last one.
-const MOST_ROWS: usize = 4;
+/// The most rows of a stream or an engine: so many grids run at once on a device. Bars beside more
+/// than these go into the last one.
+const MOST_ROWS: usize = 128;
 
 /// Bars above which a drawing no longer tells them apart. More could not be walked through with a
 /// keyboard, and a page of them would be slow.

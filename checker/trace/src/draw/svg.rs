@@ -33,6 +33,10 @@ const TITLE: u64 = 24;
 /// Height of a row, and of the bar in it.
 const ROW: u64 = 20;
 const BAR: u64 = 16;
+/// Rows of a stream or an engine that have that height. Each further one adds `FURTHER`, and all of
+/// them share the height: a hundred kernels at once are a stack of thin bars.
+const FULL_ROWS: u64 = 4;
+const FURTHER: u64 = 1;
 /// Between lanes, and between charts.
 const LANE_GAP: u64 = 3;
 const CHART_GAP: u64 = 14;
@@ -115,6 +119,24 @@ pub fn margins(layout: &Layout) -> (f64, f64) {
     (percent(picture.left), percent(WIDTH - picture.left - picture.span))
 }
 
+/// The place of the bars of a row.
+#[derive(Clone, Copy)]
+struct Stripe {
+    top: Hundredths,
+    height: Hundredths,
+}
+
+/// The height of all rows together, in px.
+fn lane_height(lane: &Lane) -> u64 {
+    let rows = lane.rows.len() as u64;
+    rows.min(FULL_ROWS) * ROW + rows.saturating_sub(FULL_ROWS) * FURTHER
+}
+
+/// The height of each of the rows.
+fn row_height(lane: &Lane) -> Hundredths {
+    Hundredths(lane_height(lane) * 100 / (lane.rows.len() as u64).max(1))
+}
+
 struct Picture<'a, C> {
     colours: PhantomData<C>,
     layout: &'a Layout,
@@ -184,7 +206,7 @@ impl<'a, C: Colours> Picture<'a, C> {
         for (place, lane) in chart.lanes.iter().enumerate() {
             tops.push(y);
             self.lane([index, place], lane, chart.makespan_ns, y);
-            y += lane.rows.len() as u64 * ROW + LANE_GAP;
+            y += lane_height(lane) + LANE_GAP;
         }
         self.grid(first, y);
         // The end of this chart, where the axis goes on for a longer one.
@@ -197,18 +219,22 @@ impl<'a, C: Colours> Picture<'a, C> {
                 ),
             );
         }
+        let row = |lane: usize, row: usize| {
+            let height = row_height(&chart.lanes[lane]);
+            (Hundredths(tops[lane] * 100 + row as u64 * height.0), height)
+        };
         for arrow in &chart.arrows {
-            self.arrow(*arrow, &tops);
+            self.arrow(*arrow, row);
         }
         for flaw in &chart.flaws {
-            self.flaw(flaw, &tops);
+            self.flaw(flaw, row);
         }
         y
     }
 
     /// What is wrong: a frame around each of the bars that it is about, a broken line where an edge
     /// is missing, and the code on it.
-    fn flaw(&mut self, flaw: &Flaw, tops: &[u64]) {
+    fn flaw(&mut self, flaw: &Flaw, row: impl Fn(usize, usize) -> (Hundredths, Hundredths)) {
         /// Height of the sign with the code, and its room beside the letters.
         const SIGN: u64 = 14;
         const ROOM: u64 = 8;
@@ -219,12 +245,15 @@ impl<'a, C: Colours> Picture<'a, C> {
             let (start, end) = (self.x(spot.start_ns).0, self.x(spot.end_ns).0);
             // What takes no time is seen too.
             let width = Hundredths((end - start).max(300) + 200);
-            let (x, y) = (Hundredths(start - 100), tops[spot.lane] + spot.row as u64 * ROW + 1);
-            let height = ROW - 2;
+            let (top, height) = row(spot.lane, spot.row);
+            // Of a full row it leaves the edges.
+            let inset = height.0 / (ROW * 100) * 100;
+            let (x, y) = (Hundredths(start - 100), Hundredths(top.0 + inset));
+            let height = Hundredths(height.0 - 2 * inset);
             marks += &format!(
                 r#"<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="2" fill="none" {line_of} stroke-width="2.5"/>"#
             );
-            middles.push((start + width.0 / 2, y + height / 2));
+            middles.push((start + width.0 / 2, (y.0 + height.0 / 2) / 100));
         }
         let (mut x, mut y) = middles.first().copied().unwrap_or_default();
         if let [(x1, y1), (x2, y2)] = middles[..] {
@@ -250,7 +279,7 @@ impl<'a, C: Colours> Picture<'a, C> {
 
     fn lane(&mut self, place: [usize; 2], lane: &Lane, makespan_ns: u64, top: u64) {
         let (left, width) = (self.left, self.x(makespan_ns).0 - self.left * 100);
-        let (height, baseline) = (lane.rows.len() as u64 * ROW, top + 14);
+        let (height, baseline) = (lane_height(lane), top + 14);
         let width = Hundredths(width);
         line(
             &mut self.grid,
@@ -276,29 +305,33 @@ impl<'a, C: Colours> Picture<'a, C> {
             );
         }
         for (index, row) in lane.rows.iter().enumerate() {
-            let top = top + index as u64 * ROW + (ROW - BAR) / 2;
+            let height = row_height(lane);
+            let bar = Hundredths(height.0 * BAR / ROW);
+            let top = top * 100 + index as u64 * height.0 + (height.0 - bar.0) / 2;
+            let at = Stripe { top: Hundredths(top), height: bar };
             let place = [place[0], place[1], index];
             if self.single {
                 for (index, bar) in row.iter().enumerate() {
                     let id = self.keep(place, vec![index]);
-                    self.bar(&id, bar, top);
+                    self.bar(&id, bar, at);
                 }
             } else if KEEPS_BARS && self.drawn.is_some() {
-                self.runs_by_site(place, row, top);
+                self.runs_by_site(place, row, at);
             } else {
-                self.runs(row, top);
+                self.runs(row, at);
             }
         }
     }
 
     /// One bar, with its letters where they fit.
-    fn bar(&mut self, id: &str, bar: &Bar, top: u64) {
+    fn bar(&mut self, id: &str, bar: &Bar, at: Stripe) {
         let (start, end) = (self.x(bar.start_ns), self.x(bar.end_ns));
         let width = end.0 - start.0;
-        let rect = self.rect(bar.mark, start, Hundredths(width), top);
+        let rect = self.rect(bar.mark, start, Hundredths(width), at);
         let letters = letters(bar)
             .into_iter()
-            .find(|text| !text.is_empty() && (text_width(text, 11) + 6) * 100 <= width);
+            .find(|text| !text.is_empty() && (text_width(text, 11) + 6) * 100 <= width)
+            .filter(|_| at.height.0 == BAR * 100);
         // Who speaks to the computer calls a bar by what is to be read on it (WCAG 2.5.3).
         let title = match (letters, bar.describe()) {
             (Some(letters), title) if !contains(&title, letters) => format!("{letters}, {title}"),
@@ -306,7 +339,8 @@ impl<'a, C: Colours> Picture<'a, C> {
         };
         let title = escape(&title);
         let letters = letters.map(|text| {
-            let (middle, baseline) = (Hundredths(start.0 + width / 2), top + 12);
+            let baseline = Hundredths(at.top.0 + 1200);
+            let middle = Hundredths(start.0 + width / 2);
             let (class, attributes) = (paint::class(bar.mark), C::text(bar.mark));
             let text = escape(text);
             format!(
@@ -323,14 +357,14 @@ impl<'a, C: Colours> Picture<'a, C> {
     }
 
     /// A row of more bars than can be told apart.
-    fn runs(&mut self, row: &[Bar], top: u64) {
+    fn runs(&mut self, row: &[Bar], at: Stripe) {
         for run in raster(row, self.layout.axis_ns, self.cells()) {
-            self.run("", run, top);
+            self.run("", run, at);
         }
     }
 
     /// The same where each bar stands for calls of one place in the source.
-    fn runs_by_site(&mut self, place: [usize; 3], row: &[Bar], top: u64) {
+    fn runs_by_site(&mut self, place: [usize; 3], row: &[Bar], at: Stripe) {
         let (axis, cells) = (u128::from(self.layout.axis_ns), self.cells() as u128);
         for (run, site) in raster_by_site(row, self.layout.axis_ns, self.cells()) {
             let (from, to) = (run.first as u128 * axis, run.end as u128 * axis);
@@ -341,7 +375,7 @@ impl<'a, C: Colours> Picture<'a, C> {
             let of_run = |bar: &Bar| bar.mark == run.mark && bar.site == site && meets(bar);
             let bars = row.iter().enumerate().filter(|(_, bar)| of_run(bar));
             let id = self.keep(place, bars.map(|(index, _)| index).collect());
-            self.run(&id, run, top);
+            self.run(&id, run, at);
         }
     }
 
@@ -349,10 +383,10 @@ impl<'a, C: Colours> Picture<'a, C> {
         (self.span * CELLS_PER_PX) as usize
     }
 
-    fn run(&mut self, id: &str, run: Run, top: u64) {
+    fn run(&mut self, id: &str, run: Run, at: Stripe) {
         let place = |cell: usize| self.left * 100 + cell as u64 * 100 / CELLS_PER_PX;
         let (start, width) = (place(run.first), place(run.end) - place(run.first));
-        let rect = self.rect(run.mark, Hundredths(start), Hundredths(width), top);
+        let rect = self.rect(run.mark, Hundredths(start), Hundredths(width), at);
         let (bars, mark, busy) = (run.bars.max(1), run.mark.label(), duration(run.busy_ns));
         line(
             &mut self.body,
@@ -360,18 +394,22 @@ impl<'a, C: Colours> Picture<'a, C> {
         );
     }
 
-    fn rect(&self, mark: Mark, x: Hundredths, width: Hundredths, y: u64) -> String {
+    fn rect(&self, mark: Mark, x: Hundredths, width: Hundredths, at: Stripe) -> String {
+        let Stripe { top: y, height } = at;
         // Thinner would not be seen, and of a thin bar the outline would be all that is.
-        let outline = if width.0 < 300 { ".25" } else { ".75" };
+        let outline = if width.0 < 300 || height.0 < 800 { ".25" } else { ".75" };
         let width = Hundredths(width.0.max(75));
         let (class, attributes) = (paint::class(mark), C::bar(mark, &self.id));
         format!(
-            r#"<rect x="{x}" y="{y}" width="{width}" height="{BAR}" class="{class}-b" {attributes} stroke-width="{outline}"/>"#
+            r#"<rect x="{x}" y="{y}" width="{width}" height="{height}" class="{class}-b" {attributes} stroke-width="{outline}"/>"#
         )
     }
 
-    fn arrow(&mut self, arrow: Arrow, tops: &[u64]) {
-        let y = |at: Anchor| tops[at.lane] + at.row as u64 * ROW + ROW / 2;
+    fn arrow(&mut self, arrow: Arrow, row: impl Fn(usize, usize) -> (Hundredths, Hundredths)) {
+        let y = |at: Anchor| {
+            let (top, height) = row(at.lane, at.row);
+            Hundredths(top.0 + height.0 / 2)
+        };
         let (x1, y1, x2, y2) =
             (self.x(arrow.from.at_ns), y(arrow.from), self.x(arrow.to.at_ns), y(arrow.to));
         let id = &self.id;
@@ -426,7 +464,8 @@ impl<'a, C: Colours> Picture<'a, C> {
             if x + width > WIDTH - MARGIN && x > self.left {
                 (x, y) = (self.left, y + LEGEND_ROW);
             }
-            let rect = self.rect(mark, Hundredths(x * 100), Hundredths(SWATCH * 100), y);
+            let at = Stripe { top: Hundredths(y * 100), height: Hundredths(BAR * 100) };
+            let rect = self.rect(mark, Hundredths(x * 100), Hundredths(SWATCH * 100), at);
             let (after, baseline, label) = (x + SWATCH + 6, y + 12, mark.label());
             line(
                 &mut self.body,

@@ -17,6 +17,9 @@ pub enum Style {
 }
 
 /// Fewer columns leave no room for bars.
+/// The most rows of a stream or an engine here.
+const MOST_ROWS: usize = 4;
+
 const COLUMNS_AT_LEAST: usize = 40;
 
 /// Columns to the right of the bars, for a share: ` 100 %`.
@@ -131,7 +134,12 @@ impl Page<'_> {
     fn lane(&self, lane: &Lane, makespan_ns: u64, lines: &mut Vec<String>) {
         let label = self.fit(&lane.label, self.label);
         let pad = " ".repeat(self.label - width(&label) + 1);
-        for (index, row) in lane.rows.iter().enumerate() {
+        // What does not fit goes into the last one.
+        let (first, rest) = lane.rows.split_at(lane.rows.len().min(MOST_ROWS - 1));
+        let mut last: Vec<Bar> = rest.iter().flatten().cloned().collect();
+        last.sort_by_key(|bar| (bar.start_ns, bar.step));
+        let last = (!rest.is_empty()).then_some(&last);
+        for (index, row) in first.iter().chain(last).enumerate() {
             let cells = self.row(row, makespan_ns);
             let share = lane.busy_ns.filter(|_| index == 0);
             let share = share.map(|ns| percent(ns, makespan_ns)).unwrap_or_default();

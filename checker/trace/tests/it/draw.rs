@@ -276,14 +276,36 @@ fn time_starts_at_the_region_and_charts_share_the_longest_axis() {
 }
 
 #[test]
-fn what_overlaps_is_stacked_in_at_most_four_rows() {
+fn what_overlaps_is_stacked_in_as_many_rows_as_a_device_runs_grids() {
     let spans = [(KERNEL, 0, 10), (KERNEL, 1, 11), (KERNEL, 10, 20), (KERNEL, 11, 12)];
     let rows = |spans: &[_]| {
         let layout = one(&timeline(None, spans), Lanes::Streams);
         layout.charts[0].lanes[0].rows.iter().map(Vec::len).collect::<Vec<_>>()
     };
     assert_eq!(rows(&spans), [2, 2]);
-    assert_eq!(rows(&[(KERNEL, 0, 10); 6]), [1, 1, 1, 3]);
+    assert_eq!(rows(&[(KERNEL, 0, 10); 6]), [1; 6]);
+    let all = rows(&[(KERNEL, 0, 10); 130]);
+    assert_eq!((all.len(), all[0], all[127]), (128, 1, 3));
+}
+
+#[test]
+fn a_stack_of_bars_is_thin_in_a_picture_and_four_lines_in_a_terminal() {
+    let drawn = |kernels: usize| {
+        let spans = vec![(KERNEL, 0, 10); kernels];
+        one(&timeline(None, &spans), Lanes::Streams)
+    };
+    let height = |layout: &Layout| {
+        let svg = svg(layout, "a");
+        let (_, view) = svg.split_once("viewBox=\"0 0 720 ").expect("a view");
+        view.split('"').next().expect("a height").parse::<u64>().expect("a number")
+    };
+    // Four full rows, and a px for each of the others.
+    assert_eq!(height(&drawn(4)), height(&drawn(1)) + 3 * 20);
+    assert_eq!(height(&drawn(128)), height(&drawn(4)) + 124);
+    let svg = svg(&drawn(128), "a");
+    assert_eq!(svg.matches("height=\"1.27\"").count(), 128, "{svg}");
+    let text = terminal(&drawn(128), 80, Style::Plain);
+    assert_eq!(text.lines().filter(|line| line.contains('█')).count(), 4 + 1, "{text}");
 }
 
 #[test]

@@ -4,13 +4,23 @@ use book::wasm;
 use page::{Played, Setting};
 
 use super::book;
+use super::clock::Clock;
 use crate::needs::{Need, missing};
+
+/// What a page says; none without browser or wasm. Compiling the wasm takes real time.
+fn says(page: &str, act: &str) -> Option<String> {
+    if wasm::PLAYGROUND.plain().is_err() {
+        return missing(Need::Wasm);
+    }
+    let clock = Clock::with(Vec::new());
+    book().says(page, &format!("{}{act}", clock.script()))
+}
 
 /// Until the controls are there; then four streams and pinned memory, as a reader chooses them.
 const PLAY: &str = r#"
   const figure = document.querySelector("figure.play");
   const form = figure.querySelector(".controls");
-  for (let turns = 0; form.hidden && turns < 200; turns++) await new Promise((r) => setTimeout(r, 50));
+  await until(() => !form.hidden);
   said.push(`controls: ${form.hidden ? "hidden" : form.querySelectorAll("select").length}`);
   const choose = (name, value) => {
     const select = form.querySelector(`[name=${name}]`);
@@ -32,10 +42,7 @@ const PLAY: &str = r#"
 
 #[test]
 fn a_playground_follows_its_controls_and_says_what_the_native_simulator_says() {
-    if wasm::PLAYGROUND.plain().is_err() {
-        return missing(Need::Wasm).unwrap_or_default();
-    }
-    let Some(said) = book().says("free_sheet.html", PLAY) else { return };
+    let Some(said) = says("free_sheet.html", PLAY) else { return };
     let makespan =
         |address: &str| Played::new(&Setting::parse(address)).timeline.extent().ns().to_string();
     let chosen = "sheet=pipeline&up=pinned&down=pinned&host=goes-on&streams=4&chunks=8&order=depth\
@@ -53,7 +60,7 @@ fn a_playground_follows_its_controls_and_says_what_the_native_simulator_says() {
 const WRITE: &str = r##"
   const figure = document.querySelector("figure.editor");
   const controls = figure.querySelector(".controls");
-  for (let turns = 0; controls.hidden && turns < 200; turns++) await new Promise((r) => setTimeout(r, 50));
+  await until(() => !controls.hidden);
   const text = (node) => node?.textContent.replace(/\s+/g, " ").trim() ?? "nothing";
   const field = figure.querySelector("textarea");
   const pause = (ms) => new Promise((r) => setTimeout(r, ms));
@@ -103,16 +110,13 @@ const WRITE: &str = r##"
 
 #[test]
 fn a_reader_writes_a_program_is_told_of_mistakes_and_races_and_goes_back() {
-    if wasm::PLAYGROUND.plain().is_err() {
-        return missing(Need::Wasm).unwrap_or_default();
-    }
-    let Some(said) = book().says("playground.html", WRITE) else { return };
+    let Some(said) = says("playground.html", WRITE) else { return };
     insta::assert_snapshot!(said);
 }
 
 /// A bar is chosen, and then a mistake written: what is chosen in the text, and what is kept of it.
 const CHOOSE: &str = r#"
-  for (let turns = 0; !document.querySelector("textarea") && turns < 200; turns++) await new Promise((r) => setTimeout(r, 50));
+  await until(() => document.querySelector("textarea"));
   const field = document.querySelector("textarea");
   const bars = [...document.querySelectorAll("svg [role=gridcell]")];
   bars.find((bar) => bar.textContent.startsWith("kernel")).dispatchEvent(new MouseEvent("click"));
@@ -126,10 +130,7 @@ const CHOOSE: &str = r#"
 
 #[test]
 fn a_bar_of_the_playground_leads_to_its_line_and_what_is_written_is_kept() {
-    if wasm::PLAYGROUND.plain().is_err() {
-        return missing(Need::Wasm).unwrap_or_default();
-    }
-    let Some(said) = book().says("playground.html", CHOOSE) else { return };
+    let Some(said) = says("playground.html", CHOOSE) else { return };
     insta::assert_snapshot!(said, @"
 in compute: kernel 300 us 64 blocks on x[i]
 kept: true
@@ -145,18 +146,15 @@ const REOPEN: &str = r##"
   frame.src = "playground.html";
   document.body.append(frame);
   const at = (selector) => frame.contentDocument?.querySelector(selector);
-  for (let turns = 0; !at(".wrong li") && turns < 200; turns++) await new Promise((r) => setTimeout(r, 50));
+  await until(() => at(".wrong li"));
   said.push(`${at("textarea").value}: ${at(".wrong li").textContent.trim()}`);
   finish();
 "##;
 
 #[test]
 fn what_was_written_in_the_playground_outlives_a_reload_with_its_mistakes() {
-    if wasm::PLAYGROUND.plain().is_err() {
-        return missing(Need::Wasm).unwrap_or_default();
-    }
-    let built = book().with("again.html", "<p>Again</p>");
-    let Some(said) = built.says("again.html", REOPEN) else { return };
+    book().with("again.html", "<p>Again</p>");
+    let Some(said) = says("again.html", REOPEN) else { return };
     insta::assert_snapshot!(said, @"
 waait a: Line 1, column 1: waait is no call; did you mean wait?
 errors: none

@@ -30,6 +30,9 @@ pub struct Style {
     /// Of each package whose comments are looked at.
     #[serde(default)]
     pub(super) comments: BTreeMap<String, Counts>,
+    /// Terms of a package that are right in its comments, though pages write others.
+    #[serde(default)]
+    pub(super) terms: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     limits: Limits,
     #[serde(default)]

@@ -1,8 +1,8 @@
 //! Programs of ours that try to get out.
 //!
-//! A canary runs where somebody else's code would, and really does what it must not be able to do.
-//! What got through is on its standard output; whoever set it up believes its own eyes where it
-//! can.
+//! A canary runs where a student's code would, and really does what it must not be able to do.
+//! What got through is on its standard output; the sandbox that set it up believes its own eyes
+//! where it can.
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
@@ -18,23 +18,23 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// What a canary is to try.
+/// The attempts of a canary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Song {
     /// To reach what lies outside.
     Escape(Outside),
-    /// To leave a process behind that holds a lock on this file.
+    /// To leave a process running that has a lock on this file.
     Daemon { lock: PathBuf },
     /// To make this many processes.
     Fork { processes: u32 },
     /// To take this much memory, once of its own and once shared.
     Hoard { bytes: usize },
-    /// Nothing, until standard input is at its end: somebody else's process.
+    /// Nothing, until standard input is at its end: a process of others.
     Bystander,
 }
 
-/// What lies outside.
+/// The things that lie outside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Outside {
     /// A file that everybody may read.
@@ -54,7 +54,7 @@ pub(super) struct Outside {
     pub(super) bystander: i32,
 }
 
-/// What has to hold.
+/// The properties of a sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Property {
@@ -92,7 +92,7 @@ impl Property {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Hole {
     pub(super) property: Property,
-    /// What did.
+    /// The thing that got through.
     pub(super) what: String,
 }
 
@@ -185,7 +185,7 @@ fn escape(outside: &Outside) -> Vec<Hole> {
     holes
 }
 
-/// What is noted of a file beside its contents: who may use it, when it was changed, what else
+/// The state of a file beside its contents: who may use it, when it was changed, what else
 /// anyone wrote there, and what happens to it.
 fn metadata(file: &Path) -> [(&'static str, bool); 5] {
     let Ok(path) = CString::new(file.as_os_str().as_bytes()) else { return [("", false); 5] };
@@ -211,7 +211,7 @@ fn metadata(file: &Path) -> [(&'static str, bool); 5] {
     }
 }
 
-/// What processes share by number, whoever they are.
+/// Memory that any processes share by number.
 fn shared_memory(segment: i32) -> [(&'static str, bool); 2] {
     // SAFETY: a byte of the segment is read and written, where there is one.
     unsafe {
@@ -229,7 +229,7 @@ fn shared_memory(segment: i32) -> [(&'static str, bool); 2] {
     }
 }
 
-/// How long a process that was left behind goes on, where it is not ended.
+/// How long a process that was left running goes on, where it is not ended.
 const LEFT_BEHIND: Duration = Duration::from_secs(3);
 
 fn daemon(lock: &PathBuf) -> Result<Vec<Hole>> {

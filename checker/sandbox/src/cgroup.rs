@@ -1,10 +1,10 @@
 //! A control group (version 2) for each command: the kernel counts its memory, its processes and
 //! its CPU time together, whatever they are made of, and ends all of them at once.
 //!
-//! There are groups where this machine mounts `cgroup2`, and where a group that this process is in,
-//! or one above it, may be written to and hands memory and processes on to the groups below it: for
-//! root on most systems, for others where systemd delegates it to them (`systemd-run --user
-//! --scope`).
+//! There are groups where this machine mounts `cgroup2`. A group that this process is in, or one
+//! above it, has to be writable and to hand memory and processes on to the groups below it. That
+//! holds for root on most systems, and for others where systemd delegates it to them
+//! (`systemd-run --user --scope`).
 
 use std::fs::File;
 use std::io::Write;
@@ -18,7 +18,7 @@ use super::{Exceeded, Limits};
 /// How the names of groups begin; the number of the supervisor follows.
 const NAME: &str = "swim-";
 
-/// What a group has to count, or there is no use in it.
+/// The counters of a group without which there is no use in it.
 const NEEDED: [&str; 2] = ["memory", "pids"];
 
 /// In which `cpu.max` counts, in µs.
@@ -105,7 +105,7 @@ pub(super) fn enter(mut door: File) -> Result<()> {
     door.write_all(b"0").context("cannot enter the group")
 }
 
-/// Groups that supervisors left behind which were killed themselves.
+/// Removes the groups of supervisors that were killed themselves.
 pub(super) fn sweep() {
     let Ok((parent, _)) = parent() else { return };
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {

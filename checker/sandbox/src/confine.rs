@@ -1,4 +1,4 @@
-//! What a process does to itself before it becomes the command.
+//! The changes that a process makes to itself before it becomes the command.
 
 use std::ffi::{CString, OsStr};
 use std::os::fd::RawFd;
@@ -110,7 +110,7 @@ fn close_others(kept: &[RawFd]) -> Result<()> {
     Ok(())
 }
 
-/// Address space beside what is asked for: the program itself, its libraries, and what the C
+/// Address space beside what is wanted: the program itself, its libraries, and what the C
 /// library reserves for each thread and never uses.
 const BESIDE_BYTES: u64 = 512 << 20;
 
@@ -219,7 +219,7 @@ fn drop_capabilities() {
     }
 }
 
-/// What the rules are written against; an older kernel enforces what it knows.
+/// The version that the rules are written against; an older kernel enforces what it knows.
 const NEWEST: ABI = ABI::V9;
 
 fn landlock(confined: &Confined) -> Result<()> {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
 
 /// The signal that arrived; 0 for none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
-/// What to kill when one does, as `kill` takes it: a process, or minus a group; 0 for nothing.
+/// The target to kill when one does, as `kill` takes it: a process, or minus a group, or 0.
 static TARGET: AtomicI32 = AtomicI32::new(0);
 /// How much the outcome of the present run is wanted: an [`Interest`].
 static INTEREST: AtomicU8 = AtomicU8::new(Interest::Present as u8);
@@ -20,10 +20,10 @@ static WAKE: AtomicI32 = AtomicI32::new(-1);
 /// The signals that ask a program to end.
 const ENDING: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// Whether a target goes on when nobody waits for the outcome any more.
+/// Whether a target goes on when the outcome is not waited for any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Superseded {
-    /// What it does now need not be done again.
+    /// Its work need not be done again.
     Finishes,
     /// It may never end by itself.
     Yields,
@@ -33,7 +33,7 @@ pub enum Superseded {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Interest {
-    /// Somebody waits for it.
+    /// It is waited for.
     Present,
     /// A newer run waits for its end.
     Newer,
@@ -87,7 +87,7 @@ impl Drop for Guard {
 }
 
 /// From now on a signal ends nothing by itself: it kills the target, is remembered, and a byte goes
-/// into `wake` for somebody who takes care of the rest.
+/// into `wake` for a reader that takes care of the rest.
 pub fn stay(wake: PipeWriter) {
     // A signal handler must not wait for room: one byte is as good as a thousand.
     // SAFETY: a plain call on a descriptor of our own.
@@ -136,7 +136,7 @@ extern "C" fn remember(signal: libc::c_int) {
     }
 }
 
-/// What goes through the pipe.
+/// The byte that goes through the pipe.
 static BYTE: u8 = 0;
 
 fn kill(target: libc::pid_t) {

@@ -1,4 +1,4 @@
-//! What a sandbox is put together from.
+//! The layers of a sandbox.
 
 use std::collections::BTreeSet;
 use std::fmt;

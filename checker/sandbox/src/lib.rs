@@ -1,4 +1,4 @@
-//! The sandbox: what stands between somebody else's code and this machine.
+//! The sandbox: what stands between a student's code and this machine.
 //!
 //! A student's file is native code, and compiling it can read files too. So the compiler and the
 //! program each run under a **supervisor**, this program started anew, which makes a child, lets it
@@ -18,7 +18,7 @@
 //!
 //! They are not taken on trust: [`Sandbox::probe`] starts **canaries**, programs of ours that try
 //! each of these things in earnest, and a property holds if all of them failed. The first four are
-//! the **floor**: without one of them nothing is compiled or run, unless somebody accepts the risk.
+//! the **floor**: without one of them nothing is compiled or run, unless you accept the risk.
 //! Without the others the level is `partial`. A layer that is left out by [`layer::WITHOUT`] takes
 //! the level down in any case.
 //!
@@ -26,7 +26,7 @@
 //!
 //! | layer | needs | what it does | what it does not |
 //! | --- | --- | --- | --- |
-//! | Landlock | Linux 5.13 in the kernel's list of security modules | files by path for this process and its children; from version 4 TCP, from 6 signals and abstract sockets | file names and attributes can be asked for (`stat`) and set; descriptors that are open stay open |
+//! | Landlock | Linux 5.13 in the kernel's list of security modules | files by path for this process and its children; from version 4 TCP, from 6 signals and abstract sockets | file names and attributes can be read (`stat`) and set; descriptors that are open stay open |
 //! | seccomp | Linux 3.17 | refuses sockets, io_uring, tracing, namespaces, mounts, keys, System V objects, changes of modes, owners, times and attributes, watching files; to programs also new processes, signals to others, locks and changes of the folder | does not see paths, or what `clone3` is told, so that is not there at all |
 //! | namespaces | root, or user namespaces for everyone | processes outside have no number inside; no network device; everything ends with the first process | the kernel is the same |
 //! | mounts | namespaces | a root folder with nothing else in it; also lets a slot's user read what lies below root's home | |
@@ -36,8 +36,8 @@
 //! | watchdog | `/proc` | memory and threads of everything below the supervisor, every 10 ms | what happens in between |
 //! | reaper | Linux 3.4 | orphans become the supervisor's, which kills them | |
 //!
-//! Besides, whatever the layers: an environment that is only what the command was given, no open
-//! files but those that it was given, standard input at its end, a session of its own, no
+//! With any layers, the environment and the open files are those that the command was given, and
+//! no others. Standard input is at its end. There is a session of its own; there are no
 //! capabilities, no gain of privileges by `execve`, no core files. Of `/proc` a program sees of
 //! itself what the libraries of C and of Rust look at, and not where files are mounted from.
 //!
@@ -45,7 +45,7 @@
 //!
 //! A hole in the kernel. Use of a CPU until time is up, and what that tells about others by the
 //! time it takes. What a program does to **itself**: it may rewrite its own code, forge what the
-//! harness in its process would say, or speak to the device process by hand; so nothing that a
+//! harness in its process would say, or speak to the device process by hand. So nothing that a
 //! program says is part of a grade (`device`, `grade`). Names of files outside can be guessed one
 //! by one by asking for attributes, where there are no mounts. Files that the command was given can
 //! be read, and what it was given to write can be filled up to the limit for each file.
@@ -84,7 +84,7 @@ pub use supervise::supervise;
 
 use process::{Ending, Output};
 
-/// What a command may use.
+/// Limits of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Time on the wall clock.
@@ -104,7 +104,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// What a student's program may use on the simulated device within `wall`: the largest exercise
+    /// Limits of a student's program on the simulated device within `wall`: the largest exercise
     /// takes a quarter of the memory, and one thread or two.
     pub fn of_program(wall: Duration, output_bytes: usize) -> Self {
         Self {
@@ -118,7 +118,7 @@ impl Limits {
         }
     }
 
-    /// What the compiler and its linker may use within `wall`: ten times what they need for a
+    /// Limits of the compiler and its linker within `wall`: ten times what they need for a
     /// solution.
     pub fn of_compiler(wall: Duration, output_bytes: usize) -> Self {
         Self {
@@ -147,9 +147,9 @@ pub enum Exceeded {
     Processes,
     /// Bytes in one file.
     FileSize,
-    /// What can be judged of what it asked for.
+    /// Anything of its calls that can be judged.
     Judging,
-    /// What the simulated device can do, or may use, for one program.
+    /// Limits of the simulated device for one program.
     Device,
 }
 
@@ -170,7 +170,7 @@ pub struct Confined {
     pub role: Role,
     /// The program, as an absolute path. It may be read.
     pub program: PathBuf,
-    /// What it is told, without its name.
+    /// Its arguments, without its name.
     pub arguments: Vec<OsString>,
     /// All of its environment.
     pub environment: Vec<(OsString, OsString)>,
@@ -184,7 +184,7 @@ pub struct Confined {
     pub folder: PathBuf,
     /// Descriptors that stay open, by their numbers.
     pub descriptors: Vec<RawFd>,
-    /// What it may use.
+    /// Its limits.
     pub limits: Limits,
     /// Which of those that run at the same time it is; [`Sandbox::run`] fills it in.
     pub slot: u16,
@@ -199,11 +199,11 @@ pub struct Ended {
     pub ending: Ending,
     /// The limit that was the reason.
     pub exceeded: Option<Exceeded>,
-    /// What it printed.
+    /// The text that it printed.
     pub output: Output,
 }
 
-/// What may be done with a path.
+/// The use that may be made of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
     /// It is read, and run where it is a program.
@@ -223,11 +223,11 @@ enum Origin {
     Order,
 }
 
-/// What every program is linked with, where systems keep it.
+/// Libraries that every program is linked with, where systems keep it.
 const LIBRARIES: &[&str] =
     &["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/nix/store", "/gnu/store"];
 
-/// What a linker needs beside that.
+/// Folders that a linker needs beside that.
 const TOOLS: &[&str] = &["/bin", "/usr/bin", "/usr/libexec", "/usr/local/bin", "/etc/alternatives"];
 
 impl Confined {
@@ -281,7 +281,7 @@ fn counts_own_processes(plan: &Plan) -> bool {
     plan.contains(if is_root { &Layer::Uid } else { &Layer::Namespaces })
 }
 
-/// What a supervisor tells the checker.
+/// A message of a supervisor to the checker.
 #[derive(Debug, Serialize, Deserialize)]
 enum Told {
     /// The command came to its end, with this status of `waitpid`.
@@ -341,7 +341,7 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// What it holds, for every report.
+    /// The layers that it has, for every report.
     pub fn layers(&self) -> &Layers {
         &self.layers
     }
@@ -365,7 +365,7 @@ impl Sandbox {
     }
 }
 
-/// What came of an order.
+/// The outcome of an order.
 enum Begun {
     Ended(Ended),
     Not(Trouble),
@@ -429,7 +429,7 @@ fn begin(confined: &Confined, companion: Option<u32>) -> Result<Begun> {
     })
 }
 
-/// What Rust's allocator says before it aborts.
+/// The words of Rust's allocator before it aborts.
 const OUT_OF_MEMORY: &str = "memory allocation of ";
 
 fn ending(
@@ -454,9 +454,9 @@ fn ending(
 pub struct Layers {
     /// How much it holds.
     pub level: Level,
-    /// What guards each property, such as `files: landlock 7`; in a fixed order.
+    /// The guard of each property, such as `files: landlock 7`; in a fixed order.
     pub guards: Vec<String>,
-    /// What is not guarded, and what would change that.
+    /// Properties that are not guarded, and what would change that.
     pub missing: Vec<String>,
 }
 
@@ -465,7 +465,7 @@ pub struct Layers {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// Nothing: somebody accepted that.
+    /// Nothing, which was accepted.
     None,
     /// A limit is missing, and every property that keeps others safe holds.
     Partial,
@@ -496,7 +496,7 @@ pub fn chain(error: &anyhow::Error) -> String {
     text + &hints
 }
 
-/// What stands between an error and the next step.
+/// The words between an error and the next step.
 const HINT: &str = "\n\nhint: ";
 
 #[cfg(test)]

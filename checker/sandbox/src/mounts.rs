@@ -72,8 +72,8 @@ enum Kind {
 }
 
 impl Bound {
-    /// What has to be there for `path` to lead where it does outside: the file or folder itself,
-    /// and a link where there is one on the way. Nothing, where there is nothing outside.
+    /// The parts that have to be there for `path` to lead where it does outside: the file or folder
+    /// itself, and a link where there is one on the way. Nothing, where there is nothing outside.
     fn look(path: &Path, access: Access) -> Result<Vec<Self>> {
         let Ok(real) = path.canonicalize() else { return Ok(Vec::new()) };
         let is_folder = real.is_dir();
@@ -123,7 +123,7 @@ fn bind(outside: &OwnedFd, at: &Path, access: Access) -> Result<()> {
     const OPEN_TREE_CLONE: libc::c_int = 1;
     const MOVE_MOUNT_F_EMPTY_PATH: libc::c_int = 4;
     let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC | libc::AT_EMPTY_PATH | libc::AT_RECURSIVE;
-    // SAFETY: a NUL-terminated string and a descriptor of our own; the new one is nobody else's.
+    // SAFETY: a NUL-terminated string and a descriptor of our own; the new one is ours alone.
     let tree = unsafe {
         let from = outside.as_raw_fd();
         let tree = libc::syscall(libc::SYS_open_tree, from, c"".as_ptr(), flags);

@@ -66,7 +66,7 @@ impl Sandbox {
         Ok(sandbox)
     }
 
-    /// No sandbox. Time, memory and what is left behind are looked after all the same.
+    /// No sandbox. Time, memory and what is left running are looked after all the same.
     pub fn off() -> Self {
         let plan = [Layer::Limits, Layer::Watchdog, Layer::Reaper].into();
         let missing = vec!["everything: somebody accepted the risk".to_owned()];
@@ -74,7 +74,7 @@ impl Sandbox {
         Self { plan, layers, absent: Vec::new() }
     }
 
-    /// What would make it hold more; none where it holds all.
+    /// A way to make it guard more; none where it guards all.
     pub fn remedy(&self) -> Option<&'static str> {
         let open = |property: &&Property| {
             let begins = format!("{}: ", property.name());
@@ -114,7 +114,7 @@ impl Sandbox {
     }
 }
 
-/// What would change it.
+/// A way to change it.
 fn remedy(property: Property) -> &'static str {
     match property {
         Property::Files => {
@@ -131,15 +131,15 @@ fn remedy(property: Property) -> &'static str {
     }
 }
 
-/// What came of all canaries with a plan.
+/// The outcome of all canaries with a plan.
 enum Tried {
-    /// What got through.
+    /// Everything that got through.
     Holes(BTreeMap<Property, String>),
     /// A layer cannot be had.
     Without(Layer, String),
 }
 
-/// What canaries try to get at.
+/// The things that canaries try to get at.
 struct Surroundings {
     scratch: Scratch,
     outside: Outside,
@@ -301,8 +301,8 @@ const LIMITS: Limits = Limits {
     output_bytes: 64 * 1024,
 };
 
-/// What a canary says got through; nothing, where it was stopped by the limit that it was to
-/// exceed.
+/// The report of a canary on what got through; nothing, where it was stopped by the limit that it
+/// was to exceed.
 fn through(song: &Song, ended: &Ended) -> Result<Vec<Hole>> {
     match (song, ended.exceeded) {
         (Song::Fork { .. }, Some(Exceeded::Processes))
@@ -367,7 +367,7 @@ fn guards_of(property: Property, plan: &Plan) -> String {
             &[(Layer::Cgroup, "cgroup"), (Layer::Limits, "limits"), (Layer::Watchdog, "watchdog")]
         }
     };
-    // The kernel counts a user's processes together, whoever started them.
+    // The kernel counts a user's processes together, from wherever they started.
     let counts = |layer| {
         property != Property::Processes || layer != Layer::Limits || counts_own_processes(plan)
     };

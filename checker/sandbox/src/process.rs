@@ -18,7 +18,7 @@ use anyhow::{Context, Result};
 
 use crate::interrupt::{self, Superseded};
 
-/// What a child may use.
+/// Limits of a child.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Time on the wall clock.
@@ -33,7 +33,7 @@ pub struct Limits {
 pub struct Finished {
     /// How it ended.
     pub ending: Ending,
-    /// What it printed.
+    /// The text that it printed.
     pub output: Output,
 }
 
@@ -61,7 +61,7 @@ pub fn run(command: Command, limits: Limits, companion: Option<u32>) -> Result<F
     finished
 }
 
-/// The same for a child that looks after what it leaves behind itself, so that several may run at
+/// The same for a child that looks after its own children itself, so that several may run at
 /// once. `handed` is closed as soon as the child has it; one that prints without end is killed.
 pub fn supervised(
     command: Command,
@@ -72,7 +72,7 @@ pub fn supervised(
     run_alone(command, limits, companion, handed, Flood::Ended, None)
 }
 
-/// What becomes of a child that prints without end.
+/// The fate of a child that prints without end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flood {
     /// It is read until its time is up.
@@ -130,7 +130,7 @@ fn run_alone(
     Ok(Finished { ending, output })
 }
 
-/// What an exit status says.
+/// The meaning of an exit status.
 pub fn ending(status: ExitStatus) -> Ending {
     match (status.code(), status.signal()) {
         (Some(code), _) => Ending::Exited(code),
@@ -152,15 +152,15 @@ fn isolate() -> io::Result<()> {
         if libc::setsid() < 0 {
             return Err(io::Error::last_os_error());
         }
-        // If the checker itself is killed, nobody would end the child.
+        // If the checker itself is killed, nothing would end the child.
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        // Many students crash; nobody reads the core files.
+        // Many students crash, and the core files are not read.
         libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
     }
     Ok(())
 }
 
-/// What came to its end first.
+/// The one that came to its end first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum First {
     Child,
@@ -263,13 +263,13 @@ pub fn inherit(command: &mut Command, fd: RawFd) {
 }
 
 /// The children of this process. Most kernels list them for each thread; elsewhere every process of
-/// the machine is asked for its parent, which takes the longer the more there are.
+/// the machine says which is its parent, which takes the longer the more there are.
 pub fn children() -> Vec<libc::pid_t> {
     if !has_children() {
         return Vec::new();
     }
     match (listed_children(), listed_children()) {
-        // A list that is read while somebody ends may leave out somebody else, so it is read twice.
+        // A list that is read while one process ends may leave out another, so it is read twice.
         (Some(mut once), Some(again)) => {
             once.extend(again);
             once.sort_unstable();
@@ -318,7 +318,7 @@ fn children_of_all() -> Vec<libc::pid_t> {
         .collect()
 }
 
-/// What a child printed.
+/// The text that a child printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// The first part of it; all of it, as far as there was room.
@@ -418,7 +418,7 @@ impl Capture {
     }
 
     fn finish(self) -> Output {
-        // Somebody outside may have been handed the pipe; then what is there must do.
+        // A process outside may have been handed the pipe; then what is there must do.
         _ = self.done.recv_timeout(DRAIN);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let Kept { mut head, tail, dropped } = std::mem::take(&mut *kept);

@@ -37,14 +37,14 @@ pub fn sweep() {
     }
 }
 
-/// Whether nobody has a folder any more.
+/// Whether no process has a folder any more.
 fn is_deserted(path: &Path) -> bool {
     let Ok(data) = path.symlink_metadata() else { return false };
     let made = data.modified().ok().and_then(|at| at.elapsed().ok());
     data.is_dir() && made.is_some_and(|age| age > YOUNG) && lock(path).is_some()
 }
 
-/// Locks a folder; none where somebody else has.
+/// Locks a folder; none where another process has.
 fn lock(path: &Path) -> Option<File> {
     let folder = File::open(path).ok()?;
     // SAFETY: a plain call on a descriptor of our own.
@@ -92,7 +92,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What is left behind in a folder for temporary files does no harm.
+        // What stays in a folder for temporary files does no harm.
         _ = std::fs::remove_dir_all(&self.path);
     }
 }

@@ -1,10 +1,10 @@
 //! A number for each process that runs sandboxed commands on this machine, so that no two commands
 //! that run at the same time share a user.
 //!
-//! A slot is held by the name of an abstract socket, which the kernel takes back when the process
-//! ends, however that comes. Checkers in network namespaces of their own, as containers are, do not
-//! see one another's names; neither do their users share limits there, as long as they are mapped
-//! apart.
+//! A slot is reserved by the name of an abstract socket, which the kernel takes back when the
+//! process ends, however that comes. Checkers in network namespaces of their own, as containers
+//! are, do not see one another's names; neither do their users share limits there, as long as they
+//! are mapped apart.
 
 use std::io::ErrorKind;
 use std::os::linux::net::SocketAddrExt as _;
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 
-/// Slots on one machine. Their users have numbers that nobody else is given.
+/// Slots on one machine. Their users have numbers that no others are given.
 const SLOTS: u16 = 990;
 
 /// A slot, for as long as the process lives.

@@ -1,7 +1,7 @@
 //! The process that stands between the checker and one command.
 //!
 //! It is the checker's own program, started anew: it has one thread, knows nothing but its order,
-//! and is the parent of whatever the command leaves behind. What it writes to the checker is what
+//! and is the parent of whatever the command leaves running. What it writes to the checker is what
 //! the kernel told it, and never what the command said.
 
 use std::fs::File;
@@ -50,7 +50,7 @@ fn carry_out(confined: &Confined) -> Result<Told> {
     if has(Layer::Namespaces) {
         enter_namespaces().map_err(Unavailable::of(Layer::Namespaces))?;
     }
-    // Nobody who is the same user looks into this process or changes it.
+    // No other process of the same user looks into this process or changes it.
     // SAFETY: no memory is involved.
     unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) };
 
@@ -111,7 +111,7 @@ fn carry_out(confined: &Confined) -> Result<Told> {
     Ok(Told::Ended { status, exceeded })
 }
 
-/// What a command writes belongs to the user that it runs as.
+/// Gives the folders of a command to the user that it runs as.
 fn give_folders(confined: &Confined) -> Result<()> {
     let uid = confine::uid(confined.slot);
     for folder in &confined.writable {

@@ -164,7 +164,7 @@ const NEW_NAMESPACES: [libc::c_int; 7] = [
     libc::CLONE_NEWNET,
 ];
 
-/// Of `fcntl` (`linux/fcntl.h`): who is told when somebody else opens a file, or changes a folder.
+/// Of `fcntl` (`linux/fcntl.h`): to be told when others open a file, or change a folder.
 const F_SETLEASE: libc::c_int = 1024;
 const F_NOTIFY: libc::c_int = 1026;
 /// Of `fcntl` and `ioctl`: who is sent a signal when a descriptor is ready. It may be any process.
@@ -242,13 +242,13 @@ fn arguments(role: Role) -> Result<BpfProgram> {
     let owners = [FIOSETOWN, SIOCSPGRP].map(|request| condition(1, Eq, request));
     rules.insert(libc::SYS_ioctl, owners.into_iter().collect::<Result<_>>()?);
     if role == Role::Program {
-        // Threads, and no processes: nothing can be left behind.
+        // Threads, and no processes: nothing can be left running.
         let thread = libc::CLONE_THREAD as u64;
         clone.push(condition(0, MaskedEq(thread), 0)?);
         for &call in FORKS {
             rules.insert(call, Vec::new());
         }
-        // It may end itself, as `abort` does, and nobody else.
+        // It may end itself, as `abort` does, and no other process.
         for call in [
             libc::SYS_kill,
             libc::SYS_tgkill,

@@ -1,4 +1,4 @@
-//! What a process and all below it use, from outside.
+//! The use of the machine by a process and all below it, seen from outside.
 //!
 //! Limits of the kernel's are each for one process, and none counts memory that is shared; this
 //! counts both, a little late.

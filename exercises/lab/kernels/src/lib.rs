@@ -1,6 +1,6 @@
-//! The kernels that the exercises launch: CUDA C (`cuda/`), the PTX built from it (`ptx/`), and for
-//! each entry what a simulator needs to stand in for it: its parameters, the memory it reads and
-//! writes, its work, and a twin in Rust that computes the same bytes.
+//! The kernels that the exercises launch: CUDA C (`cuda/`), and the PTX built from it (`ptx/`). A
+//! simulator needs more to stand in for an entry: its parameters, the memory it reads and writes,
+//! its work, and a twin in Rust that computes the same bytes.
 //!
 //! It is not a way to launch anything: there is no driver, no device and no clock here, only plain
 //! data and functions of it, so that it also builds for WebAssembly.
@@ -42,7 +42,7 @@ pub enum Parameter {
     U32,
 }
 
-/// What a kernel does to a range of memory.
+/// Use of a range of memory by a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Reads every byte of it.
@@ -71,11 +71,11 @@ pub struct Work {
     pub bytes: u64,
 }
 
-/// Pieces of work that one thread does as a whole: of `n` threads, thread `t` has the items `t`, `t + n`,
-/// `t + 2n` and so on.
+/// Pieces of work that one thread does as a whole: of `n` threads, thread `t` has the items `t`,
+/// `t + n`, `t + 2n` and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Items {
-    /// What passes between device memory and the SM for one of them, in bytes.
+    /// Traffic between device memory and the SM for one of them, in bytes.
     pub bytes: u32,
     /// How many a thread takes up together; what is left over it takes up one by one.
     pub together: u32,
@@ -85,7 +85,7 @@ pub struct Items {
 /// capability 9.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loop {
-    /// What most of it needs: its main instruction.
+    /// The pipe of its main instruction, which most of it needs.
     pub pipe: pipes::Pipe,
     /// Main instructions in a turn.
     pub each_turn: u16,
@@ -129,9 +129,9 @@ pub struct Kernel {
     pub threads: u32,
     /// Blocks that it is meant for.
     pub blocks: Blocks,
-    /// What its threads share out among them; `None` where each thread does the same.
+    /// The items that its threads share; `None` where each thread does the same.
     pub items: Option<Items>,
-    /// What its warps issue over and over, where that is stated: it decides what it leaves to
+    /// The loop that its warps issue, where that is stated: it decides what it leaves to
     /// others on a multiprocessor.
     pub inner_loop: Option<Loop>,
     body: Body,
@@ -146,7 +146,7 @@ enum Body {
 }
 
 impl Kernel {
-    /// What a launch with these arguments has to do, where one byte in memory stands for `scale`:
+    /// Work of a launch with these arguments, where one byte in memory stands for `scale`:
     /// what it has to do in memory, so `1 / scale` of what it does on a device.
     ///
     /// The grid does not change it: all families divide fixed work among whatever blocks there are.

@@ -5,8 +5,8 @@
 //! element. The maps of the three stages do not commute, and each has the full period 2^32, so a
 //! stage that runs too early, twice or not at all changes every element.
 //!
-//! One caution for who chooses `rounds`: two stages of `r` and `s` rounds differ in the two orders
-//! by a number that has the factors of two of `r` and of `s` and at most six more, modulo 2^32. Odd
+//! Choose `rounds` with care: two stages of `r` and `s` rounds differ in the two orders by a number
+//! modulo 2^32. It has the factors of two of `r` and of `s` and at most six more. Odd
 //! numbers of rounds keep the stages apart; 2^13 rounds of each would let them commute.
 
 use crate::{Access, Argument, Blocks, Body, Items, Kernel, Mode, Parameter, Twin, Work};
@@ -71,7 +71,7 @@ pub const fn map_constants(stage: Stage) -> Affine {
 pub struct Affine {
     /// The factor.
     pub multiplier: u32,
-    /// What is added to the product.
+    /// The number that is added to the product.
     pub increment: u32,
 }
 

@@ -255,7 +255,7 @@ struct Operand {
     mode: Mode,
 }
 
-/// What a matrix grows with.
+/// The size that a matrix grows with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Of {
     /// With the rows: on the simulated device there are fewer of them.

@@ -3,7 +3,7 @@
 //!
 //! | entry | bound by | a word x becomes |
 //! | --- | --- | --- |
-//! | `fma_map` | issue slots: eight multiply-adds of each thread are ready at any time | `5 x + r` |
+//! | `fma_map` | instruction issue: eight multiply-adds of each thread are ready at any time | `5 x + r` |
 //! | `chain_map` | a latency: each multiply-add waits for the one before | `9 x + r` |
 //! | `stream_map` | device memory | `x + 2 654 435 769`; each round reads and writes all of it again |
 //! | `tensor_product` | the tensor cores | `3 x + rounds * (W X)`, where X has the lower three bits of 16 x 8 words |
@@ -21,7 +21,7 @@ pub const TENSOR_IMAGE: &str = include_str!("../ptx/tensor.ptx");
 
 const WORD: usize = 4;
 
-/// What `stream_map` adds.
+/// The number that `stream_map` adds.
 const SHIFT: u32 = 2_654_435_769;
 
 /// Rows and columns of a tile of `tensor_product`; W has as many columns as a tile has rows.
@@ -35,7 +35,7 @@ pub const TILE: usize = ROWS * COLUMNS;
 /// Which part of a multiprocessor bounds a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pipe {
-    /// The issue slots: `fma_map`.
+    /// Instruction issue: `fma_map`.
     Issue,
     /// A latency: `chain_map`.
     Latency,

@@ -37,7 +37,7 @@ pub struct Span {
 /// one after the other.
 #[derive(Clone, Debug)]
 pub struct Array {
-    /// What it is called, in the plural.
+    /// Its name, in the plural.
     pub name: &'static str,
     /// Where its given elements are.
     pub side: Side,
@@ -45,10 +45,10 @@ pub struct Array {
     pub elements: u64,
     /// How many of them are given: the first ones.
     pub given: u64,
-    /// What it takes the host to load what is given, in ns; none where it is in memory from the
-    /// beginning.
+    /// The time in which the host loads its given elements, in ns; none where it is in memory
+    /// from the beginning.
     pub loading_ns: Option<u64>,
-    /// What those are like.
+    /// The kind of values in those.
     pub values: Values,
     /// First of the elements that have to be on the device at the end: from here on all, and none
     /// for the length of it.
@@ -67,7 +67,7 @@ impl Array {
         Self { name, side, elements, given, loading_ns: None, values, wanted_from, on_host }
     }
 
-    /// One that is made on the device, and wanted by nobody.
+    /// One that is made on the device, and is no output.
     #[must_use]
     pub fn made(name: &'static str, elements: u64) -> Self {
         Self { given: 0, ..Self::given(name, Side::Device, elements, Values::Any) }
@@ -81,7 +81,7 @@ pub fn part(array: u32, it: &Array, number: u64, parts: u64) -> Span {
     Span { array, first: number * elements, elements }
 }
 
-/// What given elements are like.
+/// The kind of values in given elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
     /// All words.
@@ -111,9 +111,9 @@ pub struct Launch {
     arguments: Vec<Argument>,
     /// How many blocks it has; none where the grid is up to who launches it.
     blocks: Option<u64>,
-    /// What it reads, in the order of the kernel's accesses.
+    /// The memory that it reads, in the order of the kernel's accesses.
     pub reads: Vec<Span>,
-    /// What it writes, in the same order.
+    /// The memory that it writes, in the same order.
     pub writes: Vec<Span>,
 }
 
@@ -171,7 +171,7 @@ pub struct Share {
 pub struct Recipe {
     name: &'static str,
     scale: u32,
-    /// What the arrays are cut into, such as "batch".
+    /// The name of a part of the arrays, such as "batch".
     part: &'static str,
     arrays: Vec<Array>,
     launches: Vec<Launch>,
@@ -227,7 +227,7 @@ impl Recipe {
         &self.launches
     }
 
-    /// What it takes the host to load so many elements of an array, in ns; none for an array that
+    /// The time in which the host loads so many elements of an array, in ns; none for an array that
     /// is not loaded.
     #[must_use]
     pub fn loading_ns(&self, array: u32, elements: u64) -> Option<u64> {
@@ -236,8 +236,8 @@ impl Recipe {
         Some(u64::try_from(share.div_ceil(it.given.max(1).into())).unwrap_or(u64::MAX))
     }
 
-    /// What a launch of this kernel over these elements writes; none if there is no such launch in
-    /// the recipe.
+    /// The elements that a launch of this kernel over these writes; none if there is no such
+    /// launch in the recipe.
     #[must_use]
     pub fn made(&self, kernel: &str, reads: &[Span]) -> Option<&[Span]> {
         let is_it = |it: &&Launch| it.kernel.name == kernel && it.reads == reads;
@@ -303,7 +303,7 @@ impl Recipe {
         }
     }
 
-    /// What elements of an array must be at the end, from `first` on.
+    /// The values that elements of an array must have at the end, from `first` on.
     pub fn expected(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
         let results = self.results(seed);
         let all = results.get(&array).map_or(&[][..], Vec::as_slice);
@@ -312,8 +312,8 @@ impl Recipe {
         elements.iter_mut().zip(known).for_each(|(element, known)| *element = *known);
     }
 
-    /// The arrays that are wanted, as the twins make them. They are kept: whoever looks at outputs
-    /// does it part by part and pass by pass.
+    /// The arrays that are wanted, as the twins make them. They are kept, since outputs are
+    /// compared part by part and pass by pass.
     fn results(&self, seed: u64) -> Arc<Results> {
         type Kept = (&'static str, u64, u32, Arc<Results>);
         static LAST: Mutex<Option<Kept>> = Mutex::new(None);

@@ -1,7 +1,7 @@
 //! Tasks: what an exercise sets out to do.
 //!
 //! Each has a line in the list below. Those that do more than take an array up, through a map, and
-//! down have a file of their own, which says what arrays there are and what becomes of them.
+//! down have a file of their own, which says what arrays there are and what happens to them.
 //!
 //! A task fixes the ratios between its stages and how long they take; how many bytes and rounds
 //! that is follows from the speeds of the device, so the lesson shows on any of them. It owns its
@@ -40,9 +40,9 @@ macro_rules! task {
         pub mod $name {
             use super::Spec;
 
-            /// What goes in.
+            /// The input.
             pub const INPUT: u32 = 0;
-            /// What comes out.
+            /// The output.
             pub const OUTPUT: u32 = 1;
 
             /// The task.
@@ -111,7 +111,7 @@ pub struct Speeds {
     pub map_units_per_us: u64,
 }
 
-/// What an exercise sets out to do, without sizes.
+/// The task of an exercise, without sizes.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Spec {
     /// The name of the exercise.
@@ -136,7 +136,7 @@ pub struct Spec {
     pub between: Option<Between>,
 }
 
-/// What goes between two devices that do the same on arrays of their own.
+/// The exchange between two devices that do the same on arrays of their own.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Between {
     /// The stage of the first device's kernels. All others are the second one's.
@@ -221,7 +221,7 @@ pub enum Role {
     Made,
 }
 
-/// What a launch does to every element of what it reads.
+/// The change that a launch makes to every element that it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
     /// The map.
@@ -235,7 +235,7 @@ pub struct Pass {
 pub struct Array {
     /// Where it is when the measured region begins, or has to be when it ends.
     pub side: Side,
-    /// What is in it.
+    /// Its contents.
     pub contents: Contents,
 }
 
@@ -406,7 +406,7 @@ impl Task {
         self.spec.arrays.iter().filter_map(small).collect()
     }
 
-    /// What a measured region of this task has in memory, array by array.
+    /// The memory of a measured region of this task, array by array.
     #[must_use]
     pub fn parts(&self) -> Vec<Part> {
         let mut parts = Vec::new();
@@ -454,8 +454,8 @@ impl Task {
         given.map(|(array, _)| array).collect()
     }
 
-    /// What the host's own work takes for loading so many elements of an array, in ns; none for an
-    /// array that nobody loads.
+    /// The time of the host's own work to load so many elements of an array, in ns; none for an
+    /// array that is not loaded.
     #[must_use]
     pub fn loading_ns(&self, array: u32, elements: u64) -> Option<u64> {
         let is_given = self.spec.arrays.get(array as usize)?.contents == Contents::Given;
@@ -465,7 +465,7 @@ impl Task {
         is_loaded.then(|| u64::try_from(share).unwrap_or(u64::MAX))
     }
 
-    /// What elements of a given array are after some passes, from `first` on.
+    /// The values that elements of a given array have after some passes, from `first` on.
     pub fn passed(&self, array: u32, seed: u64, first: u64, passes: &[Pass], elements: &mut [u32]) {
         self.input(array, seed, first, elements);
         let all = passes.iter().fold(Affine::IDENTITY, |map, pass| {
@@ -486,7 +486,7 @@ impl Task {
         }
     }
 
-    /// What elements of an array must be at the end, from `first` on.
+    /// The values that elements of an array must have at the end, from `first` on.
     pub fn expected(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]) {
         let (from, passes) = self.origin(array).unwrap_or((array, Vec::new()));
         self.passed(from, seed, first, &passes, elements);

@@ -1,4 +1,4 @@
-//! What the kernels for images compute, in Rust: the same bits. A pixel is four bytes, one for each
+//! The kernels for images in Rust, bit for bit. A pixel is four bytes, one for each
 //! channel.
 
 use super::parts::shared;
@@ -29,7 +29,7 @@ fn image(pixels: &[u8], image: usize, of_an_image: u64) -> &[[u8; 4]] {
     &pixels[image * of_an_image as usize..][..of_an_image as usize]
 }
 
-/// What has been chosen for an image.
+/// The choice that was made for an image.
 fn choice(choices: &[u8], image: usize) -> u32 {
     u32::from_le_bytes(choices.as_chunks().0[image])
 }
@@ -70,7 +70,7 @@ pub(super) fn crop(inputs: &[&[u8]], outputs: &mut [Vec<u8>]) {
     });
 }
 
-/// Where the middle of a pixel is in a window: the pixels before and behind it, with their weights
+/// Where the middle of a pixel is in a window: the pixels before and after it, with their weights
 /// out of 16.
 fn in_window(pixel: usize) -> [(usize, u32); 2] {
     let at = ((2 * pixel + 1) * (8 * WINDOW_SIDE / SIDE) as usize).saturating_sub(8);

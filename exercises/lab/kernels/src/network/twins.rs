@@ -1,4 +1,4 @@
-//! What the kernels of a network compute, in Rust: the same bits.
+//! The kernels of a network in Rust, bit for bit.
 
 use super::parts::shared;
 use super::{

@@ -20,11 +20,11 @@ pub const BATCHES: u64 = 16;
 /// After so many batches there is a checkpoint.
 pub const LAP: u64 = 4;
 
-/// What it takes the host to write a line of the log, in ns: to have a float formatted and flushed,
+/// The time in which the host writes a line of the log, in ns: a float is formatted and flushed,
 /// as a training loop does for each batch.
 pub const LOG_NS: u64 = 10_000;
-/// What it takes the host to write a checkpoint of 280 kB, in ns: some 2 GB/s, as a file in a cache
-/// takes it.
+/// The time in which the host writes a checkpoint of 280 kB, in ns: some 2 GB/s, as a file in a
+/// cache takes it.
 pub const SAVE_NS: u64 = 140_000;
 
 /// Bytes of pixels, four in a word.
@@ -42,7 +42,7 @@ pub const HEAD: Training = Training {
     batch: BATCH,
     batches: BATCHES,
 };
-/// What each kernel of the augmentation but the last one makes.
+/// The array of each kernel of the augmentation but the last one.
 const AUGMENTED: u32 = HEAD.array + Training::ARRAYS;
 /// Activations: the views that the augmentation ends with, what each layer of the encoder makes,
 /// and last the features.

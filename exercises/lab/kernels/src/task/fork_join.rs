@@ -5,22 +5,22 @@ use super::{Array, Contents, Small, Spec};
 use crate::recipe::Side;
 use crate::map::Stage;
 
-/// What goes in.
+/// The input.
 pub const INPUT: u32 = 0;
-/// What comes out.
+/// The output.
 pub const OUTPUT: u32 = 1;
 
 /// Layers: enough for what an order costs in each of them to add up, few enough for a figure.
 pub const LAYERS: usize = 8;
 
 /// Blocks of a branch's kernel, each on a multiprocessor of its own: two such kernels fit on any
-/// device with 64 of them, and leave half of an H200 to somebody else.
+/// device with 64 of them, and leave half of an H200 to others.
 pub const BRANCH_BLOCKS: u32 = 32;
 
 /// The stage of each layer that is two branches.
 pub const BRANCH: Stage = Stage::B;
 
-/// What an element goes through: stem, branch and merge of each layer.
+/// The stages of an element: stem, branch and merge of each layer.
 const STAGES: [Stage; 3 * LAYERS] = {
     let mut stages = [Stage::A; 3 * LAYERS];
     let mut layer = 0;

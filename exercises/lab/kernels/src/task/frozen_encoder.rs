@@ -1,5 +1,5 @@
-//! A frozen encoder makes features of batches of images, and a decoder is trained on them: after
-//! Chaim Rand, "Pipelining AI/ML training workloads with CUDA streams", whose networks have
+//! A frozen encoder makes features of batches of images, and a decoder is trained on them. It is
+//! after Chaim Rand, "Pipelining AI/ML training workloads with CUDA streams", whose networks have
 //! convolutions of 1 x 1 and of 2 x 2 with stride 2.
 
 use super::training::{Layer, Training, labels};

@@ -1,6 +1,6 @@
-//! Images are loaded, uploaded and augmented, and a small network is trained on them: after Chaim
-//! Rand, "Pipelining AI/ML training workloads with CUDA streams", whose augmentation moves from the
-//! host to the GPU, and then into a stream of its own.
+//! Images are loaded, uploaded and augmented, and a small network is trained on them. It is after
+//! Chaim Rand, "Pipelining AI/ML training workloads with CUDA streams", whose augmentation moves
+//! from the host to the GPU, and then into a stream of its own.
 
 use super::training::{Layer, Training, labels};
 use crate::network::{CHANNELS, CLASSES, LOADED, Operation, PIXELS, Shape, WINDOW};
@@ -15,7 +15,7 @@ pub const BATCH: u64 = 64;
 /// Batches: enough for the first, beside which nothing can run, hardly to show.
 pub const BATCHES: u64 = 20;
 
-/// What loading an image takes the host, in ns: to have it decoded, and to copy it into the middle
+/// The time in which the host loads an image, in ns: it is decoded, and copied into the middle
 /// of a pinned block.
 ///
 /// On the host of an H200 one thread of PyTorch copies an image of this size in 2400 ns, and
@@ -41,7 +41,7 @@ pub const LABELS: u32 = 2;
 /// The training of the network, whose arrays come next.
 pub const TRAINING: Training =
     Training { layers: NETWORK, array: LABELS + 1, batch: BATCH, batches: BATCHES };
-/// What each kernel of the augmentation makes: windows, resized, flipped and blurred images, and
+/// The arrays of the augmentation's kernels: windows, resized, flipped and blurred images, and
 /// views.
 const WINDOWS: u32 = TRAINING.array + Training::ARRAYS;
 const RESIZED: u32 = WINDOWS + 1;

@@ -5,9 +5,9 @@ use super::{Array, Contents, Small, Spec};
 use crate::recipe::Side;
 use crate::map::Stage;
 
-/// What is loaded.
+/// The elements that are loaded.
 pub const INPUT: u32 = 0;
-/// What becomes of it.
+/// The result.
 pub const OUTPUT: u32 = 1;
 
 /// Batches: enough for what two graphs cost once to be small against what they save in each.
@@ -23,7 +23,7 @@ pub const LAYER: Stage = Stage::B;
 /// thread has four words, and most of the device has nothing to do.
 pub const BRANCH_BLOCKS: u32 = 16;
 
-/// What an element goes through: stem, the layers of its branch, and merge.
+/// The stages of an element: stem, the layers of its branch, and merge.
 const STAGES: [Stage; LAYERS + 2] = {
     let mut stages = [LAYER; LAYERS + 2];
     stages[0] = Stage::A;

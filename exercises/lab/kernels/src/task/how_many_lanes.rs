@@ -5,7 +5,7 @@ use super::{Array, Contents, Small, Spec};
 use crate::recipe::Side;
 use crate::map::Stage;
 
-/// What the small tasks are given, on the host …
+/// The input of the small tasks, on the host …
 pub const INPUT: u32 = 0;
 /// … and what they come to.
 pub const OUTPUT: u32 = 1;

@@ -22,13 +22,13 @@ pub const fn given(device: usize) -> u32 {
     (device * (1 + INSIDES)) as u32
 }
 
-/// What is made of them, in the same order.
+/// The results of them, in the same order.
 #[must_use]
 pub const fn made(device: usize) -> u32 {
     given(2) + given(device)
 }
 
-/// What an edge goes through that begins on this device.
+/// The stages of an edge that begins on this device.
 const fn in_turn(device: usize) -> [Stage; STEPS] {
     let mut stages = [STAGES[device]; STEPS];
     let mut step = 1;

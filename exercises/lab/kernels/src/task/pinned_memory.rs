@@ -1,13 +1,13 @@
-//! An array goes up and through a map, and stays on the device. A few elements of each part come
-//! back.
+//! An array goes up and through a map, and stays on the device. A few elements of each part
+//! return.
 
 use super::{Array, Contents, Length, Sample, Spec};
 use crate::recipe::Side;
 use crate::map::Stage;
 
-/// What goes in.
+/// The input.
 pub const INPUT: u32 = 0;
-/// What becomes of it. What returns is a small part of this, so that the way down takes no time
+/// The result. What returns is a small part of this, so that the way down takes no time
 /// worth counting.
 pub const OUTPUT: u32 = 1;
 
@@ -16,7 +16,7 @@ pub const PARTS: u64 = 16;
 /// Samples in a part, each with a label of 64 bytes and a loss of 4.
 pub const SAMPLES: u64 = 1024;
 /// Words of the labels of a part, which come first: 64 KiB, which a driver takes over at once,
-/// whatever memory they are in. The losses are what becomes of the words behind them.
+/// whatever memory they are in. The losses are made of the words after them.
 pub const LABELS: u64 = 16 * SAMPLES;
 
 /// The task.

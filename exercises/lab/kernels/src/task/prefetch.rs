@@ -4,16 +4,16 @@ use super::{Array, Contents, Length, Sample, Spec};
 use crate::recipe::Side;
 use crate::map::Stage;
 
-/// What is loaded.
+/// The elements that are loaded.
 pub const INPUT: u32 = 0;
-/// What becomes of it. What returns is a part of this, so that the way down takes no time worth
+/// The result. What returns is a part of this, so that the way down takes no time worth
 /// counting.
 pub const OUTPUT: u32 = 1;
 
 /// Batches: so many that the first load, beside which nothing can run, hardly shows.
 pub const BATCHES: u64 = 64;
 /// Of so many words of a batch one returns as a loss. What returns fills whole pages, so that
-/// it is noticed when somebody reads it early.
+/// it is noticed when a copy reads it early.
 pub const WORDS_PER_LOSS: u64 = 16;
 
 /// The task.

@@ -11,11 +11,11 @@ pub const NAME: &str = "priorities";
 
 /// How often the job's map goes over all of its array.
 pub const STEPS: usize = 32;
-/// What the job is given …
+/// The input of the job …
 pub const FRESH: u32 = 0;
 /// … and what it makes.
 pub const WORKED: u32 = 1;
-/// What all requests bring, one after the other …
+/// The data of all requests, one after the other …
 pub const QUESTIONS: u32 = 2;
 /// … and what they are answered with.
 pub const ANSWERS: u32 = 3;
@@ -27,7 +27,7 @@ pub const REQUESTS_FROM: u32 = QUESTIONS;
 pub static SPEC: Spec = Spec {
     name: NAME,
     // Blocks of the smallest size, four words for each thread, are short only if there are many
-    // words: with 16 million of them, which take 1200 µs across a link of PCIe 5, a step of 375 µs
+    // words. With 16 million of them, which take 1200 µs across a link of PCIe 5, a step of 375 µs
     // can have 15 waves of blocks.
     copy_us: 1200,
     kernel_percent: 1000,

@@ -11,23 +11,23 @@ pub const NAME: &str = "tensor_and_cuda_cores";
 /// How often each kernel is launched: each time on what the time before has made of it.
 pub const STEPS: u32 = 6;
 
-/// What goes into the first product …
+/// The input of the first product …
 pub const MATRICES: u32 = 0;
 /// … and what comes out of the last one; in between, of the others.
 pub const PRODUCTS: u32 = MATRICES + STEPS;
-/// What goes into the first map …
+/// The input of the first map …
 pub const ELEMENTS: u32 = PRODUCTS + 1;
 /// … and what comes out of the last one.
 pub const SHIFTED: u32 = ELEMENTS + STEPS;
 
 /// Words of the matrices: as many as the warps of one block on each of 132 multiprocessors take at
-/// a time, 512 each. So no warp has to load any while the map takes all of the memory bandwidth:
-/// with eight times as many, and as many turns for each warp, a product took 810 µs beside a map
+/// a time, 512 each. So no warp has to load any while the map takes all of the memory bandwidth.
+/// With eight times as many, and as many turns for each warp, a product took 810 µs beside a map
 /// instead of 600 (H200, driver 580.159.04, 2026-11-26). Further blocks have nothing to do.
 pub const MATRIX_WORDS: u64 = 132 * 8 * 512;
 /// Times that a product multiplies them: 150 µs on the tensor cores of an H100 or H200.
 pub const ROUNDS: u32 = 5600;
-/// Words of the array: no cache holds what a round of the map reads and writes, and whoever checks
+/// Words of the array: no cache holds what a round of the map reads and writes, and a check of
 /// the output on a GPU looks at every word of each step.
 pub const MAP_WORDS: u64 = 1 << 24;
 /// Times that a map goes over it: 512 MiB pass, which takes an H200 140 µs and an H100 190.

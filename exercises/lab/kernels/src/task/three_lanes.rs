@@ -21,7 +21,7 @@ pub const MAPPED: u32 = 5;
 /// The task.
 pub static SPEC: Spec = Spec {
     name: "three_lanes",
-    // As in `chunked_pipeline`: the lanes take about as long as one another.
+    // As in `chunked_pipeline`: the engines take about as long as one another.
     copy_us: 4800,
     kernel_percent: 125,
     arrays: &[

@@ -158,7 +158,7 @@ impl Training {
     }
 }
 
-/// What labels are like.
+/// The kind of values that labels are.
 pub const LABELS: Values = Values::Bits(CLASSES.ilog2());
 
 /// The array of labels of so many rows, on this side.

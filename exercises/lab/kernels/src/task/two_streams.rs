@@ -18,7 +18,7 @@ pub const MAPPED: u32 = 3;
 pub static SPEC: Spec = Spec {
     name: "two_streams",
     // Long against the cost of any call. The kernels are the shorter half, so that "half the time"
-    // and "the time of the longer" are two answers, and so that whoever waits for the kernels alone
+    // and "the time of the longer" are two answers. And a program that waits for the kernels alone
     // at the end has not waited for everything.
     copy_us: 4800,
     kernel_percent: 60,

@@ -67,7 +67,7 @@ pub struct Batches<'a> {
 
 /// A batch, in pinned host memory.
 pub struct Batch {
-    /// What is uploaded.
+    /// The data that are uploaded.
     pub input: HostBlock,
     /// Where the result is downloaded to.
     pub output: HostBlock,

@@ -4,11 +4,11 @@
 //! What it does is what PyTorch's allocator does with blocks of one size; `tests/caching` holds the
 //! two against each other.
 //!
-//! | what happens | what becomes of the block |
+//! | what happens | what happens to the block |
 //! | --- | --- |
 //! | the tensor is dropped | the next request of *its own stream* for so many words gets the block, at once |
 //! | another stream asks | it does not get it |
-//! | the use by another stream was recorded | the block returns once that stream has done all that was in it when the tensor was dropped; this is looked at whenever memory is asked for |
+//! | the use by another stream was recorded | the block returns once that stream has done all that was in it when the tensor was dropped; this is looked at with each allocation |
 //! | a use by the tensor's own stream was recorded | nothing: that order is there already |
 //! | no block of this size is free | `cuMemAlloc` gives another one |
 
@@ -39,9 +39,9 @@ type Handle = usize;
 /// The blocks that no tensor has.
 #[derive(Default)]
 struct Blocks {
-    /// What can be handed out: by the stream that asked for it first, its words and its address.
+    /// Blocks that can be handed out, by the stream that allocated them first, words and address.
     free: BTreeMap<(Handle, usize, CUdeviceptr), Block>,
-    /// What other streams may still use, by its address.
+    /// Blocks that other streams may still use, by address.
     in_use: BTreeMap<CUdeviceptr, InUse>,
     /// Of each of these streams, what it had to do when a block was freed, in order.
     ends: BTreeMap<Handle, VecDeque<(CudaEvent, CUdeviceptr)>>,

@@ -68,7 +68,7 @@ impl Relay {
         })
     }
 
-    /// What belongs to one batch, but for its features: host memory of this kind, and device
+    /// The memory of one batch, but for its features: host memory of this kind, and device
     /// memory.
     pub fn slot(&self, memory: HostMemory) -> Result<Slot> {
         let sizes = &self.sizes;
@@ -122,7 +122,7 @@ pub struct Runners {
     pub checkpoints: Checkpoints,
 }
 
-/// What belongs to one batch, but for its features.
+/// The memory of one batch, but for its features.
 pub struct Slot {
     /// Host memory, where the loader puts images.
     pub loaded: HostBlock,
@@ -264,7 +264,7 @@ impl Team<'_> {
         relay.sizes.lab.region_on(region, || body(batches, runners)).map(drop)
     }
 
-    /// What is given, and what is looked at.
+    /// The inputs, and the outputs.
     fn buffers(&self) -> [Vec<Buffer>; 2] {
         let Runners { augmentation, encoder, head, log, checkpoints, .. } = &self.runners;
         let mut inputs = augmentation.0.inputs(CHOICES);

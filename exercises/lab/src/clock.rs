@@ -43,7 +43,7 @@ pub fn host_work(time: Duration) -> Result<()> {
     driver::ask(&Request::HostWork { ns, asking_ns: asking_ns() }).map(drop)
 }
 
-/// What it takes to ask the driver library for anything, in ns, where that takes time: on a GPU.
+/// The time of a request to the driver library, in ns, where that takes time: on a GPU.
 fn asking_ns() -> u64 {
     /// The least of so many is one that nothing disturbed.
     const TRIES: usize = 16;

@@ -83,9 +83,9 @@ pub struct Array<'a> {
 
 /// A block of the array.
 pub struct Block {
-    /// What is uploaded, in pinned host memory.
+    /// The data that are uploaded, in pinned host memory.
     pub input: HostBlock,
-    /// What the library works on, in device memory.
+    /// The data that the library works on, in device memory.
     pub device: CudaSlice<u32>,
     /// Where it is downloaded to, in pinned host memory.
     pub output: HostBlock,

@@ -14,7 +14,7 @@ use trace::run;
 
 use crate::{Error, Result};
 
-/// The library's file name. Its SONAME is `libcuda.so`, which is what cudarc asks for.
+/// The library's file name. Its SONAME is `libcuda.so`, which is what cudarc loads.
 const FILE: &str = "libswim_driver.so";
 
 /// The build that this program belongs to.
@@ -70,7 +70,7 @@ pub fn load() -> Result<()> {
     )))
 }
 
-/// Asks for so many work queues to each engine (`CUDA_DEVICE_MAX_CONNECTIONS`). To be called first
+/// Requests so many work queues to each engine (`CUDA_DEVICE_MAX_CONNECTIONS`). To be called first
 /// in `main`: CUDA reads it when it starts, and never again.
 pub fn connections(count: u32) {
     // SAFETY: the process has no other thread before the driver is loaded.
@@ -164,7 +164,7 @@ pub fn ask(request: &Request) -> Result<Reply> {
     }
 }
 
-/// What the device's profile says about speeds.
+/// The speeds of the device's profile.
 pub(crate) fn speeds() -> Result<Speeds> {
     match ask(&Request::Speeds)? {
         Reply::Speeds(speeds) => Ok(speeds),

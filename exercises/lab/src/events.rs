@@ -43,7 +43,7 @@ impl Relay {
     }
 
     /// Memory for another array of the same size, on the host and on the device, for the puzzle:
-    /// somebody else's.
+    /// the caller's own.
     pub fn array(&self) -> Result<(HostBlock, CudaSlice<u32>)> {
         let elements = self.task.elements() as usize;
         let mut host = self.lab.host_block(HostMemory::Pinned, elements)?;
@@ -88,15 +88,15 @@ pub struct Lap {
     first: usize,
     /// The slot that it goes through.
     pub slot: usize,
-    /// What goes in.
+    /// The input.
     pub input: HostBlock,
-    /// What comes out.
+    /// The output.
     pub output: HostBlock,
 }
 
 /// A place on the device.
 pub struct Slot {
-    /// What is in it.
+    /// The data in it.
     pub data: CudaSlice<u32>,
     map: Map,
 }

@@ -1,4 +1,4 @@
-//! What starts an exercise. `main` of an exercise's package is one line.
+//! The start of an exercise. `main` of an exercise's package is one line.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use trace::run;
 
 use crate::{Error, Lab, Result, driver};
 
-/// What an exercise is about: the thing that its function is given.
+/// The subject of an exercise: the thing that its function is given.
 pub trait Exercise: Sized {
     /// Gets it ready on a device.
     fn open(lab: &Lab) -> Result<Self>;

@@ -78,7 +78,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Notes that a length was asked for. With every eighth line a page is full, and the host
+    /// Notes that a length was requested. With every eighth line a page is full, and the host
     /// writes it out, which takes it almost as long as eight lengths take the device.
     pub fn note(&mut self) -> Result<()> {
         self.lines += 1;

@@ -47,7 +47,7 @@ pub struct River<'a> {
     water: Water,
 }
 
-/// What goes through the layers. Each method queues one kernel.
+/// The data that go through the layers. Each method queues one kernel.
 pub struct Water {
     data: CudaSlice<u32>,
     stem: Map,
@@ -129,7 +129,7 @@ impl Exercise for Network {
 /// Kernels of each branch of the puzzle.
 pub const KERNELS: usize = 4;
 
-/// What a kernel of the puzzle takes when it is alone, in µs, whatever its grid: long against any
+/// The time of a kernel of the puzzle that is alone, in µs, whatever its grid: long against any
 /// call.
 const KERNEL_US: u64 = 1000;
 

@@ -113,7 +113,7 @@ pub struct Slot {
 /// works on one batch at a time.
 pub struct Encoder {
     weights: Vec<CudaSlice<u32>>,
-    /// What each layer is given.
+    /// The input of each layer.
     _activations: Vec<CudaSlice<u32>>,
     launches: Vec<Launch>,
 }
@@ -166,7 +166,7 @@ impl Encoder {
         self.launches[1..].iter_mut().try_for_each(|launch| launch.queue(stream))
     }
 
-    /// What is given: its weights, the first of them called `array`.
+    /// The inputs: its weights, the first of them called `array`.
     pub(crate) fn inputs(&self, array: u32) -> impl Iterator<Item = Buffer> {
         (array..).zip(&self.weights).map(|(array, weights)| device_buffer(array, 0, weights))
     }
@@ -189,7 +189,7 @@ impl Epoch<'_> {
         training.sizes.lab.region_on(region, || body(batches, slots, encoder, decoder)).map(drop)
     }
 
-    /// What is given, and what is looked at.
+    /// The inputs, and the outputs.
     fn buffers(&self) -> Result<[Vec<Buffer>; 2]> {
         let Self { batches, encoder, decoder, .. } = self;
         let mut inputs = Vec::new();

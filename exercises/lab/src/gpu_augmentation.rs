@@ -114,7 +114,7 @@ impl Batch {
         Self { number, images: sizes.batch, stored }
     }
 
-    /// What it takes to load it, in ns.
+    /// The time to load it, in ns.
     fn loading_ns(&self) -> u64 {
         LOADING_NS * self.images as u64
     }
@@ -174,7 +174,7 @@ impl OnHost {
 pub struct Augmentation {
     /// Of each batch: where the windows of its images are, and which are flipped.
     choices: Vec<CudaSlice<u32>>,
-    /// What each kernel but the last one makes.
+    /// The output of each kernel but the last one.
     _memory: [CudaSlice<u32>; 4],
     launches: [Launch; 5],
 }
@@ -200,7 +200,7 @@ impl Augmentation {
         Ok(Self { choices, _memory: [windows, resized, flipped, blurred], launches })
     }
 
-    /// What is given: the choices for each batch, in an array that is called `array`.
+    /// The inputs: the choices for each batch, in an array that is called `array`.
     pub(crate) fn inputs(&self, array: u32) -> Vec<Buffer> {
         of_each(array, &self.choices)
     }

@@ -69,9 +69,9 @@ pub struct Session<'a> {
 /// Memory for a batch on its way: where the host loads it, where the network works on it, and where
 /// its answers are downloaded to. All of it stays where it is.
 pub struct Slot {
-    /// What the host loads and the upload reads, in pinned host memory.
+    /// The images that the host loads and the upload reads, in pinned host memory.
     pub images: HostBlock,
-    /// What the network works on, in device memory.
+    /// The data that the network works on, in device memory.
     pub device: CudaSlice<u32>,
     /// Where the answers are downloaded to, in pinned host memory.
     pub answers: HostBlock,

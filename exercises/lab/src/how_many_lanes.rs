@@ -130,9 +130,9 @@ impl Model {
 pub struct Group {
     first: usize,
     tasks: u32,
-    /// What is uploaded, in pinned host memory.
+    /// The data that are uploaded, in pinned host memory.
     pub input: HostBlock,
-    /// What the kernel works on, in device memory.
+    /// The data that the kernel works on, in device memory.
     pub device: CudaSlice<u32>,
     /// Where it is downloaded to, in pinned host memory.
     pub output: HostBlock,
@@ -193,7 +193,7 @@ impl Exercise for Work {
     }
 }
 
-/// What a long kernel of the puzzle takes when it is alone, in ns: long against the calls that
+/// The time of a long kernel of the puzzle that is alone, in ns: long against the calls that
 /// launch 160 of them.
 const LONG_NS: u64 = 10_000_000;
 /// The work of a short one, in ns: with all that a kernel costs the device, it takes no longer than

@@ -66,7 +66,7 @@ impl Service {
         Ok(Kernel(map))
     }
 
-    /// What allocates device memory by `cuMemAlloc`, and frees it by `cuMemFree`.
+    /// An allocator of device memory by `cuMemAlloc`, and frees it by `cuMemFree`.
     pub fn synchronous_memory(&self) -> SynchronousMemory {
         SynchronousMemory::of(self.context())
     }
@@ -151,7 +151,7 @@ pub struct Request {
     /// Its place among the requests, from 0.
     pub number: usize,
     first: usize,
-    /// What comes after the header.
+    /// The part after the header.
     pub body: HostBlock,
     /// Room for the answer.
     pub answer: HostBlock,
@@ -200,7 +200,7 @@ impl Requests<'_> {
     }
 }
 
-/// What allocates device memory by `cuMemAlloc`.
+/// An allocator of device memory by `cuMemAlloc`.
 pub struct SynchronousMemory(Arc<CudaStream>);
 
 impl SynchronousMemory {

@@ -13,7 +13,7 @@ use crate::{Lab, Result};
 /// Chunks of the array: filling and draining cost one each, and with this many they hardly show.
 pub const CHUNKS: usize = 32;
 
-/// What becomes of a chunk.
+/// The steps of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
     /// It is copied to the device.

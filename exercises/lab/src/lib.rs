@@ -79,7 +79,7 @@ pub use lanes::Lanes;
 pub use memory::{HostBlock, HostMemory};
 pub use pipeline::Job;
 
-/// What goes wrong in an exercise.
+/// An error in an exercise.
 #[derive(Debug)]
 pub enum Error {
     /// A call of the driver failed.

@@ -53,11 +53,11 @@ impl Plan {
 
 /// A plan that was tried.
 pub struct Run {
-    /// What it is called.
+    /// Its name.
     pub plan: &'static str,
-    /// What the device did.
+    /// The work of the device.
     pub trace: Trace,
-    /// What the meter says of it.
+    /// The meter's readings of it.
     pub readings: Readings,
 }
 
@@ -133,7 +133,7 @@ struct Job<'a> {
     chunks: Vec<Chunk>,
     /// For the uploads, the kernels and the downloads.
     streams: [Arc<CudaStream>; 3],
-    /// What the meter says of the kept traces.
+    /// The meter's readings of the kept traces.
     readings: HostBlock,
 }
 
@@ -194,7 +194,7 @@ fn kept(seed: u64) -> Result<Vec<Trace>> {
     }
 }
 
-/// What the device did in the last region.
+/// The work of the device in the last region.
 fn traced(name: &str) -> Result<Trace> {
     match driver::ask(&Request::Traced { name: name.to_owned() })? {
         Reply::Traced(trace) => Ok(trace),

@@ -14,7 +14,7 @@ use crate::{Result, driver};
 /// Which kind of host memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HostMemory {
-    /// Ordinary memory, as `Vec` has it.
+    /// Pageable memory, as `Vec` has it.
     #[default]
     Pageable,
     /// Pinned memory, which a copy engine reads and writes by itself.
@@ -107,7 +107,7 @@ impl HostBlock {
         self.len() == 0
     }
 
-    /// What the region is told of it, where it holds `array` from element `first` on.
+    /// Its description for the region, where it holds `array` from element `first` on.
     pub(crate) fn buffer(&self, array: u32, first: usize) -> Result<Buffer> {
         let bytes = self.len() as u64 * 4;
         Ok(Buffer { array, first: first as u64, address: self.address()?, bytes })
@@ -121,7 +121,7 @@ impl HostBlock {
     }
 }
 
-/// What the region is told of device memory that holds `array` from element `first` on.
+/// The description for the region of device memory that holds `array` from element `first` on.
 pub(crate) fn device_buffer(array: u32, first: usize, data: &CudaSlice<u32>) -> Buffer {
     let (address, _) = data.device_ptr(data.stream());
     Buffer { array, first: first as u64, address, bytes: data.len() as u64 * 4 }

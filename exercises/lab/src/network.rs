@@ -22,7 +22,7 @@ pub(crate) struct Layers {
     by_python: bool,
 }
 
-/// A module with the entries of the operations that were asked for, until it is dropped.
+/// A module with the entries of the operations that were named, until it is dropped.
 struct Module {
     module: CUmodule,
     functions: [OnceLock<CUfunction>; Operation::ALL.len()],
@@ -35,7 +35,7 @@ unsafe impl Sync for Module {}
 
 impl Drop for Module {
     fn drop(&mut self) {
-        // Nobody could do anything about an error, and the process's end unloads it too.
+        // Nothing could be done about an error, and the process's end unloads it too.
         // SAFETY: it was loaded, and nothing launches its functions any more.
         let _ = unsafe { module::unload(self.module) };
     }
@@ -175,7 +175,7 @@ impl Launch {
             *place = std::ptr::from_mut(argument).cast();
         }
         // SAFETY: the arguments are those of the kernel, of which the driver reads as many bytes as
-        // each has; the memory is as long as the shape says, and the kernel stays inside it
+        // each has. The memory is as long as the shape says, and the kernel stays inside it
         // whatever the grid.
         unsafe {
             launch_kernel(

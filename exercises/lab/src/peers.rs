@@ -116,7 +116,7 @@ pub struct Session<'a> {
     shards: [Shard; 2],
 }
 
-/// What a device has of the ring, in its memory.
+/// The part of the ring that a device has in its memory.
 pub struct Shard {
     /// Room for two edges. In step `n` the edge is in the one with number `n % 2`, and the edge of
     /// the other device arrives in the other one.
@@ -136,7 +136,7 @@ impl Shard {
         self.map.launch(stream, &mut self.inside)
     }
 
-    /// What is where: the edge, and the arrays of the inside.
+    /// The contents of the memory: the edge, and the arrays of the inside.
     fn buffers(&self, first: u32) -> Vec<Buffer> {
         let mut buffers = vec![device_buffer(first, 0, &self.edges[0])];
         let inside = device_buffer(0, 0, &self.inside);
@@ -199,7 +199,7 @@ impl Exercise for Ring {
     }
 }
 
-/// What a step of the puzzle takes on each device where nothing else is at work, in µs.
+/// The time of a step of the puzzle on each device where nothing else is at work, in µs.
 const STEP_US: u64 = 1200;
 /// One part in so many of it is for the edge.
 const EDGE: u64 = 10;
@@ -208,7 +208,7 @@ const EDGE_ELEMENTS: usize = 8 << 20;
 
 /// One half of the river of the puzzle.
 pub struct Half {
-    /// What goes to the other half.
+    /// The part that goes to the other half.
     pub edge: CudaSlice<u32>,
     /// Where the other half's edge arrives.
     pub halo: CudaSlice<u32>,

@@ -84,11 +84,11 @@ pub struct Chunks<'a> {
 /// One chunk of the job.
 pub struct Chunk {
     first: usize,
-    /// What goes in, in pinned host memory.
+    /// The input, in pinned host memory.
     pub input: HostBlock,
     /// Where it is worked on, in device memory.
     pub device: CudaSlice<u32>,
-    /// What comes out, in pinned host memory.
+    /// The output, in pinned host memory.
     pub output: HostBlock,
     map: Map,
 }

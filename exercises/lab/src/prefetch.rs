@@ -120,11 +120,11 @@ impl Batch {
 
 /// A place for a batch on its way: pinned host memory, device memory, and pinned host memory again.
 pub struct Slot {
-    /// What the host loads, and the copy up reads.
+    /// The images that the host loads, and the copy up reads.
     pub images: HostBlock,
     /// Its place on the device.
     pub device: OnDevice,
-    /// What the copy down writes, and the host keeps.
+    /// The losses that the copy down writes, and the host keeps.
     pub losses: HostBlock,
     map: Map,
     loaded: Option<usize>,
@@ -135,8 +135,8 @@ impl Slot {
     /// Reads and decodes a batch into `images`. It is the host that does it, and it takes the
     /// host's time.
     pub fn load(&mut self, batch: &Batch) -> Result<()> {
-        // Of a batch only what losses are made of is looked at, so only that is written here:
-        // writing all of it takes a GPU's host about as long again, and the declared work stands
+        // Of a batch only what losses are made of is looked at, so only that is written here.
+        // Writing all of it takes a GPU's host about as long again, and the declared work stands
         // for that and the decoding.
         let images = self.images.words_mut()?;
         let began = Instant::now()?;

@@ -60,7 +60,7 @@ impl Server {
         Ok(Job { array, work: self.work.clone(), launched: 0 })
     }
 
-    /// A request, which nobody waits for.
+    /// A request that is not waited for.
     pub fn request(&self, number: u32) -> Result<Request> {
         let words = self.questions / ARRIVALS_US.len();
         let answer = self.lab.host_block(HostMemory::Pinned, words)?;

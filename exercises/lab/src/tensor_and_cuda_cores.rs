@@ -25,7 +25,7 @@ pub use kernels::task::tensor_and_cuda_cores::STEPS;
 const THREADS: u32 = 256;
 
 /// A kernel of the puzzle takes so many times as long as one of the exercise: there is one of each,
-/// and nobody has to look at what it makes.
+/// and its output need not be looked at.
 const LONG: u32 = 4;
 
 /// Rounds of the multiply-adds of the puzzle, over as many words as the matrices have: they take as
@@ -152,7 +152,7 @@ impl Kernel {
         self.left
     }
 
-    /// What it reads next.
+    /// The array that it reads next.
     fn made(&self) -> &CudaSlice<u32> {
         &self.arrays[self.left as usize % 2]
     }

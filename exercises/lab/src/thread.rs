@@ -1,7 +1,7 @@
 //! Host threads, in the manner of [`std::thread`] and [`std::sync::mpsc`].
 //!
 //! Their driver calls belong to the run, inside the measured region too. On the simulated device
-//! only one of them runs at a time, the one whose virtual time is the earliest: two threads that
+//! only one of them runs at a time, the one whose virtual time is the earliest. Two threads that
 //! each declare 100 ms of work take 100 ms, and every run is the same. On a GPU they run side by
 //! side. What orders them is what they say here: a thread starts after everything before its
 //! [`spawn`], a message is received after everything before its [`send`](Sender::send), and a
@@ -34,7 +34,7 @@ fn number(reply: &Reply) -> Result<u32> {
     }
 }
 
-/// What a thread came to: its value, or what it panicked with.
+/// The outcome of a thread: its value, or what it panicked with.
 type Outcome<T> = std::thread::Result<T>;
 
 /// A thread that was started, to be waited for.
@@ -72,7 +72,7 @@ fn named(thread: u32) -> std::thread::Builder {
     std::thread::Builder::new().name(format!("host thread {thread}"))
 }
 
-/// What a new thread does: it waits for its first turn, and works.
+/// The life of a new thread: it waits for its first turn, and works.
 fn run<T>(thread: u32, work: impl FnOnce() -> T) -> Outcome<T> {
     ask(ThreadRequest::Start { thread }).map_err(as_panic)?;
     catch_unwind(AssertUnwindSafe(work))
@@ -80,7 +80,7 @@ fn run<T>(thread: u32, work: impl FnOnce() -> T) -> Outcome<T> {
 
 /// The very last thing that a thread does.
 fn say_end<T>(outcome: Outcome<T>) -> Outcome<T> {
-    // Without an answer nobody waits for this thread either: the device is gone.
+    // Without an answer no thread waits for this one either: the device is gone.
     let _ = ask(ThreadRequest::End);
     outcome
 }
@@ -108,7 +108,7 @@ fn wait_for(thread: u32) -> Outcome<()> {
 /// Where threads are started that may borrow: all of them have ended when [`scope`] returns.
 pub struct Scope<'scope, 'env: 'scope> {
     os: &'scope std::thread::Scope<'scope, 'env>,
-    /// Those that nobody has joined.
+    /// Those that have not been joined.
     started: Mutex<BTreeSet<u32>>,
     panicked: Arc<Mutex<BTreeSet<u32>>>,
 }
@@ -207,7 +207,7 @@ impl std::error::Error for RecvError {}
 
 struct Channel<T> {
     number: u32,
-    /// What was sent and not received, by the token that stands for it in the driver.
+    /// Messages that were sent and not received, by the token that stands for it in the driver.
     messages: Mutex<BTreeMap<u64, T>>,
     tokens: AtomicU64,
 }
@@ -218,7 +218,7 @@ impl<T> Channel<T> {
     }
 
     fn close(&self, end: ChannelEnd) {
-        // A run that is over has nobody to tell.
+        // A run that is over has no one to tell.
         let _ = ask(ThreadRequest::Close { channel: self.number, end });
     }
 }

@@ -1,4 +1,4 @@
-//! What a call of PyTorch costs the host, besides the driver calls that it makes.
+//! The cost of a call of PyTorch to the host, besides the driver calls that it makes.
 //!
 //! The puzzles stand for PyTorch programs, where Python and the dispatcher take a good part of the
 //! host's time, and the host's time decides what is queued when. Read off a trace of the puzzle's
@@ -25,8 +25,8 @@ const WITH_STREAM: Duration = Duration::from_nanos(12_840);
 const EVENT: Duration = Duration::from_nanos(1_400);
 
 /// Augmenting an image of 64 x 64 on the host, as `book/pytorch/gpu_augmentation.py` does it with
-/// sixteen threads (PyTorch 2.11, the host of an H200, 2026-11-26): 164, 220 and 256 µs in batches
-/// of 32, 64 and 128; the middle one. With one thread it takes 1254.
+/// sixteen threads (PyTorch 2.11, the host of an H200, 2026-11-26). In batches of 32, 64 and 128 it
+/// took 164, 220 and 256 µs; the middle one. With one thread it takes 1254.
 const AUGMENT: Duration = Duration::from_micros(220);
 
 /// Augmenting so many images on the host.

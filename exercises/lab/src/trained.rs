@@ -87,13 +87,13 @@ impl Trained {
         &self.losses[number]
     }
 
-    /// What is given: the weights before the first batch.
+    /// The inputs: the weights before the first batch.
     pub(crate) fn inputs(&self) -> Vec<Buffer> {
         let weights = self.of.weights().into_iter().zip(&self.weights);
         weights.map(|(array, weights)| device_buffer(array, 0, weights)).collect()
     }
 
-    /// What is looked at: the weights after the last batch, and the losses.
+    /// The outputs: the weights after the last batch, and the losses.
     pub(crate) fn outputs(&self) -> Vec<Buffer> {
         let weights = self.of.weights().into_iter().zip(&self.weights);
         let after = |weights: &CudaSlice<u32>| self.losses.len() * weights.len();

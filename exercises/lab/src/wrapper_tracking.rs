@@ -83,7 +83,7 @@ pub struct Batches<'a> {
 
 /// A batch, in pinned host memory.
 pub struct Batch {
-    /// What is uploaded.
+    /// The data that are uploaded.
     pub input: HostBlock,
     /// Where the result of the left half is downloaded to.
     pub left: HostBlock,

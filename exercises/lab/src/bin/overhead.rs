@@ -1,4 +1,4 @@
-//! What the library between a program and the real driver costs: calls made directly against calls
+//! The cost of the library between a program and the real driver: calls made directly against calls
 //! made through it, and a pipeline of long operations with and without tracing. Needs a GPU.
 //!
 //! Prints a table, or with `--json` one `trace::fidelity::Overhead`.
@@ -190,7 +190,7 @@ impl Functions {
     }
 }
 
-/// What each call costs, directly and through the library.
+/// The cost of each call, directly and through the library.
 fn calls() -> Result<Vec<CallCost>> {
     let lab = Lab::open(env!("CARGO_MANIFEST_DIR"))?;
     // The system's driver has this name, and ours has the other: see `driver`.
@@ -258,7 +258,7 @@ fn declared_work() -> Result<CallCost> {
     })
 }
 
-/// What the calls are made with, for the life of the process.
+/// The objects of the calls, for the life of the process.
 struct Things {
     stream: CUstream,
     other: CUstream,

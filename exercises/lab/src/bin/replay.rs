@@ -2,8 +2,8 @@
 //! device the run is for. With it a solution can be measured on a GPU where only its record is.
 //!
 //! What a program did between two calls is played where it declared it; what its queries said does
-//! not matter. Memory is allocated as recorded and holds nothing in particular, since nobody looks
-//! at it.
+//! not matter. Memory is allocated as recorded and holds nothing in particular, since it is not
+//! looked at.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
@@ -88,7 +88,7 @@ fn play(lab: &Lab, program: &Program) -> Result<()> {
     player.end()
 }
 
-/// What a recorded program's numbers stand for in this pass.
+/// The objects that a recorded program's numbers stand for in this pass.
 struct Player<'a> {
     lab: &'a Lab,
     /// The contexts of the devices, where the program uses two.
@@ -104,7 +104,7 @@ struct Player<'a> {
     /// The module that each `ModuleLoad` loads, by its step: the record does not say, but the
     /// kernels that are looked up next do.
     images: BTreeMap<usize, &'static str>,
-    /// Ordinary memory for each copy that had some, by its step. Its pages have been touched.
+    /// Pageable memory for each copy that had some, by its step. Its pages have been touched.
     pageable: BTreeMap<usize, Vec<u8>>,
 }
 
@@ -178,7 +178,7 @@ impl<'a> Player<'a> {
         })
     }
 
-    /// Makes the call of a step, unless it failed: then it asked for nothing.
+    /// Makes the call of a step, unless it failed: then it did nothing.
     fn step(&mut self, index: usize, step: &Step) -> Result<()> {
         // A query's "not ready" is an answer, not a failure.
         const NOT_READY: u32 = CUresult::CUDA_ERROR_NOT_READY as u32;
@@ -216,7 +216,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// What a device may use of the other one's memory.
+    /// The access of a device to the other one's memory.
     fn peer_access(&self, by: u32, pool: bool, enabled: bool) -> Result<()> {
         let [first, second] = self.contexts.as_slice() else {
             return Err(unknown("a second device"));

@@ -17,7 +17,7 @@ const SCALE: usize = 32;
 pub(crate) enum Arm {
     /// The system's driver.
     Real,
-    /// The system's driver behind the driver library.
+    /// The system's driver, called through the driver library.
     Library,
     /// The simulated device.
     Simulated,

@@ -318,7 +318,7 @@ impl Gpu {
     // ---------------------------------------------------------------------------------
     // measurements
 
-    /// How long the host was held, in ns.
+    /// How long the host was blocked, in ns.
     pub(crate) fn held(&self, call: impl FnOnce() -> Outcome<()>) -> Outcome<i64> {
         let began = self.arm.now()?;
         call()?;
@@ -349,8 +349,8 @@ impl Gpu {
         self.elapsed(self.start, self.stop)
     }
 
-    /// What one more of many operations in a row costs the device, in ns: what is at both ends of
-    /// the row cancels out between a short row and a long one.
+    /// The cost of one more of many operations in a row to the device, in ns: what is at both ends
+    /// of the row cancels out between a short row and a long one.
     pub(crate) fn period(
         &self,
         gate: u64,

@@ -12,7 +12,7 @@ use crate::gpu::{Gpu, MIB};
 /// More than the caches of a processor hold.
 const CACHES: usize = 256 * MIB;
 
-/// What empties the host's caches.
+/// Memory that empties the host's caches.
 pub(crate) struct Caches(Pages);
 
 impl Caches {
@@ -59,7 +59,7 @@ impl Pages {
 
     /// Writes all of it, which drives everything else out of the caches.
     pub(crate) fn touch(&self) {
-        // SAFETY: the mapping is that long, and whoever shares it with the device has waited.
+        // SAFETY: the mapping is that long, and a caller that shares it with the device has waited.
         unsafe { self.pointer.write_bytes(1, self.bytes) };
     }
 

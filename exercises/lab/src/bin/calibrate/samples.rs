@@ -1,4 +1,4 @@
-//! What was measured so far.
+//! The samples so far.
 
 use std::collections::BTreeMap;
 use std::path::Path;

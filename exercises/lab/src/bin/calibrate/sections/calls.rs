@@ -1,4 +1,4 @@
-//! What calls cost the host: on an idle device, behind a kernel, in pairs of making and ending.
+//! The cost of calls to the host: on an idle device, after a kernel, in pairs of making and ending.
 
 use std::ptr;
 
@@ -12,7 +12,7 @@ use crate::gpu::{
 use crate::pages::Pages;
 use crate::samples::Samples;
 
-/// Behind a kernel: well below the 1021 operations after which a launch blocks.
+/// After a kernel: well below the 1021 operations after which a launch blocks.
 const CALLS: usize = 200;
 /// One at a time.
 const TRIES: usize = 101;

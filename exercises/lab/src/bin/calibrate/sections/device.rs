@@ -1,4 +1,4 @@
-//! What the device says about itself.
+//! The device's attributes.
 
 use std::ffi::CStr;
 

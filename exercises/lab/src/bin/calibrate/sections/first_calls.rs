@@ -56,7 +56,7 @@ pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
     call!(cuMemFreeAsync(kept, stream))
 }
 
-/// What was measured in turn, by key.
+/// Samples that were taken in turn, by key.
 struct Rows<'a> {
     gpu: &'a Gpu,
     samples: BTreeMap<&'static str, Vec<i64>>,

@@ -1,4 +1,4 @@
-//! What lies between: from one operation to the next, and between host and device.
+//! Gaps: from one operation to the next, and between host and device.
 
 use std::ptr;
 

@@ -23,7 +23,7 @@ const WAITING: [usize; 2] = [64, 128];
 /// Parts of the blocks that have an element more than the others, in sixteenths: beyond, some
 /// multiprocessor of an H200 has such blocks alone, and one more makes no difference.
 const LONGER: std::ops::RangeInclusive<usize> = 1..=10;
-/// What device memory is handed out in, in bytes.
+/// The alignment of device memory, in bytes.
 const ALIGNED: usize = 256;
 /// Blocks of 256 threads on each multiprocessor, up to as many as it holds: their line tells what a
 /// kernel takes however large it is from what each of its blocks takes beside its work.

@@ -10,7 +10,7 @@ use crate::arm::Outcome;
 use crate::gpu::{Gpu, MS, REPETITIONS};
 use crate::samples::Samples;
 
-/// Behind a kernel: well below the 1021 operations after which a launch blocks.
+/// After a kernel: well below the 1021 operations after which a launch blocks.
 const CALLS: usize = 200;
 /// Longer than so many calls take.
 const AHEAD: u64 = 8 * MS;

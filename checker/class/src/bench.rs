@@ -21,7 +21,7 @@ use checker::status::Tell;
 use sandbox::Exceeded;
 use sandbox::process::Ending;
 
-/// The outcome of grading a file, whoever handed it in.
+/// The outcome of grading a file, from whichever student.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Outcome {
     /// With no student in it.
@@ -30,7 +30,7 @@ pub(crate) struct Outcome {
     pub(crate) drawing: Option<String>,
 }
 
-/// What every file of one exercise is graded with.
+/// Everything that the files of one exercise are graded with.
 #[derive(Clone, Debug)]
 pub(crate) struct Bench {
     exercise: Exercise,
@@ -108,7 +108,7 @@ impl Bench {
         u64::from_str_radix(&key[..16], 16).context("a hash is hexadecimal")
     }
 
-    /// Grades a file in `folder`, which is empty and nobody else's.
+    /// Grades a file in `folder`, which is empty and used for nothing else.
     pub(crate) fn grade(&self, file: &[u8], folder: &Path, tell: Tell<'_>) -> Result<Outcome> {
         let id = &self.exercise.place.id;
         let apart = Apart::lay_out(&self.shared, folder, id, file, &self.main)?;
@@ -245,7 +245,7 @@ pub(crate) fn kept_as(exercise: &str, sha256: &str) -> String {
     format!("{exercise}-{}-", &sha256[..16])
 }
 
-/// What verdict and gate do not say.
+/// The part of an outcome that verdict and gate do not say.
 fn reason(ran: &Ran) -> Option<Reason> {
     let Ran { report, exhibit } = ran;
     match (exhibit.ground, report.verdict, report.gate) {
@@ -295,8 +295,8 @@ fn cut(text: &str) -> String {
     cut_to(text, TEXT_BYTES)
 }
 
-/// What is kept of a line about a hazard, a cause or a piece of advice, in bytes: names are in it,
-/// which students choose.
+/// The most that is kept of a line about a hazard, a cause or a piece of advice, in bytes: names
+/// are in it, which students choose.
 const MESSAGE_BYTES: usize = 2000;
 
 fn cut_to(text: &str, most: usize) -> String {

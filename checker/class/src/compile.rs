@@ -26,7 +26,7 @@ pub(crate) struct Apart {
     name: String,
 }
 
-/// What all files are compiled and run with.
+/// Everything that all files are compiled and run with.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     pub(crate) kit: Arc<Kit>,
@@ -98,8 +98,8 @@ impl compile::Apart for Apart {
             // It said nothing and left nothing.
             Err(_) => return Ok(Built::Refused(limit("the compiler left no library".to_owned()))),
         };
-        // An optimiser exports names of its own. Whoever compiles for speed has looked at the file
-        // before.
+        // An optimiser exports names of its own. A caller that compiles for speed has looked at the
+        // file before.
         if self.kit.optimisation == Optimisation::Dev
             && let Some(foreign) = objects::foreign(&bytes, &self.name)?.first()
         {
@@ -202,15 +202,15 @@ impl Apart {
 const SOURCES: &str = "src";
 /// Where the compiler writes, in the folder.
 const OUT: &str = "out";
-/// What the linker was told.
+/// The arguments of the linker.
 const LINKED: &str = "out/linked.txt";
 /// Where it keeps what it needs for a while.
 const TEMPORARY: &str = "tmp";
 
-/// What the compiler said.
+/// The words of the compiler.
 struct Said {
     messages: Vec<Diagnostic>,
-    /// What stopped it, other than an error in what it compiled.
+    /// The cause that stopped it, other than an error in what it compiled.
     stopped: Option<Refusal>,
 }
 

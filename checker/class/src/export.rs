@@ -11,7 +11,7 @@
 //! | [`jsonl`] | the rows themselves |
 //! | [`csv`] | one row for each student and exercise |
 //! | [`junit`] | what CI systems show |
-//! | [`gradescope`], [`prairielearn`], [`classroom50`] | one student's result, for whoever started the checker |
+//! | [`gradescope`], [`prairielearn`], [`classroom50`] | one student's result, for the platform that started the checker |
 //! | [`canvas`] | points into the gradebook that was exported |
 //! | [`moodle`] | points for the import of grades |
 //! | [`markdown`] | the class for the summary of a GitHub job |

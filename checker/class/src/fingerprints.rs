@@ -1,4 +1,4 @@
-//! What the files of a class are compared by, and the list that comes of it.
+//! The fingerprints of a class's files, and the list that comes of comparing them.
 
 use anyhow::Result;
 
@@ -8,7 +8,7 @@ use crate::submission::Handed;
 use checker::exercise::Place;
 use checker::workspace::Workspace;
 
-/// What files are compared by.
+/// The fingerprints of files.
 pub(crate) struct Prints {
     exercises: Vec<(String, similar::Known)>,
     /// By exercise: who, SHA-256, and the print.

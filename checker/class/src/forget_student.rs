@@ -2,7 +2,7 @@
 //!
 //! Grading is by content: the outcome of a file is kept once, for all who handed it in. So what is
 //! one student's is found from the rows, and what others have too stays. Tables that were written
-//! from the rows are written anew by whoever calls this; everything else goes here, and is listed.
+//! from the rows are written anew by the caller; everything else goes here, and is listed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -23,8 +23,8 @@ pub(crate) struct Holding {
     pub(crate) students: BTreeSet<String>,
 }
 
-/// Those of `holdings` that are about `student` and nobody else, in order. The same path may be
-/// held more than once, by one student each.
+/// Those of `holdings` that are about `student` and no other, in order. The same path may be
+/// there more than once, of one student each.
 pub(crate) fn only_of(holdings: &[Holding], student: &str) -> Vec<PathBuf> {
     let mut all: BTreeMap<&Path, BTreeSet<&str>> = BTreeMap::new();
     for holding in holdings {

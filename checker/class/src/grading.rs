@@ -36,15 +36,15 @@ pub(crate) struct Plan<'a> {
     pub(crate) progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
-/// What came of it.
+/// The outcome.
 pub(crate) struct Graded {
     /// By student and exercise.
     pub(crate) rows: Vec<Row>,
     /// How many files were compiled and run.
     pub(crate) run: usize,
-    /// What that took, but for those that ran out of time.
+    /// The time that took, but for those that ran out of time.
     pub(crate) took: Took,
-    /// What those took.
+    /// The time that those took.
     pub(crate) late: Took,
 }
 
@@ -71,7 +71,7 @@ struct By {
 }
 
 impl By {
-    /// What the exercises before one have used up of the budget, as far as they are graded.
+    /// The budget that the exercises before one have used up, as far as they are graded.
     fn spent_before(&self, exercise: usize) -> f64 {
         lock(&self.spent_s)[..exercise].iter().sum()
     }
@@ -83,7 +83,7 @@ struct Entry {
     is_run: bool,
 }
 
-/// Grades every student's exercises. Students are asked for one by one, as there are hands for
+/// Grades every student's exercises. Students are read one by one, as there are hands for
 /// them, by their numbers.
 pub(crate) fn grade(
     plan: &Plan<'_>,
@@ -226,7 +226,7 @@ fn over_budget(plan: &Plan<'_>, bench: &Bench, spent_s: f64) -> Row {
     bench.not_run(Verdict::Inconclusive, Reason::OverBudget, message)
 }
 
-/// What was run so far.
+/// The runs so far.
 #[derive(Default)]
 struct Ran {
     files: AtomicUsize,
@@ -234,10 +234,10 @@ struct Ran {
     late: Mutex<Took>,
 }
 
-/// How often it is looked whether somebody has a hand free.
+/// How often it is looked whether a worker is free.
 const TURN: Duration = Duration::from_millis(5);
 
-/// What a thread grades with: a worker, once there is something for it to do.
+/// The tool of a grading thread: a worker, once there is something for it to do.
 struct Hand<'a> {
     worker: Option<Worker>,
     /// Where students' files are put for workers.
@@ -375,7 +375,7 @@ fn finished(plan: &Plan<'_>, outcome: Outcome, file: &File) -> Result<Row> {
     row.flags.extend(file.flags.iter().cloned());
     if let (Some(drawing), Some(name)) = (drawing, row.drawing()) {
         let path = plan.store.drawings().join(name);
-        // One that nobody had time to write out to the disk may be empty.
+        // One that was not written out to the disk in time may be empty.
         if !path.metadata().is_ok_and(|found| found.len() > 0) {
             store::place(&path, drawing.as_bytes())?;
         }

@@ -1,7 +1,7 @@
-//! What every submission is compiled against: the instructor's copy of all but the student's file.
+//! The kit of every submission: the instructor's copy of all but the student's file.
 //!
 //! Cargo builds the libraries once, in the workspace. They are then put into a folder of their own,
-//! in which there is nothing else: that folder is what a student's code can read while it is
+//! in which there is nothing else. That folder is what a student's code can read while it is
 //! compiled and run, and no solution is in it. A submission is compiled by `rustc` itself: there is
 //! no build script, no `Cargo.toml` and no lock that students share.
 
@@ -176,7 +176,7 @@ pub(crate) fn sha256_of_exercise(exercise: &Exercise) -> Result<String> {
     Ok(hexadecimal(&hash.finalize()))
 }
 
-/// What a grade depends on, in an exercise's folder.
+/// The files of an exercise's folder that a grade depends on.
 const PARTS: [&str; 4] =
     [MANIFEST, "src/main.rs", checker::commands::run::BASELINE, checker::commands::run::REFERENCE];
 

@@ -1,8 +1,8 @@
-//! What comes after the deadline.
+//! Submissions after the deadline.
 //!
 //! When something was handed in is what the instructor's table says, else what the platform's
 //! export says, else it is not known, and then it is not late. The time of a file is never asked:
-//! it says when a file was copied or unpacked, and whoever owns the file can set it.
+//! it says when a file was copied or unpacked, and the owner of the file can set it.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use crate::record::Late;
 use crate::table::{Table, all_right};
 
-/// What being late costs.
+/// The price of being late.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Policy {
     pub(crate) deadline: Timestamp,
@@ -21,7 +21,7 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// What `score` loses for coming at `at`, by somebody with `extension_hours` more than the
+    /// The points that `score` loses at `at`, for a student with `extension_hours` more than the
     /// others; none where it came in time or nothing is lost.
     pub(crate) fn charge(
         &self,

@@ -35,7 +35,7 @@ pub(crate) fn turns(char: char) -> bool {
 /// hash and an ending it is far below the 255 that file systems allow.
 const KEPT: usize = 48;
 
-/// What files about `id` are called: safe in every file system and address, and never the same for
+/// The name of files about `id`: safe in every file system and address, and never the same for
 /// two ids, not even where case is ignored.
 pub(crate) fn slug(id: &str) -> String {
     let plain =

@@ -1,9 +1,9 @@
-//! What the compiler made of a student's file, looked at before it is linked.
+//! The code that the compiler made of a student's file, looked at before it is linked.
 //!
 //! The library may hold what the compiler makes of ordinary Rust, and nothing else: the lists here
-//! say what is allowed, so that what nobody thought of is refused. A definition that others can be
-//! linked to names the student's own crate, so it takes nobody's place; what is imported is Rust's,
-//! or one of the few functions of C that the compiler itself calls; no section and no symbol has
+//! say what is allowed, so that what was not thought of is refused. A definition that others can be
+//! linked to names the student's own crate, so it takes no other's place. Imports are Rust's, or
+//! one of the few functions of C that the compiler itself calls; no section and no symbol has
 //! code that runs without being called.
 //!
 //! This is no boundary: a student's program may do to its own process what it likes. It keeps that
@@ -117,9 +117,9 @@ pub(crate) fn foreign(library: &[u8], name: &str) -> Result<Vec<Foreign>> {
 }
 
 /// The libraries on a linker's command line, as `rustc --print link-args` prints it, that only the
-/// student asked for: all but those that Rust's own are linked with.
+/// student named: all but those that Rust's own are linked with.
 pub(crate) fn linked(arguments: &str) -> Vec<Foreign> {
-    /// What the standard library is linked with (`library/std`, `library/unwind`), and the parts of
+    /// Libraries of the standard library (`library/std`, `library/unwind`), and the parts of
     /// glibc that used to be files of their own.
     const SYSTEM: [&str; 7] = ["gcc_s", "util", "rt", "pthread", "m", "dl", "c"];
     let words = arguments.split('"').skip(1).step_by(2);
@@ -359,8 +359,8 @@ const PERSONALITY_REFERENCE: &str = "DW.ref.rust_eh_personality";
 /// Of both machines.
 const POINTER_BYTES: u64 = 8;
 
-/// What a compiler makes for x86-64: addresses of 64 and 32 bits, of functions and of entries in
-/// the table of addresses, and of what each thread has.
+/// The relocations of a compiler for x86-64: addresses of 64 and 32 bits, of functions and of
+/// entries in the table of addresses, and of what each thread has.
 const RELOCATIONS_X86_64: [u32; 16] = [
     1,  // 64
     2,  // PC32
@@ -380,8 +380,8 @@ const RELOCATIONS_X86_64: [u32; 16] = [
     42, // REX_GOTPCRELX
 ];
 
-/// What the compiler calls by itself: memory, unwinding, thread-local storage, arithmetic that the
-/// machine has no instruction for (`compiler-builtins`), and mathematics (`std::f64`).
+/// Functions that the compiler calls by itself: memory, unwinding, thread-local storage, arithmetic
+/// without an instruction of the machine (`compiler-builtins`), and mathematics (`std::f64`).
 const IMPORTS: &[&str] = &[
     "memcpy",
     "memmove",

@@ -1,10 +1,10 @@
-//! What a class's files take on this machine's GPU, beside their grades.
+//! The times of a class's files on this machine's GPU, beside their grades.
 //!
 //! A grade comes from the simulated device alone. On a GPU a student's program runs outside of the
-//! sandbox, which lets no device's files through, and times itself: nobody stands between it and
+//! sandbox, which lets no device's files through, and times itself: nothing stands between it and
 //! the number. So what is measured is marked as such, and changes no verdict and no points. Only
 //! files that cleared every gate on the simulated device are run at all, one at a time, since a
-//! GPU's times hold only for whoever has it alone.
+//! GPU's times hold only where one process has it alone.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,7 +35,7 @@ use sandbox::scratch::Scratch;
 pub(crate) struct Bed<'a> {
     pub(crate) workspace: &'a Workspace,
     pub(crate) gpu: &'a Gpu,
-    /// What files are compiled with, for speed.
+    /// Everything that files are compiled with, for speed.
     pub(crate) shared: &'a Shared,
     pub(crate) store: &'a Store,
     pub(crate) tell: Tell<'a>,

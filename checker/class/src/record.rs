@@ -1,4 +1,4 @@
-//! What is kept of one student's exercise: the one source of every report.
+//! The record of one student's exercise: the one source of every report.
 //!
 //! `grades.jsonl` has one of these a line, ordered by student and exercise. Nothing in it depends
 //! on when, where or beside what an exercise was graded: the same files give the same bytes.
@@ -27,11 +27,11 @@ pub(crate) struct Row {
     pub(crate) verdict: Verdict,
     /// The first gate that failed.
     pub(crate) gate: Option<Gate>,
-    /// What came of it in one word, where verdict and gate do not say it all.
+    /// The outcome in one word, where verdict and gate do not say it all.
     pub(crate) reason: Option<Reason>,
     /// Points of 100, for the work alone; none where nothing could be graded, which is no zero.
     pub(crate) score: Option<f64>,
-    /// Points of 100 that count: the score after the late policy, or what somebody put in its
+    /// Points of 100 that count: the score after the late policy, or what a person put in its
     /// place.
     pub(crate) points: Option<f64>,
     /// How late it came, where that cost points.
@@ -57,21 +57,21 @@ pub(crate) struct Row {
     pub(crate) advice: Vec<Finding>,
     /// The verdict in a sentence.
     pub(crate) message: String,
-    /// What else somebody should know.
+    /// Notes for a person.
     pub(crate) notes: Vec<String>,
-    /// What a person should look at before the grade counts.
+    /// Matters that a person should look at before the grade counts.
     pub(crate) flags: Vec<String>,
-    /// What the compiler said, no more than [`TEXT_BYTES`].
+    /// The words of the compiler, no more than [`TEXT_BYTES`].
     pub(crate) compiler: String,
-    /// What the program printed, no more than [`TEXT_BYTES`].
+    /// The output of the program, no more than [`TEXT_BYTES`].
     pub(crate) output: String,
-    /// What was graded; none where there was nothing that could be.
+    /// The file that was graded; none where there was nothing that could be.
     pub(crate) file: Option<Submitted>,
-    /// What a GPU took for it, where that was asked for. It differs from one run to the next, and
+    /// The time of a GPU for it, where that was measured. It differs from one run to the next, and
     /// nothing else here depends on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) gpu: Option<OnGpu>,
-    /// What it was graded with.
+    /// The versions that it was graded with.
     pub(crate) with: With,
 }
 
@@ -96,7 +96,7 @@ pub(crate) enum Reason {
     CompileError,
     /// Compiling it took more time or memory than there was, or brought the compiler down.
     CompileLimit,
-    /// What it was compiled to holds what no exercise needs.
+    /// The compiled code has parts that no exercise needs.
     ForbiddenCode,
     /// The program panicked or was ended by a signal.
     RuntimeError,
@@ -110,7 +110,7 @@ pub(crate) enum Reason {
     Missing,
     /// It is the file as it was handed out.
     Untouched,
-    /// What was submitted is not a file that can be graded.
+    /// The submission is not a file that can be graded.
     InvalidSubmission,
     /// The student's budget was used up by exercises before this one.
     OverBudget,
@@ -132,7 +132,7 @@ pub(crate) struct Finding {
     pub(crate) line: Option<u32>,
     /// The line of the other use, where it is a hazard.
     pub(crate) other_line: Option<u32>,
-    /// What it cost or would gain.
+    /// The time that it cost or would gain.
     pub(crate) nanoseconds: Option<u64>,
     /// How many times, at these lines.
     pub(crate) count: Option<u32>,
@@ -161,7 +161,7 @@ pub(crate) struct Replaced {
     pub(crate) reason: String,
 }
 
-/// What was graded.
+/// The file that was graded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -175,7 +175,7 @@ pub(crate) struct Submitted {
     pub(crate) ignored: Vec<String>,
 }
 
-/// What a GPU took for a file, beside its grade.
+/// The time of a GPU for a file, beside its grade.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -197,7 +197,7 @@ pub(crate) struct OnGpu {
     pub(crate) reference_value: Option<f64>,
     /// How many runs there were of each program.
     pub(crate) rounds: Option<u64>,
-    /// What came of it in a sentence.
+    /// The outcome in a sentence.
     pub(crate) message: String,
 }
 
@@ -206,11 +206,11 @@ pub(crate) struct OnGpu {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Trust {
-    /// Nobody: clock and record are in the student's own process, which could have changed them.
+    /// No one: clock and record are in the student's own process, which could have changed them.
     InProcess,
 }
 
-/// What a row was graded with.
+/// The versions that a row was graded with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -11,7 +11,7 @@ use crate::table::{Table, all_right};
 pub(crate) type Replacements = BTreeMap<(String, String), Replaced>;
 
 /// Reads the table `student,exercise,points,by,reason`. A line that would have no effect is an
-/// error, for whoever wrote it believes that it has one.
+/// error, since its author believes that it has one.
 pub(crate) fn read(
     bytes: &[u8],
     students: &BTreeSet<&str>,

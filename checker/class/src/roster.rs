@@ -1,7 +1,7 @@
 //! Who is in the class: a table, as an instructor keeps it or a platform exports it.
 //!
 //! Students are known by one column. An id that differs in case alone, or in how an accent is kept,
-//! from the one of a submission is the same where nobody else could be meant; no zero is dropped
+//! from the one of a submission is the same where no other could be meant. No zero is dropped
 //! and no name compared. What resembles an id otherwise is said, and left to a person.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ pub(crate) struct Roster {
     pub(crate) unused: Vec<String>,
     /// By what students are known.
     key: String,
-    /// What the other columns say of students, for one who took the wrong one.
+    /// The other columns about students, for one who took the wrong one.
     others: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Member {
     pub(crate) extension_hours: u32,
 }
 
-/// What columns are called that students can be known by, the first that is there.
+/// The names of columns that students can be known by; the first that is there counts.
 const IDS: [&[&str]; 5] = [
     &["student", "student id", "student_id"],
     &["id", "sid"],
@@ -255,7 +255,7 @@ pub(crate) struct Comparison {
     pub(crate) strangers: Option<String>,
 }
 
-/// Somebody whom the roster does not know.
+/// A person whom the roster does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Unknown {
     pub(crate) id: String,

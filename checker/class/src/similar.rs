@@ -1,18 +1,18 @@
 //! Files of a class that resemble each other: a list for a person to look at, never a verdict.
 //!
 //! A file is cut into tokens; comments and spacing are gone, and names of its own, numbers and
-//! texts are all alike, so that renaming hides nothing. What is in [`RUN`] tokens is hashed, and of
+//! texts are all alike, so that renaming hides nothing. Each [`RUN`] tokens are hashed. Of
 //! each [`WINDOW`] hashes in a row the smallest is kept: a piece of `RUN + WINDOW - 1` equal tokens
 //! is always found, wherever it was moved (winnowing; Schleimer, Wilkerson and Aiken, 2003). What
 //! the shipped file or a known solution holds, and what many files of the class hold, is what the
-//! exercise asks for, and says nothing.
+//! exercise demands, and says nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
 
 /// Tokens in a row that are compared: about a call with its arguments. Shorter ones every program
-/// has, longer ones are cut by each line that somebody puts between two.
+/// has, longer ones are cut by each line that is put between two.
 const RUN: usize = 8;
 
 /// Of as many runs in a row one is kept.
@@ -23,8 +23,8 @@ const WINDOW: usize = 4;
 /// people come to write the same.
 const FEWEST: usize = 16;
 
-/// More files than this with the same run, and it is a way in which the exercise is done. Whoever
-/// copies in larger groups still has the runs that fewer changed.
+/// More files than this with the same run, and it is a way in which the exercise is done. Copies
+/// in larger groups still have the runs that fewer changed.
 const COMMON: usize = 10;
 
 /// A file as it is compared.
@@ -34,7 +34,7 @@ pub(crate) struct Print {
     runs: BTreeMap<u64, Vec<(u32, u32)>>,
 }
 
-/// What no file is compared by: the runs of what was handed out and of known solutions.
+/// Runs that no file is compared by: those of what was handed out and of known solutions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Known(BTreeSet<u64>);
 
@@ -51,7 +51,7 @@ pub(crate) struct Pair {
 }
 
 impl Known {
-    /// What stands in `texts`, at every place of them.
+    /// The runs of `texts`, at every place of them.
     pub(crate) fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let runs = texts.into_iter().flat_map(|text| runs(&tokens(text)));
         Self(runs.map(|(hash, _)| hash).collect())
@@ -59,7 +59,7 @@ impl Known {
 }
 
 impl Print {
-    /// What `text` has that is not `known`.
+    /// The runs of `text` that are not `known`.
     pub(crate) fn of(text: &str, known: &Known) -> Self {
         let all = runs(&tokens(text));
         let mut kept: BTreeMap<u64, Vec<(u32, u32)>> = BTreeMap::new();
@@ -232,8 +232,8 @@ fn runs(tokens: &[Token<'_>]) -> Vec<(u64, (u32, u32))> {
     runs.collect()
 }
 
-/// FNV-1a, which is the same on every machine and in every version. Nobody gains by a collision: it
-/// would make two files look alike.
+/// FNV-1a, which is the same on every machine and in every version. Nothing is gained by a
+/// collision: it would make two files look alike.
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0100_0000_01b3;
 

@@ -106,7 +106,7 @@ impl Store {
         place(&self.outcome_path(key), &serde_json::to_vec(outcome)?)
     }
 
-    /// What was measured on a GPU under this key, if it is there and whole.
+    /// The measurement on a GPU under this key, if it is there and whole.
     pub(crate) fn on_gpu(&self, key: &str) -> Option<OnGpu> {
         serde_json::from_slice(&std::fs::read(self.outcome_path(key)).ok()?).ok()
     }
@@ -121,7 +121,7 @@ impl Store {
         self.root.join(REPORTS)
     }
 
-    /// Writes what somebody should know about the class, or a part of it; the file.
+    /// Writes the notes about the class, or a part of it; the file.
     pub(crate) fn write_notes(&self, notes: &[String], shard: Option<Shard>) -> Result<PathBuf> {
         let text: String =
             notes.iter().map(|note| format!("{}\n", shown(note.as_bytes()))).collect();
@@ -291,7 +291,7 @@ fn lines_of(rows: &[Row]) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// What there is of parts of the class in `root`, in order.
+/// The parts of the class in `root`, in order.
 fn parts(root: &Path, extension: &str) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root.join(SHARDS)).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries
@@ -310,11 +310,11 @@ pub(crate) fn read_rows(root: &Path) -> Result<Vec<Row>> {
     }
 }
 
-/// What parts of a class come to.
+/// The parts of a class, put together.
 pub(crate) struct Together {
     /// In the order of the parts.
     pub(crate) rows: Vec<Row>,
-    /// What they say of the class is the same in all of them, and here once.
+    /// Notes about the class, which are the same in all of them, and here once.
     pub(crate) notes: Vec<String>,
 }
 
@@ -438,7 +438,7 @@ fn write_and(path: &Path, bytes: &[u8], then: fn(&File) -> std::io::Result<()>) 
     written.with_context(|| format!("cannot write `{}`", path.display()))
 }
 
-/// A new file beside `path` that nobody else writes: the same outcome may come about in two
+/// A new file beside `path` that nothing else writes: the same outcome may come about in two
 /// threads, two processes or on two machines at a time.
 fn beside(path: &Path) -> std::io::Result<(File, PathBuf)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -1,7 +1,7 @@
-//! What students handed in: whose it is, and which file of it is graded.
+//! The submissions of students: whose it is, and which file of it is graded.
 //!
 //! Everything here is in the hands of those who are graded: names, links, pipes, archives. Of a
-//! submission one file for each exercise is read, once, into memory; nothing is unpacked, nothing
+//! submission one file for each exercise is read, once, into memory. Nothing is unpacked, nothing
 //! outside the folder is opened, and what cannot be graded is told in words that a student can act
 //! on. The same folder gives the same answer to everybody: no time of a file, no order of a listing
 //! and no right of the superuser's enters it.

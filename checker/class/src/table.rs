@@ -88,7 +88,7 @@ impl Table {
     }
 }
 
-/// What a file of an instructor's says.
+/// The text of a file of an instructor's.
 fn text(bytes: &[u8]) -> Result<Cow<'_, str>> {
     let utf16 = |bytes: &[u8], word: fn([u8; 2]) -> u16| {
         let words: Vec<u16> = bytes.as_chunks().0.iter().map(|pair| word(*pair)).collect();
@@ -110,13 +110,13 @@ fn of(names: &[&str]) -> String {
 }
 
 impl Line {
-    /// What stands in a column.
+    /// The value of a column.
     pub(super) fn field(&self, column: usize) -> &str {
         self.fields.get(column).map_or("", String::as_str)
     }
 }
 
-/// Fails with all that is wrong, a line each: whoever corrects a table wants to do it once.
+/// Fails with all that is wrong, a line each: a table is to be corrected once.
 pub(super) fn all_right(wrong: &[String]) -> Result<()> {
     if wrong.is_empty() {
         return Ok(());

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use checker::status::Status;
 
-/// What one stage took.
+/// The time that one stage took.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Spent {
     /// By the clock on the wall.
@@ -17,14 +17,14 @@ pub(crate) struct Spent {
     pub(crate) processor_s: f64,
 }
 
-/// What files took, all together.
+/// The time that files took, all together.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Took {
     /// How many files.
     pub(crate) files: usize,
     pub(crate) compile: Spent,
     pub(crate) run: Spent,
-    /// Looking at what the run left behind, and drawing it.
+    /// Looking at the outcome of the run, and drawing it.
     pub(crate) judge: Spent,
     /// Most memory that a process had which grades one file after another.
     pub(crate) worker_kib: u64,
@@ -72,7 +72,7 @@ impl StopWatch {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).turn(Some(stage));
     }
 
-    /// What it all took.
+    /// The time that it all took.
     pub(crate) fn stop(self) -> Took {
         let mut watched = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         watched.turn(None);
@@ -97,7 +97,7 @@ impl Watched {
     }
 }
 
-/// What this process and its children that have ended used of the processors.
+/// The processor time of this process and its children that have ended.
 pub(crate) fn processor_s() -> f64 {
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
     [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN]

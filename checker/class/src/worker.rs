@@ -1,6 +1,6 @@
 //! A process that grades one file after another, and the pool of them.
 //!
-//! What a student's program leaves running is ended by whoever started it, and to be sure of what
+//! What a student's program leaves running is ended by the worker that started it. To be sure what
 //! that is, each worker has one program at a time. A worker that comes to grief takes one file's
 //! grading with it and no more.
 
@@ -24,7 +24,7 @@ use checker::workspace::Workspace;
 use sandbox::Sandbox;
 use sandbox::scratch::Scratch;
 
-/// What a worker is told first.
+/// The first message to a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Setting {
     pub(crate) kit: Kit,
@@ -46,7 +46,7 @@ pub(crate) struct Job {
 }
 
 impl Setting {
-    /// What each exercise is graded on, in the setting's order.
+    /// The bench of each exercise, in the setting's order.
     pub(crate) fn benches(&self, workspace: &Workspace) -> Result<Vec<Bench>> {
         let shared =
             Shared { kit: Arc::new(self.kit.clone()), sandbox: Arc::new(self.sandbox.clone()) };
@@ -61,7 +61,7 @@ impl Setting {
     }
 }
 
-/// What a worker answers to a job.
+/// The answer of a worker to a job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Answer {
     /// The outcome is where it should be, and it took this.
@@ -122,7 +122,7 @@ impl Worker {
         // SAFETY: between fork and exec only a system call on integers is made.
         unsafe {
             command.pre_exec(|| {
-                // A checker that is killed leaves no worker behind.
+                // A checker that is killed leaves no worker running.
                 libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 Ok(())
             });

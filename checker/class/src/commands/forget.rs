@@ -26,7 +26,7 @@ pub(crate) fn forget(arguments: &cli::Forget) -> Result<Exit> {
     let others: Vec<Row> = rows.into_iter().filter(|row| row.student != *student).collect();
     store.write_rows(&others, None)?;
     store.forget(student)?;
-    // The summary is not what was asked for.
+    // The summary is not wanted here.
     for path in removed {
         print::out(&format!("removed {}\n", path.display()));
     }

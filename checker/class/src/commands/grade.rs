@@ -227,7 +227,7 @@ fn measure(
 const GPU_IS_OPEN: &str = "`--device gpu` needs `--accept-risk`: on a GPU students' code runs outside of the \
                            sandbox, as you\n\nhint: the grade needs no GPU; without `--device gpu` it is the same";
 
-/// What grading a class took: a line for a benchmark to read.
+/// The time that grading a class took: a line for a benchmark to read.
 #[derive(Serialize)]
 struct Timings {
     /// From the first file to the last.
@@ -301,7 +301,7 @@ impl Lateness {
     }
 }
 
-/// Puts a person's points in the place of scores. Whoever gets enough of them has passed.
+/// Puts a person's points in the place of scores. A person who gets enough of them has passed.
 fn replace(path: &Path, rows: &mut [Row]) -> Result<()> {
     let students: BTreeSet<String> = rows.iter().map(|row| row.student.clone()).collect();
     let exercises: BTreeSet<String> = rows.iter().map(|row| row.exercise.clone()).collect();

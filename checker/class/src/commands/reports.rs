@@ -19,7 +19,7 @@ use checker::grade::Verdict;
 use checker::print::{self, Style};
 use checker::workspace::Workspace;
 
-/// What reports are made from, besides what is asked for.
+/// The sources of reports, besides the command line.
 pub(super) struct Reports<'a> {
     pub(super) arguments: &'a cli::ClassReport,
     pub(super) store: &'a Store,
@@ -29,7 +29,7 @@ pub(super) struct Reports<'a> {
 }
 
 impl Reports<'_> {
-    /// Writes every report that was asked for, and shows the summary.
+    /// Writes every report that was named, and shows the summary.
     pub(super) fn write_and_show(&self, look: cli::Look) -> Result<()> {
         #[derive(Serialize)]
         struct Object {
@@ -55,7 +55,7 @@ impl Reports<'_> {
         })
     }
 
-    /// Writes every report that was asked for; their paths.
+    /// Writes every report that was named; their paths.
     pub(super) fn write(&self) -> Result<Vec<PathBuf>> {
         self.with_context(|context| {
             let mut written = Vec::new();
@@ -165,7 +165,7 @@ pub(super) fn count(number: usize, noun: &str) -> String {
     }
 }
 
-/// What the rows come to for whoever started the command: that somebody failed is no trouble.
+/// The exit that the rows come to: that a student failed is no trouble.
 pub(super) fn exit(rows: &[Row]) -> Exit {
     let has = |verdict| rows.iter().any(|row| row.verdict == verdict);
     match () {

@@ -1,7 +1,7 @@
 //! Points into the gradebook that Canvas exported.
 //!
 //! The file stays as it is but for our columns, so the students' ids, sections and other
-//! assignments return as Canvas wrote them; a name that a spreadsheet would take for a formula
+//! assignments return as Canvas wrote them. A name that a spreadsheet would take for a formula
 //! gets a `'` in front, since Canvas goes by the ID. A student is found by Canvas's ID, then by SIS
 //! id, then by login. Where there are no points the cell stays as it was: a blank would empty it.
 //! So does one that says `EX`, excused.
@@ -20,12 +20,12 @@ use crate::record::Row;
 
 /// An exported gradebook, and what goes where.
 pub(crate) struct Gradebook<'a> {
-    /// What Canvas exported.
+    /// The export of Canvas.
     pub(crate) export: &'a str,
     pub(crate) columns: &'a [Column],
 }
 
-/// What came of it.
+/// The outcome.
 pub(super) struct Filled {
     pub(super) gradebook: String,
     /// Students whose points are nowhere in it, and why.
@@ -101,7 +101,7 @@ pub(super) fn fill(
     })
 }
 
-/// What stands at the beginning of files for Windows.
+/// The mark at the beginning of files for Windows.
 const MARK: char = '\u{feff}';
 
 struct Table {
@@ -188,7 +188,7 @@ impl Table {
         }
     }
 
-    /// What a column's assignment gives at most.
+    /// The most that a column's assignment gives.
     fn possible(&self, column: usize) -> Option<f64> {
         let text = self.rows[self.possible?].get(column)?.trim();
         text.parse().ok().filter(|possible: &f64| possible.is_finite() && *possible > 0.0)

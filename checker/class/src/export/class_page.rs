@@ -264,7 +264,7 @@ fn students(page: &mut Html, roll: &Roll<'_>, context: &Context<'_>) {
     page.put(".</p>\n</section>\n");
 }
 
-/// What the class was graded with; more than one line of it is worth a look.
+/// Writes what the class was graded with; more than one line of it is worth a look.
 fn with(page: &mut Html, rows: &[Row]) {
     let stamps: BTreeSet<String> = rows.iter().map(super::told::stamp).collect();
     for stamp in stamps {

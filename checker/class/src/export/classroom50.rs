@@ -73,7 +73,7 @@ struct Results<'a> {
     tests: Vec<Test>,
 }
 
-/// Unlike the whole, a test may say more than the schema asks for.
+/// Unlike the whole, a test may say more than the schema demands.
 #[derive(Debug, Serialize)]
 struct Test {
     #[serde(rename = "test-name")]
@@ -137,8 +137,8 @@ fn test(row: &Row) -> Result<Test> {
 }
 
 impl Submission {
-    /// What the schema asks of these, so that the collection of a whole class does not stumble
-    /// later.
+    /// Checks what the schema demands of these, so that the collection of a whole class does not
+    /// stumble later.
     fn check(&self) -> Result<()> {
         let given = [
             ("classroom", &self.classroom),

@@ -67,7 +67,7 @@ pub(super) fn write<C: AsRef<[u8]>, R: IntoIterator<Item = String>>(
 }
 
 fn record(row: &Row) -> Vec<String> {
-    // What a machine's trouble left behind is no score either.
+    // What a machine's trouble left over is no score either.
     let score = match row.verdict {
         Verdict::Error | Verdict::Inconclusive => None,
         Verdict::Passed | Verdict::Failed | Verdict::Rejected => row.score.and_then(Points::from),
@@ -112,7 +112,7 @@ fn known(value: Option<impl Display>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
-/// What a word of ours is called in a row.
+/// The name of a word of ours in a row.
 pub(super) fn word(word: &impl serde::Serialize) -> String {
     match serde_json::to_value(word) {
         Ok(serde_json::Value::String(word)) => word,

@@ -25,7 +25,7 @@ struct Results {
     test_output_format: &'static str,
     test_name_format: &'static str,
     visibility: &'static str,
-    /// What the checker itself prints is for instructors.
+    /// For instructors: the text that the checker itself prints.
     stdout_visibility: &'static str,
     tests: Vec<Test>,
 }

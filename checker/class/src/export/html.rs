@@ -51,7 +51,7 @@ impl Html {
         page
     }
 
-    /// What colours the drawings, from where they are drawn.
+    /// Writes the colours of the drawings, from where they are drawn.
     fn colours(&mut self) {
         let [light, dark] = [Appearance::Light, Appearance::Dark].map(draw::theme);
         self.text += &format!(

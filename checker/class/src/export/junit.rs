@@ -12,7 +12,7 @@ use super::{Context, csv, roll, told};
 use crate::record::{Reason, Row};
 use checker::grade::Verdict;
 
-/// Bytes of a program's output, of its beginning: whoever needs more has the student's page.
+/// Bytes of a program's output, of its beginning: for more there is the student's page.
 const OUTPUT_BYTES: usize = 4 * 1024;
 
 /// A row with no more text than this report shows.
@@ -74,7 +74,7 @@ fn case(row: &Row, student: &str) -> TestCase {
     case
 }
 
-/// What a reader that groups failures groups them by.
+/// The kind of a failure, by which readers group them.
 fn kind(row: &Row) -> String {
     match (row.reason, row.gate) {
         (Some(reason), _) => csv::word(&reason),

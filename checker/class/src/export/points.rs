@@ -7,9 +7,9 @@ use crate::record::Row;
 use checker::grade::Verdict;
 use checker::grade::score::shown;
 
-/// What is said where points have a decimal.
+/// The words where points have a decimal.
 pub(super) const RULE: &str = "points are rounded down to one decimal";
-/// What is said where only whole numbers are taken.
+/// The words where only whole numbers are taken.
 pub(super) const WHOLE: &str =
     "each exercise's points are rounded down to whole points; the total is their sum";
 

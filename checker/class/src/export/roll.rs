@@ -58,12 +58,12 @@ impl<'a> Student<'a> {
     }
 }
 
-/// Why somebody has to look at a row before its grade counts.
+/// Why a person has to look at a row before its grade counts.
 pub(super) fn concerns(row: &Row) -> Vec<String> {
     let mut concerns = Vec::new();
     match row.verdict {
         _ if row.replaced.is_some() => {}
-        // Whoever was not there, and is on the roster: that is no trouble.
+        // A student who was not there, and is on the roster: that is no trouble.
         _ if row.reason == Some(Reason::Missing) => {}
         Verdict::Error => concerns.push(format!("could not be graded: {}", row.message)),
         Verdict::Inconclusive => concerns.push(format!("not conclusive: {}", row.message)),

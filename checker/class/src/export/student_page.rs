@@ -1,7 +1,7 @@
 //! A student's page: what came of each exercise, how the score comes about, what happened when, and
 //! as much about it as the instructor allows.
 //!
-//! What a person has to look at is not told here, only that somebody does: it may be about others.
+//! A page does not tell what a person has to look at, only that one does: it may be about others.
 
 use trace::draw::duration;
 
@@ -273,7 +273,7 @@ fn said(page: &mut Html, title: &'static str, text: &str) {
     page.lines(text).put("</pre>\n");
 }
 
-/// What was graded, with what, behind which walls.
+/// Writes what was graded, with what, and within which walls.
 fn stamp(page: &mut Html, row: &Row) {
     let with = &row.with;
     let mut facts: Vec<(&str, String)> = Vec::new();

@@ -1,4 +1,4 @@
-//! What a student may read about a row.
+//! The part of a row that a student may read.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::record::{Finding, Row};
 use checker::cli::Feedback;
 use checker::grade::{Verdict, score};
 
-/// What a row says about lost overlap, as far as that goes.
+/// The words of a row about lost overlap, as far as that goes.
 pub(super) struct Told<'a> {
     pub(super) causes: Vec<Cow<'a, Finding>>,
     pub(super) advice: &'a [Finding],
@@ -39,7 +39,7 @@ pub(super) fn told(row: &Row, feedback: Feedback) -> Told<'_> {
     }
 }
 
-/// What is to be seen on the timeline, and not where it comes from.
+/// The symptom on the timeline, and not where it comes from.
 fn symptom(cause: &Finding) -> Finding {
     let known = Code::ALL.into_iter().find(|code| code.as_str() == cause.code);
     Finding {
@@ -103,7 +103,7 @@ pub(super) fn changes(row: &Row) -> Vec<String> {
     changes
 }
 
-/// What a GPU took for it, in words that say how far to believe them.
+/// The time of a GPU for it, in words that say how far to believe them.
 pub(super) fn on_gpu(row: &Row) -> Option<String> {
     let gpu = row.gpu.as_ref()?;
     let device = format!("On {} (CUDA {})", line(&gpu.device), line(&gpu.cuda));
@@ -162,7 +162,7 @@ fn full(finding: &Finding) -> String {
     }
 }
 
-/// What it was graded with, in a line.
+/// The versions that it was graded with, in a line.
 pub(super) fn stamp(row: &Row) -> String {
     let with = &row.with;
     format!(

@@ -1,9 +1,9 @@
 //! Archives, read in memory. Nothing of them is ever put on a disk, so that a path in one leads
-//! nowhere; what leads out nevertheless, is a link, is there twice or is locked makes the archive
-//! one that is not read, for somebody made it by hand.
+//! nowhere. What leads out nevertheless, is a link, is there twice or is locked makes the archive
+//! one that is not read, since it was made by hand.
 //!
 //! An archive in an archive is not opened. What an archive claims of its size is not believed: at
-//! most [`INFLATED`] is made of one, and of a file no more than was asked for.
+//! most [`INFLATED`] is made of one, and of a file no more than was wanted.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ const INFLATED: u64 = 64 * 1024 * 1024;
 /// How many times its own size an archive may become. Sources come to ten, and zeros to a thousand.
 const RATIO: u64 = 100;
 
-/// Below this many bytes no ratio is asked for: an empty file compresses without end.
+/// Below this many bytes no ratio is checked: an empty file compresses without end.
 const RATIO_FROM: u64 = 1024 * 1024;
 
 /// Most entries of one student's archive: some repositories.
@@ -122,7 +122,7 @@ impl<T> Names<T> {
         Ok(())
     }
 
-    /// What lies below, folders that have no entry of their own too.
+    /// The entries below, folders that have no entry of their own too.
     fn items(&self, below: &[u8], depth: usize) -> Vec<Item> {
         let mut items = BTreeMap::new();
         let prefix = if below.is_empty() {

@@ -15,10 +15,10 @@ use rustix::io::Errno;
 
 use super::tree::{Item, Kind, Tree, UNOPENED, join, too_long};
 
-/// Most entries of one student's folder: twice what somebody once handed in with all of a build.
+/// Most entries of one student's folder: twice what was once handed in with all of a build.
 const ENTRIES: usize = 200_000;
 
-/// A folder, held open.
+/// A folder, kept open.
 #[derive(Debug)]
 pub(super) struct Folder {
     root: OwnedFd,
@@ -88,7 +88,7 @@ impl Folder {
 
 const CLEAN: &str = "\n\nhint: hand in the source files alone, without what `cargo build` made";
 
-/// What `name` in `folder` is; for a folder, whether its owner lets anybody look into it.
+/// The kind of `name` in `folder`; for a folder, whether its owner lets anybody look into it.
 fn look(folder: &OwnedFd, name: &[u8]) -> Kind {
     let stat = match fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => stat,

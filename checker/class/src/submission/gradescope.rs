@@ -2,14 +2,14 @@
 //! in which of them, and when.
 //!
 //! Its keys are Ruby's symbols. Newer files have a time as text, older ones as Ruby's object of it.
-//! What students' programs printed stands in the same file, so that only what is asked for is kept
+//! The output of students' programs stands in the same file, so that only what is wanted is kept
 //! of it and no alias is followed.
 
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use saphyr_parser::{Event, Parser};
 
-/// What the file is called.
+/// The name of the file.
 pub(super) const NAME: &[u8] = b"submission_metadata.yml";
 
 /// Longest such file, in bytes: a class of a thousand with all that their programs printed.
@@ -39,7 +39,7 @@ impl Submitter {
     }
 }
 
-/// What stands in the file.
+/// The submissions in the file.
 pub(super) fn read(text: &str) -> Result<Vec<Submission>> {
     let mut submissions = Vec::new();
     // Keys on the way to where the parser is; a list has an empty one.
@@ -96,7 +96,7 @@ fn value_over(way: &mut [Level]) {
     }
 }
 
-/// The keys of `way`, as far as they are asked for.
+/// The keys of `way`, as far as they are wanted.
 fn keys(way: &[Level]) -> Vec<&str> {
     let keys = way.iter().map(|level| match level {
         Level::Map(key) => key.as_deref().unwrap_or_default(),

@@ -91,7 +91,7 @@ pub(super) fn in_the_way<'a>(items: &'a [Item], wanted: &Wanted) -> Option<&'a I
     })
 }
 
-/// What was found elsewhere, for one who has nothing for `wanted`.
+/// The file that was found elsewhere, for one who has nothing for `wanted`.
 pub(super) fn hint(items: &[Item], wanted: &Wanted) -> Option<String> {
     let files = || items.iter().filter(|item| item.kind == Kind::File);
     let places = places(wanted);
@@ -159,7 +159,7 @@ pub(super) fn ignored(items: &[Item], used: &[Vec<u8>]) -> Vec<String> {
     let mut more = 0;
     for item in items {
         let folder = match &item.kind {
-            // A folder is named where nothing in it is, for nobody looked.
+            // A folder is named where nothing in it is, for it was not looked into.
             Kind::Folder => {
                 let names = names(&item.path);
                 names.len() == DEPTH
@@ -190,9 +190,9 @@ const IGNORED: usize = 8;
 pub(super) struct Owner {
     pub(super) id: String,
     pub(super) name: String,
-    /// What the file was called by the student, where it stands in the class's folder itself.
+    /// The student's name for the file, where it stands in the class's folder itself.
     pub(super) file: Option<Vec<u8>>,
-    /// What the platform says about it.
+    /// The platform's remark about it.
     pub(super) note: Option<&'static str>,
 }
 
@@ -237,11 +237,11 @@ fn moodle(name: &[u8]) -> Option<Owner> {
     digits(number).map(|id| Owner { id, name: shown(who), file, note: None })
 }
 
-/// What a file of Canvas has in front of its numbers where it was late.
+/// The text that a file of Canvas has in front of its numbers where it was late.
 const LATE: &[u8] = b"LATE_";
 
 /// `lovelaceada_123_456_name.rs`, or with `LATE` before the numbers: of the student, then of the
-/// attempt. A file that was handed in again has a number behind its own name. The first two numbers
+/// attempt. A file that was handed in again has a number after its own name. The first two numbers
 /// count: what comes before may have more words, as names of groups do, but Canvas leaves no number
 /// between two `_` there.
 fn canvas(name: &[u8]) -> Option<Owner> {
@@ -271,7 +271,7 @@ fn anonymous(name: &[u8]) -> Option<Owner> {
 
 const AT_CANVAS: &str = "Canvas marks it as late";
 
-/// What follows the number of an attempt, as it was called.
+/// The part after the number of an attempt, as it was called.
 fn attempt<'a>(parts: &mut impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>> {
     digits(parts.next()?)?;
     parts.next().filter(|file| !file.is_empty()).map(first_name)

@@ -1,4 +1,4 @@
-//! What a student's file has to be: text that a compiler reads as a person sees it.
+//! The form of a student's file: text that a compiler reads as a person sees it.
 
 use crate::name::turns;
 
@@ -13,7 +13,7 @@ pub(super) fn check(bytes: Vec<u8>) -> Result<String, String> {
     }
     match String::from_utf8(bytes) {
         Ok(text) => match text.bytes().position(|byte| byte == 0) {
-            // What stands behind it is invisible in many an editor, and ends a C string.
+            // What stands after it is invisible in many an editor, and ends a C string.
             Some(at) => Err(format!("has a NUL byte at byte {at}: it is no text")),
             None => Ok(text),
         },
@@ -34,7 +34,7 @@ fn utf16(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// What a person should know of a text that is graded nevertheless.
+/// Remarks for a person about a text that is graded nevertheless.
 pub(super) fn flags(text: &str) -> Vec<String> {
     let turned = text.lines().zip(1..).find(|(line, _)| line.chars().any(turns));
     let flag = turned.map(|(_, line)| {

@@ -1,23 +1,23 @@
-//! What lies in a folder or in an archive, alike.
+//! The entries of a folder or of an archive, alike.
 
 /// Something in a [`Tree`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Item {
-    /// Its path below the place that was asked for, with `/` between the names.
+    /// Its path below the place that is read, with `/` between the names.
     pub(super) path: Vec<u8>,
     pub(super) kind: Kind,
 }
 
-/// What something in a [`Tree`] is.
+/// The kind of an entry of a [`Tree`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     File,
     Folder,
-    /// What is not looked at, and why, in words that follow its name.
+    /// An entry that is not looked at, and why, in words that follow its name.
     Refused(String),
 }
 
-/// A folder or an archive. Reasons are in words that follow the name of what was asked for.
+/// A folder or an archive. Reasons are in words that follow the name of the entry.
 pub(super) trait Tree: Send + Sync {
     /// All that lies below `below`, in no particular order, down to `depth` names.
     fn items(&self, below: &[u8], depth: usize) -> Result<Vec<Item>, String>;

@@ -121,3 +121,35 @@ errors: none
 asked of others: nothing
 ");
 }
+
+/// A telephone shows the left half of a drawing, and its buttons all the same.
+#[test]
+fn on_a_narrow_screen_the_buttons_of_a_figure_are_in_view() {
+    let act = r#"
+  const frame = Object.assign(document.createElement("iframe"), { width: 390, height: 800, src: "two_streams.html" });
+  document.body.append(frame);
+  await new Promise((done) => frame.addEventListener("load", done));
+  const page = frame.contentDocument;
+  page.querySelectorAll(".gated").forEach((gate) => gate.querySelector("button").click());
+  page.querySelectorAll("details.reveal").forEach((reveal) => (reveal.open = true));
+  const figure = page.querySelector("figure.timeline");
+  const scroll = figure.querySelector(".timeline-scroll");
+  const inView = () => [...figure.querySelectorAll(".zoom button")].every((button) => {
+    const { left, right } = button.getBoundingClientRect();
+    return left >= 0 && right <= 390;
+  });
+  said.push(`wider than the page: ${scroll.scrollWidth > scroll.clientWidth}, in view: ${inView()}`);
+  scroll.scrollLeft = scroll.scrollWidth;
+  said.push(`at the other end: ${inView()}`);
+  finish();
+"#;
+    let Some(said) = book().with("narrow.html", "<p>Narrow</p>").says("narrow.html", act) else {
+        return;
+    };
+    insta::assert_snapshot!(said, @"
+wider than the page: true, in view: true
+at the other end: true
+errors: none
+asked of others: nothing
+");
+}

@@ -120,7 +120,7 @@ window.swimViewer = (place) => {
   function answered(data) {
     if (data.read !== undefined) bar.value = data.read;
     else if (data.failed !== undefined) {
-      const why = data.failed ? `The browser cannot read it: ${plain(data.failed)}.` : "It takes more memory than a page may have.";
+      const why = data.failed ? `The browser cannot read it: ${plain(data.failed)}.` : "It takes more memory than a page may have, or its reader has a fault.";
       fail(`${why} ${terminal}`);
     } else if (data.drawing !== undefined) show(data);
     else if (data.opened.startsWith("=")) first(data.opened.slice(1), data.memory);

@@ -177,15 +177,17 @@ mod tests {
         assert_eq!(Comments::of(&line(COLUMNS + 1)).wide, [(1, COLUMNS + 1)]);
     }
 
+    fn write(folder: &Path, name: &str, text: &str) {
+        let file = folder.join(name);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        std::fs::write(file, text).expect("a file");
+    }
+
     #[test]
     fn a_term_of_a_package_is_right_there_and_no_other_word_is() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().join("book");
-        let write = |name: &str, text: &str| {
-            let file = folder.path().join(name);
-            std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
-            std::fs::write(file, text).expect("a file");
-        };
+        let write = |name: &str, text: &str| write(folder.path(), name, text);
         write("lake/src/lib.rs", "//! A slot of a lane.\n");
         write("pond/src/lib.rs", "//! A slot of a lane.\n");
         let words = "[terms]\nlake = [\"slot\"]\n\n[[instead]]\nof = \"slot\"\nwrite = \"buffer\"\n\n\
@@ -200,11 +202,7 @@ mod tests {
     fn one_more_than_is_allowed_is_an_error_and_one_fewer_has_to_be_written_down() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().join("book");
-        let write = |name: &str, text: &str| {
-            let file = folder.path().join(name);
-            std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
-            std::fs::write(file, text).expect("a file");
-        };
+        let write = |name: &str, text: &str| write(folder.path(), name, text);
         write("lake/src/lib.rs", "//! What it is.\n\n/// What it does.\nfn f() {}\n");
         let said = |what: usize| {
             let counts =

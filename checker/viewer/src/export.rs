@@ -63,7 +63,8 @@ pub(crate) unsafe extern "C" fn open(name: *const u8, bytes: usize) -> u64 {
 
 fn opened(name: &str) -> anyhow::Result<String> {
     let source: &'static Source = Box::leak(Box::new(Source::read(&mut File, name, LIMIT)?));
-    let devices = source.runs(None, false).map_err(|error| anyhow::anyhow!("{error}"))?;
+    // The whole may have too many bars for names; a part of it has not.
+    let devices = source.runs(None, true).map_err(|error| anyhow::anyhow!("{error}"))?;
     let mut page = Page::new(source, devices, Chapters::Beside);
     let html = page.html(ID);
     OPEN.set(Some(page));

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use trace::Program;
 use trace::draw::layout::{Chart, Lane, Layout, MOST_SINGLE_BARS};
 use trace::draw::{self, svg};
 use trace::timeline::Interval;
@@ -14,6 +15,9 @@ use crate::view;
 
 /// Hazards of a run of ours that are told; more than these have the same few causes.
 const MOST_HAZARDS: usize = 6;
+
+/// The label of a host thread that is the only one; several have a number after it.
+const HOST: &str = "host";
 
 /// Where the chapters lie, seen from the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +78,9 @@ impl<'a> Page<'a> {
         }
         let runs: Vec<Run<'_>> = self.devices.iter().map(Run::of).collect();
         let mut layout = view::layout(&runs, self.lanes);
-        for (chart, rows) in layout.charts.iter_mut().zip(&self.rows) {
+        let charts = layout.charts.iter_mut().zip(&self.rows).zip(&self.devices);
+        for ((chart, rows), device) in charts {
+            number_host(&mut chart.lanes, rows, device.program);
             keep(&mut chart.lanes, rows);
         }
         let drawing = draw::svg(&layout, &format!("{id}-drawing"));
@@ -126,6 +132,19 @@ pub(crate) fn figure(layout: &Layout, id: &str, most: usize) -> String {
 /// The label in the drawing, and how many rows it stands for.
 fn rows(lane: &Lane) -> (String, usize) {
     (lane.label.clone(), lane.rows.len())
+}
+
+/// Numbers the one host thread of a part as the whole does, which has several.
+fn number_host(lanes: &mut [Lane], whole: &[(String, usize)], program: Option<&Program>) {
+    if whole.iter().any(|(label, _)| label == HOST) {
+        return;
+    }
+    for lane in lanes.iter_mut().filter(|lane| lane.label == HOST) {
+        let step = lane.rows.iter().flatten().next().map(|bar| bar.step as usize);
+        if let Some(step) = step.and_then(|step| program?.steps.get(step)) {
+            lane.label = format!("{HOST} {}", step.thread);
+        }
+    }
 }
 
 /// Gives a part the labels of the whole: where nothing happens, an empty row stays.
@@ -226,4 +245,47 @@ pub(crate) fn escape(text: &str) -> String {
         }
     }
     html
+}
+
+#[cfg(test)]
+mod tests {
+    use trace::program::{Call, Step};
+
+    use super::*;
+
+    fn lane(label: &str, rows: usize) -> Lane {
+        Lane { label: label.to_owned(), busy_ns: None, rows: vec![Vec::new(); rows] }
+    }
+
+    #[test]
+    fn a_part_has_the_rows_of_the_whole_and_its_one_host_thread_its_number() {
+        let mut program = Program::new(1);
+        for thread in [0, 1] {
+            program.steps.push(Step {
+                call: Call::ContextSynchronize,
+                site: None,
+                thread,
+                gap_ns: 0,
+                result: 0,
+                device: 0,
+            });
+        }
+        let whole = [("host 0", 1), ("host 1", 1), ("stream 1", 2)];
+        let whole = whole.map(|(label, rows)| (label.to_owned(), rows));
+        let mut part = vec![lane("host", 1)];
+        part[0].rows[0].push(trace::draw::layout::Bar {
+            mark: draw::Mark::Call,
+            start_ns: 0,
+            end_ns: 1,
+            name: String::new(),
+            note: String::new(),
+            step: 1,
+            site: None,
+        });
+        number_host(&mut part, &whole, Some(&program));
+        keep(&mut part, &whole);
+        let rows: Vec<_> = part.iter().map(|lane| (lane.label.as_str(), lane.rows.len())).collect();
+        assert_eq!(rows, [("host 0", 1), ("host 1", 1), ("stream 1", 2)]);
+        assert_eq!(part[1].rows[0].len(), 1);
+    }
 }

@@ -138,6 +138,28 @@ fn the_lines_of_thirteen_traces_are_those_of_the_terminal() {
 }
 
 #[test]
+fn kernels_have_their_names_once_a_part_has_few_enough_bars_to_tell_apart() {
+    let act = r#"
+  give(await file("prefetch.json.gz"));
+  await read();
+  const figure = shown.querySelector("figure");
+  const titles = () => [...figure.querySelectorAll("svg g > title")].map((title) => title.textContent);
+  said.push(`one by one: ${titles().every((title) => !title.includes(" × "))}`);
+  for (let times = 0; times < 5; times += 1) figure.querySelector(".zoom button").click();
+  await until(() => text(shown.querySelector(".of")).startsWith("From"));
+  said.push(`one by one: ${titles().every((title) => !title.includes(" × "))}, with a name: ${titles().some((title) => /^K?,? ?kernel \w/.test(title))}`);
+  finish();
+"#;
+    let Some((said, _)) = says(vec![name_and_bytes("prefetch.json.gz")], act) else { return };
+    insta::assert_snapshot!(said, @"
+one by one: false
+one by one: true, with a name: true
+errors: none
+asked of others: nothing
+");
+}
+
+#[test]
 fn what_is_no_trace_is_said_with_its_place_and_a_second_file_takes_the_place_of_the_first() {
     let files = vec![
         ("broken.json".to_owned(), b"{\"traceEvents\": [\n  {\"ph\": \"X\",,}\n]}".to_vec()),

@@ -32,8 +32,8 @@ const REPORT: &str = r#"<script>
   }
 </script>"#;
 
-/// What Chromium makes of a page; none where there is no Chromium.
-fn dump(page: &Path) -> Option<String> {
+/// What Chromium makes of a page, and what it complains of; none where there is no Chromium.
+fn dump(page: &Path) -> Option<(String, String)> {
     let profile = tempfile::tempdir().expect("a folder");
     let run = |program: &str| {
         Command::new(program)
@@ -41,6 +41,7 @@ fn dump(page: &Path) -> Option<String> {
                 "--headless",
                 "--no-sandbox",
                 "--disable-gpu",
+                "--disable-dev-shm-usage",
                 "--disable-quic",
                 "--no-first-run",
                 "--allow-file-access-from-files",
@@ -57,7 +58,8 @@ fn dump(page: &Path) -> Option<String> {
             .ok()
     };
     let output = ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(run)?;
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Some((text(&output.stdout), format!("{}\n{}", output.status, text(&output.stderr))))
 }
 
 /// A book, built to be looked at.
@@ -92,11 +94,16 @@ impl Built {
         let name = format!("-{page}");
         let mut acted = tempfile::Builder::new();
         let acted = acted.prefix("acted-").suffix(&name).tempfile_in(&self.site).expect("a file");
-        let act = format!("<script>addEventListener(\"load\", async () => {{ {act} }})</script>");
+        let act = format!(
+            "<script>addEventListener(\"load\", async () => {{
+  try {{ {act} }} catch (error) {{ failures.push(String(error)); finish(); }}
+}})</script>"
+        );
         std::fs::write(acted.path(), html.replacen("</body>", &format!("{act}</body>"), 1))
             .expect("a file");
-        let Some(dom) = dump(acted.path()) else { return missing(Need::Chromium) };
-        let said = dom.split_once("<pre id=\"said\">").expect("the script ran").1;
+        let Some((dom, complaints)) = dump(acted.path()) else { return missing(Need::Chromium) };
+        let said = dom.split_once("<pre id=\"said\">");
+        let said = said.unwrap_or_else(|| panic!("the script did not end: {complaints}")).1;
         let said = said.split_once("</pre>").expect("and said what it saw").0;
         Some(said.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">"))
     }

@@ -37,18 +37,26 @@ impl Clock {
         marks.windows(2).map(|two| two[1] - two[0]).collect()
     }
 
-    /// What a script may use: `file(name)`, `mark()`, and `until(done)`, which gives up after a
-    /// minute.
+    /// What a script may use: `file(name)`, `mark()`, and `until(done)`, which gives up after
+    /// 10,000 ticks.
     pub(super) fn script(&self) -> String {
         let at = format!("http://127.0.0.1:{}", self.port);
         format!(
             r#"
   const ask = (what) => fetch("{at}/" + what);
   const mark = () => ask("mark");
-  const file = async (name) => new File([await (await ask("file/" + name)).blob()], name);
   const until = async (done) => {{
-    for (let times = 0; times < 3000 && !done(); times += 1) await ask("tick/" + times);
+    for (let times = 0; times < 10000 && !done(); times += 1) await ask("tick/" + times);
     return done();
+  }};
+  // Chromium may still be busy with the bytes when no answer is due any more.
+  const file = async (name) => {{
+    let outcome;
+    ask("file/" + name).then((answer) => answer.blob())
+      .then((blob) => outcome = {{ blob }}, (error) => outcome = {{ error }});
+    await until(() => outcome);
+    if (!outcome.blob) throw new Error(`${{name}}: ${{outcome.error}}`);
+    return new File([outcome.blob], name);
   }};
 "#
         )

@@ -40,33 +40,50 @@ window.swimEditor = (figure, play, drawn) => {
   // The program that a link leads to has none before it.
   let isOpen = false;
   let waiting = [];
+  // The program and the one before it whose runs are drawn; with mistakes, those that were tried.
+  let drawnOf = [];
+  // The bars by the line that issued them, and the lines that are marked.
+  let issued = new Map();
+  let marked = [];
 
   const address = (text) => `#${new URLSearchParams({ p: text })}`;
   const linked = () => new URLSearchParams(location.hash.slice(1)).get("p");
   const at = (button) => [Number(button.dataset.line), Number(button.dataset.column)];
 
-  // The numbers beside the text; some lines are marked.
+  // The numbers beside the text; some lines are marked. Only what changes is touched: a program may have thousands of lines.
   function count(marks) {
     const lines = field.value.split("\n").length;
-    field.rows = Math.min(Math.max(lines, 6), 24);
-    const all = Array.from({ length: lines }, (_, index) => {
+    const rows = Math.min(Math.max(lines, 6), 24);
+    if (field.rows !== rows) field.rows = rows;
+    marked.forEach((line) => numbers.children[line - 1]?.removeAttribute("class"));
+    while (numbers.childElementCount > lines) numbers.lastElementChild.remove();
+    const missing = Array.from({ length: lines - numbers.childElementCount }, (_, index) => {
       const number = document.createElement("span");
-      number.textContent = index + 1;
-      if (marks.has(index + 1)) number.className = marks.get(index + 1);
+      number.textContent = numbers.childElementCount + index + 1;
       return number;
     });
-    numbers.replaceChildren(...all);
+    numbers.append(...missing);
+    marked = marks;
+    marked.forEach((line) => numbers.children[line - 1]?.setAttribute("class", "is-wrong"));
     numbers.scrollTop = field.scrollTop;
   }
 
-  const bars = () => [...played.querySelectorAll("svg [role=gridcell]")];
-  // The line that issued a bar; the previous run, drawn below, had lines of its own.
-  const lineOf = (bar) => Number(/ program:(\d+)$/.exec(bar.querySelector("title").textContent)?.[1]);
+  // Bars by their lines; the previous run, drawn below, had lines of its own.
+  function sort() {
+    issued = new Map();
+    for (const bar of played.querySelectorAll("svg [role=gridcell]")) {
+      const line = Number(/ program:(\d+)$/.exec(bar.firstElementChild.textContent)?.[1]);
+      if (!line) continue;
+      issued.set(line, [...(issued.get(line) ?? []), bar]);
+      bar.addEventListener("click", () => select(line));
+    }
+  }
 
   // The bars of the line that the cursor is in.
   function light() {
     const line = field.value.slice(0, field.selectionStart).split("\n").length;
-    for (const bar of bars()) bar.classList.toggle("lit", document.activeElement === field && lineOf(bar) === line);
+    for (const bar of played.querySelectorAll("svg .lit")) bar.classList.remove("lit");
+    if (document.activeElement === field) issued.get(line)?.forEach((bar) => bar.classList.add("lit"));
   }
 
   // Where a line begins, and how long it is.
@@ -112,6 +129,8 @@ window.swimEditor = (figure, play, drawn) => {
   function draw() {
     const text = field.value;
     const compared = text === current || !isOpen ? before : current;
+    if (drawnOf[0] === text && drawnOf[1] === compared) return !wrong.hasChildNodes();
+    drawnOf = [text, compared];
     const template = document.createElement("template");
     template.innerHTML = play(`${figure.id}-drawing`, `program\n${text}\0${compared}`);
     const made = template.content.firstElementChild;
@@ -124,13 +143,13 @@ window.swimEditor = (figure, play, drawn) => {
       played.replaceChildren(made);
       played.querySelector("details").open = unfolded;
       drawn();
-      for (const bar of bars()) if (lineOf(bar)) bar.addEventListener("click", () => select(lineOf(bar)));
+      sort();
     }
     field.setAttribute("aria-invalid", !right);
-    const marks = [...figure.querySelectorAll("button.at")].map((button) => [at(button)[0], "is-wrong"]);
-    count(new Map(right || !played.contains(made) ? marks : []));
-    for (const button of figure.querySelectorAll("button.at")) button.addEventListener("click", () => go(button));
+    count([...figure.querySelectorAll("button.at")].map((button) => at(button)[0]));
+    for (const button of made.querySelectorAll("button.at")) button.addEventListener("click", () => go(button));
     link.href = address(text);
+    keep();
     const known = [...from.options].find((option) => option.dataset.program === text.trimEnd());
     from.value = known?.value ?? "";
     light();
@@ -149,9 +168,8 @@ window.swimEditor = (figure, play, drawn) => {
   function run() {
     if (field.value === current) return speak();
     if (draw()) {
-      before = current;
-      current = field.value;
-      draw();
+      // The run on the page is compared with this one already.
+      [before, current] = [current, field.value];
       try {
         history.pushState(null, "", address(current));
       } catch {
@@ -170,9 +188,8 @@ window.swimEditor = (figure, play, drawn) => {
 
   field.addEventListener("input", () => {
     waiting.forEach(clearTimeout);
-    count(new Map());
+    count([]);
     waiting = [setTimeout(draw, PAUSE), setTimeout(run, RUN)];
-    keep();
   });
   field.addEventListener("change", () => {
     waiting.forEach(clearTimeout);
@@ -193,6 +210,7 @@ window.swimEditor = (figure, play, drawn) => {
     if (draw()) current = text;
     if (isOpen) speak();
   }
+  addEventListener("pagehide", keep);
   addEventListener("popstate", arrive);
   addEventListener("hashchange", arrive);
   const draft = kept();

@@ -2,9 +2,9 @@
 //! and the difference is the gain.
 //!
 //! [`advise`] goes step by step. Of all changes that the causes suggest it takes the one that gains
-//! most, then looks for causes in the changed program, since one cause often hides the next; so the
-//! advice is a list to be followed from the top, and each entry's times hold with the ones before
-//! it done. Where no change gains anything by itself, pairs are tried.
+//! most, then looks for causes in the changed program, since one cause often hides the next. So the
+//! advice is a list to be followed from the top: the times of an entry hold once those before it
+//! are done. Where no change gains anything by itself, pairs are tried.
 //!
 //! A change never makes a race. Where it takes an order away that some data needs, an event is put
 //! in its place, exactly between the two operations ([`Advice::edges`]); where that is not
@@ -12,9 +12,9 @@
 //! after as the program tells it, so advice that makes a call asynchronous says that the host has
 //! to wait before it touches the data.
 //!
-//! No advice is given for a program that has a hazard, whose times mean nothing, nor for one that
-//! asked whether work was done (`cuStreamQuery`, `cuEventQuery`) inside the region: it may have
-//! gone another way on another answer. [`Refused`] says so.
+//! No advice is given for a program that has a hazard, since its times mean nothing. Nor is there
+//! any for one that queried its work (`cuStreamQuery`, `cuEventQuery`) inside the region: on
+//! another answer it may have gone another way. [`Refused`] says so.
 //!
 //! The number of replays is bounded by the program's length ([`REPLAYED_STEPS`]): a longer program
 //! has fewer changes tried, and always the same ones.
@@ -41,13 +41,13 @@ use crate::{Profile, Schedule, replay_changed};
 
 pub use change::Change;
 
-/// What a program's causes come to when each is taken away.
+/// The changes that take a program's causes away, and their gains.
 #[derive(Clone, Debug, Default)]
 pub struct Advised {
     /// The causes: with the gain of their removal as cost where a change is known, and without
     /// those whose removal gains nothing.
     pub causes: Vec<Cause>,
-    /// What to do, in this order.
+    /// Steps to take, in this order.
     pub advice: Vec<Advice>,
     /// Why there is no advice, where there can be none.
     pub refused: Option<Refused>,
@@ -58,7 +58,7 @@ pub struct Advised {
 pub struct Advice {
     /// The cause that it removes.
     pub code: Code,
-    /// What is changed.
+    /// The change.
     pub change: Change,
     /// Where: the first of the calls. Lines are those of the program as it is.
     pub at: CallAt,
@@ -76,7 +76,7 @@ pub struct Advice {
 }
 
 impl Advice {
-    /// What it gains, in ns.
+    /// The gain, in ns.
     pub fn gain_ns(&self) -> u64 {
         self.before_ns.saturating_sub(self.after_ns)
     }
@@ -129,10 +129,10 @@ fn mark(causes: &mut [Cause], may_change: MayChange<'_>) {
     }
 }
 
-/// What to do about `causes` of `program`, which [`causes::find`] found in it, on the device of
-/// `profile`. A call of which `may_change` does not hold is at a line that is not the reader's:
-/// what is said names the call and not the line, and the call is not moved to another stream where
-/// the streams of the others can change instead.
+/// Finds what to do about `causes` of `program`, which [`causes::find`] found in it, on the device
+/// of `profile`. A call for which `may_change` does not hold is at a line that is not the reader's.
+/// Advice then names the call and not the line, and moves the call to another stream only where the
+/// streams of the others cannot change instead.
 pub fn advise(
     program: &Program,
     mut causes: Vec<Cause>,
@@ -193,8 +193,8 @@ fn weigh(
     weighed
 }
 
-/// Changes of one kind and one line, one after the other, are one change to whoever reads that
-/// line.
+/// Joins changes of one kind and one line that follow one another: to the reader of that line they
+/// are one change.
 fn by_line(advice: Vec<Advice>) -> Vec<Advice> {
     let line = |it: &Advice| it.at.site.as_ref().map(|site| (site.file.clone(), site.line));
     let mut lines: Vec<Advice> = Vec::new();
@@ -248,7 +248,7 @@ fn uses_two_devices(program: &Program) -> bool {
     program.steps.iter().any(there)
 }
 
-/// What playing a program once takes, in steps: one in the default stream looks at all other
+/// The cost of playing a program once, in steps: one in the default stream looks at all other
 /// streams.
 fn weight(program: &Program) -> usize {
     let mut streams = 0;

@@ -1,4 +1,4 @@
-//! What a task's work takes alone: the two ends of the scale on which overlap is measured.
+//! Times of a task's work alone: the two ends of the scale on which overlap is measured.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -26,7 +26,7 @@ pub struct TaskWork {
     pub device_to_host_bytes: u64,
     /// Nominal bytes from this device to the other, while as many come from there.
     pub between_bytes: u64,
-    /// What the kernels do.
+    /// Work of the kernels.
     pub kernels: Vec<TaskKernel>,
     /// The host's own work, in ns.
     pub host_ns: u64,
@@ -42,7 +42,7 @@ pub struct Request {
     pub host_to_device_bytes: u64,
     /// Nominal bytes from device to host.
     pub device_to_host_bytes: u64,
-    /// What the kernel does.
+    /// Work of the kernel.
     pub kernel: TaskKernel,
 }
 
@@ -59,10 +59,10 @@ pub struct TaskKernel {
     pub threads: u32,
     /// Registers of a thread.
     pub registers: u32,
-    /// What the threads share out among them; none where each does the same.
+    /// Items that the threads share out among them; none where each does the same.
     pub items: Option<Items>,
-    /// What its warps issue over and over, where the kernel says so: kernels that need another pipe
-    /// may be side by side on one multiprocessor and lose nothing.
+    /// Instructions that its warps issue over and over, where the kernel says so: kernels that need
+    /// another pipe may be side by side on one multiprocessor and lose nothing.
     pub inner_loop: Option<Loop>,
     /// How many blocks each of these kernels has, where the task says that they leave a part of the
     /// device empty: others may run beside them, and alone they take longer.
@@ -73,14 +73,14 @@ pub struct TaskKernel {
 
 /// S and floor of a task on a device.
 ///
-/// S is what each engine takes for its share, one after the other, as it is measured on a GPU: as
-/// one copy, or a kernel of each kind, or as many as the task has, from the host's call to its
-/// waking up. The host is one of the engines where it has work.
+/// S is the time that each engine takes for its share, one after the other. It is measured as on a
+/// GPU, from the host's call to its waking up: one copy, and a kernel of each kind, or as many as
+/// the task has. The host is one of the engines where it has work.
 ///
 /// The floor is the longest of the shares at full speed, and kernels that need different pipes are
-/// shares of their own. No fixed cost of an operation is in it, since how many operations there are
-/// is the student's choice, and small kernels are side by side where they leave nothing empty; so
-/// no schedule is shorter than the floor.
+/// shares of their own. No fixed cost of an operation is in it, since the number of operations is
+/// the student's choice, and small kernels run side by side where they leave nothing empty. So no
+/// schedule is shorter than the floor.
 pub fn bounds(work: &TaskWork, profile: &Arc<Profile>) -> Result<Bounds, NoSuchRate> {
     let copies = &profile.copies;
     let link_ns = |bytes: u64, link: &Link| bytes * 1000 / link.pinned_bytes_per_us.value;
@@ -167,7 +167,7 @@ fn launches(kernels: &[TaskKernel], profile: &Profile) -> Vec<Call> {
     calls.collect()
 }
 
-/// What a region takes in which the host makes these calls and waits for the device.
+/// Makespan of a region in which the host makes these calls and waits for the device.
 fn makespan_ns(calls: Vec<Call>, profile: &Arc<Profile>) -> u64 {
     let (known, asked): (Vec<_>, Vec<_>) =
         calls.into_iter().partition(|call| !matches!(call, Call::Launch(_) | Call::Copy { .. }));
@@ -196,7 +196,7 @@ impl Share {
     /// All there are.
     pub const ALL: [Self; 3] = [Self::HostToDevice, Self::Kernels, Self::DeviceToHost];
 
-    /// The share that a call asks for; none for a call that gives the device no work.
+    /// The share of a call's work; none for a call that gives the device no work.
     pub fn of(call: &Call) -> Option<Self> {
         match call {
             Call::Copy { .. } => Some(match call.direction() {
@@ -215,9 +215,9 @@ impl Share {
     }
 }
 
-/// S and floor of what a program asks for, where no task says what it should: each share as it was
-/// asked for, by a program that asks for nothing else. So pageable memory is as slow in S as it is
-/// in the program, and a program that does one thing after the other stands at 0.
+/// S and floor of the work that a program issues, where no task says what it should: each share as
+/// it was issued, by a program that issues nothing else. So pageable memory is as slow in S as it
+/// is in the program, and a program that does one thing after the other stands at 0.
 pub fn bounds_of_program(program: &Program, profile: &Arc<Profile>) -> Bounds {
     let copy_engines = profile.chip.copy_engines.value;
     let ends = ends_of_program(program, copy_engines, |left: &dyn Fn(&Call) -> bool| {
@@ -271,7 +271,7 @@ fn host_work_ns(program: &Program) -> u64 {
     program.steps.iter().take(end).skip(begin).map(ns).sum()
 }
 
-/// What a share takes when nothing else is asked for.
+/// Time of a share when nothing else is issued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Alone {
     /// From the start of the first operation of the region to the end of the last, in ns.
@@ -302,7 +302,7 @@ fn bounds_of_shares([up, kernels, down]: [Alone; 3], copy_engines: u64) -> Bound
     Bounds {
         serial_ns: extents.iter().sum(),
         floor_ns: extents.into_iter().fold(one_engine, u64::max),
-        // Of a program nobody knows what of its host's work was asked for.
+        // A program does not tell which of its host's work the task wants.
         host_ns: 0,
         request_ns: 0,
     }

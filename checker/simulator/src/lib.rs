@@ -5,18 +5,19 @@
 //! space.
 //!
 //! # What it does not model
-//! It is held against a real device by `exercises/lab/tests/conformance`: 500 rows of order,
-//! blocking and result codes, one body for both, compared with an NVIDIA H200 (driver 580.159.04,
-//! 2026-11-27); those that no GPU has been asked yet are named when they are run.
+//! `exercises/lab/tests/conformance` compares it with a real device: 500 rows of order,
+//! blocking and result codes, one body for both, on an NVIDIA H200 (driver 580.159.04,
+//! 2026-11-27). Rows that no GPU has answered yet are named when they are run.
 //! 10 rows are known gaps, which assert today's wrong answer. What follows is wrong or missing
 //! today.
-//! - Which operations fill a stream's queue of 1021 is measured for launches alone; copies, memsets
-//!   and host functions are taken to count as launches do, records, waits and stream-ordered
-//!   allocation not to count, and streams that share a work queue to have room of their own.
-//! - Waits of a stream hold back its own operations and what is behind those in their work queue,
+//! - Which operations fill a stream's queue of 1021 is measured for launches alone. Copies, memsets
+//!   and host functions are taken to count as launches do; records, waits and stream-ordered
+//!   allocation are taken not to count. Streams that share a work queue are taken to have room of
+//!   their own.
+//! - Waits of a stream hold back its own operations and what comes after those in their work queue,
 //!   but take no place in a queue themselves, nor do host functions.
 //! - A timed event recorded after a kernel takes no place in the kernel's work queue. On an H200 it
-//!   held back what came after it there until the kernel had ended.
+//!   kept back what came after it there until the kernel had ended.
 //! - Stream priorities act on the order in which waiting kernels are dispatched, and on nothing
 //!   else. On an H100 (driver 580.159.04, 2026-11-26) a small grid of `map_a` waited as long for a
 //!   kernel of one wave: 1.12 ms of 1.3, and 1.13 with the highest priority. But there the wave's
@@ -48,17 +49,17 @@
 //!   nothing.
 //! - Managed and registered memory, textures, 2D and 3D copies: the driver says
 //!   that the call is not supported.
-//! - Pinned memory is watched where the student's process was given it. A process that maps
-//!   the same memory a second time can use it there while a copy does, and nobody notices; the
-//!   values that come of it are looked at as all others are.
+//! - Pinned memory is watched where the student's process was given it. A process that maps the
+//!   same memory a second time can use it there while a copy does, unnoticed; the values that come
+//!   of it are looked at as all others are.
 //! - What is declared of the host's work, and what is asked of the device, comes to an hour at most
 //!   in one run: beyond that it is refused.
 //! - Where values come from is followed byte by byte, for a region's task alone; kernels that work
-//!   otherwise (the matrix product) leave nothing behind that an output may go back to. What a host
+//!   otherwise (the matrix product) leave nothing that an output may go back to. What a host
 //!   function or the host itself does between calls takes no time, so nothing that it computes
 //!   counts either; the lab says where the host works, loads and copies, and that takes its time.
 //! - Memsets and copies inside device memory take room for blocks of 512 threads. On an H200 a
-//!   memset of 4 KiB and less took none, a copy's blocks had 256 threads or fewer, and blocks of
+//!   memset of 4 KiB and less took none, and a copy's blocks had 256 threads or fewer. Blocks of
 //!   either got few of the cycles beside kernels that compute all the time: 8 MiB were clear after
 //!   100 µs instead of 7 (driver 580.159.04, 2026-11-23).
 //! - Device memory and pinned memory come block by block. On an H200 blocks of less than 2 MiB
@@ -76,23 +77,23 @@
 //!   are equally full then. Of two grids of 100 blocks of `map_a`, 68 shared a multiprocessor on
 //!   the same devices; here all are slower alike.
 //! - What a grid finds that waits for one of several waves. Here blocks of a wave end together, and
-//!   whoever waits fills one multiprocessor after the other, as on a device after a grid of one
+//!   a grid that waits fills one multiprocessor after the other, as on a device after a grid of one
 //!   wave. After four waves they end at times of their own there: 132 blocks of a product went two
 //!   to three on each multiprocessor instead of up to eight. `tests/it/pairs.rs` has 28 pairs of
 //!   kernels, measured and simulated; these are the 5 that are off by more than a tenth.
 //! - What memory bandwidth that is short does to a kernel that needs little of it. Beside a
-//!   streaming map a product of matrices waits longer for the few words that it loads and stores:
-//!   on an H200 (driver 580.159.04, 2026-11-26) one of 151 µs took 180 µs beside a map with one
-//!   block on each multiprocessor, and 190 to 226 µs beside 2 to 8; here it takes 158 to 187. So it
+//!   streaming map a product of matrices waits longer for the few words that it loads and stores.
+//!   On an H200 (driver 580.159.04, 2026-11-26) one of 151 µs took 180 µs beside a map with one
+//!   block on each multiprocessor, and 190 to 226 µs beside 2 to 8. Here it takes 158 to 187. So it
 //!   ends at other times, and where its next launch finds some multiprocessors emptier than others,
-//!   its blocks are crowded there: on that device in one of six launches beside maps of 2, 4, 6 and
-//!   7 blocks, which took 455 to 934 µs; here beside 6 and 7, 307 µs.
+//!   its blocks are crowded there. On that device that happened in one of six launches beside maps
+//!   of 2, 4, 6 and 7 blocks, which took 455 to 934 µs; here it happens beside 6 and 7, with 307
+//!   µs.
 //! - Blocks of one kernel all take the same time; real ones spread, which softens the edges of
 //!   waves. What some take longer because they have an item more comes at the end of the kernel.
-//! - A thread's waits for memory take what they take where the cache holds what it asks for, but
-//!   for the first. Elements in no cache take more: a kernel of 32 blocks with 32 waits for each
-//!   thread took 78 µs on an H200 then, and 70 µs from the cache (driver 580.159.04, 2026-11-22);
-//!   here it takes 71.
+//! - A thread's waits for memory, but for the first, take the time of a load from the cache.
+//!   Elements in no cache take more: a kernel of 32 blocks with 32 waits for each thread took 78 µs
+//!   on an H200 then, and 70 µs from the cache (driver 580.159.04, 2026-11-22). Here it takes 71.
 //!
 //! | module | what it holds |
 //! | --- | --- |

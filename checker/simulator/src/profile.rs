@@ -55,9 +55,9 @@ pub struct Profile {
     pub rates: std::collections::BTreeMap<String, Rate>,
     /// From the end of one operation to the start of the next.
     pub gaps: Gaps,
-    /// What calls cost the host.
+    /// Costs of calls to the host.
     pub host: Host,
-    /// What the first calls of a region cost it beside.
+    /// Costs of the first calls of a region beside those.
     pub first_calls: FirstCalls,
     /// The way between two devices of this kind. (The playground has one device.)
     #[cfg(not(target_arch = "wasm32"))]
@@ -84,15 +84,14 @@ figures! {
         shared_bytes_per_multiprocessor,
         /// Grids that can be resident at once.
         resident_grids,
-        /// Operations that a stream holds before they start; the call that asks for one more
-        /// blocks.
+        /// Operations that a stream holds before they start; the call that issues one more blocks.
         queue_depth,
         /// Device memory, in bytes.
         memory_bytes,
         /// The pool of stream-ordered memory grows, and gives back, in pieces of this size, in
         /// bytes.
         pool_chunk_bytes,
-        /// What reads and writes of kernels get from device memory together, in bytes per µs.
+        /// Bandwidth of device memory for reads and writes of kernels together, in bytes per µs.
         memory_bytes_per_us,
         /// `asyncEngineCount`, as the device states it.
         async_engines,
@@ -171,13 +170,13 @@ figures! {
         units_per_us_warp,
         /// A full multiprocessor, in units per µs: what its throughput allows.
         units_per_us_multiprocessor,
-        /// What a kernel takes beside its work and its blocks, from its start to its end, in ns.
+        /// Time of a kernel beside its work and its blocks, from its start to its end, in ns.
         fixed_ns,
-        /// What each block takes of its multiprocessor beside its work, in ns: until it is
-        /// dispatched and has its first elements, and until its last ones are written.
+        /// Time of each block on its multiprocessor beside its work, in ns: until it is dispatched
+        /// and has its first elements, and until its last ones are written.
         block_ns,
-        /// What a thread waits for memory each time that it takes up items, in ns, where the cache
-        /// has them.
+        /// Time that a thread waits for memory each time that it takes up items, in ns, where the
+        /// cache has them.
         wait_ns,
     }
 }
@@ -193,11 +192,11 @@ pub struct Pace {
     pub units_per_us_warp: u64,
     /// A full multiprocessor, in units per µs.
     pub units_per_us_multiprocessor: u64,
-    /// What a kernel takes beside its work and its blocks, in ns.
+    /// Time of a kernel beside its work and its blocks, in ns.
     pub fixed_ns: u64,
-    /// What each block takes of its multiprocessor beside its work, in ns.
+    /// Time of each block on its multiprocessor beside its work, in ns.
     pub block_ns: u64,
-    /// What a thread waits for memory each time that it takes up items, in ns.
+    /// Time that a thread waits for memory each time that it takes up items, in ns.
     pub wait_ns: u64,
 }
 
@@ -266,13 +265,13 @@ figures! {
 }
 
 figures! {
-    /// What calls cost the host, in ns.
+    /// Costs of calls to the host, in ns.
     Host {
         /// `cuLaunchKernel`.
         launch_ns,
         /// `cuMemcpy…Async` with pinned memory, or inside the device.
         copy_ns,
-        /// What a staged copy costs beyond taking the data.
+        /// Cost of a staged copy beyond taking the data.
         pageable_copy_ns,
         /// `cuMemset…`.
         memset_ns,
@@ -308,11 +307,11 @@ figures! {
         alloc_async_ns,
         /// `cuMemFreeAsync`.
         free_async_ns,
-        /// What an allocation takes longer when its pool has to grow,
+        /// Extra time of an allocation when its pool has to grow,
         pool_grow_ns,
         /// and that for each chunk.
         pool_grow_chunk_ns,
-        /// What a synchronisation takes longer when the pool gives memory back,
+        /// Extra time of a synchronisation when the pool gives memory back,
         pool_give_back_ns,
         /// and that for each chunk.
         pool_give_back_chunk_ns,
@@ -361,7 +360,7 @@ figures! {
         bytes_per_us,
         /// Fixed time of such a copy, in ns.
         fixed_ns,
-        /// What its call costs the host in a stream of the device whose engine does it, in ns,
+        /// Cost of its call to the host in a stream of the device whose engine does it, in ns,
         call_ns,
         /// and in a stream of the other one.
         far_call_ns,
@@ -372,9 +371,9 @@ figures! {
         staged_bytes_per_us,
         /// with this fixed time, in ns.
         staged_fixed_ns,
-        /// What is in the second device when the first has sent all, in bytes.
+        /// Bytes in the second device when the first has sent all.
         staged_piece_bytes,
-        /// What the call of a copy through the host costs, in ns,
+        /// Cost of the call of a copy through the host, in ns,
         staged_call_ns,
         /// and what bytes beyond these
         staged_free_bytes,
@@ -416,9 +415,8 @@ impl Default for Peers {
 }
 
 figures! {
-    /// What the first call of its kind in a measured region takes longer than later ones, in ns:
-    /// the host has worked on other memory since the call before, and the driver's code and data
-    /// have left its caches.
+    /// Extra time of the first call of its kind in a measured region, in ns: the host has worked on
+    /// other memory since the call before, and the driver's code and data have left its caches.
     FirstCalls {
         /// The first that gives the device work, of whatever kind.
         work_ns,
@@ -464,7 +462,7 @@ impl Profile {
     /// The H100 80GB HBM3, in the same way.
     pub const H100: &'static str = include_str!("../profiles/h100.toml");
 
-    /// What a rate says, or the reason why it does not.
+    /// The rate of that name, or the reason why there is none.
     pub fn rate(&self, name: &str) -> Result<&Rate, NoSuchRate> {
         self.rates
             .get(name)
@@ -480,7 +478,7 @@ impl Profile {
         let warp_registers = (u64::from(registers) * 32).next_multiple_of(256).max(256);
         let by_threads = chip.threads_per_multiprocessor.value / (warps * 32);
         let by_registers = chip.registers_per_multiprocessor.value / (warps * warp_registers);
-        // Each block takes 1 KiB more than it asks for (compute capability 8.0 and later).
+        // Each block takes 1 KiB more than its launch says (compute capability 8.0 and later).
         let by_shared =
             chip.shared_bytes_per_multiprocessor.value / (u64::from(shared_bytes) + 1024);
         chip.blocks_per_multiprocessor.value.min(by_threads).min(by_registers).min(by_shared) as u32

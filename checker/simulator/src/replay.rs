@@ -11,7 +11,7 @@ use trace::{Program, Timeline};
 use crate::device::{Device, Schedule};
 use crate::profile::Profile;
 
-/// What happens on the device of `profile` when a host makes the calls of `program`.
+/// Simulates what happens on the device of `profile` when a host makes the calls of `program`.
 ///
 /// The program is played as it was recorded: calls that failed are left out, and a program that
 /// branched on a query takes the branch that it took then.
@@ -22,9 +22,8 @@ pub fn replay(program: &Program, profile: &Profile, schedule: Schedule) -> Timel
     replay_without(program, profile.clone(), schedule, |_| false)
 }
 
-/// The same for a program that somebody has changed: none if it is not valid, with the first step
-/// at which it is not. Where host threads come to their calls in another order than before, that
-/// counts.
+/// The same for a program that was changed: none if it is not valid, with the first step at which
+/// it is not. Where host threads come to their calls in another order than before, that counts.
 pub fn replay_changed(
     program: &Program,
     profile: &Profile,

@@ -83,17 +83,20 @@ window.swim = {};
 (() => {
   "use strict";
 
-  const { all, rove } = swim;
+  const { rove } = swim;
 
-  const named = (bar) => bar.querySelector("title").textContent;
+  // A bar begins with its name and its rectangle. There may be thousands of them, so nothing is searched for.
+  const isBar = (node) => node.localName === "g" && node.children[0]?.localName === "title" && node.children[1]?.localName === "rect";
+  const named = (bar) => bar.firstElementChild.textContent;
+  const rectangle = (bar) => bar.children[1];
 
   // Makes a drawing a grid of its bars, and gives these in their order.
   function walk(drawing, leave) {
-    const drawn = all(":scope > g", drawing).filter((bar) => bar.querySelector(":scope > title + rect"));
+    const drawn = [...drawing.children].filter(isBar);
     const rows = [];
     let at;
     for (const bar of drawn) {
-      const y = bar.querySelector("rect").getAttribute("y");
+      const y = rectangle(bar).getAttribute("y");
       if (y !== at) {
         const row = document.createElementNS(drawing.namespaceURI, "g");
         row.setAttribute("role", "row");
@@ -110,7 +113,7 @@ window.swim = {};
     drawing.setAttribute("role", "grid");
     drawing.closest(".timeline-scroll")?.removeAttribute("tabindex");
     const middle = (bar) => {
-      const rect = bar.querySelector("rect");
+      const rect = rectangle(bar);
       return Number(rect.getAttribute("x")) + Number(rect.getAttribute("width")) / 2;
     };
     const nearest = (bars, x) =>

@@ -123,6 +123,7 @@ const CHOOSE: &str = r#"
   said.push(field.value.slice(field.selectionStart, field.selectionEnd).trim());
   field.value = field.value.replace("wait copy_in", "waait copy_in");
   field.dispatchEvent(new Event("input"));
+  dispatchEvent(new Event("pagehide"));
   const [hash, text] = JSON.parse(sessionStorage.getItem("swim/draft"));
   said.push(`kept: ${hash === location.hash && text === field.value}`);
   finish();
@@ -134,6 +135,41 @@ fn a_bar_of_the_playground_leads_to_its_line_and_what_is_written_is_kept() {
     insta::assert_snapshot!(said, @"
 in compute: kernel 300 us 64 blocks on x[i]
 kept: true
+errors: none
+asked of others: nothing
+");
+}
+
+/// A program of two thousand lines, to which a comment is added; until it counts as a run.
+const LONG: &str = r#"
+  const figure = document.querySelector("figure.editor");
+  await until(() => !figure.querySelector(".controls").hidden);
+  const field = figure.querySelector("textarea");
+  const pause = (ms) => new Promise((r) => setTimeout(r, ms));
+  const line = (_, number) => `in ${"abcd"[number % 4]}: up 1 MiB pinned to x[${number}]`;
+  const write = async (value) => {
+    field.value = value;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    await pause(2000);
+  };
+  await write(Array.from({ length: 2000 }, line).join("\n"));
+  let [drawings, numbers] = [0, 0];
+  const watch = (selector, tell) => new MutationObserver((changes) => changes.forEach(tell))
+    .observe(figure.querySelector(selector), { childList: true, subtree: selector === ".line-numbers" });
+  watch(".played", () => (drawings += 1));
+  watch(".line-numbers", ({ addedNodes, removedNodes }) => (numbers += addedNodes.length + removedNodes.length));
+  await write(`${field.value}\n# the end`);
+  said.push(`drawings: ${drawings}, numbers touched: ${numbers}, of ${figure.querySelectorAll(".line-numbers > span").length}`);
+  said.push(`addressed: ${decodeURIComponent(location.hash).endsWith("end")}`);
+  finish();
+"#;
+
+#[test]
+fn a_pause_and_the_run_after_it_draw_a_program_once_and_a_new_line_adds_its_number_alone() {
+    let Some(said) = says("playground.html", LONG) else { return };
+    insta::assert_snapshot!(said, @"
+drawings: 1, numbers touched: 1, of 2001
+addressed: true
 errors: none
 asked of others: nothing
 ");

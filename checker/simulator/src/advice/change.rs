@@ -19,7 +19,7 @@ use super::edit::{
 };
 use crate::Profile;
 
-/// What is changed.
+/// A change of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
@@ -50,7 +50,7 @@ pub enum Change {
     FreeAfterwards,
     /// A module is loaded, or memory allocated, before the region.
     PrepareEarlier,
-    /// The host asks for one chunk after the other.
+    /// The host issues one chunk after the other.
     ChunkByChunk,
     /// The work is cut differently.
     Chunks {
@@ -408,7 +408,7 @@ fn is_queued(call: &Call) -> bool {
         || lane(call).is_some()
 }
 
-/// Sorts each run of calls that hold nobody, by `key`, which is told the index of a step.
+/// Sorts each run of calls that block no thread, by `key`, which is told the index of a step.
 fn sort_runs(program: &Program, key: impl Fn(u32) -> u32) -> Program {
     let mut run: Vec<(u32, Step)> = Vec::new();
     let flush = |run: &mut Vec<(u32, Step)>, out: &mut Vec<Step>| {

@@ -8,7 +8,7 @@ use trace::causes::engines::Lane;
 use trace::hazards::{self, Edge};
 use trace::program::{BlockId, Call, EventId, Mode, Step, StreamId, StreamKind, Timing};
 
-/// A step that nobody wrote.
+/// A step that stands in no source.
 pub(super) fn step(call: Call) -> Step {
     Step { call, site: None, thread: 0, gap_ns: 0, result: 0, device: 0 }
 }
@@ -168,8 +168,8 @@ pub(super) fn mend(mut program: Program) -> Option<(Program, u32)> {
     hazards::missing(&program).is_empty().then_some((program, edges))
 }
 
-/// The program with `to` saying which stream each operation of `streams` gets. Whoever waits for
-/// one of these streams waits for the new ones too.
+/// The program with `to` saying which stream each operation of `streams` gets. A wait for one of
+/// these streams becomes a wait for the new ones too.
 pub(super) fn split(
     program: &Program,
     streams: &[StreamId],

@@ -1,4 +1,4 @@
-//! What is said about a piece of advice.
+//! The words of a piece of advice.
 
 use trace::draw::duration;
 
@@ -6,7 +6,7 @@ use super::chunk::Streams;
 use super::{Advice, Change, MOST_STEPS, Refused};
 
 impl Change {
-    /// What is done, as the subject of "takes … to …".
+    /// The change, as the subject of "takes … to …".
     fn subject(self, calls: u32, edges: u32) -> String {
         match self {
             Self::Pin => "pinned memory here".to_owned(),
@@ -48,7 +48,7 @@ impl Change {
 }
 
 impl Advice {
-    /// What it would give: "line 42: pinned memory here takes 47.0 ms to 6.60 ms".
+    /// The gain in words: "line 42: pinned memory here takes 47.0 ms to 6.60 ms".
     pub fn message(&self) -> String {
         let subject = self.change.subject(self.count, self.edges);
         let subject = match &self.at.site {

@@ -7,12 +7,12 @@
 //!
 //! Kernels that say what their warps issue ([`Loop`]) are placed and followed multiprocessor by
 //! multiprocessor, in sets of those that have the same residents. A block goes where there is most
-//! room; a grid that found no room when its turn came takes what comes free first, as much of one
-//! multiprocessor as there is: the others of its set are free only a moment later. Kernels that
-//! share a multiprocessor leave each other what [`scheduler`] says, and of the blocks of one kernel
-//! the oldest go first where they are too many for it. As soon as one is there that says nothing,
-//! all multiprocessors count as equally full until none has blocks, and what their blocks could use
-//! of the device's throughput is shared as bandwidth is.
+//! room. A grid that found no room when its turn came takes what comes free first, as much of one
+//! multiprocessor as there is, since the others of its set are free only a moment later. Kernels
+//! that share a multiprocessor leave each other what [`scheduler`] says, and of the blocks of one
+//! kernel the oldest go first where they are too many for it. As soon as one is there that says
+//! nothing, all multiprocessors count as equally full until none has blocks, and what their blocks
+//! could use of the device's throughput is shared as bandwidth is.
 
 use std::collections::BTreeMap;
 
@@ -25,8 +25,8 @@ use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work, at, scheduler
 use crate::profile::{Profile, SCHEDULERS};
 
 /// Blocks are dispatched one wave after the other up to so many waves of a grid; beyond, several
-/// waves go as one that takes as long as they do together. Nobody sees the difference in a kernel
-/// of ten thousand waves, and one of a million million comes to its end.
+/// waves go as one that takes as long as they do together. The difference cannot be seen in a
+/// kernel of ten thousand waves, and one of a million million comes to its end.
 const MOST_WAVES: u64 = 10_000;
 
 /// Equal blocks of one grid that were dispatched together and end together.
@@ -39,8 +39,8 @@ struct Group {
     left: u64,
     /// Of [`FULL_SPEED`].
     speed: u64,
-    /// What the other blocks on its multiprocessors leave it, of [`FULL_SPEED`]; memory bandwidth
-    /// apart.
+    /// Share that the other blocks on its multiprocessors leave it, of [`FULL_SPEED`]; memory
+    /// bandwidth apart.
     beside: u64,
 }
 
@@ -52,14 +52,14 @@ struct Set {
     groups: Vec<Group>,
 }
 
-/// While memory bandwidth is short, multiprocessors do not get the same of it: those of each
-/// quarter get so many hundredths of an even part, if blocks could use very much more than there
-/// is, and less unequal parts if it is little more.
+/// Parts of the memory bandwidth that the multiprocessors of each quarter get while it is short, in
+/// hundredths of an even part. They hold if blocks could use very much more than there is; if it is
+/// little more, the parts are less unequal.
 ///
 /// The parts are chosen and not measured. Six times 1056 blocks of `stream_map` were launched
-/// beside a product that left room for 924: the other 132 had all found room after 45 to 82 % of
-/// the time that a launch took (`tests/figures/steps.cu`, NVIDIA H200, driver 580.159.04,
-/// 2026-11-26). So at least an eighth of the blocks ended that early.
+/// beside a product that left room for 924. The other 132 had all found room after 45 to 82 % of a
+/// launch's time (`tests/figures/steps.cu`, NVIDIA H200, driver 580.159.04, 2026-11-26). So at
+/// least an eighth of the blocks ended that early.
 const MEMORY_PARTS: [u64; 4] = [170, 120, 75, 35];
 
 /// Multiprocessors get even parts of the memory bandwidth until blocks could use so many times as
@@ -90,9 +90,9 @@ impl Set {
         others
     }
 
-    /// Sets what the blocks on one of these multiprocessors leave each other. In which order those
-    /// of one kernel end matters to whoever waits, and to other kernels beside it; what a kernel
-    /// takes alone is measured, tail and all.
+    /// Sets what the blocks on one of these multiprocessors leave each other. The order in which
+    /// those of one kernel end matters to an operation that waits, and to other kernels beside it;
+    /// what a kernel takes alone is measured, tail and all.
     fn share(&mut self, mixes: &mut Mixes, is_awaited: bool) {
         // Kernels by age, with how many blocks each has here.
         let mut kernels: SmallVec<[(OperationId, Grid, u64); 4]> = SmallVec::new();
@@ -131,7 +131,7 @@ impl Set {
     }
 }
 
-/// What kernels that were beside each other issued, of what each issues alone: see [`scheduler`].
+/// Issue rates of kernels that were side by side, of what each issues alone: see [`scheduler`].
 type Mixes = BTreeMap<Vec<(Loop, u64)>, Vec<u64>>;
 
 #[derive(Clone, Copy)]
@@ -243,8 +243,8 @@ impl Pool {
         }
     }
 
-    /// What each block draws of the memory bandwidth at the most, by where it is: so much that
-    /// those which could use more share what the others leave.
+    /// The most that each block draws of the memory bandwidth, by where it is: so much that those
+    /// which could use more share what the others leave.
     fn parts_of_memory(&self, traffic: u128, limit: u128) -> [u128; MEMORY_PARTS.len()] {
         // In thousandths: 0 where all parts are even.
         let uneven = 1000 - (1000 * EVEN_UP_TO * limit / traffic).min(1000);

@@ -1,10 +1,10 @@
-//! The host's side: what each call costs it, and what holds it.
+//! The host's side: what each call costs it, and what blocks it.
 //!
 //! Which calls wait follows what was measured, not what the documentation leaves open: `cuMemFree`,
 //! `cuMemFreeHost`, a module load and an unload wait for the whole device, `cuMemAlloc` and
-//! `cuMemHostAlloc` do not. What a free unmaps, it unmaps after that wait: behind kernels of 0.5
-//! and 0.9 ms it took 30 and 80 µs longer than a synchronisation, and `cuMemFreeHost` as much
-//! longer as it takes on an idle device (H200 and H100, driver 580.159.04, 2026-11-28).
+//! `cuMemHostAlloc` do not. What a free unmaps, it unmaps after that wait. After kernels of 0.5 and
+//! 0.9 ms it took 30 and 80 µs longer than a synchronisation; `cuMemFreeHost` took as much longer
+//! as it takes on an idle device (H200 and H100, driver 580.159.04, 2026-11-28).
 
 use trace::program::{
     Call, DEVICES, Direction, Launch, Mode, Place, StreamId, StreamKind, Timing, WorkQueues,
@@ -71,7 +71,7 @@ impl Device {
         effects: &mut impl Effects,
         how: Return,
     ) -> Option<Answer> {
-        // Its thread has no core before, and is held by no call.
+        // Its thread has no core before, and no call blocks it.
         let (asked, start) = match call {
             Call::HostWork { ns } => [self.take_core(start, *ns); 2].into(),
             _ => (asked, start),

@@ -2,9 +2,9 @@
 //!
 //! An engine works on one copy at a time. It is not first come, first served over streams: when a
 //! copy ends and the next operation of the same work queue is a copy that is ready, the engine
-//! stays with the queue (measured on an H200 with CUPTI: 16 chunks issued breadth-first over 4
-//! streams, each of which has a queue to itself). Otherwise it takes the copy that has been ready
-//! longest. While both engines work, both are slower.
+//! stays with the queue. That was measured on an H200 with CUPTI: 16 chunks issued breadth-first
+//! over 4 streams, each of which has a queue to itself. Otherwise it takes the copy that has been
+//! ready longest. While both engines work, both are slower.
 
 use trace::timeline::SpanKind;
 
@@ -33,7 +33,7 @@ pub(super) struct Engine {
     waiting: Waiting,
     /// The work queue that it served last.
     queue: Option<work_queues::Place>,
-    /// It is held for this copy, which follows in the same queue and is about to be ready.
+    /// It is kept for this copy, which follows in the same queue and is about to be ready.
     held_for: Option<OperationId>,
     /// The copy of this engine that is ending right now lets its queue go on.
     ending: bool,

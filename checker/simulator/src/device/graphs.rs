@@ -4,8 +4,8 @@
 //! of it. Inside, only the graph's own edges count: its nodes keep the streams that they were
 //! captured in for their spans and priorities, but not for their order. They take no room in a
 //! stream and pass through no work queue. Launches of one executable copy take turns, whatever
-//! their streams; those of two copies do not (on an H200 two copies of ten kernels of 20 µs took
-//! 209 µs on two streams, one copy launched twice 416 µs; driver 580.159.04, 2026-11-23).
+//! their streams; those of two copies do not. On an H200 two copies of ten kernels of 20 µs took
+//! 209 µs on two streams, one copy launched twice 416 µs (driver 580.159.04, 2026-11-23).
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use trace::program::{Call, GraphId, GraphNode, Launch, StreamId};
 
 use super::{Device, OperationId, Work, slot};
 
-/// What an update of a graph costs the host, with what it adds to the next launch, of what it costs
-/// to instantiate: in CUDA C++, for 20 kernels with other pointers 3.6 and 1.6 of 37 µs, for 200
+/// Cost of a graph's update to the host, with what it adds to the next launch, as a part of what
+/// instantiating costs. In CUDA C++ 20 kernels with other pointers took 3.6 and 1.6 of 37 µs, 200
 /// kernels 36 and 18 of 344 µs (H200, driver 580.159.04, 2026-11-27; an H100 the same within 1 µs).
 const UPDATE_PERMILLE: u64 = 150;
 
@@ -67,7 +67,7 @@ impl Device {
         if updates.is_some() { whole * UPDATE_PERMILLE / 1000 } else { whole }
     }
 
-    /// What a launch costs the host, in ns. The first of an executable copy takes its nodes to the
+    /// Cost of a launch to the host, in ns. The first of an executable copy takes its nodes to the
     /// device.
     pub(super) fn graph_launch_ns(&self, graph: GraphId, copy: u32) -> u64 {
         let host = &self.profile.host;
@@ -83,7 +83,7 @@ impl Device {
             + uploaded * host.graph_upload_node_ns.value
     }
 
-    /// What the nodes of a graph take alone, together, in ns.
+    /// Time of a graph's nodes, each alone, together, in ns.
     pub(crate) fn graph_ns(&self, graph: GraphId) -> u64 {
         let nodes = self.graphs.get(graph.0 as usize).into_iter().flat_map(|it| it.nodes.iter());
         nodes.fold(0, |sum: u64, node| sum.saturating_add(node.work.alone_ns()))
@@ -147,7 +147,7 @@ impl Device {
         self.kernel_work(launch).is_some()
     }
 
-    /// What a node does, and the stream that it was captured in. A kernel that cannot be launched
+    /// Work of a node, and the stream that it was captured in. A kernel that cannot be launched
     /// does nothing: the launch that was captured has been refused.
     fn node_work(&self, call: &Call) -> (StreamId, Work) {
         match call {

@@ -1,9 +1,9 @@
 //! Grids: what a launch, a copy or a memset comes to on the multiprocessors, before it is known
 //! what runs beside it.
 //!
-//! Blocks of a grid are equal here. Where a launch shares out items that do not come out even, what
-//! the longer blocks take more than the others comes at the end of the grid, and so does what its
-//! threads wait for memory: neither keeps blocks of other grids from the multiprocessors.
+//! Blocks of a grid are equal here. Where a launch shares out items that do not come out even, the
+//! extra time of the longer blocks comes at the end of the grid. So does the time that its threads
+//! wait for memory: neither keeps blocks of other grids from the multiprocessors.
 
 use trace::program::{Items, Launch, Loop, Pipe};
 
@@ -15,13 +15,13 @@ use crate::profile::{Pace, Profile};
 pub(super) const SHARES: u64 = 1_441_440;
 
 /// Threads of a block of the kernel by which the driver copies or clears device memory. Beside
-/// kernels of which 6 blocks of 256 threads were resident, a memset of 64 KiB took 33 µs; beside 7
+/// kernels of which 6 blocks of 256 threads were resident, a memset of 64 KiB took 33 µs. Beside 7
 /// and 8 it took 94 and 108 µs, because it had to wait for blocks to end (NVIDIA H200, driver
 /// 580.159.04, 2026-11-23).
 const MEMORY_THREADS: u32 = 512;
 
-/// What such a block does at the least, in bytes: 16 for each thread. A guess: it decides only how
-/// much room small copies and memsets need.
+/// Least work of such a block, in bytes: 16 for each thread. A guess: it decides only how much room
+/// small copies and memsets need.
 const MEMORY_BLOCK_BYTES: u64 = 16 * MEMORY_THREADS as u64;
 
 /// No operation takes longer than this, in ns: work left is counted in 64 bits, and a perturbed
@@ -33,7 +33,7 @@ fn product(along: [u32; 3]) -> u64 {
     along.iter().fold(1, |all: u64, &n| all.saturating_mul(n.into())).max(1)
 }
 
-/// What launches of a kernel have in common.
+/// Facts that launches of a kernel have in common.
 #[derive(Clone, Copy)]
 pub(super) struct Facts {
     pub registers: u32,
@@ -43,7 +43,7 @@ pub(super) struct Facts {
     pub rate: Pace,
 }
 
-/// What launches may differ in that decides what their grids take.
+/// Differences of launches that decide how long their grids take.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
     grid: [u32; 3],
@@ -90,13 +90,13 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// What it takes on an empty device, in ns, if its waves came one after the other.
+    /// Its time on an empty device, in ns, if its waves came one after the other.
     pub(super) fn alone_ns(&self) -> u64 {
         let at_once = (SHARES / self.shares.max(1)).saturating_mul(self.multiprocessors).max(1);
         self.block_ns.saturating_mul(self.blocks.div_ceil(at_once)).saturating_add(self.fixed_ns)
     }
 
-    /// What so many of its blocks on one multiprocessor allow each other, of [`FULL_SPEED`].
+    /// Speed that so many of its blocks on one multiprocessor allow each other, of [`FULL_SPEED`].
     pub(super) fn allow(&self, together: u64) -> u64 {
         (FULL_SPEED * FULL_SPEED / (together * self.block_load).max(1)).min(FULL_SPEED)
     }
@@ -214,7 +214,7 @@ impl Portions {
     }
 }
 
-/// What a thread waits for memory, in ns: each time that it takes up items.
+/// Time that a thread waits for memory, in ns: each time that it takes up items.
 fn waiting_ns(launch: &Shape, facts: &Facts) -> u64 {
     let Some(items) = facts.items else { return 0 };
     let Portions { each, more, .. } = Portions::of(launch, items, facts);
@@ -224,9 +224,9 @@ fn waiting_ns(launch: &Shape, facts: &Facts) -> u64 {
     most.saturating_mul(facts.rate.wait_ns).min(LONGEST_NS)
 }
 
-/// What a grid takes longer than if its blocks all did the same, in ns: where the items do not come
-/// out even, the blocks that have one more come together on some multiprocessors, which are at work
-/// while the others are done. Blocks of another grid may be there then.
+/// Time that a grid takes longer than if its blocks all did the same, in ns. Where the items do not
+/// come out even, the blocks that have one more come together on some multiprocessors, which are at
+/// work while the others are done. Blocks of another grid may be there then.
 fn tail_ns(launch: &Shape, facts: &Facts, resident: u64, profile: &Profile) -> u64 {
     let Some(items) = facts.items else { return 0 };
     let Portions { items, blocks, threads, more, .. } = Portions::of(launch, items, facts);

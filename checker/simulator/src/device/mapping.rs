@@ -6,8 +6,8 @@
 //! piece of which nothing is in use any more is unmapped in the call that freed the last block of
 //! it. Larger blocks have pieces of their own. Measured on an H200 and an H100 (driver 580.159.04,
 //! 2026-11-28): of blocks of 64 KiB each thirty-second took long, of 256 KiB each eighth, of 1 MiB
-//! each second; of device memory on the H100 1 MiB and 512 bytes took long every time, of
-//! pinned memory 1.5 MiB shared a piece on the H200 and 2 MiB did not. Blocks of 512 KiB of
+//! each second. Of device memory on the H100, 1 MiB and 512 bytes took long every time. Of pinned
+//! memory 1.5 MiB shared a piece on the H200 and 2 MiB did not. Blocks of 512 KiB of
 //! device memory did not go into two holes of 256 KiB that were apart. Which of several holes a
 //! block goes into was not measured: here it is the smallest that has room for it.
 
@@ -17,7 +17,7 @@ use trace::program::BlockId;
 
 use super::slot;
 
-/// What is mapped at once, in bytes.
+/// Bytes that are mapped at once.
 pub(super) const PIECE: u64 = 2 << 20;
 /// The largest block of device memory that shares a piece, in bytes.
 const LARGEST_SHARED: u64 = 1 << 20;
@@ -31,7 +31,7 @@ pub(super) struct Mapping {
     largest_shared: u64,
     /// Where those blocks are, and how long, by block; empty for all other blocks.
     blocks: Vec<(u64, u64)>,
-    /// What is free in the pieces: where, and how long.
+    /// Free parts of the pieces: where, and how long.
     gaps: BTreeMap<u64, u64>,
     /// The same by length.
     lengths: BTreeSet<(u64, u64)>,

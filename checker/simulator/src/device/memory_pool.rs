@@ -1,15 +1,15 @@
 //! The default pool, which stream-ordered memory comes from: what was freed is handed out again,
 //! the pool grows where there is too little, and gives memory back when the host synchronises.
 //!
-//! What was freed in a stream is free for that stream at once, since whatever uses it anew comes
-//! after; for another stream as soon as that comes after the free, by an event, or as soon as the
-//! free has run (CUDA C++ Programming Guide, stream-ordered memory allocator, reuse policies).
-//! Memory is a line without gaps: freed blocks are divided and joined as needed, and the pool grows
-//! by whole chunks of what is missing. A wait of the host for a stream, an event or the context
-//! gives back the chunks that are more than what is in use, and more than the release threshold, of
-//! what was freed before that which it waited for. All of it was measured on an H200 (driver
-//! 580.159.04, 2026-11-23): an idle stream's synchronisation gave nothing of another stream's back,
-//! nor did a query.
+//! Memory freed in a stream is free for that stream at once, since its next use comes after. For
+//! another stream it is free as soon as that stream comes after the free, by an event, or as soon
+//! as the free has run (CUDA C++ Programming Guide, stream-ordered memory allocator, reuse
+//! policies). Memory is a line without gaps: freed blocks are divided and joined as needed, and the
+//! pool grows by whole chunks of what is missing. A wait of the host for a stream, an event or the
+//! context gives chunks back. Of what was freed before the work that it waited for, these are all
+//! that is more than the release threshold and not in use. All of it was measured on an H200
+//! (driver 580.159.04, 2026-11-23): an idle stream's synchronisation gave nothing of another
+//! stream's back, nor did a query.
 
 use trace::program::{BlockId, Call, DEVICES, EventId, StreamId};
 
@@ -25,7 +25,7 @@ const GRANULARITY: u64 = 512;
 struct Freed {
     block: BlockId,
     bytes: u64,
-    /// Nobody has had a part of it since.
+    /// No allocation has had a part of it since.
     is_whole: bool,
     stream: StreamId,
     /// How many frees there had been in its stream, with this one.
@@ -37,7 +37,7 @@ struct Freed {
 /// How many frees of each stream one comes after.
 type After = Vec<(StreamId, u64)>;
 
-/// What the host has waited for.
+/// Work that the host has waited for.
 #[derive(Clone, Copy)]
 pub(super) enum Waited {
     Stream(StreamId),
@@ -49,7 +49,7 @@ pub(super) enum Waited {
 
 #[derive(Default)]
 pub(super) struct MemoryPool {
-    /// What is in use, by block, in bytes; 0 for all other blocks.
+    /// Bytes in use, by block; 0 for all other blocks.
     blocks: Vec<u64>,
     freed: Vec<Freed>,
     counts: After,
@@ -71,8 +71,9 @@ impl MemoryPool {
         std::mem::take(&mut self.gone)
     }
 
-    /// The freed block that an allocation of so many bytes in this stream would get as a whole: of
-    /// those of its size the one that was freed last, which is the likeliest to be in the caches.
+    /// The freed block that an allocation of so many bytes in this stream would get as a whole. Of
+    /// those of its size it is the one that was freed last, which is the likeliest to be in the
+    /// caches.
     pub(super) fn whole(
         &self,
         bytes: u64,
@@ -166,7 +167,7 @@ impl MemoryPool {
         }
     }
 
-    /// What a stream comes after, its own frees included.
+    /// Work that a stream comes after, its own frees included.
     fn after(&self, stream: StreamId) -> After {
         let mut after = of(&self.streams, stream).cloned().unwrap_or_default();
         if let Some(&count) = of(&self.counts, stream) {
@@ -242,7 +243,7 @@ impl MemoryPool {
     }
 }
 
-/// What a call waits for, as far as a pool looks at it.
+/// Work that a call waits for, as far as a pool looks at it.
 pub(super) fn waited_for(current: u32, call: &Call) -> Option<Waited> {
     match call {
         Call::StreamSynchronize { stream } => Some(Waited::Stream(*stream)),
@@ -253,8 +254,7 @@ pub(super) fn waited_for(current: u32, call: &Call) -> Option<Waited> {
 }
 
 impl Device {
-    /// The freed block that an allocation would get as a whole, if the running thread asked for it
-    /// now.
+    /// The freed block that an allocation would get as a whole, if the running thread made it now.
     pub(crate) fn block_for(&mut self, bytes: u64, stream: StreamId) -> Option<BlockId> {
         let call = Call::AllocAsync { block: BlockId(0), bytes, stream };
         let stream = match self.streams.meant(self.hosts.running(), &call) {
@@ -265,7 +265,7 @@ impl Device {
         pool.whole(bytes, stream, |free| self.has_ended(free))
     }
 
-    /// Freed blocks that nobody can have any more as they were; each is named once.
+    /// Freed blocks that no allocation can get as they were any more; each is named once.
     pub(crate) fn gone_blocks(&mut self) -> Vec<BlockId> {
         let mut gone = self.units[0].memory_pool.take_gone();
         for unit in &mut self.units[1..] {
@@ -298,7 +298,7 @@ impl Device {
         blocks.get(block.number() as usize).is_some_and(|&bytes| bytes > 0)
     }
 
-    /// What an allocation costs beside the call, in ns.
+    /// Cost of an allocation beside the call, in ns.
     pub(super) fn allocate(&mut self, block: (BlockId, u64), stream: StreamId) -> u64 {
         let chunk = self.profile.chip.pool_chunk_bytes.value;
         let unit = &mut self.units[at(stream.device())];
@@ -309,7 +309,7 @@ impl Device {
         cost(grown / chunk.max(1), &host.pool_grow_ns, &host.pool_grow_chunk_ns)
     }
 
-    /// What giving memory back costs a call that has waited, in ns.
+    /// Cost of giving memory back to a call that has waited, in ns.
     pub(super) fn give_back(&mut self, waited: Option<Waited>) -> u64 {
         let Some(waited) = waited else { return 0 };
         if let Waited::ToUnmap(ns) = waited {
@@ -331,7 +331,7 @@ impl Device {
         ns
     }
 
-    /// What trimming costs, in ns.
+    /// Cost of trimming, in ns.
     pub(super) fn trim(&mut self, most: u64) -> u64 {
         let device = self.current;
         self.given_back(device, |pool, chunk, is_over| pool.trim(most, chunk, is_over))

@@ -3,9 +3,9 @@
 //! It takes the calls of a [`Program`](trace::Program) one by one and knows neither memory contents
 //! nor handles, so a recorded program can be run through it again. Operations form a graph: each
 //! waits for the one before it in its stream, for what its stream was told to wait for, and for the
-//! barrier of the default stream; then for its turn in a work queue; then for an engine. Before
-//! each call, all device events up to the host's clock are processed, so what an engine picks
-//! depends only on what was queued by then.
+//! barrier of the default stream. Then it waits for its turn in a work queue, and then for an
+//! engine. Before each call, all device events up to the host's clock are processed, so what an
+//! engine picks depends only on what was queued by then.
 
 mod blocks;
 mod calls;
@@ -44,10 +44,10 @@ use work::{Direction, ENGINES, Place, Work};
 /// Speeds are counted in millionths of the speed alone.
 const FULL_SPEED: u64 = 1_000_000;
 
-/// What is to be done when an operation starts and when it ends: the data follows the times.
+/// Effects of an operation's start and of its end: the data follows the times.
 pub trait Effects {
-    /// The operation that `step` asked for starts: it reads its inputs now. `node` is 0, or
-    /// counts the nodes of the graph that the step launches from 1.
+    /// The operation that `step` issued starts: it reads its inputs now. `node` is 0, or counts the
+    /// nodes of the graph that the step launches from 1.
     fn start(&mut self, step: u32, node: u32);
     /// It ends: what it writes lands now.
     fn end(&mut self, step: u32, node: u32);
@@ -173,7 +173,7 @@ fn slot<T: Clone + Default>(list: &mut Vec<T>, index: u32) -> &mut T {
     &mut list[index]
 }
 
-/// What each device has of its own.
+/// State that each device has of its own.
 struct Unit {
     engines: [copy_engines::Engine; ENGINES],
     pool: blocks::Pool,
@@ -223,7 +223,7 @@ pub struct Device {
     last_end_ns: [u64; DEVICES as usize],
     /// How many of them are work: all but events, waits, and memory on its way from or to its pool.
     at_work: usize,
-    /// What all operations that were asked for take alone, together, in ns.
+    /// Time of all operations that were issued, each alone, together, in ns.
     asked_ns: u64,
     streams: streams::Streams,
     events: Vec<Option<OperationId>>,
@@ -311,7 +311,7 @@ impl Device {
         self.host_ns
     }
 
-    /// What all operations that were asked for so far take alone, together, in ns.
+    /// Time of all operations that were issued so far, each alone, together, in ns.
     pub(crate) fn asked_ns(&self) -> u64 {
         self.asked_ns
     }
@@ -327,13 +327,13 @@ impl Device {
         self.at_work > 0
     }
 
-    /// What has happened so far. Spans come in the order of their ends; [`Device::take_timeline`]
-    /// sorts them.
+    /// The timeline so far. Spans come in the order of their ends; [`Device::take_timeline`] sorts
+    /// them.
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
     }
 
-    /// What happened, in the order that a [`Timeline`] promises; nothing of it is left here.
+    /// Takes the timeline, in the order that a [`Timeline`] promises; nothing of it is left here.
     pub fn take_timeline(&mut self) -> Timeline {
         let origin = self.timeline.origin.clone();
         let mut timeline = std::mem::replace(&mut self.timeline, Timeline::new(origin));
@@ -342,7 +342,7 @@ impl Device {
         timeline
     }
 
-    /// Queues an operation that the host asks for now. `visible_ns` is when the device can see it.
+    /// Queues an operation that the host issues now. `visible_ns` is when the device can see it.
     fn submit(
         &mut self,
         step: u32,

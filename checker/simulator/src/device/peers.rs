@@ -1,16 +1,17 @@
-//! Two devices: what goes from one to the other, and how one hears of the other's work.
+//! Two devices: copies from one to the other, and how one hears of the other's work.
 //!
 //! Where either has access to the memory at the other end, a copy goes over the link between the
-//! two, in either direction, by an engine of its own, so it disturbs no transfer of the host's:
-//! that of the device that has the data, if it is the one with access, and else that of the other.
-//! Without, it goes through the host: the driver takes it out of one device and into the other in
-//! pieces, which keeps an engine busy on each, and the host for a part of the time. Access to what
-//! `cuMemAlloc` gave is one thing, access to what the default pool gave is another.
+//! two, in either direction. An engine of its own carries it, so it disturbs no transfer of the
+//! host's: that of the device that has the data, if it is the one with access, and else that of the
+//! other. Without access it goes through the host: the driver takes it out of one device and into
+//! the other in pieces. That keeps an engine busy on each, and the host for a part of the time.
+//! Access to what `cuMemAlloc` gave is one thing, access to what the default pool gave is another.
 //!
-//! An operation waits where its stream is, and is over where its engine is: where those are two
-//! devices, each such step takes [`Peers::heard_ns`](crate::profile::Peers) longer (two H200 with
-//! NVLink, driver 580.159.04, 2026-11-27: a kernel of 21 µs on each in turn 26.7 µs each; with a
-//! copy of 4 MiB between, in a stream of the sender 73.5 µs for both, of the receiver 78.8).
+//! An operation waits where its stream is, and is over where its engine is. Where those are two
+//! devices, each such step takes [`Peers::heard_ns`](crate::profile::Peers) longer. A kernel of 21
+//! µs on each in turn took 26.7 µs each (two H200 with NVLink, driver 580.159.04, 2026-11-27). With
+//! a copy of 4 MiB between them, both took 73.5 µs in a stream of the sender and 78.8 in one of the
+//! receiver.
 
 use trace::program::{DEVICES, Place, Range, StreamId};
 use trace::timeline::HostMemory;
@@ -20,12 +21,12 @@ use super::wait::{Queued, time_of};
 use super::{Device, OperationId, Unit, Work, at};
 use crate::profile::Profile;
 
-/// What a device may use of the other one's memory.
+/// Access of a device to the other one's memory.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Access {
-    /// What `cuMemAlloc` gave.
+    /// To memory that `cuMemAlloc` gave.
     pub(super) memory: bool,
-    /// What came from the default pool.
+    /// To memory of the default pool.
     pub(super) pool: bool,
 }
 
@@ -48,7 +49,7 @@ pub(super) fn units(profile: &Profile) -> [Unit; DEVICES as usize] {
     [Unit::new(profile), Unit::new(profile)]
 }
 
-/// What so many bytes take over the link, in ns, without what a copy costs besides.
+/// Time of so many bytes over the link, in ns, without what a copy costs besides.
 pub(crate) fn over_link_ns(profile: &Profile, bytes: u64) -> u64 {
     time_of(bytes, profile.peers.bytes_per_us.value)
 }
@@ -113,8 +114,8 @@ impl Device {
     }
 
     /// Queues a copy between devices. One in the default stream of a device is in that of the other
-    /// too; one through the host is two operations, of which the second starts when the first does,
-    /// and it is over when both are. The operation that stands for all of it.
+    /// too. One through the host is two operations: the second starts when the first does, and the
+    /// copy is over when both are. Returns the operation that stands for all of it.
     pub(super) fn submit_peer_copy(
         &mut self,
         step: u32,
@@ -143,7 +144,7 @@ impl Device {
         id
     }
 
-    /// Queues a marker that is not what the step asked for: nothing moves when it is over.
+    /// Queues a marker that is not the step's own operation: nothing moves when it is over.
     fn submit_aside(
         &mut self,
         step: u32,

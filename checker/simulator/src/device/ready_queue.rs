@@ -2,7 +2,7 @@
 
 use super::OperationId;
 
-/// What decides: the priority (lower goes first), since when it is ready, and its number.
+/// Key of the order: the priority (lower goes first), since when it is ready, and its number.
 pub(super) type Turn = (i32, u64, OperationId);
 
 /// Few at a time, so a sorted list will do; a tree would be more code than all of this module.

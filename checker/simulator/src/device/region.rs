@@ -1,15 +1,15 @@
-//! What calls cost in a measured region beside their own time.
+//! Costs of calls in a measured region beside their own time.
 //!
 //! Between two calls a program does something: the wrapper checks, counts references and binds the
-//! context, and the program goes round its loop. And the first call of its kind takes longer than
-//! those after it: before a region begins, the host works on other memory, filling inputs or
-//! comparing outputs, so that the driver's code and data leave its caches.
+//! context, and the program goes round its loop. The first call of its kind takes longer than those
+//! after it. Before a region begins, the host works on other memory, filling inputs or comparing
+//! outputs, so the driver's code and data leave its caches.
 
 use trace::program::Call;
 
 use super::Device;
 
-/// What of a region has been seen.
+/// Kinds of calls that a region has seen.
 #[derive(Clone, Copy)]
 pub(super) struct Region {
     is_open: bool,
@@ -19,7 +19,7 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// Before the first, where nobody measures.
+    /// Before the first region, where nothing is measured.
     pub(super) const NONE: Self = Self { is_open: false, seen: u32::MAX };
 
     pub(super) fn begin(&mut self) {
@@ -38,7 +38,7 @@ impl Region {
     }
 }
 
-/// What all kinds of work share: the way to the device.
+/// The part that all kinds of work share: the way to the device.
 const WORK: u32 = 0;
 
 impl Device {

@@ -39,12 +39,12 @@ impl Reordering {
 }
 
 impl Device {
-    /// Whether the two operations of [`Schedule::Reversed`] came in the order that it asks for.
+    /// Whether the two operations of [`Schedule::Reversed`] came in the order that it wants.
     pub fn is_reversed(&self) -> bool {
         self.reordering.is_played
     }
 
-    /// Whether an operation that is ready has to wait for one that the host asks for later.
+    /// Whether an operation that is ready has to wait for one that the host issues later.
     pub(super) fn is_held_back(&mut self, id: OperationId) -> bool {
         let Some((first, _)) = self.reordering.pair() else { return false };
         let operation = &self.operations[id as usize];
@@ -114,7 +114,7 @@ impl Device {
         cfg!(feature = "schedules") && self.schedule == Schedule::InOrder
     }
 
-    /// In [`Schedule::InOrder`], whatever a call asked for is over before the next.
+    /// In [`Schedule::InOrder`], the work of a call is over before the next.
     pub(super) fn finish_in_order(&mut self, effects: &mut impl Effects) {
         if self.is_in_order() {
             self.run_to_idle(effects);

@@ -15,16 +15,16 @@ pub enum Schedule {
     /// for the engine, so that any of them may be the slow one, and one for the operation. Stream
     /// order, events and synchronisation hold as ever; what they leave open changes.
     Perturbed(u64),
-    /// Whatever a call asks for is over before the next one is made, and the nodes of a graph take
-    /// turns in the order in which they were captured.
+    /// The work of a call is over before the next one is made, and the nodes of a graph take turns
+    /// in the order in which they were captured.
     InOrder,
     /// One operation is delayed until another has ended that the host issued later. Only documented
     /// orders hold: freeing memory and loading a module do not wait, and streams share no work
     /// queues.
     Reversed {
-        /// What the host asked for first.
+        /// The operation that the host issued first.
         first: At,
-        /// What is over before that starts.
+        /// The operation that is over before that one starts.
         second: At,
     },
 }

@@ -22,7 +22,7 @@ use trace::program::{Loop, Pipe};
 
 /// Cycles from a multiply-add to its result.
 const RESULT: u32 = 4;
-/// Cycles that a multiply-add holds its half of the pipe: 16 lanes for 32 threads.
+/// Cycles that a multiply-add holds its half of the pipe: 16 units for 32 threads.
 const HALF: u32 = 2;
 /// Cycles until a warp goes on after a branch: a loop of 131 instructions took 139.4 cycles alone.
 const BRANCH: u32 = 8;
@@ -38,9 +38,9 @@ const HELD: u32 = 4;
 const APART: u32 = 4;
 /// Cycles that are looked at: a hundred turns of loops that compute, and six of one that loads.
 const CYCLES: u32 = 20_000;
-/// Cycles that a load waits for device memory: a turn of `stream_map` took 3220 on an H100, where
-/// one block of 256 threads on each multiprocessor went through 993 of them in 1.61 ms, and two
-/// warps of a scheduler issue 104 in the meantime.
+/// Cycles that a load waits for device memory. A turn of `stream_map` took 3220 on an H100: one
+/// block of 256 threads on each multiprocessor went through 993 of them in 1.61 ms. Two warps of a
+/// scheduler issue 104 in the meantime.
 const LOADED: u32 = 3100;
 
 /// Where a warp is.
@@ -106,15 +106,15 @@ impl Pipes {
     }
 }
 
-/// What each kernel is left of what it issues alone, in thousandths.
+/// The rate that each kernel is left of what it issues alone, in thousandths.
 pub(super) fn left(kernels: &[(Loop, u64)]) -> Vec<u64> {
     let alone = kernels.iter().map(|&kernel| issued(&[kernel])[0]);
     let each = |(both, alone): (u64, u64)| (both * 1000 / alone.max(1)).min(1000);
     issued(kernels).into_iter().zip(alone).map(each).collect()
 }
 
-/// What each kernel issues of its main instruction in [`CYCLES`], on one scheduler. Each has so
-/// many warps there, the oldest kernel first.
+/// The number of its main instruction that each kernel issues in [`CYCLES`], on one scheduler. Each
+/// has so many warps there, the oldest kernel first.
 fn issued(kernels: &[(Loop, u64)]) -> Vec<u64> {
     let each =
         |(of, &(body, warps)): (usize, &(Loop, u64))| (0..warps).map(move |_| Warp::new(of, body));

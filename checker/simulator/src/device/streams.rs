@@ -53,8 +53,8 @@ impl Stream {
 
 /// All streams of a run; destroyed ones too, since what they hold still runs.
 pub(super) struct Streams {
-    /// What programs name, device by device, and then the per-thread streams of threads but the
-    /// first.
+    /// Streams that programs name, device by device, and then the per-thread streams of threads but
+    /// the first.
     lists: [Vec<Stream>; 2 * DEVICES as usize],
 }
 
@@ -136,7 +136,7 @@ impl Streams {
     }
 }
 
-/// The stream as the program asked for it.
+/// The stream as the program names it.
 pub(super) fn as_asked(stream: StreamId) -> StreamId {
     match thread_of(stream) {
         Some(_) => StreamId::on(stream.device(), StreamId::PER_THREAD.0),

@@ -3,9 +3,9 @@
 //! Each thread has a clock of its own. One of them runs at a time: the one whose clock is the
 //! earliest, and of several the one that has been ready longest. Work between calls takes no
 //! virtual time, so it keeps its turn until it makes a call, and loses it then if another is
-//! earlier. The device goes no further than the earliest thread, so that what a thread asks for
-//! always comes in time. All threads have one core for the work that they declare: who finds it
-//! taken waits for it, first come, first served. While a single thread is left nobody can come in
+//! earlier. The device goes no further than the earliest thread, so that the work that a thread
+//! issues always comes in time. All threads have one core for the work that they declare: who finds
+//! it taken waits for it, first come, first served. While a single thread is left none can come in
 //! between, and calls that wait are worked off at once.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +41,7 @@ pub(super) struct Hosts {
     alive: u32,
     /// Those that have had a turn.
     begun: BTreeSet<u32>,
-    /// Whose turn it is; none if that thread is held or has ended.
+    /// Whose turn it is; none if that thread is blocked or has ended.
     running: Option<u32>,
     /// Counts turns, to tell who has been ready longest.
     turns: u64,
@@ -81,11 +81,11 @@ struct Held {
     /// It ends no earlier.
     end: u64,
     until: Until,
-    /// What the host knows to be over then.
+    /// Work that the host knows to be over then.
     waited: Option<Waited>,
 }
 
-/// What a call waits for.
+/// The thing that a call waits for.
 enum Until {
     /// Room in the stream of this call, which is made then.
     Room(Call),
@@ -115,7 +115,7 @@ struct Release {
 }
 
 impl Hosts {
-    /// Whether a single thread is left, and not held by another.
+    /// Whether a single thread is left, and not blocked by another.
     pub(super) fn is_alone(&self) -> bool {
         !cfg!(feature = "threads") || (self.alive == 1 && self.running.is_some())
     }
@@ -146,8 +146,8 @@ impl Device {
         self.hosts.ended.get(&thread).is_some_and(Option::is_none)
     }
 
-    /// A thread that was asked for could not be started: it ends before it began. False for one
-    /// that has had its turn: the time that it took counts, and it ends by itself.
+    /// Ends a thread that could not be started, before it began. False for one that has had its
+    /// turn: the time that it took counts, and it ends by itself.
     pub fn abandon(&mut self, thread: u32) -> bool {
         let ready = self.hosts.ready.iter().find(|it| it.2 == thread).copied();
         match ready.filter(|_| !self.hosts.begun.contains(&thread)) {
@@ -161,7 +161,7 @@ impl Device {
         }
     }
 
-    /// The host threads that are held by a call, and the step of each.
+    /// The host threads that a call blocks, and the step of each.
     pub fn threads_held(&self) -> impl Iterator<Item = (u32, u32)> {
         self.hosts.held.values().map(|held| (held.thread, held.step))
     }
@@ -195,7 +195,7 @@ impl Device {
         }
     }
 
-    /// When declared work of the host can start that is asked for at `asked`, in ns.
+    /// When declared work of the host can start that is declared at `asked`, in ns.
     pub fn core_free_from(&self, asked: u64) -> u64 {
         asked.max(self.hosts.core_free_ns)
     }
@@ -244,7 +244,7 @@ impl Device {
         }
     }
 
-    /// What calls about threads and channels cost the host and wait for.
+    /// Cost to the host of a call about threads or channels, and what it waits for.
     pub(super) fn thread_call(&mut self, call: &Call, start: u64) -> (u64, Wait) {
         if !cfg!(feature = "threads") {
             return (0, Wait::None);

@@ -1,4 +1,4 @@
-//! What a call waits for, when it returns, and what it answers.
+//! Waits of calls: what for, when a call returns, and what it answers.
 
 use trace::program::{Call, ChannelId, Direction, Launch, StreamId};
 
@@ -7,9 +7,9 @@ use super::{OperationId, Work, grids};
 /// The result of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// For queries: whether everything asked about had ended when the host asked. For launches:
-    /// whether a block fits on a multiprocessor. For messages: whether there was one, or someone to
-    /// take it. True for all other calls.
+    /// For queries: whether everything in question had ended by then. For launches: whether a block
+    /// fits on a multiprocessor. For messages: whether there was one, or someone to take it. True
+    /// for all other calls.
     pub yes: bool,
     /// For [`Call::EventElapsed`]: from the first event to the second, in ns; none if one of them
     /// was never recorded or has not ended.
@@ -21,7 +21,7 @@ impl Answer {
     pub(super) const YES: Self = Self { yes: true, elapsed_ns: None };
 }
 
-/// What a call waits for.
+/// The thing that a call waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Nothing.

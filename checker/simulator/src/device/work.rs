@@ -5,7 +5,7 @@ use trace::timeline::{HostMemory, SpanKind};
 
 use super::grids;
 
-/// What runs an operation.
+/// The engine that runs an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Nowhere,
@@ -66,7 +66,7 @@ impl Work {
         !matches!(self, Work::Marker | Work::Release)
     }
 
-    /// What it takes where nothing else runs, in ns; not exactly, for a kernel.
+    /// Its time where nothing else runs, in ns; not exactly, for a kernel.
     pub(super) fn alone_ns(&self) -> u64 {
         match self {
             Work::Marker | Work::Release | Work::HostFunction => 0,

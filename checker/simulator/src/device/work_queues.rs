@@ -1,15 +1,15 @@
 //! Work queues between streams and engines.
 //!
 //! Kernels, memsets, copies inside device memory and staged uploads share one set of queues, and
-//! each copy engine has a set of its own: [`WorkQueues`]. An upload of a few KiB from pinned
-//! memory goes with the kernels if nothing delays it when it is asked for, and else with the
-//! copies; one of up to 1 KiB goes with the kernels. A queue issues its operations in the order in
-//! which the host asked for them: one whose turn in its own stream has not come holds back those
-//! after it, whatever their streams. It is issued when its turn comes, not when the one before it
-//! ends, so kernels of two streams in one queue may still run side by side.
+//! each copy engine has a set of its own: [`WorkQueues`]. An upload of a few KiB from pinned memory
+//! goes with the kernels if nothing delays it when it is issued, and else with the copies. One of
+//! up to 1 KiB goes with the kernels. A queue issues its operations in the order of the host's
+//! calls: one whose turn in its own stream has not come holds back those after it, whatever their
+//! streams. It is issued when its turn comes, not when the one before it ends, so kernels of two
+//! streams in one queue may still run side by side.
 //!
 //! A stream takes a queue of a set when it has work for it, not when it is created, and keeps it
-//! for as long as no other stream takes it. A stream without one takes a queue that nobody uses.
+//! for as long as no other stream takes it. A stream without one takes a queue that no stream uses.
 //! Where there is none, streams take the queues in turn: the new owner's work goes after what is
 //! there, and the former owner has to take another for its next operation. So with more busy
 //! streams than queues, operation i goes through queue i modulo their number. A kernel uses its
@@ -20,10 +20,10 @@
 //!
 //! # From queue to queue
 //! Kernels that wait for work in another queue are handed over one at a time, by one unit for all
-//! queues. With two queues in use that takes no time. With more it does: 40 kernels in a row, each
-//! on the next of some streams, took 0.7 µs each more on three streams than on two, and 1.1 to 1.7
-//! µs on four to eight; a kernel followed by *n* more on streams of their own, and joined, took 2.2
-//! µs more for each up to four (same device, driver and day).
+//! queues. With two queues in use that takes no time. With more it does. Of 40 kernels in a row,
+//! each on the next of some streams, each took 0.7 µs more on three streams than on two, and 1.1 to
+//! 1.7 µs more on four to eight. A kernel followed by *n* more on streams of their own, and joined,
+//! took 2.2 µs more for each up to four (same device, driver and day).
 
 use std::collections::VecDeque;
 
@@ -43,7 +43,7 @@ const TINY_UPLOAD: u64 = 1 << 10;
 /// not.
 const SMALL_UPLOAD: u64 = 24 << 10;
 
-/// What handing over takes, in ns, by the number of queues that are in use: up to two, three, more.
+/// Time of handing over, in ns, by the number of queues that are in use: up to two, three, more.
 const HAND_OVER_NS: [u64; 3] = [0, 700, 1200];
 
 /// A device, a set of its own, and a queue in it.
@@ -58,7 +58,7 @@ pub(super) struct Place {
 struct Queue {
     /// The stream that took it last.
     owner: Option<StreamId>,
-    /// What has not been issued.
+    /// Operations that have not been issued.
     entries: VecDeque<OperationId>,
     /// Operations that use it.
     users: u32,
@@ -141,7 +141,7 @@ impl Device {
         }
     }
 
-    /// The host has asked for an operation.
+    /// Queues an operation that the host has issued.
     pub(super) fn enqueue(&mut self, id: OperationId) {
         if let Some(set) = self.set_of(id) {
             let Operation { stream, home, .. } = self.operations[id as usize];

@@ -1,5 +1,5 @@
-//! What goes into the machine and what comes out: plain data, so that the machine may live in
-//! another process.
+//! Commands to the machine and its replies: plain data, so that the machine may live in another
+//! process.
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
@@ -105,7 +105,7 @@ pub mod code {
 /// One command and where it comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    /// What is asked.
+    /// The command.
     pub command: Command,
     /// The place in the student's source, by the number that [`Command::Site`] gave it.
     pub site: Option<u32>,
@@ -120,7 +120,7 @@ pub struct Request {
 pub enum Turn {
     /// The host thread of this number.
     Thread(u32),
-    /// Nobody can: every host thread waits for another. Who waits where, in words.
+    /// No thread can: each waits for another. The text says which waits where.
     Nobody(String),
 }
 
@@ -131,7 +131,7 @@ pub enum Address {
     Device(u64),
     /// Pinned memory, by its offset in the memory that both sides map.
     Pinned(u64),
-    /// Ordinary memory, by its address in the student's process.
+    /// Pageable memory, by its address in the student's process.
     Pageable(u64),
 }
 
@@ -140,8 +140,8 @@ pub enum Address {
 /// takes.
 pub type Arguments = SmallVec<[u8; 32]>;
 
-/// What is asked of the machine. Handles and addresses are those that earlier replies gave; byte
-/// counts are those of memory, not nominal ones.
+/// A request to the machine. Handles and addresses are those that earlier replies gave; byte counts
+/// are those of memory, not nominal ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "each stands for the driver call of the same name, field by field")]
 pub enum Command {
@@ -151,9 +151,9 @@ pub enum Command {
     Lab(lab::Request),
     /// The turn has come to a thread whose last request got [`Reply::Held`]: what came of it?
     Resume,
-    /// What the device says about itself.
+    /// Facts about the device.
     DeviceFacts,
-    /// How many work queues the environment of the student's process asks for.
+    /// The number of work queues that the environment of the student's process sets.
     Connections(WorkQueues),
 
     /// Where the student's process has mapped pinned memory.
@@ -375,27 +375,27 @@ pub enum GraphCommand {
     Update { executable: u64, graph: u64 },
 }
 
-/// What the default pool has, in bytes.
+/// Sizes of the default pool, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolFacts {
-    /// What it keeps at a synchronisation.
+    /// Bytes that it keeps at a synchronisation.
     pub threshold: u64,
     /// All of it.
     pub reserved: u64,
     /// The most of it there was.
     pub reserved_high: u64,
-    /// What is in use.
+    /// Bytes in use.
     pub used: u64,
     /// The most that was.
     pub used_high: u64,
 }
 
-/// What the machine answers.
+/// An answer of the machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
     /// Done, nothing to say.
     Done,
-    /// The call has not returned; [`Command::Resume`] asks for its reply when it has.
+    /// The call has not returned; [`Command::Resume`] gets its reply when it has.
     Held,
     /// A handle, an address, an offset or a count.
     Number(u64),
@@ -444,7 +444,7 @@ pub enum Reply {
     Failed(Failure),
 }
 
-/// What the device says about itself.
+/// Facts about the device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceFacts {
     /// Its name.
@@ -458,7 +458,7 @@ pub struct DeviceFacts {
 }
 
 impl DeviceFacts {
-    /// What the device of a profile says.
+    /// Facts about the device of a profile.
     pub fn of(profile: &Profile) -> Self {
         let chip = &profile.chip;
         let attribute = |number: u32, figure: &Figure| (number, figure.value as i32);
@@ -500,7 +500,7 @@ impl DeviceFacts {
 pub struct Failure {
     /// The CUresult.
     pub code: u32,
-    /// What the code alone does not say.
+    /// The reason, where the code alone does not tell it.
     pub why: Option<String>,
 }
 

@@ -12,7 +12,7 @@ use super::watch::{Watching, poison};
 use super::{Host, Machine, NotMapped};
 use crate::device::{At, Effects};
 
-/// What becomes of a copy to or from pageable memory that is not there.
+/// The failure of a copy to or from pageable memory that is not there.
 fn not_mapped(does: &str, address: Address, bytes: u64) -> Failure {
     let at = match address {
         Address::Device(at) | Address::Pinned(at) | Address::Pageable(at) => at,
@@ -30,11 +30,11 @@ const PIECE: usize = 1 << 20;
 /// No process has more memory than this, in bytes: the user half of a 48-bit address space.
 const LARGEST_COPY: u64 = 1 << 47;
 
-/// What operations that have not ended do to the data, by their step and their node in the graph
+/// Movements of data by operations that have not ended, by their step and their node in the graph
 /// that it launches.
 pub(super) type Moving = BTreeMap<(u32, u32), Movement>;
 
-/// What an operation does to the data.
+/// Data that an operation reads and writes.
 pub(super) enum Movement {
     Copy {
         source: Address,
@@ -89,7 +89,7 @@ impl Movement {
     }
 
     /// The operation starts: everything that it reads is read now, but for a copy from host to
-    /// host, which is done in one go when it ends. `step` is the call that asked for it.
+    /// host, which is done in one go when it ends. `step` is the call that issued it.
     pub(super) fn read(
         &mut self,
         store: &mut Store,
@@ -129,7 +129,7 @@ impl Movement {
         Ok(())
     }
 
-    /// What it holds until it ends, in bytes.
+    /// Bytes that it holds until it ends.
     fn in_flight(&self) -> u64 {
         match self {
             Movement::Copy { data: Some(data), .. } => data.len() as u64,
@@ -214,7 +214,7 @@ impl Machine {
         (address != 0).then_some(Movement::Poison { address, bytes })
     }
 
-    /// What a command's operation does to the data; none if it queues no operation that does
+    /// The movement of data by a command's operation; none if it queues no operation that does
     /// anything.
     pub(super) fn movement(&self, command: &Command) -> Result<Option<Movement>, Failure> {
         Ok(Some(match command {
@@ -344,7 +344,7 @@ pub(super) struct World<'a> {
     pub(super) store: &'a mut Store,
     pub(super) moving: &'a mut Moving,
     pub(super) fault: &'a mut Option<Failure>,
-    /// What host functions used, by step and node.
+    /// Memory that host functions used, by step and node.
     pub(super) touched: &'a mut Vec<((u32, u32), Vec<Touch>)>,
     pub(super) watching: &'a mut Option<Watching>,
     pub(super) host: &'a mut dyn Host,

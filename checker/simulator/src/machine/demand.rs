@@ -1,4 +1,4 @@
-//! What the measured region of a run has to be, as the one who starts the run demands it.
+//! The demand on a run's measured region, made by the process that starts the run.
 //!
 //! The program that runs says what its region is. Where it is graded, that has to be the exercise's
 //! task, and all of it: no easier one, no other seed, no half of the outputs.
@@ -14,7 +14,7 @@ use super::command::Command;
 use super::library::{Part, Role, Side, Task};
 use super::{Host, Machine};
 
-/// What a run has to be.
+/// A demand on a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Demand {
     /// The task of its region.
@@ -23,7 +23,7 @@ pub struct Demand {
     pub seed: u64,
     /// Nominal bytes to a byte.
     pub scale: u32,
-    /// How many work queues it has, whatever it asks for.
+    /// The number of work queues that it has, whatever its environment sets.
     pub connections: Connections,
 }
 
@@ -32,7 +32,7 @@ pub struct Demand {
 pub enum Connections {
     /// So many.
     Exactly(WorkQueues),
-    /// As many as it asks for.
+    /// As many as its environment sets.
     Any,
 }
 
@@ -81,7 +81,7 @@ impl Machine {
                 demand.task
             ));
         }
-        // From the first command on: what is captured before the lab asks for its scale is played
+        // From the first command on: what is captured before the lab sets its scale is played
         // later.
         self.names.scale = demand.scale;
         self.program.scale = demand.scale;
@@ -105,7 +105,7 @@ impl Machine {
     /// Why a region is not what is demanded; none if it is, or nothing is.
     pub(super) fn not_demanded(&self, region: &Region, task: Option<&dyn Task>) -> Option<String> {
         let demand = self.demand.as_ref()?;
-        // Somebody tries something out: nothing is filled, nothing is looked at, nothing counts.
+        // A trial of the student's: nothing is filled, nothing is looked at, nothing counts.
         if region.task.is_empty() && region.pass == Pass::WarmUp {
             return None;
         }
@@ -125,7 +125,7 @@ impl Machine {
         self.not_whole(region, task?)
     }
 
-    /// What of a task's data a region does not have, or has twice.
+    /// Parts of a task's data that a region does not have, or has twice.
     fn not_whole(&self, region: &Region, task: &dyn Task) -> Option<String> {
         let mut wanted: BTreeMap<(Role, u32, Side), Vec<(u64, u64)>> = BTreeMap::new();
         for Part { array, role, side, first, elements } in task.parts() {

@@ -2,7 +2,7 @@
 //!
 //! What is asked of a capturing stream is noted and not carried out. The rules are those of the
 //! CUDA C++ Programming Guide ("Creating a Graph Using Stream Capture") and of the driver API's
-//! documentation: a call that would connect what is captured with what is not is refused, and makes
+//! documentation. A call that would connect what is captured with what is not is refused, and makes
 //! the capture invalid.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -396,8 +396,8 @@ impl Machine {
             }
             GraphCommand::Instantiate { graph, flags } => {
                 let found = self.graphs.graphs.get(&graph).copied().ok_or(no_graph)?;
-                // Free on launch, upload, launch on the device, node priorities (`cuda.h`). A graph
-                // that the device launches has nobody to free its memory.
+                // Free on launch, upload, launch on the device, node priorities (`cuda.h`). The
+                // memory of a graph that the device launches is freed by none.
                 const FREE_ON_LAUNCH: u64 = 1;
                 const DEVICE_LAUNCH: u64 = 4;
                 let both = FREE_ON_LAUNCH | DEVICE_LAUNCH;
@@ -566,7 +566,8 @@ impl Machine {
         moved
     }
 
-    /// What a node does to the data now. Memory that it was captured with may be gone.
+    /// The movement of data by a node, as things are now. Memory that it was captured with may be
+    /// gone.
     fn movement_in_graph(&self, command: &Command) -> Option<Movement> {
         let Ok(movement) = self.movement(command) else {
             let why = "a graph was launched after the module of its kernel had been unloaded";

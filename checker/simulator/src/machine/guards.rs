@@ -1,10 +1,10 @@
 //! Which pinned memory copies in flight use, so that the host's own uses of it can be noticed.
 //!
-//! From the call that asks for a copy until a documented order tells the host that it is over, the
-//! whole pages of its range are guarded in the student's mapping: against writes where the copy
-//! reads, against everything where it writes. When the copy really runs makes no difference. Guards
-//! are cut so that the same copies use all of each; the pages at the edges of a range that other
-//! bytes share are not guarded.
+//! From the call that issues a copy until a documented order tells the host that it is over, the
+//! whole pages of its range are guarded in the student's mapping. Where the copy reads they are
+//! guarded against writes, where it writes against everything. When the copy really runs makes no
+//! difference. Guards are cut so that the same copies use all of each; the pages at the edges of a
+//! range that other bytes share are not guarded.
 //!
 //! In a measured region all other pages are watched too, for another reason: what the host itself
 //! does to pinned memory takes it time there. The first use of each page since a copy last
@@ -31,7 +31,7 @@ const MOST_ACCESSES: usize = 1 << 16;
 /// results of each batch, looked at, is no copy.
 const MOST_LONE_PAGES: usize = 64;
 
-/// What the student's process may still do to some pages.
+/// Access to some pages that the student's process still has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Protection {
     /// Whatever it likes.
@@ -52,11 +52,11 @@ pub struct Guard {
     pub offset: u64,
     /// Number of bytes.
     pub bytes: u64,
-    /// What it may do.
+    /// The access that it has.
     pub protection: Protection,
 }
 
-/// Copies that have been asked for and that the host does not know to be over.
+/// Copies that have been issued and that the host does not know to be over.
 pub(super) struct Guards {
     /// By first byte; no two overlap.
     spans: BTreeMap<u64, Span>,
@@ -66,7 +66,7 @@ pub(super) struct Guards {
     writing: BTreeMap<StreamId, u32>,
     /// There is one host thread: what it knows there is no other that does not.
     pub(super) alone: bool,
-    /// What pages are under that no copy in flight uses: open, or timed in a measured region.
+    /// Protection of pages that no copy in flight uses: open, or timed in a measured region.
     free: Protection,
 }
 
@@ -174,8 +174,8 @@ impl Guards {
 }
 
 impl Machine {
-    /// A call of the program has just been made, by `command` if it was one: guards what it asked
-    /// for, and lifts what it waited for.
+    /// A call of the program has just been made, by `command` if it was one: guards the memory of
+    /// the copy that it issued, and lifts the guards of those that it waited for.
     pub(super) fn guard(&mut self, command: Option<&Command>, host: &mut dyn Host) {
         let Some(made) = self.program.steps.last().filter(|made| made.result == 0) else { return };
         let step = self.program.steps.len() as u32 - 1;
@@ -285,11 +285,11 @@ impl Machine {
         }
     }
 
-    /// The host itself used pinned memory in a measured region, which takes it as long as a
-    /// copy does. It took the host of an H200 27 ms to copy 256 MiB between any two kinds of
-    /// memory, 27 ms to fill them with one byte, and 46 ms to add them up (2026-11-27): so what it
-    /// reads and what it writes are one copy. A page by itself takes none, since it may be one word
-    /// of it, for as long as there are few of those.
+    /// The host itself used pinned memory in a measured region, which takes it as long as a copy
+    /// does. It took the host of an H200 27 ms to copy 256 MiB between any two kinds of memory, 27
+    /// ms to fill them with one byte, and 46 ms to add them up (2026-11-27). So what it reads and
+    /// what it writes are one copy. A page by itself takes none, since it may be one word of it,
+    /// for as long as there are few of those.
     pub(super) fn host_use(&mut self, touches: &[Touch], site: Option<u32>, host: &mut dyn Host) {
         let Some(open) = &mut self.open_region else { return };
         let lone = touches.iter().filter(|it| it.bytes <= PAGE).count();
@@ -363,7 +363,7 @@ impl Machine {
         }
     }
 
-    /// Host functions have run: notes down what they used, where they were asked for.
+    /// Host functions have run: notes down what they used, at the calls that issued them.
     pub(super) fn note_touched(&mut self) {
         for ((step, node), touches) in std::mem::take(&mut self.touched) {
             let accesses = self.accesses(&touches);

@@ -1,4 +1,4 @@
-//! What the machine has to be told: kernels and tasks. It sees both through traits, so that it
+//! Kernels and tasks, of which the machine has to be told. It sees both through traits, so that it
 //! depends on neither.
 
 use trace::lab::Speeds;
@@ -14,7 +14,7 @@ pub trait Library: Send {
     fn task(&self, name: &str, speeds: &Speeds, scale: u32) -> Option<Box<dyn Task>>;
 }
 
-/// Computes what a kernel leaves behind: from the arguments and what it reads, in the order of
+/// Computes the results of a kernel: from the arguments and what it reads, in the order of
 /// [`Kernel::accesses`], to what it writes. The outputs hold their old contents.
 pub type Twin = Box<dyn Fn(&[u8], &[&[u8]], &mut [Vec<u8>]) + Send>;
 
@@ -31,11 +31,11 @@ pub trait Kernel {
     fn most_threads(&self) -> u32;
     /// Static shared memory of a block, in bytes.
     fn shared_bytes(&self) -> u32;
-    /// What its threads share out among them; none where each does the same.
+    /// Items that its threads share out among them; none where each does the same.
     fn items(&self) -> Option<Items> {
         None
     }
-    /// What its warps issue over and over; none where that is not known.
+    /// Instructions that its warps issue over and over; none where that is not known.
     fn inner_loop(&self) -> Option<Loop> {
         None
     }
@@ -43,7 +43,7 @@ pub trait Kernel {
     /// in memory, which is `1 / scale` of what it does on a device. None if the arguments are too
     /// short.
     fn work(&self, arguments: &[u8], scale: u32) -> Option<KernelWork>;
-    /// What a launch touches: reads, then writes. None if the arguments are too short.
+    /// Accesses of a launch: reads, then writes. None if the arguments are too short.
     fn accesses(&self, arguments: &[u8], scale: u32) -> Option<Vec<KernelAccess>>;
     /// How many rounds of its map a launch takes every element through, from the one range that it
     /// reads to the one that it writes; none if it is no such kernel.
@@ -85,7 +85,7 @@ pub struct KernelStep {
     pub small: Option<SmallGrid>,
 }
 
-/// What keeps a kernel small, however its work is cut into launches that run side by side.
+/// Limits of a kernel's size, however its work is cut into launches that run side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SmallGrid {
     /// Blocks of a launch at the most.
@@ -128,7 +128,7 @@ pub struct Span {
     pub elements: u64,
 }
 
-/// What elements are to a region.
+/// Roles of elements in a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// There before it begins.
@@ -161,7 +161,7 @@ pub trait Task: Send + Sync {
     fn elements(&self, _array: u32) -> u64 {
         0
     }
-    /// What a region has to declare, all of it and nothing else.
+    /// Parts that a region has to declare, all of them and nothing else.
     fn parts(&self) -> Vec<Part> {
         Vec::new()
     }
@@ -170,9 +170,9 @@ pub trait Task: Send + Sync {
     fn origin(&self, _array: u32) -> Option<(u32, Vec<KernelStep>)> {
         None
     }
-    /// What a launch of a kernel makes of these elements, range by range of what it writes. Where
-    /// the task has no such launch, which of them do not belong together, in words; none where it
-    /// is something else.
+    /// The values that a launch of a kernel makes of these elements, range by range of what it
+    /// writes. Where the task has no such launch, which of them do not belong together, in words;
+    /// none where it is something else.
     fn made(&self, _kernel: &str, _reads: &[Span]) -> Result<Vec<Span>, Option<String>> {
         Err(None)
     }
@@ -207,6 +207,6 @@ pub trait Task: Send + Sync {
     }
     /// Fills 32-bit elements of an input array, from `first` on.
     fn input(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]);
-    /// What elements of an output array must be, from `first` on.
+    /// Computes the elements of an output array as they must be, from `first` on.
     fn expected(&self, array: u32, seed: u64, first: u64, elements: &mut [u32]);
 }

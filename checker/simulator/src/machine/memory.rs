@@ -1,4 +1,4 @@
-//! Memory that the program asks for: device memory, out of the pool or not, and pinned memory.
+//! Memory that the program allocates: device memory, out of the pool or not, and pinned memory.
 
 use trace::program::{BlockId, DEVICES, StreamId};
 
@@ -14,9 +14,9 @@ pub(super) const PAGE: u64 = 4096;
 pub const DEVICE_BASE: u64 = 0x0200_0000_0000;
 /// Device addresses end here: the machine never hands out this much.
 pub const DEVICE_END: u64 = 0x0300_0000_0000;
-/// What the blocks of device memory may hold together, in bytes: what a small laptop can spare. On
-/// a real device it is the profile's figure, of which a run of the lab's needs a thirty-second
-/// part.
+/// The most that the blocks of device memory may hold together, in bytes: as much as a small laptop
+/// can spare. On a real device it is the profile's figure, of which a run of the lab's needs a
+/// thirty-second part.
 const MOST_REAL_BYTES: u64 = 4 << 30;
 /// `cuMemAlloc` aligns to at least 256 bytes (CUDA C++ Programming Guide, device memory accesses).
 const DEVICE_ALIGNMENT: u64 = 512;
@@ -96,7 +96,7 @@ impl Machine {
         }
     }
 
-    /// What the pool has given back or divided since is gone as it was.
+    /// Forgets blocks that the pool has given back or divided since.
     pub(super) fn follow_pool(&mut self) {
         for block in self.device.gone_blocks() {
             if let Some((address, _)) = self.freed.remove(&block) {

@@ -1,7 +1,7 @@
 //! The device with memory and handles.
 //!
 //! A [`Command`] comes in, a [`Reply`] goes out. The machine checks the command, gives what it
-//! talks about its number in the [`Program`], lets the timing core say when things happen, and
+//! talks about its number in the [`Program`], and lets the timing core say when things happen. It
 //! moves the data when they do: an operation reads at its start, and what it writes lands at its
 //! end.
 
@@ -52,11 +52,11 @@ use data::{Movement, Moving, World};
 use skipped_call::Instead;
 use store::Store;
 
-/// What a step takes with all that belongs to it, in bytes: itself, its span on the host, one on
-/// the device, and its data on the way.
+/// Bytes of a step with all that belongs to it: itself, its span on the host, one on the device,
+/// and its data on the way.
 const STEP_BYTES: u64 = 512;
-/// What a run may leave behind, in bytes: a million steps. A loop that asks an event for its state
-/// for as long as a task takes makes 200 000.
+/// The most bytes that a run may leave: a million steps. A loop that queries an event for as long
+/// as a task takes makes 200 000.
 const MOST_LEFT_BEHIND: u64 = STEP_BYTES << 20;
 
 /// Bytes of a file's name that are kept, from its end: where a call is made is said in every line
@@ -72,8 +72,7 @@ fn shorten(file: &mut String) {
     }
 }
 
-/// Roughly how many bytes a request leaves behind besides its step, whether or not it is carried
-/// out.
+/// The bytes that a request leaves besides its step, roughly, whether or not it is carried out.
 fn left_behind(command: &Command) -> u64 {
     let bytes = match command {
         Command::Site(place) => place.file.len() + size_of_val(place),
@@ -90,7 +89,7 @@ fn left_behind(command: &Command) -> u64 {
     bytes as u64
 }
 
-/// Said where a run that is graded asks for other work queues.
+/// Said where a run that is graded sets another number of work queues.
 const OTHER_CONNECTIONS: &str =
     "how many work queues there are is the exercise's, whatever the program asks for";
 
@@ -126,7 +125,7 @@ pub struct Machine {
     moving: Moving,
     graphs: graph::Graphs,
     guards: guards::Guards,
-    /// What host functions used since the last call, by step and node.
+    /// Memory that host functions used since the last call, by step and node.
     touched: Vec<((u32, u32), Vec<Touch>)>,
     /// Where the student's process has mapped pinned memory.
     pinned_base: Option<u64>,
@@ -139,7 +138,7 @@ pub struct Machine {
     watching: Option<watch::Watching>,
     demand: Option<Demand>,
     notes: Vec<String>,
-    /// What requests have left behind beside steps, in bytes, about.
+    /// The bytes that requests have left beside steps, roughly.
     left_behind: u64,
     /// A request was refused since there was more than is kept account of, and the program was told
     /// why.
@@ -192,7 +191,7 @@ impl Machine {
         self.watching = Some(watch::Watching::new(watch));
     }
 
-    /// What happened so far.
+    /// The record so far.
     pub fn record(&self) -> Record {
         let mut timeline = self.device.timeline().clone();
         timeline.spans.sort_by_key(|span| (span.start_ns, span.step));
@@ -445,7 +444,7 @@ impl Machine {
         result
     }
 
-    /// What a driver call gets that returns, at once or after a wait.
+    /// The reply to a driver call that returns, at once or after a wait.
     fn came_back(
         &mut self,
         step: u32,
@@ -476,8 +475,8 @@ impl Machine {
         }
     }
 
-    /// Makes a call of the program: notes it down and lets its time pass. None if it has not come
-    /// back.
+    /// Makes a call of the program: notes it down and lets its time pass. None if it has not
+    /// returned.
     fn make(&mut self, call: Call, site: Option<u32>, host: &mut dyn Host) -> Option<Answer> {
         let step = self.program.steps.len() as u32;
         if let Some(watching) = &mut self.watching {
@@ -509,7 +508,7 @@ impl Machine {
         answer
     }
 
-    /// What every call gets once a kernel has gone wrong. Why is said once.
+    /// The failure of every call once a kernel has gone wrong. The reason is said once.
     fn lost(&mut self) -> Failure {
         let fault = self.fault.as_mut().expect("only called after a fault");
         Failure { code: fault.code, why: fault.why.take() }

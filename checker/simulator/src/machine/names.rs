@@ -22,7 +22,7 @@ pub(super) struct Table<Id, Facts> {
     count: [u32; DEVICES as usize],
     id: fn(u32, u32) -> Id,
     /// Handles that were destroyed, and the code that these get; it differs from that of a handle
-    /// that nobody gave for events alone (measured).
+    /// that was never given for events alone (measured).
     destroyed: (BTreeSet<u64>, u32),
 }
 
@@ -123,7 +123,7 @@ pub struct Names {
     current: u32,
     /// The device of each event, module and function that is not on the first.
     devices: BTreeMap<u64, u32>,
-    /// The device that pinned memory was asked for with, where it is not the first.
+    /// The device with which pinned memory was allocated, where it is not the first.
     pinned_on: BTreeMap<BlockId, u32>,
     /// Whether another device than the first was ever current.
     are_several: bool,
@@ -293,7 +293,7 @@ impl Names {
         self.are_several
     }
 
-    /// What is created belongs to the device whose context is current.
+    /// Gives a handle that is created to the device whose context is current.
     fn belongs(&mut self, handle: u64) {
         if self.current > 0 {
             self.devices.insert(handle, self.current);
@@ -307,7 +307,7 @@ impl Names {
         self.devices.get(&handle).copied().unwrap_or(0)
     }
 
-    /// What [`Step::device`](trace::program::Step) is of a call.
+    /// The [`Step::device`](trace::program::Step) of a call.
     pub fn device_of_call(&mut self, call: &Call) -> u32 {
         match call {
             _ if !self.are_several => 0,

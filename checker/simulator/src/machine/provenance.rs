@@ -2,10 +2,10 @@
 //!
 //! What a student's process computes itself takes no time on the simulated device, so that a right
 //! output says little: what counts is that it came about as the task wants it. While a region with
-//! a task is open, each range of memory that the machine itself wrote to carries where its values
-//! come from: which elements of which given array they were, and how far they have come on the way
-//! that the task's kernels take them. Every operation works element by element, so that neither the
-//! cutting into chunks nor the order nor the streams make a difference.
+//! a task is open, each range of memory that the machine itself wrote to carries the origin of its
+//! values. The origin says which elements of which given array they were, and how far they have
+//! come on the way that the task's kernels take them. Every operation works element by element, so
+//! that neither the cutting into chunks nor the order nor the streams make a difference.
 //!
 //! Memory of the host can be written by the student's process at any time. What is known of it is a
 //! claim, and bytes that are read from there have to bear it out. Words that nothing is known of
@@ -30,7 +30,7 @@ use goal::{BATCH, Goal};
 /// A launch, as far as it matters for where its results come from.
 pub(super) struct Launched {
     pub(super) kernel: String,
-    /// What it does to each element, if it does something to each: so many rounds of a map.
+    /// The rounds of a map that it does to each element, if it is one.
     pub(super) rounds: Option<u64>,
     /// Of its grid.
     pub(super) blocks: u64,
@@ -42,8 +42,8 @@ pub(super) struct Launched {
 /// times as many for those who experiment. It bounds the memory used.
 const MOST_CLAIMS: usize = 1 << 17;
 
-/// How often words of unknown origin are looked for in the input: often enough for every chunk of a
-/// thousand to have been moved by the host, seldom enough not to take all the time there is.
+/// The most searches of the input for words of unknown origin. It is enough for every chunk of a
+/// thousand to have been moved by the host, and few enough not to take all the time there is.
 const MOST_SEARCHES: u32 = 4096;
 
 /// The whole words of some bytes.
@@ -58,7 +58,7 @@ pub(super) struct Provenance {
     device: Claims,
     pinned: Claims,
     pageable: Claims,
-    /// What host threads are about to have loaded, each by its last request.
+    /// Data that host threads are about to have loaded, each by its last request.
     loading: BTreeMap<u32, (Address, Piece)>,
     /// Elements that have been loaded, by array.
     loaded: BTreeMap<u32, Elements>,
@@ -94,7 +94,7 @@ impl Provenance {
         }
     }
 
-    /// What is known of some memory.
+    /// The origin of some memory, as far as it is known.
     pub(super) fn of(&self, address: Address, bytes: u64) -> Vec<Piece> {
         match address {
             Address::Device(at) => self.device.of(at, bytes),
@@ -106,7 +106,7 @@ impl Provenance {
     /// All of this memory has been written, and this is what is in it now.
     pub(super) fn land(&mut self, address: Address, bytes: u64, pieces: &[Piece]) {
         let (Address::Device(at) | Address::Pinned(at) | Address::Pageable(at)) = address;
-        // Nothing lies beyond the end of an address space, whatever somebody says.
+        // Nothing lies beyond the end of an address space, whatever a program says.
         if self.goal.is_none() || self.untold || bytes == 0 || at.checked_add(bytes).is_none() {
             return;
         }
@@ -285,7 +285,8 @@ impl Provenance {
         }
     }
 
-    /// What a kernel makes of several ranges of which each has to be a part of one array.
+    /// The origin of a kernel's results, of several ranges of which each has to be a part of one
+    /// array.
     fn made(&mut self, kernel: &str, accesses: &[KernelAccess], step: u32) -> Vec<Vec<Piece>> {
         let Some(goal) = &self.goal else { return Vec::new() };
         let reads = accesses.iter().filter(|it| it.kind == AccessKind::Read);
@@ -322,7 +323,7 @@ impl Provenance {
         is_whole.then_some(Span { array, first, elements: bytes / WORD })
     }
 
-    /// What becomes of values that a kernel goes over, element by element.
+    /// The origin of values once a kernel has gone over them, element by element.
     fn mapped(
         &self,
         pieces: &[Piece],
@@ -390,7 +391,7 @@ impl Provenance {
         at_hand
     }
 
-    /// What is wrong with where a region's outputs come from; none if nothing is. `place` says
+    /// Finds what is wrong with the origin of a region's outputs; none if nothing is. `place` says
     /// where a buffer is. Outputs on the host may have been moved there by the host, from where a
     /// copy brought them.
     pub(super) fn check(

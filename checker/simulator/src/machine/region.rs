@@ -19,7 +19,7 @@ use super::{Host, Machine, PINNED_BYTES, Protection};
 use crate::bounds::bounds;
 use crate::profile::Profile;
 
-/// What outputs hold before the region: 0 or an old result would hide work that was never done.
+/// Contents of outputs before the region: 0 or an old result would hide work that was never done.
 pub const POISON: u32 = 0xdead_beef;
 
 /// One byte in memory stands for no more than this: the lab's scale is 32.
@@ -68,7 +68,7 @@ impl Machine {
             {
                 LabReply::Refused { why: "the exercise has another scale".to_owned() }
             }
-            // It has held from the first command on.
+            // It has been in force from the first command on.
             LabRequest::Scale { .. } if self.demand.is_some() => LabReply::Done,
             LabRequest::Scale { scale } => {
                 if self.names.has_memory() || !(1..=LARGEST_SCALE).contains(scale) {
@@ -111,7 +111,7 @@ impl Machine {
                 LabReply::Refused { why: self.threads_left() }
             }
             LabRequest::RegionBegin(region) => {
-                // Whoever demands a region knows its inputs, and nobody else has to.
+                // The process that demands a region knows its inputs, and no other has to.
                 let seed = self.demand.as_ref().map_or(region.seed, |demand| demand.seed);
                 self.begin_region(&Region { seed, ..region.clone() }, site, host)
             }
@@ -163,8 +163,8 @@ impl Machine {
         LabReply::Done
     }
 
-    /// Whether the answer to a request is where it is to be. Of a region without a task nobody
-    /// knows.
+    /// Whether the answer to a request is where it is to be. Of a region without a task that is not
+    /// known.
     fn is_answered(&mut self, request: u32, host: &mut dyn Host) -> bool {
         let open = self.open_region.as_ref();
         let Some((region, task)) = open.and_then(|open| Some((&open.region, open.task.clone()?)))
@@ -508,7 +508,7 @@ pub fn check_outputs(
     }
 }
 
-/// What the last region of `program` had of device memory, where `task` has a budget.
+/// The device memory of the last region of `program`, where `task` has a budget.
 pub fn memory_of(program: &Program, task: &dyn Task) -> Option<Memory> {
     let budget_bytes = task.memory_bytes()?;
     Some(Memory { peak: peak(program), budget_bytes })

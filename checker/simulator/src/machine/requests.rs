@@ -1,5 +1,5 @@
-//! Requests that somebody else makes of the host while a measured region is open: when they arrive,
-//! and when they are answered.
+//! Requests that arrive at the host from elsewhere while a measured region is open: when they
+//! arrive, and when they are answered.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -14,7 +14,7 @@ use super::library::Task;
 pub struct Requests {
     /// When they arrive, in ns from the beginning of the region.
     arrivals: Vec<u64>,
-    /// There is no task: they arrive when whoever plays a recorded program says so.
+    /// There is no task: they arrive when the player of a recorded program says so.
     is_played: bool,
     /// How many have been taken.
     taken: usize,
@@ -60,7 +60,7 @@ impl Requests {
         }
     }
 
-    /// What was sent to answer a request was not the answer, and counts as none.
+    /// Counts an answer that was wrong as none.
     pub fn discard(&mut self, request: u32) {
         self.answered.insert(request, None);
     }

@@ -1,12 +1,12 @@
 //! One synchronisation that is left out, to see what it is good for.
 //!
 //! The call is answered with success, and neither the device nor the program hears of it: it is as
-//! if the source had one line less. What counts as a synchronisation: the wait of a stream for an
-//! event and the record of an event, in a capture too; the host's synchronisation with a stream, an
-//! event or the context; a query, which is answered as if all were over; and that the host waits
-//! for a synchronous copy, which becomes the asynchronous one. Not among them are waits for an
-//! event that was never recorded, which wait for nothing, and what orders host threads: without its
-//! message or its thread's result a Rust program does not compile.
+//! if the source had one line less. Synchronisations are the wait of a stream for an event and the
+//! record of an event, in a capture too, and the host's synchronisation with a stream, an event or
+//! the context. So are a query, which is answered as if all were over, and the host's wait for a
+//! synchronous copy, which becomes the asynchronous one. Not among them are waits for an event that
+//! was never recorded, which wait for nothing, and what orders host threads: without its message or
+//! its thread's result a Rust program does not compile.
 
 use trace::program::{Mode, Site};
 
@@ -33,8 +33,8 @@ impl Machine {
         self.skipped_call = Some(SkippedCall { ahead: index, what: None });
     }
 
-    /// What becomes of a command, where it is the one to be left out: the reply to it, or another
-    /// command in its place.
+    /// Replaces a command, where it is the one to be left out: by the reply to it, or by another
+    /// command.
     pub(super) fn without(
         &mut self,
         command: &Command,
@@ -79,7 +79,7 @@ impl Machine {
     }
 }
 
-/// What takes the place of a command.
+/// The replacement of a command.
 pub(super) enum Instead {
     /// Nothing: it is carried out.
     Nothing,

@@ -13,7 +13,7 @@ use super::{Host, NotMapped, PINNED_BYTES};
 pub(super) struct Store {
     blocks: BTreeMap<u64, Vec<u8>>,
     freed: Vec<u64>,
-    /// What operations have read or made and not yet written, in bytes.
+    /// Bytes that operations have read or made and not yet written.
     pub(super) in_flight: u64,
     /// Where the values come from that are in there, and in the host's memory.
     pub(super) provenance: Provenance,

@@ -12,9 +12,9 @@ use super::{Host, LabRequest, Machine};
 /// Everything about host threads.
 pub(super) struct Threads {
     pub(super) turn: Turn,
-    /// How many there have been, and the step that asked for each, by its number.
+    /// The step that spawned each thread there has been, by the thread's number.
     spawned: Vec<Option<u32>>,
-    /// By thread: its call that was held, by its step.
+    /// By thread: its call that blocks, by its step.
     pending: BTreeMap<u32, (u32, Pending)>,
     /// By number: the messages, by what their senders know them by.
     channels: Vec<Channel>,
@@ -32,9 +32,9 @@ impl Default for Channel {
     }
 }
 
-/// What a call that waited gets when it returns.
+/// The answer to a call that waited, when it returns.
 pub(super) enum Pending {
-    /// The lab asked for it: this reply, whatever becomes of kernels.
+    /// The lab made it: this reply, whatever kernels do.
     Lab(LabReply),
     /// A call to the driver, by this command: this reply, if nothing went wrong.
     Call(Command, Reply),
@@ -71,8 +71,8 @@ impl Threads {
             && self.pending.contains_key(&request.thread) == resumes
     }
 
-    /// Whether the turn of the one who asked is over. One that asked for another thread goes on
-    /// until it has started it.
+    /// Whether the turn of the thread that made the request is over. One that spawns another thread
+    /// goes on until it has started it.
     pub(super) fn is_over(&self, request: &Request, made_a_call: bool) -> bool {
         match request.command {
             Command::Lab(LabRequest::Thread(ThreadRequest::Spawn)) => false,
@@ -122,7 +122,7 @@ impl Machine {
         Reply::Held
     }
 
-    /// What became of a call that was held.
+    /// The outcome of a call that blocked.
     pub(super) fn resume(&mut self, thread: u32) -> Result<Reply, Failure> {
         let nothing = || Failure::bare(code::INVALID_VALUE);
         let (step, pending) = self.threads.pending.remove(&thread).ok_or_else(nothing)?;

@@ -1,4 +1,4 @@
-//! What two uses of the same memory see of it, and leave in it.
+//! Samples memory that two operations use: its contents before and after each of them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,11 +14,11 @@ use crate::device::At;
 /// Two uses of memory, and which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watch {
-    /// The one that the host asked for first.
+    /// The one that the host issued first.
     pub first: At,
     /// The other.
     pub second: At,
-    /// What both use, in nominal bytes.
+    /// The range that both use, in nominal bytes.
     pub range: Range,
 }
 
@@ -63,7 +63,7 @@ impl Watching {
         Self { watch, place: None, seen: Watched::default() }
     }
 
-    /// What has been seen so far.
+    /// The samples so far.
     pub(super) fn seen(&self, is_reversed: bool) -> Watched {
         Watched { is_reversed, ..self.seen.clone() }
     }

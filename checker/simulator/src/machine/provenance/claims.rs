@@ -1,4 +1,4 @@
-//! What is known of memory: pieces of it, each with where its words come from.
+//! Claims about memory: pieces of it, each with where its words come from.
 
 use std::collections::BTreeMap;
 
@@ -73,12 +73,12 @@ impl Piece {
     }
 }
 
-/// What is known of one kind of memory: pieces by their address. No two overlap.
+/// Claims about one kind of memory: pieces by their address. No two overlap.
 #[derive(Default)]
 pub(super) struct Claims(pub(super) BTreeMap<u64, Piece>);
 
 impl Claims {
-    /// What is known of `bytes` at `address`, in order; offsets count from `address`.
+    /// The claims about `bytes` at `address`, in order; offsets count from `address`.
     pub(super) fn of(&self, address: u64, bytes: u64) -> Vec<Piece> {
         let end = address.saturating_add(bytes);
         let before = self.0.range(..=address).next_back().map_or(address, |(&start, _)| start);

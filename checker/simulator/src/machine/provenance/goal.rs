@@ -1,4 +1,4 @@
-//! What the open region's task wants: the arrays that are made, and the ways that lead to them.
+//! The goal of the open region's task: the arrays that are made, and the ways that lead to them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 (() => {
   "use strict";
 
-  const { rove } = swim;
+  const { narrow, rove } = swim;
 
   // A bar begins with its name and its rectangle. There may be thousands of them, so nothing is searched for.
   const isBar = (node) => node.localName === "g" && node.children[0]?.localName === "title" && node.children[1]?.localName === "rect";
@@ -11,6 +11,7 @@
 
   // Makes a drawing a grid of its bars, and gives these in their order.
   function walk(drawing, leave) {
+    narrow?.(drawing);
     const drawn = [...drawing.children].filter(isBar);
     const rows = [];
     let at;

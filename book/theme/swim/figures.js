@@ -2,7 +2,7 @@
 (() => {
   "use strict";
 
-  const { all, duration, element, rove, walk, zoom } = swim;
+  const { all, duration, element, narrow, rove, walk, zoom } = swim;
 
   // So many streams a listener is told of one by one.
   const SPOKEN = 4;
@@ -16,7 +16,8 @@
     const box = figure.querySelector(".instrument");
     const told = box.querySelector(".told");
     const hint = told.innerHTML;
-    const { axis, steps, left, span, texts, charts, bars } = JSON.parse(box.querySelector("script").textContent);
+    const known = JSON.parse(box.querySelector("script").textContent);
+    const { axis, steps, left, span, texts, charts, bars } = { ...known, ...narrow(drawing) };
     const lines = all("[data-line]", box);
     const line = (bar) => lines.find(({ dataset }) => dataset.line === `${bar[0]} ${bar[1]}`);
     const listed = (option) => {

@@ -83,7 +83,7 @@ window.swim = {};
 (() => {
   "use strict";
 
-  const { rove } = swim;
+  const { narrow, rove } = swim;
 
   // A bar begins with its name and its rectangle. There may be thousands of them, so nothing is searched for.
   const isBar = (node) => node.localName === "g" && node.children[0]?.localName === "title" && node.children[1]?.localName === "rect";
@@ -92,6 +92,7 @@ window.swim = {};
 
   // Makes a drawing a grid of its bars, and gives these in their order.
   function walk(drawing, leave) {
+    narrow?.(drawing);
     const drawn = [...drawing.children].filter(isBar);
     const rows = [];
     let at;
@@ -451,13 +452,15 @@ window.swim = {};
 window.swimTraced = (figure, detail) => {
   "use strict";
 
-  const { all, named, walk, zoom } = swim;
+  const { all, named, narrow, walk, zoom } = swim;
 
   const HINT = "Choose a bar: with the pointer, or with Tab and the arrow keys. Zoom with + and −, or with a pinch; drag with Shift to measure.";
 
   const drawing = figure.querySelector("svg");
   const told = figure.querySelector(".told");
-  const [axis, left, span] = ["axis", "left", "span"].map((name) => Number(figure.dataset[name]));
+  const known = Object.fromEntries(["axis", "left", "span"].map((name) => [name, Number(figure.dataset[name])]));
+  // Files that stand alone have a single size.
+  const { axis, left, span } = { ...known, ...narrow?.(drawing) };
   const number = (node, name) => Number(node.getAttribute(name));
   const bottom = () => Math.max(...all("rect[fill-opacity='.06']", drawing).map((row) => number(row, "y") + number(row, "height")));
   const edges = (item) => {
@@ -484,7 +487,9 @@ window.swimTraced = (figure, detail) => {
     // What was drawn of the part between two shares of the axis.
     redraw(text, from, to) {
       const had = drawing.contains(document.activeElement);
-      view.replace(new DOMParser().parseFromString(text, "text/html").querySelector("svg"), from, to);
+      const fresh = new DOMParser().parseFromString(text, "text/html").querySelector("svg");
+      narrow?.(fresh);
+      view.replace(fresh, from, to);
       speak();
       if (had) (drawing.querySelector("[tabindex='0']") ?? figure.querySelector("button")).focus({ preventScroll: true });
     },

@@ -122,33 +122,67 @@ asked of others: nothing
 ");
 }
 
-/// A telephone shows the left half of a drawing, and its buttons all the same.
+/// Of a drawing on a telephone: what reaches beyond its frame, and where its parts meet the axis.
 #[test]
-fn on_a_narrow_screen_the_buttons_of_a_figure_are_in_view() {
+fn on_a_narrow_screen_a_drawing_has_all_of_its_axis_in_view_and_its_buttons_work() {
     let act = r#"
-  const frame = Object.assign(document.createElement("iframe"), { width: 390, height: 800, src: "two_streams.html" });
+  const frame = Object.assign(document.createElement("iframe"), { width: 390, height: 800 });
   document.body.append(frame);
-  await new Promise((done) => frame.addEventListener("load", done));
-  const page = frame.contentDocument;
-  page.querySelectorAll(".gated").forEach((gate) => gate.querySelector("button").click());
-  page.querySelectorAll("details.reveal").forEach((reveal) => (reveal.open = true));
-  const figure = page.querySelector("figure.timeline");
-  const scroll = figure.querySelector(".timeline-scroll");
-  const inView = () => [...figure.querySelectorAll(".zoom button")].every((button) => {
-    const { left, right } = button.getBoundingClientRect();
-    return left >= 0 && right <= 390;
-  });
-  said.push(`wider than the page: ${scroll.scrollWidth > scroll.clientWidth}, in view: ${inView()}`);
-  scroll.scrollLeft = scroll.scrollWidth;
-  said.push(`at the other end: ${inView()}`);
+  const open = async (src) => {
+    frame.src = src;
+    await new Promise((done) => frame.addEventListener("load", done, { once: true }));
+    const page = frame.contentDocument;
+    page.querySelectorAll(".gated").forEach((gate) => gate.querySelector("button").click());
+    page.querySelectorAll("details.reveal").forEach((reveal) => (reveal.open = true));
+    return page;
+  };
+  const round = (number) => Math.round(number * 10) / 10;
+  for (const src of ["two_streams.html", "events.html", "buffer_lifetime.html", "graphs.html", "how_many_lanes.html"]) {
+    const page = await open(src);
+    const drawings = [...page.querySelectorAll(".drawn > svg")].filter((drawing) => drawing.checkVisibility());
+    const outside = drawings.flatMap((drawing) => {
+      const { left, right } = drawing.getBoundingClientRect();
+      return [...drawing.querySelectorAll("text, rect, path")].filter((node) => {
+        if (node.closest("defs, clipPath")) return false;
+        const box = node.getBoundingClientRect();
+        return box.left < left - 1 || box.right > right + 1;
+      });
+    });
+    const scrolled = drawings.filter((drawing) => drawing.closest(".timeline-scroll").scrollWidth > drawing.closest(".timeline-scroll").clientWidth);
+    said.push(`${src}: ${drawings.length} drawings, ${scrolled.length} wider than the page, ${outside.length} parts outside`);
+    for (const node of outside.slice(0, 3)) said.push(node.outerHTML);
+  }
+  const page = await open("two_streams.html");
+  const figure = [...page.querySelectorAll("figure.timeline")].find((figure) => figure.checkVisibility());
+  const box = (node) => node.getBoundingClientRect();
+  const axis = box(figure.querySelector("svg rect[fill-opacity]"));
+  const slider = figure.querySelector(".clock input");
+  said.push(`the slider begins with the axis: ${Math.abs(box(slider).left + 8 - axis.left) < 2}, and ends with it: ${Math.abs(box(slider).right - 8 - axis.right) < 2}`);
+  const buttons = [...figure.querySelectorAll(".clock button")];
+  const apart = buttons.every((one) => [...buttons, slider].every((other) => one === other || box(one).right <= box(other).left || box(other).right <= box(one).left || box(one).bottom <= box(other).top || box(other).bottom <= box(one).top));
+  said.push(`buttons: ${buttons.length}, in view: ${buttons.every((button) => box(button).left >= 0 && box(button).right <= 390)}, apart: ${apart}`);
+  slider.value = slider.max;
+  slider.dispatchEvent(new Event("input"));
+  const end = Math.max(...[...figure.querySelectorAll("svg [role=gridcell]")].map((bar) => box(bar).right));
+  said.push(`the mark at the end of the last bar: ${Math.abs(box(figure.querySelector(".now")).left - end) < 2}`);
+  const wide = box(figure.querySelector("svg [role=gridcell]")).width;
+  buttons[1].click();
+  said.push(`zoomed in: ${round(box(figure.querySelector("svg [role=gridcell] > rect")).width / wide)} times as wide`);
   finish();
 "#;
     let Some(said) = book().with("narrow.html", "<p>Narrow</p>").says("narrow.html", act) else {
         return;
     };
     insta::assert_snapshot!(said, @"
-wider than the page: true, in view: true
-at the other end: true
+two_streams.html: 5 drawings, 0 wider than the page, 0 parts outside
+events.html: 6 drawings, 0 wider than the page, 0 parts outside
+buffer_lifetime.html: 4 drawings, 0 wider than the page, 0 parts outside
+graphs.html: 3 drawings, 0 wider than the page, 0 parts outside
+how_many_lanes.html: 5 drawings, 0 wider than the page, 0 parts outside
+the slider begins with the axis: true, and ends with it: true
+buttons: 3, in view: true, apart: true
+the mark at the end of the last bar: true
+zoomed in: 2 times as wide
 errors: none
 asked of others: nothing
 ");

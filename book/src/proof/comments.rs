@@ -38,6 +38,10 @@ pub(super) fn check(root: &Path, style: &Style, package: &str) -> Result<(Counts
             counts.lines += 1;
             complain(line, format!("a line of {columns} columns, of at most {COLUMNS}"));
         }
+        for (line, module) in comments.gone {
+            counts.modules += 1;
+            complain(line, format!("there is no `mod {module}` in this file"));
+        }
         for piece in prose::markdown(&comments.text) {
             let words = piece.words();
             style.words(&words, &mut |line, message| {
@@ -110,13 +114,17 @@ struct Comments {
     what: Vec<usize>,
     /// Lines that are too wide, and how wide.
     wide: Vec<(usize, usize)>,
+    /// Modules that a table names and the file does not have.
+    gone: Vec<(usize, String)>,
 }
 
 impl Comments {
     fn of(source: &str) -> Self {
-        let source = source.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+        // Tests in a file of their own are left out by its name.
+        let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
         let mut comments = Self::default();
         let mut before = "";
+        let mut is_of_modules = false;
         for (number, line) in (1..).zip(source.lines()) {
             let trimmed = line.trim_start();
             let marker =
@@ -126,6 +134,8 @@ impl Comments {
                 trimmed[marker.len()..].strip_prefix(' ').unwrap_or(&trimmed[marker.len()..]);
             // Comments of another kind are another text.
             let is_new = marker != before;
+            let is_row = !marker.is_empty() && said.starts_with('|');
+            is_of_modules = is_row && (is_of_modules || said.starts_with("| module |"));
             if !marker.is_empty() {
                 if is_new && marker != "//" && said.starts_with("What ") {
                     comments.what.push(number);
@@ -135,6 +145,13 @@ impl Comments {
                 let is_whole = said.starts_with('|') || said.contains("://");
                 if columns > COLUMNS && !is_whole {
                     comments.wide.push((number, columns));
+                }
+                // A row names it first: `[`name`](mod@name)`, or without a link.
+                let named = said.split('`').nth(1).filter(|_| is_of_modules);
+                if let Some(name) = named
+                    && !source.contains(&format!("mod {name};"))
+                {
+                    comments.gone.push((number, name.to_owned()));
                 }
                 comments.text.push_str(said);
             }
@@ -175,6 +192,19 @@ mod tests {
         let line = |columns: usize| format!("    // {}", "x".repeat(columns - 7));
         assert_eq!(Comments::of(&line(COLUMNS)).wide, []);
         assert_eq!(Comments::of(&line(COLUMNS + 1)).wide, [(1, COLUMNS + 1)]);
+    }
+
+    #[test]
+    fn comments_after_the_line_that_names_tests_in_a_file_of_their_own_count_too() {
+        let source = "#[cfg(test)]\nmod tests;\n\n/// What it is.\nfn f() {}\n";
+        assert_eq!(Comments::of(source).what, [4]);
+    }
+
+    #[test]
+    fn a_table_of_modules_names_those_that_the_file_has() {
+        let table = "//! | module | what |\n//! | --- | --- |\n//! | [`pool`](mod@pool) | water |\n\
+                     //! | `lane` | a part of `pool` |\n\n/// | `slot` |\nmod pool;\n";
+        assert_eq!(Comments::of(table).gone, [(4, "lane".to_owned())]);
     }
 
     fn write(folder: &Path, name: &str, text: &str) {

@@ -62,15 +62,19 @@ pub(super) struct Counts {
     pub(super) sentences: usize,
     /// Lines that are too wide.
     pub(super) lines: usize,
+    /// Modules in a table of them that the file does not have.
+    #[serde(default)]
+    pub(super) modules: usize,
 }
 
 impl Counts {
-    pub(super) fn each(self) -> [(&'static str, usize); 4] {
+    pub(super) fn each(self) -> [(&'static str, usize); 5] {
         [
             ("comments that begin with `What`", self.what),
             ("words that stand for others", self.words),
             ("sentences that are too long", self.sentences),
             ("lines that are too wide", self.lines),
+            ("modules in tables that are not there", self.modules),
         ]
     }
 }

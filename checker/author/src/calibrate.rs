@@ -76,18 +76,18 @@ const CORRECTNESS: &str = "correctness";
 /// One section takes ten seconds at the most on an H200. A driver that hangs hangs for ever.
 const LIMITS: Limits = Limits { wall: Duration::from_secs(120), output_bytes: 64 << 10 };
 
-/// What is measured, and how it is reached.
+/// The device that is measured, and how it is reached.
 #[derive(Clone, Debug)]
 pub(crate) struct Bench {
     /// The program.
     pub(crate) program: PathBuf,
     /// The driver library.
     pub(crate) driver: Option<PathBuf>,
-    /// What answers.
+    /// The kind of device that answers.
     pub(crate) subject: Subject,
 }
 
-/// What answers.
+/// Kinds of devices that answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// The GPU of this machine.

@@ -63,11 +63,12 @@ use checker::cli::Feedback;
 use checker::print::Style;
 use roll::Roll;
 
-/// What a report says besides what the rows say.
+/// Facts of a report besides the rows.
 pub(crate) struct Context<'a> {
-    /// What the class is called.
+    /// Name of the class.
     pub(crate) title: &'a str,
-    /// The exercises in the course's order: name and title. Those that are not among them come after.
+    /// The exercises in the course's order: name and title. Those that are not among them come
+    /// last.
     pub(crate) exercises: &'a [(String, String)],
     /// How much about lost overlap a student may read.
     pub(crate) feedback: Feedback,
@@ -88,13 +89,13 @@ pub(crate) struct Context<'a> {
 /// Who a student is, as far as a roster says besides what the rows call them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Person {
-    /// What people call them.
+    /// Their name among people.
     pub(crate) name: Option<String>,
     pub(crate) login: Option<String>,
     /// The number that the institution knows them by.
     pub(crate) id: Option<String>,
     pub(crate) email: Option<String>,
-    /// What Moodle's grading worksheet calls them: `Participant 123`.
+    /// Their name in Moodle's grading worksheet: `Participant 123`.
     pub(crate) participant: Option<String>,
 }
 
@@ -106,7 +107,7 @@ pub(crate) struct Identical {
 }
 
 impl Context<'_> {
-    /// What people call a student.
+    /// The name of a student among people.
     fn name<'b>(&'b self, student: &'b str) -> &'b str {
         self.people.get(student).and_then(|person| person.name.as_deref()).unwrap_or(student)
     }
@@ -118,8 +119,8 @@ impl Context<'_> {
     }
 }
 
-/// Writes `rows`, which come ordered by student, into `folder` and says which files there are now. What
-/// a student's program printed is held for one student at a time.
+/// Writes `rows`, which come ordered by student, into `folder` and says which files there are now.
+/// The output of a student's program is kept for one student at a time.
 pub(crate) fn write(
     format: Format,
     rows: impl IntoIterator<Item = Result<Row>>,

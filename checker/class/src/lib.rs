@@ -55,7 +55,7 @@ use anyhow::Result;
 use checker::cli::{Cli, Command};
 use checker::exit::Exit;
 
-/// Does what the command line asks for: what a class needs here, everything else as the checker does it.
+/// Runs the command of the command line: those for classes here, all others as the checker does.
 pub fn dispatch(cli: Cli) -> Result<Exit> {
     match cli.command {
         Some(Command::Grade(arguments)) => commands::grade::grade(&arguments),

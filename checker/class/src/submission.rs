@@ -50,7 +50,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// What is looked for as the file of `place`.
+    /// The file that is looked for as that of `place`.
     pub(crate) fn of(place: &Place) -> Self {
         Self {
             name: place.id.clone(),
@@ -65,15 +65,15 @@ impl Wanted {
 pub(crate) struct Student {
     pub(crate) id: String,
     pub(crate) name: String,
-    /// In the order of the exercises that were asked for.
+    /// In the order of the exercises that were wanted.
     pub(crate) handed: Vec<Handed>,
     /// When it was handed in, where the platform says so.
     pub(crate) at: Option<Timestamp>,
-    /// What else somebody should know.
+    /// Further remarks for the instructor.
     pub(crate) notes: Vec<String>,
 }
 
-/// What a student handed in for one exercise.
+/// The file that a student handed in for one exercise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Handed {
     /// A file that can be compiled.
@@ -91,7 +91,7 @@ pub(crate) struct File {
     pub(crate) submitted: Submitted,
     /// Whether it is, byte for byte, what was handed out.
     pub(crate) state: State,
-    /// What a person should look at before the grade counts.
+    /// Reasons for a person to look before the grade counts.
     pub(crate) flags: Vec<String>,
 }
 
@@ -100,7 +100,7 @@ pub(crate) struct File {
 pub(crate) struct Class {
     tree: Box<dyn Tree>,
     entries: Vec<Entry>,
-    /// What lies there and belongs to nobody.
+    /// Remarks on files that belong to no student.
     pub(crate) notes: Vec<String>,
 }
 
@@ -131,8 +131,9 @@ fn find(dir: &Path, wanted: &[Wanted]) -> Result<Vec<Student>> {
 }
 
 impl Class {
-    /// Says whose what lies in `dir` is, a folder or a platform's `.zip`, and reads none of it. `exercises` are the
-    /// ids of all that there are: a folder that is called so is no student's.
+    /// Says which student each file in `dir` belongs to, a folder or a platform's `.zip`, and reads
+    /// none of them. `exercises` are the ids of all that there are: a folder with such a name is no
+    /// student's.
     pub(crate) fn open(dir: &Path, exercises: &[String]) -> Result<Self> {
         let mut notes = Vec::new();
         if !dir.exists() {
@@ -182,8 +183,8 @@ impl Class {
         self.entries.iter().map(|entry| entry.id.as_str())
     }
 
-    /// Gives everybody of a roster a place, whether they handed in or not, and the roster's names. `same` says whom the
-    /// roster calls otherwise.
+    /// Gives each student of a roster a place, whether they handed in or not, and the roster's
+    /// names. `same` says whom the roster calls otherwise.
     pub(crate) fn enrol<'a>(
         &mut self,
         same: &BTreeMap<String, String>,
@@ -262,7 +263,7 @@ impl Class {
         own.items.sort();
         let mut archives = Vec::new();
         let mut unread = Vec::new();
-        // All of a student's archives together are held in memory.
+        // All of a student's archives together are in memory at once.
         let mut left = archive::PACKED;
         for item in &own.items {
             let Some((_, format)) = archive::Format::of(&item.path) else { continue };
@@ -291,14 +292,15 @@ impl Class {
 const DIR: &str =
     "a class is a folder with one folder for each student, or the `.zip` that a platform exports";
 
-/// What is named of a folder in which nobody is found.
+/// The number of files that are named of a folder in which no student is found.
 const NAMED: usize = 3;
 
 /// Students of the class in `tree`, by id.
 fn list(tree: &dyn Tree, exercises: &[String], notes: &mut Vec<String>) -> Result<Vec<Entry>> {
     let mut below = Vec::new();
     let mut items = listed(tree, &below)?;
-    // Gradescope's archive has one folder round everything, and so have those that people make of a class's folder.
+    // Gradescope's archive has one folder around everything, and so have those that people make of
+    // a class's folder.
     let folders: Vec<_> =
         items.iter().filter(|item| item.kind == Kind::Folder && !hidden(&item.path)).collect();
     if let [only] = folders[..] {
@@ -367,8 +369,9 @@ fn list(tree: &dyn Tree, exercises: &[String], notes: &mut Vec<String>) -> Resul
     Ok(entries)
 }
 
-/// Whether a folder that is alone holds a class, and is not a student's: a platform has named what is in it, or there are
-/// several folders or archives, and nothing that one student's work has.
+/// Whether a folder that is alone is that of a class, and not a student's. Then a platform has
+/// named what is in it, or there are several folders or archives, and nothing that one student's
+/// work has.
 fn is_class(path: &[u8], inner: &[Item], exercises: &[String]) -> bool {
     let visible = || inner.iter().filter(|item| !hidden(&item.path));
     let named = |item: &Item| layout::by_platform(&item.path).is_some();
@@ -455,8 +458,8 @@ fn of_gradescope(
     taken
 }
 
-/// Writes ids and names as keyboards do, with one character for a letter and its accent: some systems keep them as two,
-/// which looks the same. Where both are there, the two are spelt out.
+/// Writes ids and names as keyboards do, with one character for a letter and its accent. Some
+/// systems keep them as two, which looks the same. Where both are there, the two are spelt out.
 fn compose(entries: &mut [Entry]) {
     let taken: std::collections::BTreeSet<String> =
         entries.iter().map(|entry| entry.id.clone()).collect();

@@ -9,7 +9,7 @@
 //! | `SWIM-C01` | `pageable-copy` | warning | a copy of ordinary host memory, which the driver stages and the host waits for |
 //! | `SWIM-C02` | `default-stream-barrier` | warning | an operation in the NULL stream, which blocking streams wait for and which waits for them |
 //! | `SWIM-C03` | `shared-stream` | warning | operations take turns in one stream though neither needs the other |
-//! | `SWIM-C04` | `host-synchronisation` | warning | the host waits for the device before it has asked for everything |
+//! | `SWIM-C04` | `host-synchronisation` | warning | the host waits for the device before it has issued everything |
 //! | `SWIM-C05` | `device-wide-wait` | warning | a free or a module load waits for the whole device |
 //! | `SWIM-C06` | `issue-order` | warning | the order in which the host asks keeps an engine from its work |
 //! | `SWIM-C07` | `too-few-chunks` | warning | filling and draining the pipeline takes a large share of the time |
@@ -29,15 +29,15 @@
 //!
 //! # What a cause costs
 //! What is found here is an *attribution*, and an upper bound on what can be won back where it says
-//! lost time: how long, while the line had its effect, a lane stood empty that was to be given work
-//! later. Two causes can be charged with the same instant. What removing a cause really gains is
-//! known only once the program without it has run: `simulator::advice` runs it and puts that number
-//! in the place of this one ([`Basis::Replayed`]).
+//! lost time. That is how long, while the line had its effect, a lane that was to be given work
+//! later stood empty. Two causes can be charged with the same instant. What removing a cause really
+//! gains is known only once the program without it has run: `simulator::advice` runs it and puts
+//! that number in the place of this one ([`Basis::Replayed`]).
 //!
 //! | code | attributed cost |
 //! | --- | --- |
 //! | C01 | the time of the calls |
-//! | C04, C05, C13, C14 | lost time, from where the host is held until it next gives the device work |
+//! | C04, C05, C13, C14 | lost time, from where the host is blocked until it next gives the device work |
 //! | C15, C19 | lost time of the calls |
 //! | C16 | the time of the calls in which nothing ran on the device, while work was to come |
 //! | C02, C03, C11, C12 | how much earlier operations were ready but for it |
@@ -54,16 +54,17 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`engines`] | from a timeline alone: which lanes are busy, and what a held host loses |
+//! | [`engines`] | from a timeline alone: which lanes are busy, and what a blocked host loses |
 //! | [`chains`] | operations that hand the same memory on, and the jobs that are cut into such chains |
 //! | [`delays`] | when each operation was issued, ready and started, and what kept it |
-//! | `view` | a program beside its timeline |
+//! | [`graphs`] | graphs that are captured and instantiated again |
+//! | `region` | a program beside its timeline |
 //! | `host` | what the host did while lanes were empty |
-//! | `order` | what operations waited for |
-//! | `turns` | what each operation comes after: its stream, events, the default stream |
+//! | `stream_order` | what operations waited for |
+//! | `dependencies` | what each operation comes after: its stream, events, the default stream |
 //! | [`peers`] | copies between devices that go through the host |
 //! | `requests` | what requests waited for |
-//! | `chunks` | how jobs are cut and in which order they are asked for |
+//! | `chunks` | how jobs are cut and in which order they are issued |
 //! | `words` | what is said about a cause |
 
 pub mod chains;
@@ -91,23 +92,23 @@ use crate::{Timeline, hazards::call_at};
 use region::View;
 pub use requests::Behind;
 
-/// A cause that costs less than this of the makespan, in thousandths, is not worth a line: an
-/// exercise is passed within 5 % of its target, and the causes of the solutions, which have fills,
-/// drains and calls as every program has, stay under this.
+/// The least cost of a cause that is worth a line, in thousandths of the makespan. An exercise is
+/// passed within 5 % of its target. The causes of the solutions, which have fills, drains and calls
+/// as every program has, stay under this.
 pub const LEAST_PERMILLE: u64 = 20;
 
 /// Why lanes were empty, at one line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cause {
-    /// What it is, by its code.
+    /// Its kind, by its code.
     pub code: Code,
     /// Whether something can be done about it.
     pub severity: Severity,
     /// The time it cost, in ns.
     pub cost_ns: u64,
-    /// What that number is.
+    /// The basis of that number.
     pub basis: Basis,
-    /// How long the calls held the host waiting, in ns.
+    /// How long the calls blocked the host, in ns.
     pub held_ns: u64,
     /// How long the calls took in all, in ns.
     #[serde(skip)]
@@ -116,7 +117,7 @@ pub struct Cause {
     pub at: CallAt,
     /// The stream of that call.
     pub stream: Option<StreamId>,
-    /// The call at another line that has to do with it: what it held up.
+    /// The call at another line that has to do with it, such as one that it delayed.
     pub other: Option<CallAt>,
     /// How many calls of the line it was; for chunks, how many there are.
     pub count: u32,
@@ -138,7 +139,7 @@ pub struct Cause {
     pub steps: Vec<u32>,
 }
 
-/// What a cause's cost is.
+/// The basis of a cause's cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
@@ -148,7 +149,7 @@ pub enum Basis {
     Replayed,
 }
 
-/// What a cause is. The codes never change their meaning.
+/// Kinds of causes. The codes never change their meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Code {
     /// `SWIM-C01`
@@ -337,7 +338,7 @@ fn is_under(part_ns: u64, permille: u64, whole_ns: u64) -> bool {
     u128::from(part_ns) * 1000 < u128::from(whole_ns) * u128::from(permille)
 }
 
-/// What has been found so far, by code and line.
+/// Causes found so far, by code and line.
 #[derive(Default)]
 struct Found {
     groups: BTreeMap<(Code, Option<u32>), Group>,
@@ -442,7 +443,8 @@ impl Lines {
     }
 }
 
-/// What can be changed first, of that what was replayed, and then what costs most.
+/// Sorts causes: first those that can be changed, of these those that were replayed, and then those
+/// that cost most.
 pub fn sort(causes: &mut [Cause]) {
     causes.sort_by_key(|it| {
         (it.severity, Reverse(it.basis), Reverse(it.cost_ns), it.code, it.at.step)

@@ -36,16 +36,16 @@ use crate::{Program, Timeline};
 /// One timeline to draw.
 #[derive(Clone, Copy, Debug)]
 pub struct Panel<'a> {
-    /// What stands above it.
+    /// The title above it.
     pub title: &'a str,
-    /// What happened.
+    /// The timeline.
     pub timeline: &'a Timeline,
-    /// What was asked for, where it is at hand: gives declared host work, the lines of the source
-    /// and the arrows from an event to those that wait for it.
+    /// The program, where it is at hand: it gives declared host work, the lines of the source and
+    /// the arrows from an event to those that wait for it.
     pub program: Option<&'a Program>,
 }
 
-/// What the lanes of a drawing stand for. Above them is one for the host in either case.
+/// Kinds of lanes of a drawing. Above them is one for the host in either case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Lanes {
     /// One for each stream, in the order of creation.
@@ -54,7 +54,7 @@ pub enum Lanes {
     Engines,
 }
 
-/// What a bar shows.
+/// Kinds of bars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
     /// A kernel.
@@ -77,7 +77,7 @@ pub enum Mark {
     HostWork,
     /// A call that the host is making.
     Call,
-    /// The host held by a call, waiting for the device.
+    /// The host blocked by a call, waiting for the device.
     Blocked,
 }
 
@@ -97,7 +97,7 @@ impl Mark {
         Self::Blocked,
     ];
 
-    /// What a legend says.
+    /// Its words in a legend.
     pub fn label(self) -> &'static str {
         match self {
             Self::Kernel => "kernel",

@@ -19,7 +19,7 @@ const HOST: u32 = 1_000_000;
 pub struct Device<'a> {
     /// Its number.
     pub index: u32,
-    /// What happened on it.
+    /// Its timeline, and the calls of the host.
     pub observed: &'a Observed<'a>,
 }
 

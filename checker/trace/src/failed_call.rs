@@ -45,8 +45,8 @@ impl FailedCall {
 }
 
 impl FailedCall {
-    /// What is so when a call ends in this, of the codes whose names say less than one has to know:
-    /// those of captures and graphs. As `cuda.h` and the programming guide say it.
+    /// The meaning of the codes whose names say less than one has to know: those of captures and
+    /// graphs. As `cuda.h` and the programming guide say it.
     pub fn meaning(&self) -> Option<&'static str> {
         Some(match self.code.strip_prefix("CUDA_ERROR_")? {
             "STREAM_CAPTURE_UNJOINED" => {

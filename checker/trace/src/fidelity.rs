@@ -14,10 +14,9 @@
 //! And for [`CLOSE_SHARE`] of the programs, the makespan is off by at most [`CLOSE_GOAL`]. A
 //! program that is known to miss carries the reason in the file, and counts as missed all the same.
 //!
-//! The measured value is the median of all runs of all visits, the GPU's own spread the largest
-//! distance from it of a run, where of each visit a tenth of its runs at either end is left out:
-//! visits are of different machines, and the time that a host takes for its own part differs
-//! between them.
+//! The measured value is the median of all runs of all visits, and the GPU's own spread the largest
+//! distance of a run from it. Of each visit a tenth of its runs at either end is left out. Visits
+//! are of different machines, and the time that a host takes for its own part differs between them.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -53,7 +52,7 @@ pub const TRACING_GOAL: f64 = 0.02;
 /// Operations that last this long, in ns, are long.
 pub const LONG_NS: u64 = 50_000;
 
-/// What is kept of one GPU.
+/// The kept figures of one GPU.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Fidelity {
@@ -65,14 +64,14 @@ pub struct Fidelity {
     pub profile: String,
     /// The programs, and what is predicted for each.
     pub programs: Vec<Predicted>,
-    /// What was measured, oldest first.
+    /// Measurements, oldest first.
     pub visits: Vec<Visit>,
     /// Figures of this GPU that pages print and no program of the exercises gives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub noted: Vec<Noted>,
 }
 
-/// What the simulated device predicts for a program.
+/// The simulated device's prediction for a program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Predicted {
@@ -98,12 +97,13 @@ pub struct Predicted {
 pub enum Ends {
     /// The task's. On a GPU they are measured.
     Task,
-    /// What the program itself asks for, since it has no task: what each engine's share of it takes
-    /// alone. On a GPU that is measured too; where it was not, the predicted ends stand for both.
+    /// The work that the program itself issues, since it has no task: the time of each engine's
+    /// share of it alone. On a GPU that is measured too; where it was not, the predicted ends stand
+    /// for both.
     Program,
 }
 
-/// What was measured at one time on one machine.
+/// Measurements of one time on one machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Visit {
@@ -117,16 +117,16 @@ pub struct Visit {
     pub host: String,
     /// Threads that the host can run at once.
     pub cores: u32,
-    /// What was typed.
+    /// The command line.
     pub command: String,
-    /// What came of each program.
+    /// The measurements of each program.
     pub programs: Vec<Measured>,
-    /// What the library between program and driver costs; none where it was not measured.
+    /// The cost of the library between program and driver; none where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<Overhead>,
 }
 
-/// What a GPU did with a program.
+/// Measurements of a program on a GPU.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Measured {
@@ -140,7 +140,7 @@ pub struct Measured {
     /// Makespans with tracing, in ns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traced_ns: Vec<u64>,
-    /// What the task's work takes alone; none where the program has no task.
+    /// The time of the task's work alone; none where the program has no task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,
     /// How the operations were seen.
@@ -157,7 +157,7 @@ pub struct Measured {
     pub operations: Option<Operations>,
 }
 
-/// What the library between program and driver costs.
+/// The cost of the library between program and driver.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Overhead {
@@ -173,7 +173,7 @@ pub struct Overhead {
     pub shortest_ns: u64,
 }
 
-/// What a call costs.
+/// The cost of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CallCost {
@@ -183,7 +183,7 @@ pub struct CallCost {
     pub direct_ns: f64,
     /// Through the library, in ns, the median.
     pub through_ns: f64,
-    /// What the library adds on average, in ns: with what it does from time to time.
+    /// The time that the library adds on average, in ns: with what it does from time to time.
     pub mean_added_ns: f64,
     /// Blocks of calls of either kind.
     pub blocks: u32,
@@ -193,11 +193,11 @@ pub struct CallCost {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Noted {
-    /// What pages call it.
+    /// Its name on pages.
     pub name: String,
     /// A time, in ns.
     pub ns: u64,
-    /// What was measured how, with driver and date.
+    /// The way it was measured, with driver and date.
     pub source: String,
 }
 
@@ -208,7 +208,7 @@ impl Fidelity {
         Self { version: VERSION, device, profile, programs, visits, noted }
     }
 
-    /// What was measured of a program, visit by visit.
+    /// The measurements of a program, visit by visit.
     pub fn measured(
         &self,
         exercise: &str,

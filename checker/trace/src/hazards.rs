@@ -11,10 +11,10 @@
 //! - Ordinary host memory: a copy is taken to have finished with it when the call returns, which is
 //!   not promised for an asynchronous copy to it.
 //! - What happens after the last measured region: the record ends there.
-//! - On the simulated device, what the host itself does to pinned memory, where a copy in
-//!   flight uses less than a whole page of it: pages are watched, so the bytes before the first
-//!   page boundary in a copy's range and after the last one are not, unless the block ends there.
-//!   Of a page it is known that some of it was used, not which bytes.
+//! - On the simulated device, what the host itself does to pinned memory, where a copy in flight
+//!   uses less than a whole page of it. Pages are watched, so the bytes before the first page
+//!   boundary in a copy's range and after the last one are not, unless the block ends there. Of a
+//!   page it is known that some of it was used, not which bytes.
 //! - A system call that is handed such a page (`read`, `write`, …) is not told of. The kernel
 //!   refuses it with `EFAULT`, "bad address", and the program goes on with that: an error of this
 //!   kind from memory that is there means that a copy still uses it.
@@ -33,17 +33,17 @@
 //! | `SWIM-H05` | `use-before-allocation` | error | stream-ordered memory may be used before it is there |
 //! | `SWIM-H06` | `relies-on-unspecified-blocking` | warning | one of the above, but for a call that was seen to wait for the device and need not |
 //!
-//! Orders that count: streams are in order, as far as the host threads that queue into them know of
-//! one another's calls; the legacy default stream and the blocking streams, in which the per-thread
-//! default streams are; a wait for what an event stood for when the wait was made; synchronisation
-//! of streams, events and the context; queries that found the work done; the synchronous copies, as
-//! far as they are documented to be; the start of a measured region; the start of a host thread,
-//! its end for those that join it, and messages between threads. Freeing memory and loading a
-//! module give none.
+//! These orders count. Streams are in order, as far as the host threads that queue into them know
+//! of one another's calls. The legacy default stream is in order with the blocking streams, of
+//! which the per-thread default streams are some. A wait comes after what its event stood for when
+//! the wait was made. Synchronisation of streams, events and the context counts, and so do queries
+//! that found the work done, and the synchronous copies, as far as they are documented to be. So do
+//! the start of a measured region, the start of a host thread, its end for those that join it, and
+//! messages between threads. Freeing memory and loading a module give none.
 //!
-//! What the host itself and its host functions do to pinned memory counts as far as the
-//! program holds it. Where no more is known than that they used some of a range, only a use of all
-//! of the range is sure to meet it; two of that kind are never held against each other.
+//! What the host itself and its host functions do to pinned memory counts as far as the program
+//! holds it. Where no more is known than that they used some of a range, only a use of all of the
+//! range is sure to meet it; two of that kind never count as a hazard.
 //!
 //! A search costs about as much for each use of memory as there are streams, however many pieces
 //! the memory was used in. [`find_within`] gives up where that is too much: counted in what is
@@ -56,15 +56,15 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | `clock` | vector clocks |
-//! | `order` | what comes before what |
+//! | `happens_before` | what comes before what |
 //! | `graph` | what is wrong inside a graph |
 //! | `threads` | what host threads tell one another |
-//! | `said` | the records of an event and the launches of a graph, by several threads perhaps |
+//! | `event_clocks` | the records of an event and the launches of a graph, by several threads perhaps |
 //! | `memory` | who used which bytes last |
-//! | `somewhere` | who used some of a range, nobody knows which bytes |
+//! | `range_tree` | who used some of a range, it is not known which bytes |
 //! | `search` | going through a program, call by call |
 //! | [`near_misses`] | what comes close to ordering two uses, and why it does not |
-//! | `unwaited` | what nothing had waited for when a region ended |
+//! | `unsynchronised` | what nothing had waited for when a region ended |
 //! | `overwritten` | events of a wrapper that it recorded again too early |
 //! | `uses` | what each call does to memory |
 //! | `words` | what is said about a hazard |
@@ -104,14 +104,14 @@ pub use words::{Names, Told};
 /// Two uses of the same memory that nothing orders.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Hazard {
-    /// What it is, by its code.
+    /// Its kind, by its code.
     pub code: Code,
-    /// What it would be if no call waited beyond what is promised: the same, but for
+    /// The kind that it would have if no call waited beyond what is promised: the same, but for
     /// [`Code::UnspecifiedBlocking`].
     pub kind: Kind,
     /// How bad it is.
     pub severity: Severity,
-    /// The use that the host asked for first.
+    /// The use that the host issued first.
     pub first: AccessAt,
     /// The other one.
     pub second: AccessAt,
@@ -120,8 +120,7 @@ pub struct Hazard {
     pub overlap: Range,
     /// The smallest change that orders the two.
     pub missing: Edge,
-    /// What comes close to it, where something does; found out for the first few hazards of a
-    /// program.
+    /// The near miss, where there is one; found out for the first few hazards of a program.
     pub near: Option<NearMiss>,
     /// Whether the second use is of a later turn of a loop than the first.
     pub turn: Turn,
@@ -139,7 +138,7 @@ pub struct Hazard {
     pub count: u32,
 }
 
-/// What a hazard is. The codes never change their meaning.
+/// Kinds of hazards. The codes never change their meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Code {
     /// `SWIM-H01`
@@ -259,8 +258,8 @@ pub enum Severity {
     Warning,
 }
 
-/// A call, and where it was made. An operation of a graph was asked for by the launch, at the line
-/// where it was captured.
+/// A call, and where it was made. An operation of a graph was issued by the launch; its line is the
+/// one where it was captured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CallAt {
     /// Index into the program's steps.
@@ -273,7 +272,7 @@ pub struct CallAt {
     /// For an operation of a graph, the line of the launch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub launched: Option<Site>,
-    /// What it is, in words: "kernel `map_a`", "the copy to the device", "`cuMemFree`".
+    /// Its name in words: "kernel `map_a`", "the copy to the device", "`cuMemFree`".
     pub what: String,
     /// Whose it is, for a call to do with a per-thread default stream in a program of several
     /// threads.
@@ -292,19 +291,19 @@ fn is_few(laps: &u32) -> bool {
 /// A use of memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AccessAt {
-    /// The call that asked for it.
+    /// The call that issued it.
     #[serde(flatten)]
     pub call: CallAt,
     /// The stream it is queued in; none for what the host does itself. Of an operation of a graph,
     /// that of the launch, where the other use is not of the same launch.
     pub stream: Option<StreamId>,
-    /// What it does to the memory.
+    /// Its use of the memory.
     pub usage: Usage,
     /// The bytes that it uses, more than the other does perhaps.
     pub range: Range,
 }
 
-/// What a call does to memory.
+/// Kinds of uses of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Usage {
@@ -375,8 +374,7 @@ pub fn find(program: &Program) -> Vec<Hazard> {
 }
 
 /// The same, unless more than `most` would have to be looked at: then nothing is known of the
-/// program. For one that somebody else wrote, [`MOST_EFFORT`] is enough; it is the same on every
-/// machine.
+/// program. For one that was handed in, [`MOST_EFFORT`] is enough; it is the same on every machine.
 pub fn find_within(program: &Program, most: u64) -> Result<Vec<Hazard>, TooMuch> {
     found(program, most, |attempts, missing, call| attempts.nearest(missing, call))
 }
@@ -439,7 +437,7 @@ fn found(
     Ok(hazards)
 }
 
-/// Steps that were seen to wait for the device although nobody promises that they do.
+/// Steps that were seen to wait for the device although no documentation promises that they do.
 fn blocking_steps(program: &Program) -> Vec<u32> {
     let mut stream_ordered = HashSet::new();
     let mut blocking = Vec::new();

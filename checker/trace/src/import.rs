@@ -47,7 +47,7 @@ use events::Top;
 use json::{Next, Place, Tokens};
 use rows::{Rows, Thread};
 
-/// What kind of file a trace came in.
+/// Kinds of files that a trace comes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Kineto's: Chrome's with what it adds at the top.
@@ -56,7 +56,7 @@ pub enum Format {
     Chrome,
 }
 
-/// What the beginning of a file looks like.
+/// Kinds of files, by their beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A record, a program or a timeline of ours.
@@ -87,10 +87,10 @@ pub fn detect(beginning: &[u8]) -> Content {
     Content::Chrome
 }
 
-/// What a file says about CUDA.
+/// The content of a file about CUDA.
 #[derive(Debug)]
 pub struct Trace {
-    /// What kind of file it was.
+    /// The kind of the file.
     pub format: Format,
     /// The driver's version, as `cuDriverGetVersion` counts it, where the file says.
     pub driver: Option<u32>,
@@ -98,7 +98,7 @@ pub struct Trace {
     pub rank: Option<i64>,
     /// Devices on which something ran, in order of their numbers.
     pub devices: Vec<Device>,
-    /// What was left out, and why.
+    /// Notes on what was left out, and why.
     pub notes: Vec<String>,
     rows: Rows,
     /// Line of the source of each call.
@@ -211,7 +211,7 @@ impl Trace {
         self.rows.calls.len()
     }
 
-    /// What happened on `device`, from its first operation to the end of its last.
+    /// The run of `device`, from its first operation to the end of its last.
     pub fn observed(&self, device: &Device, kernels: KernelNames) -> Observed<'_> {
         let rows = &self.rows;
         let work: Vec<&rows::Work> =
@@ -270,7 +270,7 @@ impl Trace {
         Observed { timeline, calls, waits }
     }
 
-    /// Calls that asked for a copy of pageable memory.
+    /// Calls that issued a copy of pageable memory.
     fn pageable_calls(&self, work: &[&rows::Work], asked: &Asked) -> BTreeSet<u32> {
         work.iter()
             .filter(|work| work.pageable == Some(true))

@@ -1,4 +1,4 @@
-//! What the lab asks of the driver beside the driver API: regions, declared host work, the clock.
+//! Requests of the lab to the driver beside the driver API: regions, declared host work, the clock.
 //!
 //! The lab sends one [`Request`] through the driver library's extension symbol and gets one
 //! [`Reply`]; both travel as postcard.
@@ -15,7 +15,7 @@ pub const SCALE: u32 = 32;
 /// The array of a task that is written by the host: what a meter says of the traces that are kept.
 pub const READINGS: u32 = 2;
 
-/// What the lab asks.
+/// A request of the lab.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Request {
     /// Calls are attributed to source files under this folder, given as an absolute path.
@@ -32,7 +32,7 @@ pub enum Request {
     /// The device is there and the student's code comes next: from here on trouble is the
     /// student's. The record is written for the first time.
     Ready,
-    /// What the device's profile says about speeds, for sizing a task.
+    /// The speeds of the device's profile, for sizing a task.
     Speeds,
     /// The host enters the measured region.
     RegionBegin(Region),
@@ -42,14 +42,13 @@ pub enum Request {
     HostWork {
         /// How long it takes, in ns.
         ns: u64,
-        /// What it takes to ask for it and to be answered, in ns, which on a GPU is part of that
-        /// time.
+        /// The time of the request and its answer, in ns, which on a GPU is part of that time.
         asking_ns: u64,
     },
     /// The host reads and decodes a part of its input, which is work of its own: it is in memory
     /// when that is done, and takes as long as the task says.
     Load {
-        /// What is loaded, and where to.
+        /// The data that is loaded, and where to.
         place: Buffer,
         /// How long it takes where no task says so, in ns.
         ns: u64,
@@ -72,12 +71,12 @@ pub enum Request {
     HostAccess {
         /// Where it starts.
         address: u64,
-        /// How much there is of it; which of that is used, nobody knows.
+        /// The bytes of the block; which of them are used is not known.
         bytes: u64,
         /// For reading, or for writing.
         kind: AccessKind,
     },
-    /// What time is it?
+    /// The time of the device's clock.
     Clock,
     /// About host threads.
     Thread(ThreadRequest),
@@ -86,15 +85,15 @@ pub enum Request {
         /// Its result, as `cuda.h` numbers them.
         code: u32,
     },
-    /// What did the device do in the last region? Where the run is not traced, nothing is known but
-    /// how long it took.
+    /// The timeline of the last region. Where the run is not traced, nothing is known but how long
+    /// it took.
     Traced {
-        /// What the trace is to be called.
+        /// The name that the trace is to have.
         name: String,
     },
     /// The traces that a meter is tried with. In a graded run the device has a seed of its own.
     KeptTraces {
-        /// What they are moved by.
+        /// The seed by which they are moved.
         seed: u64,
     },
     /// The host waits for the next request that the open region's task has for it. The reply is its
@@ -111,7 +110,7 @@ pub enum Request {
     },
 }
 
-/// What [`Request::Thread`] asks. Threads and channels go by the numbers that the replies gave.
+/// Requests of [`Request::Thread`]. Threads and channels go by the numbers that the replies gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ThreadRequest {
     /// A thread is about to be started. The reply is its number.
@@ -121,7 +120,7 @@ pub enum ThreadRequest {
         /// Its number.
         thread: u32,
     },
-    /// The thread that asked for another has started it, or could not: others may have their turn.
+    /// The thread that spawned another has started it, or could not: others may have their turn.
     Started {
         /// The new thread; none if it could not be started.
         thread: Result<u32, u32>,
@@ -138,14 +137,14 @@ pub enum ThreadRequest {
         /// How many messages can be in it before a send waits; none if there is no limit.
         capacity: Option<u32>,
     },
-    /// Puts a message into a channel. The reply is [`Reply::Gone`] if nobody will take it out.
+    /// Puts a message into a channel. The reply is [`Reply::Gone`] if no thread will take it out.
     Send {
         /// The channel.
         channel: u32,
-        /// What the sender knows the message by.
+        /// The number by which the sender knows the message.
         token: u64,
     },
-    /// Waits for a message. The reply is its token, or [`Reply::Gone`] if nobody will send one.
+    /// Waits for a message. The reply is its token, or [`Reply::Gone`] if no thread will send one.
     Receive {
         /// The channel.
         channel: u32,
@@ -164,7 +163,7 @@ pub enum ThreadRequest {
     },
 }
 
-/// What the driver answers.
+/// An answer of the driver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
     /// Nothing more to say.
@@ -176,10 +175,10 @@ pub enum Reply {
         /// The host's clock, in ns.
         ns: u64,
     },
-    /// To [`Request::Thread`], where it asks for a number, and to [`Request::Arrival`].
+    /// To [`Request::Thread`], where the answer is a number, and to [`Request::Arrival`].
     Number(u64),
-    /// To [`Request::Thread`]: nobody is at the other end of the channel. To [`Request::Arrival`]:
-    /// there are no more.
+    /// To [`Request::Thread`]: no thread is at the other end of the channel. To
+    /// [`Request::Arrival`]: there are no more.
     Gone,
     /// To [`Request::RegionEnd`]: how the pass through the region went.
     Trial(Box<crate::record::Trial>),
@@ -221,7 +220,7 @@ pub enum Device {
 /// A measured region.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Region {
-    /// What it is, where a program has regions of several kinds; empty otherwise.
+    /// Its name, where a program has regions of several kinds; empty otherwise.
     pub name: String,
     /// Whether this pass counts.
     pub pass: Pass,

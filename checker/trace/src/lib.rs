@@ -1,4 +1,4 @@
-//! The vocabulary of the project: what a host program asked a CUDA device for ([`Program`]), what
+//! The vocabulary of the project: what a host program issued to a CUDA device ([`Program`]), what
 //! ran where and when ([`Timeline`]), and what follows from the two (metrics, drawings).
 //!
 //! It is not a simulator and not a driver: it holds no clock, does no input or output and knows no
@@ -11,7 +11,7 @@
 //! | [`validity`] | whether a program can be played at all |
 //! | [`timeline`] | spans of device work and of host calls |
 //! | [`record`] | one run of one program: both of the above and what was checked |
-//! | [`run`] | how a run is asked for: environment variables |
+//! | [`run`] | how a run is started: environment variables |
 //! | [`version`] | refusing a JSON form of another version |
 //! | [`lab`] | what the lab asks of the driver beside the driver API |
 //! | [`numbers`] | numbers by which programs of one file differ |
@@ -20,7 +20,7 @@
 //! | [`import`](mod@import) | traces of other tools |
 //! | [`export`] | timelines for other tools |
 //! | [`observed`] | one device's run with what is known of its calls, as the analyses take it |
-//! | [`meter`] | what a meter that somebody writes is held to |
+//! | [`meter`] | the readings that a meter has to give |
 //! | [`metrics`] | busy time, hidden fraction, exposed copy, idle, overlap efficiency |
 //! | [`hazards`] | uses of the same memory that nothing orders |
 //! | [`causes`] | why lanes that had work to do stood empty |

@@ -1,6 +1,7 @@
-//! What a meter is held to: the intervals of a run, and the numbers that they come to.
+//! The readings that a meter has to give: the intervals of a run, and the numbers that they come
+//! to.
 //!
-//! The numbers are those of [`Metrics`] and [`idle`]: a meter that somebody writes is compared with
+//! The numbers are those of [`Metrics`] and [`idle`]: a meter that a reader writes is compared with
 //! what the checker itself says of the same intervals. The traces that are kept here are moved and
 //! stretched by a seed, so that no number of theirs is known beforehand.
 
@@ -12,7 +13,7 @@ use crate::observed::Observed;
 use crate::program::StreamId;
 use crate::timeline::{HostSpan, Interval, Origin, Span, SpanKind};
 
-/// What does the work.
+/// Engines that do the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Engine {
     /// The multiprocessors: kernels.
@@ -26,7 +27,7 @@ pub enum Engine {
 /// An operation of the device. All times are in ns, on one clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
-    /// What did it.
+    /// The engine that did it.
     pub engine: Engine,
     /// The stream that it was in.
     pub stream: u32,
@@ -42,7 +43,7 @@ pub struct Operation {
 /// the window or until after it as well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trace {
-    /// What it is.
+    /// Its name.
     pub name: String,
     /// When the window begins.
     pub start_ns: u64,
@@ -52,7 +53,7 @@ pub struct Trace {
     pub operations: Vec<Operation>,
 }
 
-/// What a run comes to, in ns of the window.
+/// Readings of a run, in ns of the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readings {
     /// Time in which at least one kernel ran.
@@ -116,7 +117,7 @@ impl Readings {
     }
 }
 
-/// What the checker says of a run.
+/// The checker's readings of a run.
 pub fn read(trace: &Trace) -> Readings {
     let timeline = trace.timeline();
     let metrics = Metrics::of(&timeline);
@@ -265,7 +266,7 @@ pub fn kept(seed: u64) -> Vec<Trace> {
 /// Words for the readings of all traces that are kept: two for each number, the lower one first.
 pub const KEPT_WORDS: usize = 5 * 2 * Readings::COUNT;
 
-/// What the readings of the kept traces are, in words.
+/// The readings of the kept traces, as words of 32 bits.
 pub fn kept_words(seed: u64) -> Vec<u32> {
     kept(seed).iter().flat_map(|trace| words(&read(trace))).collect()
 }

@@ -1,5 +1,5 @@
 //! Metrics of a timeline: how much of the time each engine was busy, and how much of the copying
-//! was hidden behind kernels.
+//! was hidden beside kernels.
 //!
 //! Every figure is the length of a set of instants ([`Coverage`]), so work that runs twice at the
 //! same time counts once. These figures explain a run; none of them grades it, since a kernel that
@@ -9,7 +9,7 @@
 //! | module | its question |
 //! | --- | --- |
 //! | [`intervals`] | which instants does a set of intervals cover? |
-//! | [`blocking_calls`] | which calls held the host, and for how long? |
+//! | [`blocking_calls`] | which calls blocked the host, and for how long? |
 //! | [`idle`] | why did the device have nothing to do? |
 //! | [`critical_path`] | which chain of work and calls made the run as long as it was? |
 //! | [`copies`](mod@copies) | how much was copied, from what memory, and how fast? |
@@ -199,8 +199,8 @@ pub fn is_communication(kernel: &str) -> bool {
 }
 
 impl HostSpan {
-    /// The part of the call in which the host was held: its last `blocked_ns`, since a call first
-    /// queues its work and then waits.
+    /// The part of the call in which the host was blocked: its last `blocked_ns`, since a call
+    /// first queues its work and then waits.
     pub fn blocked(&self) -> Interval {
         Interval::new(self.end_ns.saturating_sub(self.blocked_ns).max(self.start_ns), self.end_ns)
     }

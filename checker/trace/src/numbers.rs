@@ -1,16 +1,16 @@
 //! Numbers by which programs of one file differ.
 //!
-//! A puzzle often compares programs that differ in a number alone. They share a file, which asks
-//! for the number by `lab.number("n", 8)?`; the second argument counts where the program is started
-//! by hand. Each of the programs has its own number in the exercise's manifest, and where one of
-//! them is shown, its number stands in the place of the question.
+//! A puzzle often compares programs that differ in a number alone. They share a file, which gets
+//! the number by `lab.number("n", 8)?`; the second argument counts where the program is started by
+//! hand. Each of the programs has its own number in the exercise's manifest, and where one of them
+//! is shown, its number stands in the place of the question.
 
 use std::collections::BTreeMap;
 
 /// Numbers by name.
 pub type Numbers = BTreeMap<String, u64>;
 
-/// How a file asks for a number, up to its name.
+/// The call by which a file gets a number, up to its name.
 const ASKS: &str = "lab.number(\"";
 /// How the question ends.
 const END: &str = ")?";
@@ -27,13 +27,13 @@ pub fn of_setting(setting: &str, name: &str) -> Option<u64> {
     pairs.into_iter().find(|(own, _)| *own == name)?.1.parse().ok()
 }
 
-/// The names of the numbers that a file asks for.
+/// The names of the numbers that a file gets.
 pub fn asked(source: &str) -> Vec<&str> {
     source.split(ASKS).skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
 
-/// A program's file as it is with these numbers: line for line the same, with a number in the place
-/// of each question, and in the place of `{name}`, as the remarks at the head of the file have it.
+/// A program's file with these numbers: line for line the same, with a number in the place of each
+/// call for one. The same goes for `{name}`, as the remarks at the head of the file have it.
 pub fn filled(source: &str, numbers: &Numbers) -> String {
     let mut text = source.to_owned();
     for (name, number) in numbers {
@@ -48,7 +48,7 @@ pub fn filled(source: &str, numbers: &Numbers) -> String {
     text
 }
 
-/// What a file says of itself: the first paragraph of the remarks at its head, on one line.
+/// The summary of a file: the first paragraph of the remarks at its head, on one line.
 pub fn summary(source: &str) -> Option<String> {
     let head = source.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
     let first: Vec<&str> = head.take_while(|line| !line.is_empty()).collect();

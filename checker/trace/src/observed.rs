@@ -13,10 +13,10 @@ pub const HOST_WORK: &str = "host work";
 /// The step of a span whose call is not known.
 pub const NO_STEP: u32 = u32::MAX;
 
-/// A timeline, and what is known of the calls that asked for it.
+/// A timeline, and what is known of the calls that issued its work.
 #[derive(Clone, Debug)]
 pub struct Observed<'a> {
-    /// What ran where and when. A step is an index into [`calls`](Self::calls).
+    /// The operations, by where and when they ran. A step is an index into [`calls`](Self::calls).
     pub timeline: Timeline,
     /// The calls, in the order in which they were made.
     pub calls: Vec<Called<'a>>,
@@ -27,11 +27,11 @@ pub struct Observed<'a> {
 /// A call of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Called<'a> {
-    /// What was called: `cudaMemcpyAsync`.
+    /// The function that was called: `cudaMemcpyAsync`.
     pub name: &'a str,
     /// The thread that made it, numbered from 0.
     pub thread: u32,
-    /// Why it may have held the host.
+    /// Why it may have blocked the host.
     pub holding: Option<Holding>,
     /// The line of the source that it came from.
     pub line: Option<&'a str>,
@@ -42,7 +42,7 @@ pub struct Called<'a> {
 pub struct Wait {
     /// The stream that waited.
     pub stream: StreamId,
-    /// The call that asked for it.
+    /// The call that issued it.
     pub step: u32,
     /// The stream that the event was recorded in.
     pub source: StreamId,
@@ -58,18 +58,18 @@ pub enum Holding {
     Wait,
     /// It copies pageable memory: through a staging buffer, while the host stands by.
     PageableCopy,
-    /// It frees memory, which takes until the device has done what it had been asked for.
+    /// It frees memory, which takes until the device has done the work that was issued before.
     Free,
     /// It obtains memory, which takes long.
     Allocation,
     /// It loads code.
     Load,
-    /// It asks for work while the stream's queue is full, or waits for another reason of its own.
+    /// It issues work while the stream's queue is full, or waits for another reason of its own.
     Other,
 }
 
 impl Holding {
-    /// Why a call of that name holds the host; `pageable` says that it asked for a copy of pageable
+    /// Why a call of that name blocks the host; `pageable` says that it issued a copy of pageable
     /// memory.
     pub fn of(name: &str, pageable: bool) -> Option<Self> {
         // `cudaMemcpyAsync`, `cuMemcpyHtoDAsync_v2`, `cudaFree_ptsz` and so on.
@@ -98,12 +98,12 @@ impl Holding {
         })
     }
 
-    /// Whether the host is held until the device is done, and not only busy.
+    /// Whether the host is blocked until the device is done, and not only busy.
     pub fn waits(self) -> bool {
         matches!(self, Self::Wait | Self::PageableCopy | Self::Free)
     }
 
-    /// What it is, in a word or two.
+    /// Its words: one or two.
     pub fn label(self) -> &'static str {
         match self {
             Self::Wait => "waits for the device",

@@ -1,8 +1,8 @@
-//! What the host asked for, in the order in which it asked.
+//! The calls of a host program, in their order.
 //!
-//! A program holds no addresses and no handles: streams, events, blocks of memory and kernels are
-//! numbered in the order in which they came to be, so the same source gives the same bytes on every
-//! machine. It can be simulated again, changed or unchanged, on any device profile.
+//! A program has no addresses and no handles in it. Streams, events, blocks of memory and kernels
+//! are numbered in the order in which they came to be, so the same source gives the same bytes on
+//! every machine. It can be simulated again, changed or unchanged, on any device profile.
 
 mod device;
 mod kernel;
@@ -94,7 +94,7 @@ impl std::fmt::Display for StreamId {
     }
 }
 
-/// Everything the host asked for in one run.
+/// All calls of the host in one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Program {
@@ -145,7 +145,7 @@ impl std::fmt::Display for Site {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Step {
-    /// What was asked.
+    /// The call.
     pub call: Call,
     /// Index into [`Program::sites`]; none for calls that the lab or a library makes on its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -302,7 +302,7 @@ pub struct Launch {
     pub units: u64,
     /// Device memory traffic of the whole grid, in bytes.
     pub bytes: u64,
-    /// What it reads, then what it writes.
+    /// Its reads, then its writes.
     pub accesses: Vec<Access>,
 }
 
@@ -325,7 +325,7 @@ pub struct GraphNode {
 pub struct NodeAccesses {
     /// Which node it is, counted from 1.
     pub node: u32,
-    /// What it reads, then what it writes.
+    /// Its reads, then its writes.
     pub accesses: Vec<Access>,
 }
 
@@ -340,7 +340,7 @@ pub enum Call {
     RegionBegin,
     /// The measured region ends.
     RegionEnd,
-    /// How many work queues the environment asks for, where that is not what a device has by
+    /// The number of work queues that the environment sets, where that is not what a device has by
     /// itself: see [`WorkQueues`]. It comes before all other calls.
     Connections {
         /// For kernels, from 1 to 32.
@@ -354,8 +354,8 @@ pub enum Call {
         /// How long it takes.
         ns: u64,
     },
-    /// `lab::priorities::Requests::next`: the host waits for a request that somebody else makes,
-    /// and goes on at once if it has arrived already.
+    /// `lab::priorities::Requests::next`: the host waits for a request from elsewhere, and goes on
+    /// at once if it has arrived already.
     Arrival {
         /// Its number, from 0.
         request: u32,
@@ -520,7 +520,7 @@ pub enum Call {
     },
     /// `cuMemPoolTrimTo` of the default pool.
     PoolTrim {
-        /// What it keeps, in bytes.
+        /// Bytes that it keeps.
         bytes: u64,
     },
     /// `cuMemHostAlloc`, `cuMemAllocHost_v2`.
@@ -555,7 +555,7 @@ pub enum Call {
         stream: StreamId,
         /// The call with or without `Async`.
         mode: Mode,
-        /// What is set.
+        /// The range that is set.
         target: Range,
     },
 
@@ -565,7 +565,8 @@ pub enum Call {
     PeerAccess {
         /// The device that may.
         by: u32,
-        /// What came from the other one's default pool, and not what `cuMemAlloc` gave.
+        /// Whether it is about memory of the other one's default pool, and not about what
+        /// `cuMemAlloc` gave.
         #[serde(default, skip_serializing_if = "is_not")]
         pool: bool,
         /// It may from now on, or may no more.
@@ -588,11 +589,13 @@ pub enum Call {
         registers: u32,
         /// Static shared memory of a block, in bytes.
         shared_bytes: u32,
-        /// What its threads share out among them; none where the work is the same for all of them.
+        /// Items that its threads share out among them; none where the work is the same for all of
+        /// them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         items: Option<Items>,
-        /// What its warps issue over and over; none where that is not known, and then it shares a
-        /// multiprocessor with others as if each unit of work took some of the same store.
+        /// Instructions that its warps issue over and over; none where that is not known, and then
+        /// it shares a multiprocessor with others as if each unit of work took some of the same
+        /// store.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inner_loop: Option<Loop>,
     },
@@ -606,19 +609,19 @@ pub enum Call {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         accesses: Vec<Access>,
     },
-    /// The host itself used pinned memory, between its call before this one and the one after.
-    /// No call was made: it takes no time and asks for nothing. On the simulated device it was
-    /// noticed since a copy had been asked for that uses the same pages, so by no means every use
-    /// is here. Uses that are known to come after all such copies are left out.
+    /// The host itself used pinned memory, between its call before this one and the one after. No
+    /// call was made: it takes no time and issues nothing. On the simulated device it was noticed
+    /// since a copy had been issued that uses the same pages, so by no means every use is here.
+    /// Uses that are known to come after all such copies are left out.
     HostAccess {
-        /// What was used, by block and offset.
+        /// Memory that was used, by block and offset.
         accesses: Vec<Access>,
         /// How much of each range.
         extent: Extent,
     },
 
-    /// `cuStreamEndCapture`: what was asked of the capturing streams since the beginning is a
-    /// graph. The captured calls themselves are no steps, since they asked for no work.
+    /// `cuStreamEndCapture`: the calls of the capturing streams since the beginning are a graph.
+    /// The captured calls themselves are no steps, since they issued no work.
     GraphCreate {
         /// The new graph.
         graph: GraphId,

@@ -1,4 +1,4 @@
-//! One run of one program, as the driver writes it down for whoever started the run.
+//! One run of one program, as the driver writes it down for the process that started the run.
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
@@ -15,13 +15,13 @@ pub const VERSION: u32 = 1;
 pub struct Record {
     /// [`VERSION`] of the form this was written in.
     pub version: u32,
-    /// What the host asked for.
+    /// The calls of the host.
     pub program: Program,
-    /// What happened.
+    /// The timeline.
     pub timeline: Timeline,
     /// The measured regions that came to their end, one for each trial, in order.
     pub trials: Vec<Trial>,
-    /// What two uses of the same memory saw of it, where somebody asked.
+    /// Samples of memory that two operations use, where the run was to take them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched: Option<Watched>,
     /// Something that the one who started the run should know, such as why a measurement fell back
@@ -38,10 +38,10 @@ pub struct Record {
 pub struct Kept {
     /// [`VERSION`] of the form this was written in.
     pub version: u32,
-    /// What the host asked for, where that does not lie elsewhere.
+    /// The calls of the host, where they do not lie elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
-    /// What happened, where that does not follow.
+    /// The timeline, where it does not follow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
     /// [`Record::trials`].
@@ -72,12 +72,12 @@ impl Kept {
     }
 }
 
-/// What two uses of the same memory saw of it and left in it: words of 32 bits, from the first byte
-/// that both use. Whatever was never looked at is none.
+/// Samples of memory that two operations use, before and after each: words of 32 bits, from the
+/// first byte that both use. A sample that was never taken is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Watched {
-    /// Whether the use that the host asked for later was over before the other began.
+    /// Whether the use that the host issued later was over before the other began.
     pub is_reversed: bool,
     /// When the first one began.
     pub first: Option<Vec<u32>>,
@@ -92,12 +92,12 @@ pub struct Watched {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Trial {
-    /// What the region was, where a program has regions of several kinds; empty otherwise.
+    /// Name of the region, where a program has regions of several kinds; empty otherwise.
     #[serde(default)]
     pub name: String,
     /// From the host's entry into the region to its exit, in ns.
     pub makespan_ns: u64,
-    /// What the workload's own work takes alone, where the device that ran it can tell: on the
+    /// Times of the workload's own work alone, where the device that ran it can tell: on the
     /// simulator from the profile. On a GPU it is measured by runs of their own.
     #[serde(default)]
     pub bounds: Option<Bounds>,
@@ -121,7 +121,7 @@ pub struct Trial {
 }
 
 impl Serialize for Trial {
-    /// What was kept before there were requests reads the same in text.
+    /// Records from before there were requests read the same in text.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self {
             name,
@@ -177,8 +177,8 @@ pub struct Misled {
     pub step: u32,
     /// The kernel.
     pub kernel: String,
-    /// What it reads that does not belong together, such as "labels of batch 3 with logits of batch
-    /// 4".
+    /// Data that it reads and that does not belong together, such as "labels of batch 3 with logits
+    /// of batch 4".
     pub reads: String,
 }
 
@@ -197,9 +197,9 @@ pub enum Output {
         block: u32,
         /// Index of the first wrong element.
         element: u64,
-        /// What it should be.
+        /// The value that it should have.
         expected: u32,
-        /// What it is.
+        /// The value that it has.
         found: u32,
         /// How many elements are wrong, over all outputs.
         wrong: u64,
@@ -212,7 +212,7 @@ pub enum Output {
         block: u32,
         /// Index of the first such element.
         element: u64,
-        /// What it is instead.
+        /// The origin that it has instead.
         origin: Origin,
         /// Index of the call in [`Program::steps`] by which it came about, where that says more.
         step: Option<u32>,

@@ -1,4 +1,5 @@
-//! What one process tells another about a run: names of environment variables and their values.
+//! Facts that one process tells another about a run: names of environment variables and their
+//! values.
 //!
 //! The checker sets them, the lab and the driver read them. A program that is started by hand gets
 //! the defaults and needs none of them.
@@ -32,8 +33,8 @@ pub const RECORD: &str = "SWIM_RECORD";
 /// Which legal schedule the simulated device plays. A number is the seed of a perturbed one: every
 /// duration of the device is changed, which gives another order of operations. With `in-order`,
 /// each operation is over before the next call; with `STEP.NODE<STEP.NODE`, the operation that is
-/// named first is over before the other one starts, which the host asked for earlier. Default:
-/// nothing is changed.
+/// named first is over before the other one starts, which the host issued earlier. Default: nothing
+/// is changed.
 pub const SCHEDULE: &str = "SWIM_SCHEDULE";
 
 /// Two uses of memory on the simulated device that are looked at, and which memory, for
@@ -42,9 +43,9 @@ pub const SCHEDULE: &str = "SWIM_SCHEDULE";
 pub const WATCH: &str = "SWIM_WATCH";
 
 /// Leaves out one synchronisation on the simulated device, to see what it is good for: its number,
-/// from 0, among all that the program asks for. The call is answered with success and not carried
-/// out, and a note in the record says which it was; a record without one had no more of them.
-/// Default: none is left out.
+/// from 0, among all of the program. The call is answered with success and not carried out, and a
+/// note in the record says which it was; a record without one had no more of them. Default: none is
+/// left out.
 pub const LEAVE_OUT: &str = "SWIM_LEAVE_OUT";
 
 /// Path of a recorded [`Program`](crate::Program), for the lab's program that plays one.
@@ -56,10 +57,10 @@ pub const NUMBERS: &str = "SWIM_NUMBERS";
 
 /// Seed of the workload's inputs. Default: [`PUBLIC_SEED`].
 pub const SEED: &str = "SWIM_SEED";
-/// The seed where nobody gives another: public, so that anyone gets the same run.
+/// The seed where no other is given: public, so that anyone gets the same run.
 pub const PUBLIC_SEED: u64 = 0x5717_2026;
 
-/// What the measured region of a run on the simulated device has to be: `TASK,SEED,SCALE,QUEUES`,
+/// The demand on the measured region of a run on the simulated device: `TASK,SEED,SCALE,QUEUES`,
 /// where work queues are `KERNELS/COPIES` or `any`. Another region is refused. Default: it may be
 /// anything.
 pub const DEMAND: &str = "SWIM_DEMAND";
@@ -84,7 +85,7 @@ pub const WARMUPS: &str = "SWIM_WARMUPS";
 /// How many passes count. Default 1.
 pub const TRIALS: &str = "SWIM_TRIALS";
 
-/// What the program does: [`MODE_SOLVE`] (the default) or [`MODE_CALIBRATE`].
+/// The mode of the program: [`MODE_SOLVE`] (the default) or [`MODE_CALIBRATE`].
 pub const MODE: &str = "SWIM_MODE";
 /// Runs the exercise.
 pub const MODE_SOLVE: &str = "solve";

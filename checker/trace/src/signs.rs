@@ -34,7 +34,7 @@ pub enum Sign {
     OneStreamOfKernels,
 }
 
-/// What a measured region asks for, with what graphs do in the place of their launches.
+/// Operations of a measured region, with those of graphs in the place of their launches.
 struct Operations<'a> {
     calls: Vec<&'a Call>,
 }

@@ -1,4 +1,4 @@
-//! What ran where and when: on the device, and on the host.
+//! Operations by where and when they ran: on the device, and on the host.
 
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ pub(crate) fn sorted(mut pairs: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     pairs
 }
 
-/// What happened in one run. Spans are ordered by `(start_ns, step)`, host spans by step.
+/// The spans of one run. Spans are ordered by `(start_ns, step)`, host spans by step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Timeline {
@@ -140,7 +140,7 @@ pub enum Method {
     Untraced,
 }
 
-/// What a span of device work is.
+/// Kinds of device work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -190,9 +190,9 @@ pub enum HostMemory {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Span {
-    /// Index into the program's steps: the call that asked for it.
+    /// Index into the program's steps: the call that issued it.
     pub step: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: SpanKind,
     // Shared, since a run may have a million launches of one kernel.
     /// The kernel's name, where it is known; absent for other kinds.

@@ -45,7 +45,7 @@ impl Unsupported {
         }
     }
 
-    /// What does the same on the simulated device.
+    /// The means to do the same on the simulated device.
     pub fn instead(&self) -> &'static str {
         match self.name() {
             "cuMemHostRegister"

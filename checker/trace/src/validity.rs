@@ -18,11 +18,11 @@ use crate::program::{
 pub struct Invalid {
     /// The first step at which it cannot go on.
     pub step: u32,
-    /// What is wrong there.
+    /// The flaw there.
     pub what: Flaw,
 }
 
-/// What is wrong with a step.
+/// Flaws of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
     /// It uses something that does not exist then.
@@ -35,7 +35,7 @@ pub enum Flaw {
     Range,
 }
 
-/// What a program numbers.
+/// Kinds of things that a program numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Named {
     /// A stream.
@@ -110,13 +110,14 @@ pub fn check(program: &Program) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// What exists at some point of a program that is gone through step by step, in whatever order.
+/// Things that exist at some point of a program that is gone through step by step, in whatever
+/// order.
 #[derive(Clone, Debug, Default)]
 pub struct Validity {
     existing: HashSet<Named>,
     /// Whatever was created, destroyed or not: no number is given twice.
     created: HashSet<Named>,
-    /// Blocks that were used and that nobody had created: they were there before the first step.
+    /// Blocks that were used and that no step had created: they were there before the first one.
     before: HashSet<BlockId>,
     /// How many executable copies were made of each graph.
     copies: HashMap<GraphId, u32>,
@@ -130,8 +131,8 @@ const NOT_READY: u32 = 600;
 impl Validity {
     /// Before the first step of `program`.
     pub fn of(program: &Program) -> Self {
-        // A step creates one thing at most. Whoever writes a program by hand may number as it
-        // pleases, within reason: what is numbered takes room up to its number.
+        // A step creates one thing at most. A program written by hand may have any numbers, within
+        // reason: what is numbered takes room up to its number.
         const BY_HAND: u32 = 1 << 16;
         let numbers = u32::try_from(program.steps.len()).unwrap_or(u32::MAX);
         Self { numbers: numbers.max(BY_HAND), ..Self::default() }

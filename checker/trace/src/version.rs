@@ -15,7 +15,7 @@ pub struct Header {
 /// A form was written in a version that this build does not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongVersion {
-    /// What was read: `program`, `timeline` or `record`.
+    /// The thing that was read: `program`, `timeline` or `record`.
     pub what: &'static str,
     /// The version it was written in.
     pub found: u32,

@@ -105,7 +105,7 @@ pub(crate) struct Gpu {
     /// When declared work of the host that is under way ends.
     core_free: Mutex<u64>,
     trace: Trace,
-    /// CUPTI, where it was asked for and could be had, and why it could not.
+    /// CUPTI, where it was wanted and could be had, and why it could not.
     cupti: Option<Cupti>,
     without_cupti: Option<String>,
     /// CUPTI worked and then did not.
@@ -124,7 +124,7 @@ pub(crate) struct Gpu {
 }
 
 impl Gpu {
-    /// Loads the system's driver and, where it is asked for, CUPTI, which has to be there first.
+    /// Loads the system's driver and, where it is wanted, CUPTI, which has to be there first.
     pub(crate) fn open() -> Result<Self, StartFailure> {
         let failed = |code, why| StartFailure { code, why };
         let real = Real::open().map_err(|why| {
@@ -278,7 +278,7 @@ impl Gpu {
         result
     }
 
-    /// Forwards a call that gives a handle or an address, and notes it with that when it comes back.
+    /// Forwards a call that gives a handle or an address, and notes it with that when it returns.
     fn call_that_gives_a_name(
         &self,
         command: Command,
@@ -316,8 +316,8 @@ impl Gpu {
         result
     }
 
-    /// Takes up a log that is full, unless that would take time in a region. A program that calls this
-    /// often outside of its regions does not want a record of it, which would only grow.
+    /// Takes up a log that is full, unless that would take time in a region. A program that calls
+    /// this often outside of its regions does not want a record of that, which would only grow.
     #[cold]
     fn make_room(&self) {
         if let Ok(mut regions) = self.regions.try_lock()
@@ -391,7 +391,8 @@ impl Gpu {
         }
     }
 
-    /// Notes how many work queues there are, as the simulated device does: where it is not the default.
+    /// Notes how many work queues there are, as the simulated device does: where they are not the
+    /// default.
     fn note_work_queues(&self, queues: WorkQueues) {
         if let Some(call) = queues.call() {
             let now = self.clock.now();
@@ -400,9 +401,9 @@ impl Gpu {
         }
     }
 
-    /// The host works until `ns` have gone by since it `began`, or since its core had nothing else to do: all
-    /// threads have one for the work that they declare, as on the simulated device. What it takes to find out
-    /// who asks, and to note it, is part of the time.
+    /// Works on the host until `ns` have gone by since it `began`, or since its core had nothing
+    /// else to do: all threads have one for the work that they declare, as on the simulated device.
+    /// What it takes to find out who asks, and to note it, is part of the time.
     fn host_work(&self, ns: u64, began: u64) -> lab::Reply {
         let site = self.site();
         let mut core_free = lock(&self.core_free);
@@ -430,7 +431,7 @@ impl Gpu {
         self.note(Asked::HostAccess(touch), site, Times { entered: now, start: now, end: now });
     }
 
-    /// Notes a call to the lab that has come back.
+    /// Notes a call to the lab that has returned.
     fn note_lab(&self, call: Call, site: Option<u32>, times: Times) -> (u64, bool) {
         self.note(Asked::Lab(call), site, times)
     }
@@ -451,7 +452,7 @@ impl Gpu {
         }
     }
 
-    /// What `then` makes of the sizes of the arguments of a kernel that the lab knows.
+    /// Applies `then` to the sizes of the arguments of a kernel that the lab knows.
     pub(crate) fn with_parameter_sizes<T>(
         &self,
         function: u64,

@@ -55,7 +55,7 @@ pub fn chains(program: &Program) -> Vec<Vec<u32>> {
     let mut sets = Sets { parents: (0..operations.len()).collect() };
     for parts in uses.values_mut() {
         parts.sort_unstable_by_key(|&(offset, end, index, _)| (offset, end, index));
-        // Runs of parts that overlap; a run that nobody writes joins nothing.
+        // Runs of parts that overlap; a run that no operation writes joins nothing.
         let mut from = 0;
         while from < parts.len() {
             let (mut to, mut reach) = (from, parts[from].1);
@@ -86,7 +86,7 @@ pub fn chains(program: &Program) -> Vec<Vec<u32>> {
 /// A chain of more operations than this is no chunk.
 const LONGEST: usize = 4096;
 
-/// What a chain does, operation by operation: the line that asked for it, and the lane.
+/// The operations of a chain: for each, the line that issued it and its lane.
 type Signature = Vec<(Option<u32>, Lane)>;
 
 /// The jobs of the measured region that keep more than one lane busy, the largest first.

@@ -1,4 +1,4 @@
-//! How jobs are cut into chunks, and in which order the host asks for them.
+//! How jobs are cut into chunks, and in which order the host issues them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,11 +18,11 @@ const FILL_PERMILLE: u64 = 100;
 /// from one engine to the next on an H200.
 const SHORT_NS: u64 = 20_000;
 
-/// With fewer chunks than this nobody has cut too finely.
+/// With fewer chunks than this a job is not cut too finely.
 const MANY: usize = 8;
 
-/// Of the time, in thousandths, how long the host is in the calls of a job, and not blocked, for
-/// these to set the pace of the program: what is left is too little for the device to be the
+/// The share of the time, in thousandths, that the host is in the calls of a job, and not blocked,
+/// for these to set the pace of the program. The rest is too little for the device to be the
 /// reason.
 const CALLS_PERMILLE: u64 = 750;
 
@@ -156,7 +156,7 @@ fn sum<'a>(ops: impl Iterator<Item = &'a Op>) -> u64 {
     ops.fold(0, |sum: u64, op| sum.saturating_add(op.end_ns.saturating_sub(op.start_ns)))
 }
 
-/// Whether the host mostly began with the next chunk before it asked for the second step of one.
+/// Whether the host mostly began with the next chunk before it issued the second step of one.
 fn is_breadth_first(job: &Job) -> bool {
     let pairs = job.chains.windows(2).filter(|pair| pair[0].len() >= 2);
     let (mut before, mut all) = (0, 0);
@@ -167,8 +167,8 @@ fn is_breadth_first(job: &Job) -> bool {
     before * 2 > all
 }
 
-/// The most chunks that the host had begun at one time without having asked for the last step of
-/// any of them.
+/// The most chunks that the host had begun at one time without having issued the last step of any
+/// of them.
 fn most_begun(job: &Job) -> Vec<Vec<u32>> {
     let mut ends: Vec<u32> = job.chains.iter().map(|chain| chain[chain.len() - 1]).collect();
     ends.sort_unstable();

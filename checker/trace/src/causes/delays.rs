@@ -13,7 +13,7 @@ use super::dependencies::Turns;
 use super::engines::{Lane, Lanes};
 use super::region::issued_ns;
 
-/// What is shorter than this is the gap between two operations: 7 µs between engines on an H200.
+/// A wait shorter than this is the gap between two operations: 7 µs between engines on an H200.
 const GAP_NS: u64 = 10_000;
 
 /// The three instants of an operation, and what it waited for.
@@ -25,20 +25,20 @@ pub struct Instants {
     pub ready_ns: u64,
     /// When it started, in ns.
     pub started_ns: u64,
-    /// What it waited for, in the order of time.
+    /// Its waits, in the order of time.
     pub waits: Vec<Wait>,
 }
 
 /// A time for which something kept an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// What it was.
+    /// The thing that it waited for.
     pub what: Awaited,
     /// When.
     pub time: Interval,
 }
 
-/// What kept an operation. Operations are indices into the timeline's spans.
+/// The reasons why an operation waited. Operations are indices into the timeline's spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Awaited {
     /// The host, which had not yet issued it: all that it comes after was over.
@@ -136,7 +136,7 @@ pub fn released_by(timeline: &Timeline, call: &HostSpan) -> Option<u32> {
     ended.max_by_key(|(index, span)| (own(span), span.end_ns, *index)).map(|(index, _)| index)
 }
 
-/// What ran where.
+/// Operations of a device, by where they ran.
 struct Device<'a> {
     spans: &'a [Span],
     lanes: Lanes,
@@ -157,7 +157,7 @@ impl<'a> Device<'a> {
         Self { spans, lanes: Lanes::of(timeline), by_end }
     }
 
-    /// What kept an operation of `stream` from when it was ready.
+    /// The waits of an operation of `stream` from when it was ready.
     fn waits(&self, index: u32, ready_ns: u64, stream: StreamId) -> Vec<Wait> {
         let of = |index: u32| &self.spans[index as usize];
         let span = of(index);

@@ -1,4 +1,4 @@
-//! What each operation comes after: its stream, the events that its stream waited for, the default
+//! Dependencies of each operation: its stream, the events that its stream waited for, the default
 //! stream.
 
 use std::collections::{HashMap, HashSet};
@@ -21,7 +21,7 @@ impl Until {
     }
 }
 
-/// What an operation comes after.
+/// Dependencies of an operation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Before {
     /// The operation before it in its stream.
@@ -35,7 +35,7 @@ pub(super) struct Before {
 #[derive(Default)]
 struct Stream {
     last: Until,
-    /// What the next operation comes after, by a wait.
+    /// Dependencies of the next operation, by waits.
     waits: Vec<Until>,
     /// When all that is queued has ended, waits included.
     tail: Until,

@@ -9,7 +9,7 @@ use crate::Timeline;
 use crate::metrics::Coverage;
 use crate::timeline::{Interval, Span, SpanKind};
 
-/// What runs side by side on a device.
+/// Lanes of a device, which run side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lane {
     /// The multiprocessors.
@@ -104,7 +104,7 @@ impl Lanes {
         Self { lanes: lanes.collect() }
     }
 
-    /// How long, inside `window`, a lane stood empty that was given work by a call after `step`: of
+    /// How long, inside `window`, a lane that was given work by a call after `step` stood empty: of
     /// the lane that lost most, in ns.
     pub fn lost(&self, window: Interval, step: u32) -> u64 {
         let to_come = self.lanes.values().filter(|busy| busy.last_step > step);
@@ -138,17 +138,18 @@ impl Lanes {
 pub struct Held {
     /// The call.
     pub step: u32,
-    /// How long it held the host, in ns.
+    /// How long it blocked the host, in ns.
     pub held_ns: u64,
     /// How long such a lane stood empty, in ns.
     pub lost_ns: u64,
 }
 
-/// What a host that was held needs to give the device work again, at most, in ns: waking up, a
-/// launch and its way to the device take 7 µs on an H200, which is charged to what held it.
+/// The most time that a blocked host needs to give the device work again, in ns. Waking up, a
+/// launch and its way to the device take 7 µs on an H200, which is charged to the call that blocked
+/// it.
 const AFTERMATH_NS: u64 = 20_000;
 
-/// All calls of `timeline` that held the host and lost time by it, in the order of the calls.
+/// All calls of `timeline` that blocked the host and lost time by it, in the order of the calls.
 pub fn held(timeline: &Timeline) -> Vec<Held> {
     let lanes = Lanes::of(timeline);
     let extent = timeline.extent();

@@ -1,4 +1,4 @@
-//! What the host did while lanes with work to come stood empty.
+//! The host's doings while lanes with work to come stood empty.
 
 use std::collections::{HashMap, HashSet};
 
@@ -67,7 +67,7 @@ pub(super) fn look(view: &View<'_>, short: &HashSet<u32>, found: &mut Found) {
             // wait's doing.
             Call::Launch(_) if own_wait.is_some() => continue,
             Call::Launch(_) => {
-                // Nothing but the call itself kept it, and all that was asked for before had ended.
+                // Nothing but the call itself kept it, and all work issued before had ended.
                 let prompt = span.end_ns.saturating_add(PROMPT_NS);
                 let own = ops.peek().filter(|op| op.step == step && op.start_ns <= prompt);
                 let own = own.filter(|op| op.end_ns - op.start_ns < whole.ns());

@@ -8,8 +8,8 @@ use crate::timeline::Interval;
 use super::region::{View, region};
 use super::{Code, Found};
 
-/// What a device may use of the memory of the other: what `cuMemAlloc` gave, and what came from the
-/// pool.
+/// Access of a device to the memory of the other: to what `cuMemAlloc` gave, and to what came from
+/// the pool.
 #[derive(Clone, Copy, Default)]
 struct Access {
     memory: bool,

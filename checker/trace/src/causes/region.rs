@@ -17,7 +17,7 @@ pub(super) struct Op {
     pub(super) stream: StreamId,
     pub(super) start_ns: u64,
     pub(super) end_ns: u64,
-    /// When the host had asked for it, in ns.
+    /// When the host had issued it, in ns.
     pub(super) issued_ns: u64,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct View<'a> {
     pub(super) lanes: Lanes,
     /// The steps of the measured region, or all.
     pub(super) steps: Range<usize>,
-    /// Operations that the region asked for, in that order.
+    /// Operations that the region issued, in that order.
     pub(super) ops: Vec<Op>,
     host: HashMap<u32, &'a HostSpan>,
 }

@@ -1,4 +1,4 @@
-//! What requests wait for, which the host answers while the device has other work.
+//! Waits of requests, which the host answers while the device has other work.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -60,7 +60,7 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
     });
 }
 
-/// The host comes late to a request, since a wait for the whole device held it when the request
+/// The host comes late to a request, since a wait for the whole device blocked it when the request
 /// arrived.
 fn come_late(view: &View<'_>, found: &mut Found, arrival: u32, at_ns: u64) {
     let thread = view.program.steps[arrival as usize].thread;
@@ -79,7 +79,7 @@ fn come_late(view: &View<'_>, found: &mut Found, arrival: u32, at_ns: u64) {
     }
 }
 
-/// What the operations of a request, which are those of these steps, wait for. One that waits for
+/// Finds the waits of a request's operations, which are those of these steps. One that waits for
 /// less than it takes itself is answered in time.
 fn wait(view: &View<'_>, found: &mut Found, steps: &HashSet<u32>) {
     let own = || view.ops.iter().filter(|op| steps.contains(&op.step));

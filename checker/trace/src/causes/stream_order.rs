@@ -1,4 +1,4 @@
-//! What operations waited for: their stream, an event, the default stream, the device.
+//! Waits of operations: for their stream, an event, the default stream, the device.
 
 use std::array;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -94,11 +94,11 @@ struct Order {
     crowded: Vec<Crowded>,
     queues: Queues,
     pipes: BTreeMap<KernelId, Pipe>,
-    /// What the shortest launch of a kernel takes, by its grid.
+    /// The time of the shortest launch of a kernel, by its grid.
     shortest: BTreeMap<(KernelId, [u32; 3]), u64>,
 }
 
-/// What runs at an instant.
+/// Work at an instant.
 #[derive(Clone, Copy, Default)]
 struct Running {
     kernels: u64,
@@ -127,7 +127,7 @@ impl Running {
     }
 }
 
-/// What runs when.
+/// Kernels, by when they run.
 struct Kernels {
     /// When kernels start, in order, with the sum of all up to there.
     starts: Vec<(u64, Running)>,
@@ -324,9 +324,9 @@ impl Order {
 }
 
 /// Kernels that were ready and came after another in its work queue. A queue issues its kernels in
-/// the order in which the host asked for them: what could start, and starts only with one of
-/// another stream that had been asked for before it and was not ready, came after that one. While
-/// the device is full, there is another reason to be late.
+/// the order of the host's calls. A kernel that could start, and starts only with one of another
+/// stream that had been issued before it and was not ready, came after that one. While the device
+/// is full, there is another reason to be late.
 struct Queues {
     /// When each kernel starts, in order, and its place among the operations.
     starts: Vec<(u64, usize)>,
@@ -388,7 +388,7 @@ fn grid(view: &View<'_>, op: &Op) -> Option<(KernelId, [u32; 3])> {
     }
 }
 
-/// What most instructions of a kernel need, where it says so.
+/// The pipe that most instructions of a kernel need, where it says so.
 fn pipe(call: &Call) -> Option<(KernelId, Pipe)> {
     match call {
         Call::FunctionGet { kernel, inner_loop: Some(inner), .. } => Some((*kernel, inner.pipe)),

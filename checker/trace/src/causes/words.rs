@@ -1,4 +1,4 @@
-//! What is said about a cause, in words.
+//! The words of a cause.
 
 use crate::draw::duration;
 use crate::hazards::named;
@@ -7,7 +7,7 @@ use crate::program::StreamId;
 use super::{Basis, Behind, Cause, Code};
 
 impl Code {
-    /// What is to be seen on the timeline: no line, no remedy.
+    /// The symptom on the timeline: no line, no remedy.
     pub fn symptom(self) -> &'static str {
         match self {
             Self::PageableCopy => {
@@ -47,7 +47,7 @@ impl Code {
         }
     }
 
-    /// What to ask about the program: no line, no remedy.
+    /// A question about the program: no line, no remedy.
     pub fn question(self) -> &'static str {
         match self {
             Self::PageableCopy => {
@@ -112,7 +112,7 @@ impl Code {
 }
 
 impl Cause {
-    /// What happened, in one line that names no place.
+    /// The event in one line that names no place.
     pub fn headline(&self) -> String {
         let what = &self.at.what;
         let stream = match (self.stream.map(named), self.at.thread) {
@@ -205,15 +205,15 @@ impl Cause {
         self.held_ns < self.call_ns / 2
     }
 
-    /// Whether the wait is made on the way by the very call that it holds up: by a wrapper that
-    /// tracks who uses which memory, and not by whoever wrote the line.
+    /// Whether the wait is made on the way by the very call that it delays: by a wrapper that
+    /// tracks which stream uses which memory, and not by the author of the line.
     fn is_of_a_wrapper(&self) -> bool {
         let is_wait = matches!(self.code, Code::NeedlessWait | Code::LateEvent);
         let held_up = self.other.as_ref().and_then(|held_up| held_up.site.as_ref());
         is_wait && held_up.is_some() && held_up == self.at.site.as_ref()
     }
 
-    /// What is to be said at the line, and at the other one where there is one.
+    /// The labels at the line, and at the other one where there is one.
     pub fn labels(&self) -> (String, Option<String>) {
         let times = match self.count {
             1 => String::new(),
@@ -263,7 +263,7 @@ impl Cause {
         (own, other)
     }
 
-    /// What it cost, and how that is known.
+    /// Its cost, and how that is known.
     pub fn note(&self) -> String {
         let cost = duration(self.cost_ns);
         match self.basis {
@@ -278,7 +278,7 @@ impl Cause {
         }
     }
 
-    /// What to change.
+    /// The change to make.
     pub fn help(&self) -> String {
         let line = if self.is_fixed { self.at.what.clone() } else { self.at.place() };
         match self.code {

@@ -1,5 +1,5 @@
-//! What is wrong in a timeline, to be marked where it happened: the two uses of a hazard with the
-//! edge that is missing between them, and the call of a cause.
+//! Flaws of a timeline, to be marked where they happened: the two uses of a hazard with the edge
+//! that is missing between them, and the call of a cause.
 
 use crate::causes::{Cause, Code};
 use crate::hazards::{AccessAt, CallAt, Hazard};
@@ -7,12 +7,12 @@ use crate::hazards::{AccessAt, CallAt, Hazard};
 /// Flaws of one kind that are marked: more would hide what they are about.
 const MOST: usize = 3;
 
-/// What was found in a run.
+/// Findings of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Findings<'a> {
-    /// What nothing orders.
+    /// Uses that nothing orders.
     pub hazards: &'a [Hazard],
-    /// Why lanes were empty, what cost most first.
+    /// Why lanes were empty, the most costly cause first.
     pub causes: &'a [Cause],
 }
 
@@ -21,9 +21,9 @@ pub struct Findings<'a> {
 pub struct Flaw {
     /// Its code, such as `SWIM-H01`.
     pub code: &'static str,
-    /// What a legend says.
+    /// Its words in a legend.
     pub legend: &'static str,
-    /// What it is, in one line.
+    /// Its title, in one line.
     pub title: String,
     /// Where it shows: both uses of a hazard, in the order of the calls, or the call of a cause.
     pub spots: Vec<Spot>,
@@ -40,7 +40,7 @@ pub struct Spot {
     pub start_ns: u64,
     /// Where it ends, in ns.
     pub end_ns: u64,
-    /// What happens there, in a word; empty where the code says it.
+    /// The event there, in a word; empty where the code says it.
     pub label: String,
 }
 

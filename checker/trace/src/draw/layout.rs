@@ -34,7 +34,7 @@ pub struct Layout {
 /// One timeline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// What stands above it.
+    /// The title above it.
     pub title: String,
     /// Its length in ns.
     pub makespan_ns: u64,
@@ -42,14 +42,14 @@ pub struct Chart {
     pub lanes: Vec<Lane>,
     /// From recorded events to the work that waited for them.
     pub arrows: Vec<Arrow>,
-    /// What is wrong, where it shows.
+    /// Flaws, where they show.
     pub flaws: Vec<Flaw>,
 }
 
 /// One lane.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lane {
-    /// What stands before it.
+    /// The label before it.
     pub label: String,
     /// How long anything in it lasted, in ns; none for the host, which is never idle.
     pub busy_ns: Option<u64>,
@@ -60,7 +60,7 @@ pub struct Lane {
 /// One bar. Times count from the start of the axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
-    /// What it shows.
+    /// The kind of its work.
     pub mark: Mark,
     /// Where it starts, in ns.
     pub start_ns: u64,
@@ -68,7 +68,7 @@ pub struct Bar {
     pub end_ns: u64,
     /// The kernel's name; empty for others.
     pub name: String,
-    /// What else is known about it, for a tooltip; empty where there are too many bars for that.
+    /// Further facts about it, for a tooltip; empty where there are too many bars for that.
     pub note: String,
     /// The call that it comes from, as an index into the program's steps.
     pub step: u32,
@@ -168,7 +168,7 @@ pub(super) fn lanes_of<'a>(
     groups.into_iter().map(|(_, label, spans)| (label, ordered(spans))).collect()
 }
 
-/// What is said of a stream of another device than the first.
+/// The words after a stream of another device than the first.
 fn on_device(stream: StreamId) -> &'static str {
     if stream.device() > 0 { ", dev 1" } else { "" }
 }
@@ -250,8 +250,8 @@ fn chart(panel: &Panel<'_>, by: Lanes, notes: bool, findings: &Findings<'_>) -> 
     Chart { title: title.into(), makespan_ns: extent.ns(), lanes, arrows, flaws }
 }
 
-/// The thread and the time of a step of the host's: where the call held it, if it did. What the
-/// host does to memory takes no time: it comes right after the call before it.
+/// The thread and the time of a step of the host's: of the part in which the call blocked it, if it
+/// did. The host's own uses of memory take no time: they come right after the call before them.
 fn at_host(timeline: &Timeline, program: &Program, step: u32) -> Option<(u32, Interval)> {
     let thread = program.steps.get(step as usize)?.thread;
     let same = |other: u32| program.steps.get(other as usize).is_some_and(|it| it.thread == thread);
@@ -279,7 +279,7 @@ fn host_lanes(
         let step = program.and_then(|program| program.steps.get(call.step as usize));
         let busy = match step.map(|step| &step.call) {
             Some(Call::RegionBegin | Call::RegionEnd) if call.blocked_ns == 0 => continue,
-            // It does nothing, and is not held by anything of the program's.
+            // It does nothing, and nothing of the program's blocks it.
             Some(Call::Arrival { .. } | Call::Answer { .. }) => continue,
             Some(Call::HostWork { .. }) => Mark::HostWork,
             _ => Mark::Call,
@@ -359,7 +359,7 @@ impl Rows {
     }
 }
 
-/// What a tooltip says about a span beyond its kind and time.
+/// The words of a tooltip about a span beyond its kind and time.
 fn note(span: &Span, program: Option<&Program>) -> String {
     let mut parts = vec![span.stream.to_string()];
     if span.bytes > 0 {
@@ -378,7 +378,7 @@ fn note(span: &Span, program: Option<&Program>) -> String {
 }
 
 impl Bar {
-    /// What a tooltip says: `kernel mix, 330 µs from 20.0 µs: stream 1, src/lib.rs:42`.
+    /// The words of a tooltip: `kernel mix, 330 µs from 20.0 µs: stream 1, src/lib.rs:42`.
     pub fn describe(&self) -> String {
         let Self { mark, start_ns, end_ns, name, note, .. } = self;
         let (space, colon) =

@@ -8,7 +8,7 @@ use crate::draw::layout::Bar;
 /// Cells next to each other that show the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// What covers most of each of them.
+    /// The mark that covers most of each of them.
     pub mark: Mark,
     /// First cell.
     pub first: usize,

@@ -70,8 +70,9 @@ pub fn svg_of_page(layout: &Layout, id: &str) -> String {
     draw::<OfPage>(layout, id)
 }
 
-/// A bar as it is drawn, in a group with the id `ID-bar-N`, where N is its place among all of them:
-/// one of the layout's, or several that cannot be told apart and come from one place in the source.
+/// A bar as it is drawn, in a group with the id `ID-bar-N`, where N is its place among all of them.
+/// It is one bar of the layout, or several that cannot be told apart and come from one place in the
+/// source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Drawn {
     /// Index into [`Layout::charts`].
@@ -146,7 +147,7 @@ struct Picture<'a, C> {
     left: u64,
     span: u64,
     single: bool,
-    /// What the bars so far stand for, where somebody asks.
+    /// The bars of the layout that the bars so far stand for, where that is wanted.
     drawn: Option<Vec<Drawn>>,
     /// Grid lines lie under the bars, so the two are written apart.
     body: String,
@@ -232,7 +233,7 @@ impl<'a, C: Colours> Picture<'a, C> {
         y
     }
 
-    /// What is wrong: a frame around each of the bars that it is about, a broken line where an edge
+    /// Draws a flaw: a frame around each of the bars that it is about, a broken line where an edge
     /// is missing, and the code on it.
     fn flaw(&mut self, flaw: &Flaw, row: impl Fn(usize, usize) -> (Hundredths, Hundredths)) {
         /// Height of the sign with the code, and its room beside the letters.
@@ -443,7 +444,7 @@ impl<'a, C: Colours> Picture<'a, C> {
         );
     }
 
-    /// Grid lines behind one chart.
+    /// Draws grid lines under one chart.
     fn grid(&mut self, top: u64, bottom: u64) {
         for tick in &self.layout.ticks {
             let x = self.x(tick.at_ns);
@@ -526,7 +527,7 @@ impl<'a, C: Colours> Picture<'a, C> {
     }
 }
 
-/// What may stand in a bar, the longest first.
+/// Letters that may stand in a bar, the longest first.
 fn letters(bar: &Bar) -> [&str; 2] {
     match bar.mark {
         Mark::Kernel => [&bar.name, "K"],

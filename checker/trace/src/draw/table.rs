@@ -1,4 +1,4 @@
-//! What a drawing shows, in rows of numbers: for those who cannot see it, and for print.
+//! A drawing in rows of numbers: for those who cannot see it, and for print.
 
 use serde::Serialize;
 

@@ -64,8 +64,8 @@ impl Page<'_> {
         self.edges(chart, lines);
     }
 
-    /// Below a lane, where something is wrong in it: `^^^ H01 reads`. What would run into another
-    /// one is left to the next line.
+    /// Below a lane, where something is wrong in it: `^^^ H01 reads`. One that would run into
+    /// another is left to the next line.
     fn flaws(&self, chart: &Chart, lane: usize, lines: &mut Vec<String>) {
         let spots = chart.flaws.iter().flat_map(|flaw| flaw.spots.iter().map(move |it| (flaw, it)));
         let mut left: Vec<(usize, usize, String)> = spots
@@ -118,7 +118,7 @@ impl Page<'_> {
         }
     }
 
-    /// What is missing, once for each code that is marked.
+    /// Writes the missing edges, once for each code that is marked.
     fn edges(&self, chart: &Chart, lines: &mut Vec<String>) {
         let mut told: Vec<&str> = Vec::new();
         for flaw in &chart.flaws {

@@ -1,14 +1,14 @@
 //! The order of operations, and how far two of them agree.
 //!
 //! The two devices run the same program, so an operation is known by its engine and by its place
-//! among what that engine was asked for. Two operations are *in order* on a device where the one
-//! had ended before, or when, the other started; where they overlap, neither is first. The
-//! agreement of two devices is the share of pairs that are in the same order on both, among the
-//! pairs that are in order on both: Kendall's way of comparing rankings, for intervals. It does not
-//! depend on how long anything takes.
+//! among the operations of that engine. Two operations are *in order* on a device where the one had
+//! ended before, or when, the other started; where they overlap, neither is first. The agreement of
+//! two devices is the share of pairs that are in the same order on both, among the pairs that are
+//! in order on both: Kendall's way of comparing rankings, for intervals. It does not depend on how
+//! long anything takes.
 //!
 //! Pairs on one engine and pairs on two are counted apart. On one engine they say in which order it
-//! took up its work; on two, whether copies lie before or behind the kernels that they should.
+//! took up its work; on two, whether copies lie before or after the kernels that they should.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,7 @@ use crate::Timeline;
 use crate::timeline::SpanKind;
 
 /// Start and end of each operation, in ns from the region's begin: by engine, in the order in which
-/// they were asked for. What one call asked for is one operation, however many pieces it was done
-/// in.
+/// they were issued. The work of one call is one operation, however many pieces it was done in.
 ///
 /// In a file each is the time since the end of the one before it, and how long it lasted: a third
 /// less than two times that grow.

@@ -163,7 +163,7 @@ fn misses(rows: &[Row<'_>]) -> String {
     text
 }
 
-/// What the library between program and driver costs, over all visits that measured it.
+/// The cost of the library between program and driver, over all visits that measured it.
 fn overhead(visits: &[Visit]) -> String {
     let of_visits: Vec<(&Visit, &Overhead)> =
         visits.iter().filter_map(|visit| Some((visit, visit.overhead.as_ref()?))).collect();

@@ -8,17 +8,17 @@ use super::{
 /// Predicted against measured, for one program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row<'a> {
-    /// What is predicted.
+    /// The prediction.
     pub predicted: &'a Predicted,
     /// The predicted overlap efficiency; none where there is nothing to overlap.
     pub efficiency: Option<f64>,
-    /// What was measured; none where nothing was.
+    /// The measurement; none where there is none.
     pub measured: Option<Seen>,
     /// Why a visit gave nothing.
     pub failures: Vec<&'a str>,
 }
 
-/// What all runs on the GPU say together.
+/// All runs on the GPU together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
     /// Runs without tracing.
@@ -39,7 +39,7 @@ pub struct Seen {
     pub efficiency_spread: Option<f64>,
     /// Agreement of the order of operations, in the last visit that saw them.
     pub order: Option<Order>,
-    /// What tracing costs, as a share of the makespan, in the last visit that saw the operations.
+    /// The cost of tracing, as a share of the makespan, in the last visit that saw the operations.
     /// Only where all of them are long.
     pub tracing: Option<f64>,
 }
@@ -53,7 +53,7 @@ pub enum Verdict {
     Makespan,
     /// The makespan is not, but the overlap efficiency is.
     Efficiency,
-    /// Nobody has measured.
+    /// It was not measured.
     Unmeasured,
 }
 
@@ -106,7 +106,8 @@ impl<'a> Row<'a> {
             visits += usize::from(!measured.makespans_ns.is_empty());
             makespans.push(measured.makespans_ns.iter().map(|ns| *ns as f64).collect::<Vec<_>>());
             let bounds = match predicted.ends {
-                // A task has one scale, whichever program does it: that of the program that defines 0.
+                // A task has one scale, whichever program does it: that of the program that defines
+                // 0.
                 Ends::Task => {
                     let baseline = |it: &&Measured| {
                         it.exercise == predicted.exercise && it.program == "baseline"
@@ -187,7 +188,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The largest distance from the middle of all values, where of each visit a tenth of its own at
+/// The largest distance from the middle of all values. Of each visit a tenth of its values at
 /// either end is left out, one at the least from five values on: a run that was disturbed is no
 /// spread, another machine is.
 fn spread(visits: &[Vec<f64>]) -> f64 {

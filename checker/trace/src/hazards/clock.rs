@@ -1,6 +1,6 @@
 //! Vector clocks.
 
-/// How much of each stream somebody knows to have ended: by slot, the number of operations.
+/// How much of each stream an owner knows to have ended: by slot, the number of operations.
 ///
 /// Slots beyond the end count as 0, so a clock is no wider than what its owner has heard of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! What host threads said of their streams: the records of an event, the launches of a graph.
+//! Statements of host threads about their streams: the records of an event, the launches of a
+//! graph.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -7,11 +8,11 @@ use crate::program::StreamId;
 
 use super::clock::Clock;
 
-/// What was said of one thing, by one thread or by several.
+/// Statements about one thing, by one thread or by several.
 ///
-/// What a stream holds only grows. So of what a thread said of one stream, what it said later
-/// stands for all that it said before, and to ask costs no more than there are threads and streams,
-/// however often they said it.
+/// What a stream holds only grows. So the last statement of a thread about a stream stands for all
+/// of its earlier ones. To ask costs no more than there are threads and streams, however many
+/// statements they made.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     /// By thread and stream, in the order of the calls.
@@ -19,7 +20,7 @@ pub(super) struct Said {
     said: u64,
 }
 
-/// What the clock of a stream was.
+/// The clock of a stream at that time.
 #[derive(Debug)]
 pub(super) struct One {
     /// How often the thread had told others something, and once more.
@@ -29,7 +30,7 @@ pub(super) struct One {
     number: u64,
 }
 
-/// What somebody knows that was said, and what may have been said.
+/// Statements that a thread knows to have been made, and others that may have been.
 #[derive(Debug, Default)]
 pub(super) struct Known<'a> {
     /// Of each thread and stream the last that is known.
@@ -60,7 +61,7 @@ impl Said {
         self.rows.len()
     }
 
-    /// What was said once.
+    /// The only statement, if there is just one.
     pub(super) fn only(&self) -> Option<(u32, &One)> {
         let mut rows = self.rows.iter();
         match (rows.next(), rows.next()) {
@@ -69,7 +70,7 @@ impl Said {
         }
     }
 
-    /// What somebody knows of it who has heard so much of each thread.
+    /// The knowledge of one that has heard so much of each thread.
     pub(super) fn known(&self, heard: impl Fn(u32) -> u32) -> Known<'_> {
         let mut known = Known::default();
         for (&(thread, _), row) in &self.rows {

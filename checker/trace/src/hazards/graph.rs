@@ -18,7 +18,7 @@ pub(super) struct Graph<'a> {
     pub(super) copies: u32,
     /// With which memory it was launched when it was last said what is wrong inside it.
     told: Option<&'a [NodeAccesses]>,
-    /// What the last launch looked at, in entries of clocks and pieces of memory.
+    /// The effort of the last launch, in entries of clocks and pieces of memory.
     pub(super) effort: u64,
 }
 
@@ -39,7 +39,7 @@ struct Chains {
     epochs: Vec<Epoch>,
 }
 
-/// What the clocks of a graph's nodes may have in all, in entries: 200 MB.
+/// The most entries that the clocks of a graph's nodes may have in all: 200 MB.
 const MOST_ENTRIES: u64 = 50_000_000;
 
 impl Chains {
@@ -78,8 +78,8 @@ impl<'a> Graph<'a> {
         Self { nodes, copies: 0, told: None, effort: 0 }
     }
 
-    /// What is wrong inside it when it is launched, where that has not been said yet. `moved` says
-    /// which nodes use other memory in this launch.
+    /// Finds what is wrong inside it when it is launched, where that has not been said yet. `moved`
+    /// says which nodes use other memory in this launch.
     pub(super) fn inside(&mut self, moved: &'a [NodeAccesses]) -> Vec<Inside> {
         self.effort = self.nodes.len() as u64;
         if self.told == Some(moved) || self.nodes.len() < 2 {

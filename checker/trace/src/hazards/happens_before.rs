@@ -1,4 +1,4 @@
-//! What comes before what: vector clocks of streams, host threads and events.
+//! The happens-before order: vector clocks of streams, host threads and events.
 //!
 //! Every edge in here is one that NVIDIA's documentation states. Two things follow from how it is
 //! built: the calls are gone through once, in the order in which they were made, and no step costs
@@ -23,20 +23,21 @@ use super::event_clocks::Said;
 /// A message of a channel, by its number.
 pub(super) type Message = (ChannelId, u32);
 
-/// What was told, and who waits to hear.
+/// Messages that were sent, and threads that wait for them.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     pub(super) ended: HashMap<u32, Clock>,
     pub(super) joining: HashMap<u32, Vec<u32>>,
     pub(super) capacities: HashMap<ChannelId, u32>,
-    /// Messages that nobody has taken out.
+    /// Messages that have not been taken out.
     pub(super) sent: HashMap<Message, Clock>,
     pub(super) receiving: HashMap<Message, u32>,
-    /// What the receiver knew when it took out a message of a channel with limited room.
+    /// The receiver's clock when it took out a message of a channel with limited room.
     pub(super) received: HashMap<Message, Clock>,
     /// By the message that has to be taken out first: who waits, to send which.
     pub(super) sending: HashMap<Message, (u32, u32)>,
-    /// What those knew that let go of one end of a channel, and whether nobody holds it any more.
+    /// For each end of a channel: the joined clocks of the threads that dropped it, and whether all
+    /// have.
     pub(super) closed: HashMap<(ChannelId, ChannelEnd), (Clock, bool)>,
     /// Who waits for a channel to be closed.
     pub(super) outlasting: HashMap<(ChannelId, ChannelEnd), Vec<u32>>,
@@ -69,19 +70,19 @@ pub(super) enum Actor {
     Host(u32),
 }
 
-/// What becomes of a slot.
+/// Uses of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Life {
     /// A stream that can get new operations.
     Open,
     /// One that can not.
     Destroyed,
-    /// What a host thread itself does, to memory or by its calls: no synchronisation with the
-    /// device says that it is over.
+    /// The doings of a host thread itself, to memory or by its calls: no synchronisation with the
+    /// device says that they are over.
     Host,
 }
 
-/// What one host thread queued in one stream.
+/// The queue of one host thread in one stream.
 #[derive(Debug)]
 struct Queue {
     clock: Clock,
@@ -92,9 +93,9 @@ struct Queue {
     /// When the thread made its last call here: how often it had told others something, and once
     /// more.
     told: u32,
-    /// What the clock was when the thread told others something, where it has been here since.
+    /// The clock when the thread told others something, where it has been here since.
     past: Vec<(u32, Rc<Clock>)>,
-    /// What the clock was when a reader was last asked for it, but for the own slot.
+    /// The clock that a reader last had of it, but for the own slot.
     knew: Rc<Clock>,
     /// How many actions of the legacy default stream its clock has heard of.
     legacy_seen: u64,
@@ -109,16 +110,16 @@ struct Legacy {
     slot: Option<u32>,
     /// How many actions there were.
     actions: u64,
-    /// What blocking streams did since the last action, which the next one comes after: that of
+    /// The work of blocking streams since the last action, after which the next one comes: that of
     /// `unheard` streams is still to be joined.
     before: Clock,
     unheard: Vec<u32>,
 }
 
-/// What comes before what, as far as the calls gone through so far say.
+/// The order, as far as the calls gone through so far say.
 #[derive(Debug)]
 pub(super) struct Order {
-    /// By slot. A slot is used again once nobody can mistake the new stream's operations for the
+    /// By slot. A slot is used again once the new stream's operations cannot be mistaken for the
     /// old one's, so clocks are as wide as the number of streams that exist together.
     queues: Vec<Queue>,
     /// The slot of what a thread queues in a stream.
@@ -140,7 +141,7 @@ pub(super) struct Order {
     launched: HashMap<(GraphId, u32), Said>,
     /// By device.
     legacy: [Legacy; DEVICES as usize],
-    /// What was looked at so far, in entries of clocks.
+    /// The effort so far, in entries of clocks.
     pub(super) effort: u64,
 }
 
@@ -213,7 +214,7 @@ impl Order {
         if let Some(&slot) = self.slots.get(&(stream, thread)) {
             return slot;
         }
-        // A stream that nobody created was there before the recording; nothing is known of it, so
+        // A stream that no call created was there before the recording; nothing is known of it, so
         // nothing is ordered by it.
         let kind = self.kinds.get(&stream).copied().unwrap_or(StreamKind::NonBlocking);
         let mut new = Self::queue(stream, kind, Life::Open, thread);
@@ -258,7 +259,7 @@ impl Order {
         new
     }
 
-    /// What a thread knows, as it tells others: from then on they know of all the calls that it
+    /// The clock of a thread, as it tells others: from then on they know of all the calls that it
     /// made so far.
     pub(super) fn tell(&mut self, thread: u32) -> Clock {
         self.host(thread);
@@ -290,7 +291,7 @@ impl Order {
         }
     }
 
-    /// The same for whoever has this clock.
+    /// The same for a reader with this clock.
     fn told_in(&self, clock: &Clock, of: u32) -> u32 {
         match self.calls.get(&of) {
             Some((slot, _)) => clock.of(*slot),
@@ -300,7 +301,7 @@ impl Order {
         }
     }
 
-    /// What a thread knows to be in a queue.
+    /// The clock of a queue, as a thread knows it.
     fn known(&self, thread: u32, slot: u32) -> Option<&Clock> {
         let queue = &self.queues[slot as usize];
         if self.has_heard(thread, queue.thread, queue.told) {
@@ -319,8 +320,8 @@ impl Order {
             || self.known(thread, slot).is_some_and(|clock| clock.of(slot) >= count)
     }
 
-    /// What a thread knows that others did, or it did itself: of each kind of queue that `wanted`
-    /// names.
+    /// The clock of all that a thread knows others did, or did itself: of each kind of queue that
+    /// `wanted` names.
     fn heard_of(&self, thread: u32, wanted: impl Fn(&Queue) -> bool) -> Clock {
         let mut clock = Clock::default();
         for (slot, queue) in (0u32..).zip(&self.queues) {
@@ -339,8 +340,8 @@ impl Order {
         self.host(thread);
     }
 
-    /// What a thread knows. A thread that nobody is seen to start knows what all threads knew at
-    /// its first call, and what they had asked for.
+    /// The clock of a thread. One that no thread is seen to start knows what all threads knew at
+    /// its first call, and what they had issued.
     pub(super) fn host(&mut self, thread: u32) -> &mut Clock {
         if !self.hosts.contains_key(&thread) {
             let mut clock = Clock::default();
@@ -429,7 +430,7 @@ impl Order {
         Epoch { slot, count }
     }
 
-    /// A thread itself uses memory: whatever it asks for later comes after that.
+    /// Notes a use of memory by a thread itself: the work that it issues later comes after that.
     pub(super) fn use_by_host(&mut self, thread: u32) -> Epoch {
         self.host(thread);
         let slot = match self.host_slots.get(&thread) {
@@ -499,8 +500,8 @@ impl Order {
         self.events.remove(&event);
     }
 
-    /// What an event stands for at least, as far as a thread can tell: whatever it was recorded
-    /// for. None if it may not have been recorded.
+    /// The clock that an event stands for at least, as far as a thread can tell, whichever record
+    /// it was. None if it may not have been recorded.
     fn recorded(&mut self, thread: u32, event: EventId) -> Option<Rc<Clock>> {
         let said = self.events.get(&event)?;
         if let Some((of, only)) = said.only()
@@ -624,7 +625,7 @@ impl Order {
         self.hosts.values_mut().for_each(|host| host.join(&everything));
     }
 
-    /// Nobody knows more of a stream than the stream itself. What the host did is over as far as an
+    /// None knows more of a stream than the stream itself. What the host did is over as far as an
     /// operation that came after it was queued. What a thread has not heard of need not have been
     /// queued.
     fn everything(&mut self, of: Option<(u32, u32)>) -> Clock {
@@ -658,8 +659,8 @@ impl Order {
         clock
     }
 
-    /// What whoever does something knows of others. Where that is what it knew before, it is the
-    /// same clock, so that many uses take the memory of one.
+    /// The clock of an actor, of what it knows of others. Where that is what it knew before, it is
+    /// the same clock, so that many uses take the memory of one.
     pub(super) fn knew(&mut self, actor: Actor) -> Rc<Clock> {
         let slot = match actor {
             Actor::Stream(slot) => slot,

@@ -22,23 +22,23 @@ pub(super) enum Origin {
     StreamOrdered(Mark),
 }
 
-/// What is known of one block of memory.
+/// Uses of one block of memory.
 ///
 /// A use of many bytes costs about as much as one of few, however many pieces they were used in
-/// before: what is written is looked at through what whole parts of a tree have in common, and each
-/// read is one entry until it is written over.
+/// before. Writes are looked at through what whole parts of a tree have in common, and each read is
+/// one entry until it is written over.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     pub(super) origin: Origin,
     /// The step that freed it.
     pub(super) freed: Option<u32>,
-    /// The last write of each byte. What nobody wrote is in none.
+    /// The last write of each byte. Bytes that were never written are in none.
     writes: Writes,
     /// By slot, the last read of each byte since it was written.
     reads: BTreeMap<u32, BTreeMap<u64, Read>>,
     /// Uses of which no more is known than that they were somewhere in a range.
     somewhere: Somewhere,
-    /// What was looked at so far, in pieces of memory and of clocks.
+    /// The effort so far, in pieces of memory and of clocks.
     pub(super) effort: u64,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Block {
 struct Read {
     end: u64,
     mark: Mark,
-    /// What the reader knew: what it came after need not be told beside it.
+    /// The reader's clock: what it came after need not be told beside it.
     knew: Rc<Clock>,
 }
 
@@ -118,8 +118,7 @@ impl Block {
         self.effort += self.writes.put(start, end, mark);
     }
 
-    /// What was read of a range is read no more: whoever comes later comes after the one that ended
-    /// it.
+    /// Ends the reads of a range: a later use comes after the one that ended them.
     fn end_reads(
         &mut self,
         range: Range,
@@ -144,7 +143,7 @@ impl Block {
         self.effort += (unknown.len() as u64).saturating_pow(2);
         for (read, overlap) in &unknown {
             let Epoch { slot, count } = read.mark.epoch;
-            // Another read comes after it: whoever waits for that one has waited for this too.
+            // Another read comes after it: a wait for that one is a wait for this too.
             let is_before = |(other, _): &(Read, Range)| {
                 other.mark.epoch != read.mark.epoch && other.knew.of(slot) >= count
             };
@@ -184,7 +183,7 @@ impl Block {
         self.effort += self.somewhere.put((start, end), kind, mark);
     }
 
-    /// All of `range` is used: whoever used some of it used the same bytes.
+    /// All of `range` is used: a use of some of it used the same bytes.
     fn meet_somewhere(
         &mut self,
         kind: AccessKind,
@@ -415,7 +414,7 @@ impl Writes {
         Box::new(Node { from, end, mark, priority, before: None, after: None, only, last })
     }
 
-    /// What is before a byte and what is not.
+    /// Splits a tree at a byte.
     fn split(&mut self, tree: Tree, at: u64, effort: &mut u64) -> (Tree, Tree) {
         let Some(mut node) = tree else { return (None, None) };
         if at <= node.from {

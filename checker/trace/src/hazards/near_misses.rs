@@ -1,12 +1,12 @@
 //! Near misses: the synchronisation that comes close to ordering two uses, and what it lacks.
 //!
-//! Whoever wrote a race has most often written something against it. The report says why that does
+//! The author of a race has most often written something against it. The report says why that does
 //! not do, at its own line, so that this line is changed and no other is added beside it.
 //!
-//! Only calls with a line of their own count: those that a library makes on the way are at the line
+//! Only calls with a line of their own count. Those that a library makes on the way are at the line
 //! of the operation or of the allocation that it makes them for. A call that something else needs
-//! as it is, such as a wait for the data of another stream, is left alone: to change it has to put
-//! the two uses in order, and leave in order whatever was.
+//! as it is, such as a wait for the data of another stream, is left alone. Only a change
+//! counts that puts the two uses in order, and leaves in order whatever was.
 
 mod repair;
 
@@ -26,7 +26,7 @@ use repair::Unordered;
 pub struct NearMiss {
     /// Who would have to wait.
     pub waiter: Waiter,
-    /// What is wrong with it, and with which calls.
+    /// Its flaw, and the calls concerned.
     #[serde(flatten)]
     pub slip: Slip,
 }
@@ -179,7 +179,7 @@ pub enum Turn {
     Later,
 }
 
-/// What may be a slip and is found out to be one, for each hazard: what is nearest comes first, and
+/// The most candidates for a slip that are tried, for each hazard: the nearest comes first, and
 /// each costs a search of the whole program.
 const MOST_TRIED: usize = 4;
 
@@ -204,7 +204,7 @@ struct Uses {
 /// A kind of call at a place in the source.
 type Place = (u32, Discriminant<Call>);
 
-/// What a program does to order its work, by what is asked for it.
+/// Attempts of a program to order its work, by what each call concerns.
 pub(super) struct Attempts<'a> {
     program: &'a Program,
     /// The operations of each stream.
@@ -223,10 +223,10 @@ pub(super) struct Attempts<'a> {
     stopwatches: HashSet<EventId>,
     /// Events that are made at no line of the program's own.
     of_nobody: HashSet<EventId>,
-    /// Places at which operations are asked for and memory is allocated: there, libraries make
-    /// events and use them.
+    /// Places at which operations are issued and memory is allocated: there, libraries make events
+    /// and use them.
     taken: HashSet<u32>,
-    /// What nothing orders as the program stands.
+    /// Uses that nothing orders as the program stands.
     unordered: OnceCell<Option<Unordered>>,
 }
 
@@ -297,8 +297,7 @@ impl<'a> Attempts<'a> {
                     it.host.push((index, Some(*stream)));
                 }
                 Call::ContextSynchronize if it.is_own(index) => it.host.push((index, None)),
-                // The lab waits for the device before that, at the line that the region is asked
-                // for.
+                // The lab waits for the device before that, at the line that opens the region.
                 Call::RegionBegin => it.host.clear(),
                 _ => {}
             }
@@ -306,7 +305,7 @@ impl<'a> Attempts<'a> {
         it
     }
 
-    /// What comes closest to the edge that is missing.
+    /// The near miss that comes closest to the missing edge.
     pub(super) fn nearest(&self, missing: &Edge, call: impl Fn(u32) -> CallAt) -> Option<NearMiss> {
         let uses = match *missing {
             Edge::Wait { record_after, record_in, wait_before, wait_in } => Uses {
@@ -491,7 +490,7 @@ impl<'a> Attempts<'a> {
         let to = self.host.partition_point(|(step, _)| *step < uses.second);
         self.host[from..to].iter().rev().find_map(|&(wait, stream)| {
             let stream = stream.filter(|stream| *stream != uses.stream)?;
-            // To hold the host is a poor way to order two streams, so it is meant to be one only
+            // To block the host is a poor way to order two streams. So it is taken for one only
             // where there is nothing else to wait for: the stream has got nothing since the host
             // last did.
             let before = self.host[..self.host.partition_point(|(step, _)| *step < wait)].iter();
@@ -504,7 +503,8 @@ impl<'a> Attempts<'a> {
         })
     }
 
-    /// Right before the first use was queued the host waited for its stream, which held nothing.
+    /// Right before the first use was queued the host waited for its stream, in which there was
+    /// nothing.
     fn host_waits_too_early(&self, uses: Uses, call: impl Fn(u32) -> CallAt) -> Option<Slip> {
         if uses.waiter != Waiter::Host {
             return None;
@@ -527,7 +527,7 @@ impl<'a> Attempts<'a> {
             .then_some(Slip::ByTurns { first: first.len() as u32, second: second.len() as u32 })
     }
 
-    /// Whether the call is made by whoever wrote the line, and not by a library on the way.
+    /// Whether the call is made by the line itself, and not by a library on the way.
     fn is_own(&self, step: u32) -> bool {
         let site = self.program.steps[step as usize].site;
         site.is_some_and(|site| !self.taken.contains(&site))

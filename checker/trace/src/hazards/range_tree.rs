@@ -2,8 +2,8 @@
 //!
 //! Ranges are kept in a search tree by where they begin, that chance keeps balanced (a treap). Each
 //! node knows where the ranges from there downwards end, and the last use of each kind and slot
-//! among them, so that to ask for all that lies in a range looks at no more than a few nodes at its
-//! two ends.
+//! among them. So a question about all that lies in a range looks at no more than a few nodes at
+//! its two ends.
 
 use std::collections::BTreeMap;
 
@@ -117,7 +117,7 @@ impl Somewhere {
         effort
     }
 
-    /// What was used somewhere inside of a range is forgotten. Says how much was looked at.
+    /// Forgets what was used somewhere inside of a range. Says how much was looked at.
     pub(super) fn forget(&mut self, range: Bounds) -> u64 {
         let mut effort = 0;
         let root = self.root.take();
@@ -138,7 +138,7 @@ impl Somewhere {
     }
 }
 
-/// What is below a key and what is not.
+/// Splits a tree at a key.
 fn split(tree: Tree, at: Bounds, effort: &mut u64) -> (Tree, Tree) {
     let Some(mut node) = tree else { return (None, None) };
     let (before, after) = if at <= node.range {

@@ -46,13 +46,13 @@ pub(super) struct Pair {
     pub(super) second: At,
     pub(super) kind: Kind,
     pub(super) overlap: Range,
-    /// The host thread of the second has not heard that the first was asked for, so which of them
+    /// The host thread of the second has not heard that the first was issued, so which of them
     /// comes first even in the same stream is up to the threads.
     pub(super) is_unheard: bool,
 }
 
-/// What may be looked at in a search, in entries of clocks and pieces of memory: a search that
-/// takes longer is not worth its time, and needs too much memory. Two seconds or so.
+/// The most effort of a search, in entries of clocks and pieces of memory: a search that takes
+/// longer is not worth its time, and needs too much memory. Two seconds or so.
 pub const MOST_EFFORT: u64 = 1_000_000_000;
 
 /// A program in which more would have to be looked at than [`MOST_EFFORT`].
@@ -76,7 +76,7 @@ pub(super) fn search(
     Ok((search.pairs, effort))
 }
 
-/// What a search of the whole program looks at, in the unit of [`MOST_EFFORT`].
+/// The effort of a search of the whole program, in the unit of [`MOST_EFFORT`].
 pub fn effort(program: &Program) -> u64 {
     let mut search = Search::new(Trust::Documented);
     for (index, step) in (0u32..).zip(&program.steps) {
@@ -91,14 +91,14 @@ pub(super) struct Search<'a> {
     graphs: HashMap<GraphId, Graph<'a>>,
     order: Order,
     blocks: HashMap<BlockId, Block>,
-    /// What the step at hand lacks an edge from.
+    /// The uses from which the step at hand lacks an edge.
     missing: BTreeMap<u32, Missing>,
     pub(super) pairs: Vec<Pair>,
     /// Whether uses of memory are looked at. Without them no order is ever taken for granted.
     follows_memory: bool,
     /// By slot, the last operation that is work for the device.
     work: BTreeMap<u32, Mark>,
-    /// What was looked at so far beside the orders.
+    /// The effort so far beside the orders.
     effort: u64,
 }
 
@@ -326,8 +326,8 @@ impl<'a> Search<'a> {
         self.blocks.insert(block, Block::new(origin));
     }
 
-    /// What the host knows when a copy or a memset returns: what the table "API synchronization
-    /// behavior" of CUDA's documentation promises, which is less than what is seen.
+    /// Tells the host what it may know when a copy or a memset returns: as much as the table "API
+    /// synchronization behavior" of CUDA's documentation promises, which is less than what is seen.
     fn release_host(&mut self, call: &Call, thread: u32, epoch: Epoch) {
         let whole = match call {
             Call::Copy { mode, source, target, .. } => match (call.direction(), mode) {
@@ -501,7 +501,7 @@ impl<'a> Search<'a> {
         self.report(At { step: index, node: 0 }, (actor, thread));
     }
 
-    /// What host threads tell one another.
+    /// Goes through a call by which host threads tell one another something.
     fn of_threads(&mut self, thread: u32, call: &Call) {
         match call {
             Call::ThreadSpawn { thread: new } => self.order.spawn(thread, *new),
@@ -520,8 +520,7 @@ impl<'a> Search<'a> {
     }
 
     /// Notes down what the step at hand lacks, and goes on as if it did not. The latest of several
-    /// uses comes first: where it has waited for the others, whoever waits for it has waited for
-    /// them too.
+    /// uses comes first: where it has waited for the others, a wait for it is a wait for them too.
     fn report(&mut self, second: At, (actor, thread): (Actor, u32)) {
         let mut missing: Vec<Missing> = std::mem::take(&mut self.missing).into_values().collect();
         missing = in_order(missing, |missing| {

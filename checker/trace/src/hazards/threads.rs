@@ -1,4 +1,4 @@
-//! What host threads tell one another: by starting, by ending, by messages.
+//! Happens-before edges between host threads: spawn, join and messages.
 //!
 //! A call that waits may be written down before the one that it waits for. Its edge is drawn when
 //! both are known; until then its thread does nothing else.

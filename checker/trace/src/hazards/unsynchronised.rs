@@ -35,8 +35,8 @@ pub struct Wait {
     pub device: Option<u32>,
 }
 
-/// What nothing had waited for at the end of the first measured region of which that can be said, a
-/// stream each, in the order in which the operations were issued. Gives up as
+/// Finds work that nothing had waited for at the end of the first measured region of which that can
+/// be said, a stream each, in the order in which the operations were issued. Gives up as
 /// [`find_within`](super::find_within) does.
 pub fn unwaited_within(program: &Program, most: u64) -> Result<Vec<Unwaited>, TooMuch> {
     let mut search = Search::of_order();
@@ -79,7 +79,7 @@ fn last_wait(program: &Program, end: u32) -> Option<Wait> {
 }
 
 impl Unwaited {
-    /// What is wrong and what would put it right, in one sentence. `is_over` says whether the
+    /// Says in one sentence what is wrong and what would put it right. `is_over` says whether the
     /// operation was over in this run.
     pub fn message(&self, is_over: bool) -> String {
         let Self { last, stream, wait } = self;

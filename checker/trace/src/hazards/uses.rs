@@ -1,8 +1,8 @@
-//! What each call does to memory, and which wait although nobody promises it.
+//! Uses of memory by each call, and calls that wait although no documentation promises it.
 
 use crate::program::{AccessKind, BlockId, Call, Launch, NodeAccesses, Place, Range};
 
-/// Whether a call was seen to wait for the device although nobody promises that it does.
+/// Whether a call was seen to wait for the device although no documentation promises that it does.
 /// `stream_ordered` says so of blocks, for which it is documented that nothing waits.
 pub(super) fn blocks_unasked(call: &Call, stream_ordered: impl Fn(BlockId) -> bool) -> bool {
     match call {

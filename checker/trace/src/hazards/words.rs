@@ -1,7 +1,7 @@
-//! What is said about a hazard, in words.
+//! The words of a hazard.
 //!
 //! Everything can be said with or without the names that streams have in the source: a program
-//! knows them by number alone, and whoever has the source at hand may know more.
+//! knows them by number alone, and a caller with the source at hand may know more.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ pub(crate) fn named(stream: StreamId) -> String {
     format!("{article}{stream}")
 }
 
-/// What streams are called in the source, as far as that is known.
+/// Names of streams in the source, as far as they are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names(BTreeMap<StreamId, String>);
 
@@ -110,10 +110,10 @@ impl FromIterator<(StreamId, String)> for Names {
 /// All that is said about a hazard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// What is wrong, in one line that names no place.
+    /// The headline, in one line that names no place.
     pub headline: String,
-    /// What stands below each line of the source: the second use, the first, and what comes close
-    /// to ordering them.
+    /// Labels below lines of the source: the second use, the first, and what comes close to
+    /// ordering them.
     pub places: Vec<(CallAt, String)>,
     /// The rule that was broken, and why it goes well where it does.
     pub notes: Vec<String>,
@@ -157,7 +157,7 @@ impl AccessAt {
         })
     }
 
-    /// What it does to the memory.
+    /// The verb for its use of the memory.
     pub fn verb(&self) -> &'static str {
         match self.usage {
             Usage::Read => "reads",
@@ -184,7 +184,7 @@ impl Hazard {
         }
     }
 
-    /// What stands below the lines of the two uses, the second one first.
+    /// The labels below the lines of the two uses, the second one first.
     pub fn uses(&self) -> [(CallAt, String); 2] {
         [
             (self.second.call.clone(), self.second_label()),
@@ -192,7 +192,7 @@ impl Hazard {
         ]
     }
 
-    /// What is wrong, in one line that names no place.
+    /// The headline, in one line that names no place.
     pub fn headline(&self) -> String {
         self.headline_with(&Names::default())
     }
@@ -241,7 +241,7 @@ impl Hazard {
         format!("{subject} {verb} here{}{again}", self.when_launched(&self.second))
     }
 
-    /// What is wrong with the synchronisation that comes close, where it stands.
+    /// The label of the synchronisation that comes close, where it stands.
     fn labels_near<'a>(&'a self, near: &'a NearMiss, names: &Names) -> Vec<(&'a CallAt, String)> {
         let (first, second) = (&self.first.call.what, &self.second.call.what);
         let who = match near.waiter {
@@ -472,7 +472,7 @@ impl Hazard {
         format!("{}{again}", self.second_place())
     }
 
-    /// What is to be minded about an event that is recorded in each lap, where laps lie between the
+    /// Advice about an event that is recorded in each iteration, where iterations lie between the
     /// uses.
     fn one_each(&self) -> String {
         match (self.missing, self.laps) {
@@ -492,7 +492,7 @@ impl Hazard {
         }
     }
 
-    /// What to change about the synchronisation that comes close.
+    /// The change to the synchronisation that comes close.
     fn help_near(&self, near: &NearMiss, names: &Names) -> String {
         let (first, second) = (self.first_place(), self.second_run());
         let what = &self.first.call.what;
@@ -565,7 +565,7 @@ impl Hazard {
         }
     }
 
-    /// What to add where there is nothing.
+    /// The call to add where there is nothing.
     fn help_afresh(&self, names: &Names) -> String {
         let (first, second) = (self.first_place(), self.second_place());
         let before = self.second_run();

@@ -1,4 +1,4 @@
-//! What is wrong with a file, where, and what to do about it.
+//! Errors in a file: the place, and what to do about it.
 
 use std::fmt;
 use std::io;
@@ -21,24 +21,24 @@ pub struct Error {
     pub problem: Problem,
 }
 
-/// What can be wrong with a file.
+/// Kinds of errors in a file.
 #[derive(Debug)]
 pub enum Problem {
     /// Something else than expected.
     Expected {
-        /// What should be there.
+        /// The thing that should be there.
         what: &'static str,
-        /// What is.
+        /// The thing that is there.
         found: Option<String>,
     },
     /// Inside of the outermost object, an object without a name.
     Nameless {
-        /// What should be there.
+        /// The thing that should be there.
         what: &'static str,
     },
     /// The file ends.
     Truncated {
-        /// What should have come.
+        /// The thing that should have come.
         what: &'static str,
     },
     /// A byte that is no UTF-8.
@@ -67,7 +67,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// What should have come where a gzip ends too early.
+    /// The thing that should have come where a gzip ends too early.
     pub(super) const GZIP: &str = "the end of the gzip data";
 }
 
@@ -81,7 +81,7 @@ impl Error {
         matches!(self.problem, Problem::Truncated { what } if what != Problem::GZIP)
     }
 
-    /// What to do about it.
+    /// Advice on what to do about it.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match &self.problem {
             Problem::Nameless { .. } => {

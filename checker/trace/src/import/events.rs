@@ -1,9 +1,9 @@
 //! Rows of a trace, as Chrome's format and Kineto's conventions in it have them.
 //!
-//! A row counts by its category: `kernel`, `gpu_memcpy` and `gpu_memset` ran on the device,
-//! `cuda_runtime` and `cuda_driver` are calls of the host, `cuda_sync` holds recorded waits, and
-//! `python_function` (or `Call stack` of a `cpu_op`) the lines of the source. All else is dropped
-//! as it is read: flows repeat what correlation numbers say.
+//! A row counts by its category. Those of `kernel`, `gpu_memcpy` and `gpu_memset` ran on the
+//! device; those of `cuda_runtime` and `cuda_driver` are calls of the host. `cuda_sync` has
+//! recorded waits, and `python_function` (or `Call stack` of a `cpu_op`) the lines of the source.
+//! All else is dropped as it is read: flows repeat what correlation numbers say.
 //!
 //! Where rows say less than that, names of their processes and threads do: see `labels`.
 
@@ -17,7 +17,7 @@ use super::names::{Name, Names};
 use super::rows::{Call, Category, Device, Header, Line, Row, Rows, Thread, Wait, Work};
 use super::{Error, Format, Problem};
 
-/// Digits of a nanosecond behind the point of a microsecond.
+/// Digits of a nanosecond after the point of a microsecond.
 const MICROSECONDS: i32 = 3;
 
 /// The latest time, in ns: in the year 2116 where a trace counts from 1970. With [`LONGEST`], no
@@ -174,7 +174,7 @@ fn rank(tokens: &mut Tokens<'_>, header: &mut Header) -> Result<(), Error> {
     Ok(())
 }
 
-/// Rows. A list that is all of the file needs no end, as Chrome's own reader takes it: whoever
+/// Rows. A list that is all of the file needs no end, as Chrome's own reader takes it: a tool that
 /// writes a trace while the program runs may never come to it.
 fn events(
     tokens: &mut Tokens<'_>,
@@ -478,7 +478,7 @@ impl Rows {
     }
 }
 
-/// What a copy is, by its name: `Memcpy HtoD (Pageable -> Device)`.
+/// The kind of a copy, by its name: `Memcpy HtoD (Pageable -> Device)`.
 fn copy(name: &str) -> (SpanKind, Option<bool>) {
     let goes = |ways: &[&str]| ways.iter().any(|way| name.contains(way));
     let kind = match () {

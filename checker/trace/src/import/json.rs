@@ -1,9 +1,9 @@
 //! JSON as a stream of tokens, out of a buffer of fixed size.
 //!
 //! Written here because of three needs that meet: bounded memory for files larger than it, decimal
-//! numbers exact beyond what an `f64` holds, and a place for every complaint. Nothing but what is
-//! asked for is kept or copied; the rest is checked to be JSON and dropped. `NaN` and `Infinity`,
-//! which Python writes, are taken as numbers.
+//! numbers exact beyond what an `f64` holds, and a place for every complaint. Nothing but what the
+//! reader wants is kept or copied; the rest is checked to be JSON and dropped. `NaN` and
+//! `Infinity`, which Python writes, are taken as numbers.
 
 use std::io::{ErrorKind, Read};
 
@@ -16,7 +16,7 @@ const BUFFER: usize = 128 * 1024;
 /// Bytes of a string that are kept; the longest kernel names of C++ templates have a few thousand.
 const MOST_KEPT: usize = 16 * 1024;
 
-/// What stands for a character that is none.
+/// The sign for a character that is none.
 const REPLACED: &str = "\u{fffd}";
 
 /// How deep values may be nested; traces need 5.
@@ -25,7 +25,7 @@ const MOST_NESTED: usize = 512;
 /// Characters of a number; more digits than these mean nothing in any trace.
 const MOST_DIGITS: usize = 400;
 
-/// What comes next.
+/// Kinds of values that may come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Object,
@@ -42,7 +42,7 @@ pub(super) enum Place {
     Later,
 }
 
-/// What a value is inside of.
+/// The thing that a value is inside of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Inside {
     Object,
@@ -68,7 +68,7 @@ pub(super) struct Tokens<'a> {
     pub(super) mended: Mended,
 }
 
-/// What is no JSON, and was read all the same: profilers write names as they are.
+/// Faults against JSON that were read all the same: profilers write names as they are.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mended {
     /// Backslashes that escape nothing, control characters, and bytes that are no UTF-8.
@@ -94,7 +94,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// What comes next; it is not consumed.
+    /// The kind of the next value; it is not consumed.
     pub(super) fn next(&mut self) -> Result<Next, Error> {
         match self.token()? {
             Some(b'{') => Ok(Next::Object),
@@ -222,8 +222,8 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// What an escape stands for; a backslash that escapes nothing is itself, as in a path of
-    /// Windows.
+    /// The character that an escape stands for; a backslash that escapes nothing is itself, as in a
+    /// path of Windows.
     fn escape(&mut self, found: &mut impl FnMut(&[u8])) -> Result<(), Error> {
         self.at += 1;
         let character = match self.peek()? {

@@ -1,4 +1,4 @@
-//! What names of processes and threads say of their rows.
+//! Facts about rows that stand in the names of their processes and threads.
 //!
 //! | who | process | thread | of the rows themselves |
 //! | --- | --- | --- | --- |
@@ -13,7 +13,7 @@ use super::rows::{Category, Row, Rows, Thread};
 /// Below all numbers that systems give: what has a name instead has its place from here on.
 const NAMED: i64 = i64::MIN;
 
-/// What stands for a process or a thread that has no number.
+/// The number in the place of one, for a process or a thread that has none.
 pub(super) fn number_of(name: Name) -> i64 {
     NAMED + name.index()
 }

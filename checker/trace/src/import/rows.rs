@@ -1,4 +1,4 @@
-//! What the rows of a trace say.
+//! Rows of a trace.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::timeline::SpanKind;
 use super::json::Mended;
 use super::names::{Name, Names};
 
-/// What was read, in the order of the file. Times are in ns of the trace's own clock.
+/// Rows, in the order of the file. Times are in ns of the trace's own clock.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     pub(super) names: Names,
@@ -19,7 +19,7 @@ pub(super) struct Rows {
     pub(super) odd: Odd,
 }
 
-/// What stands beside the rows.
+/// Facts that stand beside the rows.
 #[derive(Debug, Default)]
 pub(super) struct Header {
     pub(super) kineto: bool,
@@ -49,12 +49,12 @@ pub(super) struct Odd {
     pub(super) unpaired: u64,
     /// Operations that end when they start.
     pub(super) instants: u64,
-    /// What the profiler did itself: how many rows, and for how long together, in ns.
+    /// Rows of the profiler itself: how many, and for how long together, in ns.
     pub(super) overheads: u64,
     pub(super) overhead_ns: i64,
     /// The same row again.
     pub(super) repeated: u64,
-    /// What was no JSON.
+    /// Faults against JSON.
     pub(super) mended: Mended,
 }
 
@@ -102,7 +102,7 @@ pub(super) struct Wait {
     pub(super) place: Device,
     pub(super) stream: i64,
     pub(super) source: i64,
-    /// Of the call that asked for it, and of the one that recorded the event.
+    /// Of the call that issued it, and of the one that recorded the event.
     pub(super) correlation: i64,
     pub(super) recorded: i64,
 }
@@ -132,7 +132,7 @@ pub(super) struct Row {
     pub(super) source: Option<i64>,
     pub(super) recorded: Option<i64>,
     pub(super) stack: Option<Name>,
-    /// What a process or a thread is called.
+    /// Name of a process or a thread.
     pub(super) label: Option<Name>,
     pub(super) pageable: Option<bool>,
 }
@@ -148,7 +148,7 @@ pub(super) enum Category {
     Operator,
     /// Of a device, where its thread is a stream: so a converter of Nsight Systems writes kernels.
     Cuda,
-    /// What the profiler does itself.
+    /// The profiler's own work.
     Overhead,
     Other,
     /// The row has none.

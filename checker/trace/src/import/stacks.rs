@@ -12,7 +12,7 @@ pub(super) fn is_line(frame: &str) -> bool {
     !file.is_empty() && !file.starts_with('<') && line.parse::<u32>().is_ok()
 }
 
-/// Whether a frame is inside of a library, where nobody wants to change anything.
+/// Whether a frame is inside of a library, where a reader does not want to change anything.
 fn is_library(frame: &str) -> bool {
     ["torch/", "site-packages/", "dist-packages/", "lib/python"]
         .iter()

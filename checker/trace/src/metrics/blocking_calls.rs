@@ -12,7 +12,7 @@ use crate::timeline::Interval;
 pub struct Held<'a> {
     /// Why such calls hold the host.
     pub why: Holding,
-    /// What was called.
+    /// The function that was called.
     pub call: &'a str,
     /// From where, as far as it is known.
     pub line: Option<&'a str>,

@@ -1,6 +1,6 @@
-//! Where a makespan lies between doing everything in turn and the best that the device allows, what
-//! share of it the host had for its own work, and how near the latency of requests came to what it
-//! is on an idle device.
+//! Where a makespan lies between doing everything in turn and the best that the device allows, and
+//! what share of it the host had for its own work. And how near the latency of requests came to
+//! what it is on an idle device.
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
@@ -21,8 +21,8 @@ pub struct Bounds {
     /// there is none.
     #[serde(default)]
     pub host_ns: u64,
-    /// What a request takes on an idle device, from its arrival to its answer, in ns. It is left
-    /// out where the task has none.
+    /// Time of a request on an idle device, from its arrival to its answer, in ns. It is left out
+    /// where the task has none.
     #[serde(default)]
     pub request_ns: u64,
 }
@@ -42,8 +42,8 @@ impl Bounds {
     ///
     /// In an honest program blocked time is time in calls that wait for the device, and a little in
     /// other calls. But a program may wait without such a call: it can ask again and again whether
-    /// a stream is done, or let the host do what nobody asked for until it is. That makes nobody
-    /// free, and all of it counts here: only a shorter makespan makes the number larger. What a
+    /// a stream is done, or let the host do work that no task wants until it is. That frees no
+    /// host, and all of it counts here: only a shorter makespan makes the number larger. What a
     /// trace shows of waiting ([`Metrics::host_blocked_ns`](super::Metrics::host_blocked_ns))
     /// explains it, and is never more than `makespan - host` where the host is one thread that did
     /// its work.

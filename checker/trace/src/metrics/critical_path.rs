@@ -1,11 +1,11 @@
 //! The critical path: the chain of work and calls that made a run as long as it was.
 //!
-//! It is followed back from the operation that ended last. What ended last of all that an operation
-//! had to wait for is what it came after: the operation before it in its stream, the one that an
-//! event stood for, the one that had its engine, or the call that asked for it; a call comes after
-//! the last call of its thread that held the host, and that after the work that it waited for. Few
-//! traces record what the waits of streams were for. So where none of these reaches up to the
-//! operation, but a stream was made to wait since the operation before it was asked for, and
+//! It is followed back from the operation that ended last. Of all that an operation had to wait
+//! for, it came after what ended last. That may be the operation before it in its stream, the one
+//! that an event stood for, the one that had its engine, or the call that issued it. A call comes
+//! after the last call of its thread that blocked the host, and that after the work that it waited
+//! for. Few traces record what the waits of streams were for. So where none of these reaches up to
+//! the operation, but a stream was made to wait since the operation before it was issued, and
 //! something else ended right before it, that is taken. The parts follow each other without a gap,
 //! so they sum up to the makespan.
 
@@ -23,13 +23,13 @@ use crate::timeline::{HostSpan, Interval, Span, SpanKind};
 /// so a longer one alone does not show that an operation waited for another stream.
 const TURNAROUND_NS: u64 = 4_000;
 
-/// What a part of the path is.
+/// Kinds of parts of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// An operation of the device runs.
     Work(SpanKind),
-    /// An operation has been asked for and does not yet run, though nothing is known that it waits
+    /// An operation has been issued and does not yet run, though nothing is known that it waits
     /// for.
     Launch,
     /// An operation waits after what it waited for has ended.
@@ -41,7 +41,7 @@ pub enum Part {
 /// A part of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// What it is.
+    /// Its kind.
     pub part: Part,
     /// When.
     pub time: Interval,
@@ -52,7 +52,7 @@ pub struct Segment {
 /// The parts of a kind together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Sum {
-    /// What they are.
+    /// Their kind.
     pub part: Part,
     /// How many there are.
     pub parts: u64,
@@ -111,7 +111,7 @@ struct Walk<'o, 'a> {
     awaited: BTreeMap<usize, usize>,
     /// Spans in the order of their ends: of each kind, and all.
     by_end: BTreeMap<Option<SpanKind>, Vec<usize>>,
-    /// Calls by step, and those that held the host, by thread and in the order of their ends.
+    /// Calls by step, and those that blocked the host, by thread and in the order of their ends.
     calls: Vec<Option<&'o HostSpan>>,
     held: BTreeMap<u32, Vec<&'o HostSpan>>,
     /// The calls that made a stream wait for an event, by step.
@@ -235,7 +235,7 @@ impl<'o, 'a> Walk<'o, 'a> {
     }
 
     /// Whether a stream can have been made to wait for another since the operation before this one
-    /// in its stream was asked for.
+    /// in its stream was issued.
     fn may_have_waited(&self, index: usize) -> bool {
         let step = self.span(index).step;
         let before = self.in_stream[index].map_or(0, |before| self.span(before).step);
@@ -246,7 +246,7 @@ impl<'o, 'a> Walk<'o, 'a> {
         self.waiting.get(from).is_some_and(|&wait| wait < step)
     }
 
-    /// When `earlier` ended, as far as it can have held up `span`: some overlap, where the one
+    /// When `earlier` ended, as far as it can have delayed `span`: some overlap, where the one
     /// launched the other early or where times are rounded.
     fn end_of(&self, earlier: usize, span: &Span) -> u64 {
         self.span(earlier).end_ns.min(span.start_ns)
@@ -280,7 +280,7 @@ impl<'o, 'a> Walk<'o, 'a> {
         None
     }
 
-    /// The operation that a call asked for, if it had ended when the call returned.
+    /// The operation that a call issued, if it had ended when the call returned.
     fn by_step(&self, step: u32, index: usize) -> Option<usize> {
         let held = self.calls.get(step as usize).copied().flatten()?;
         let list = self.by_end.get(&None)?;

@@ -1,7 +1,7 @@
 //! Why the device had nothing to do.
 //!
-//! Each gap is put down to what its end tells: the operation that ends it had been asked for before
-//! the gap, and so waited for something, or was asked for later, and so the host was late.
+//! Each gap is put down to what its end tells. The operation that ends it had been issued before
+//! the gap, and so waited for something, or was issued later, and so the host was late.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use crate::timeline::{HostSpan, Interval};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// The next operation had not been asked for.
+    /// The next operation had not been issued.
     Host,
     /// It had been, and waited: for an event, for its turn, for the device to begin with it.
     Dependency,
     /// There was no next operation.
     EmptyQueue,
-    /// The call that asked for it is not known.
+    /// The call that issued it is not known.
     Unknown,
 }
 
@@ -38,7 +38,7 @@ pub struct Gaps {
     pub longest: Interval,
 }
 
-/// What the host did while the device waited for it.
+/// The host's doings while the device waited for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Doing<'a> {
     /// The call it was in; none for what it did between calls.

@@ -18,7 +18,8 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// What `intervals` cover together, in whatever order they come. Empty ones cover nothing.
+    /// The instants that `intervals` cover together, in whatever order they come. Empty ones cover
+    /// nothing.
     pub fn of(intervals: impl IntoIterator<Item = Interval>) -> Self {
         let intervals = intervals.into_iter().filter(|i| i.ns() > 0);
         // Pairs and not intervals: see `in_order`.

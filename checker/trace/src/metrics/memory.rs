@@ -18,9 +18,10 @@ pub struct Peak {
     pub step: u32,
 }
 
-/// What the calls of `program` had allocated, at its most, from the last start of a measured region
-/// on. Blocks from before count as long as they are not freed. A block is there from the call that
-/// allocates it to the call that frees it, also where it comes and goes in the order of a stream.
+/// Finds the most memory that the calls of `program` had allocated at one time, from the last start
+/// of a measured region on. Blocks from before count as long as they are not freed. A block is
+/// there from the call that allocates it to the call that frees it, also where it comes and goes in
+/// the order of a stream.
 pub fn peak(program: &Program) -> Peak {
     let begins = |call: &Call| matches!(call, Call::RegionBegin);
     let first = program.steps.iter().rposition(|step| begins(&step.call)).unwrap_or(0);

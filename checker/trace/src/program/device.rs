@@ -20,7 +20,7 @@ fn device_of(number: u32) -> u32 {
 macro_rules! on_a_device {
     ($name:ident) => {
         impl $name {
-            /// What has this number on a device.
+            /// The thing with this number on a device.
             #[inline]
             pub fn on(device: u32, number: u32) -> Self {
                 Self(device * SECOND + number)

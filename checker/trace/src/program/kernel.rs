@@ -1,5 +1,5 @@
-//! What is known of a kernel besides its launches: the memory that it uses, and what its threads
-//! and warps do.
+//! Facts about a kernel besides its launches: the memory that it uses, and what its threads and
+//! warps do.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,7 @@ pub struct Items {
     pub together: u32,
 }
 
-/// What most instructions of a kernel's innermost loop need.
+/// Pipes that most instructions of a kernel's innermost loop need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -58,7 +58,7 @@ pub enum Pipe {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Loop {
-    /// What most of it needs: its main instruction.
+    /// The pipe of its main instruction.
     pub pipe: Pipe,
     /// Main instructions in a turn.
     pub each_turn: u16,

@@ -1,4 +1,4 @@
-//! How many work queues a program asks for.
+//! The number of work queues of a program.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,15 +14,16 @@ pub struct WorkQueues {
 }
 
 impl WorkQueues {
-    /// Where the environment asks for none (measured on an H200, driver 580.159.04, 2026-11-23; the
+    /// Where the environment sets none (measured on an H200, driver 580.159.04, 2026-11-23; the
     /// documentation says 8 for both).
     pub const DEFAULT: Self = Self { kernels: 8, copies: 4 };
-    /// The most of each kind that can be asked for (CUDA Programming Guide, environment variables).
+    /// The most of each kind that can be set (CUDA Programming Guide, environment variables).
     pub const MOST: u32 = 32;
 
-    /// What the environment asks for, given the values of [`CONNECTIONS`](crate::run::CONNECTIONS)
-    /// and [`COPY_CONNECTIONS`](crate::run::COPY_CONNECTIONS). The second is about copies alone,
-    /// and wins there. What is no number asks for nothing.
+    /// The numbers that the environment sets, given the values of
+    /// [`CONNECTIONS`](crate::run::CONNECTIONS) and
+    /// [`COPY_CONNECTIONS`](crate::run::COPY_CONNECTIONS). The second is about copies alone, and
+    /// wins there. A value that is no number sets nothing.
     pub fn asked(connections: Option<&str>, copies: Option<&str>) -> Self {
         let number = |text: Option<&str>| text.and_then(|text| text.trim().parse::<u32>().ok());
         let (both, copies) = (number(connections), number(copies));
@@ -33,7 +34,7 @@ impl WorkQueues {
         .within_limits()
     }
 
-    /// As many as a device gives that is asked for these.
+    /// As many as a device gives where these are set.
     pub fn within_limits(self) -> Self {
         let Self { kernels, copies } = self;
         Self { kernels: kernels.clamp(1, Self::MOST), copies: copies.clamp(1, Self::MOST) }

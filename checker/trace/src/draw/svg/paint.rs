@@ -1,9 +1,9 @@
 //! Colours and patterns.
 //!
 //! Of the three kinds that meet most often, kernels are darkest, copies up are in the middle and
-//! copies down are lightest (the other way round on a dark page), so they stay apart in greyscale
-//! and for those who see colours differently. Chevrons point to the device for copies up and away
-//! from it for copies down; time that the host is held is hatched.
+//! copies down are lightest; on a dark page it is the other way round. So they stay apart in
+//! greyscale and for those who see colours differently. Chevrons point to the device for copies up
+//! and away from it for copies down; time that the host is blocked is hatched.
 
 use crate::draw::Mark;
 
@@ -96,7 +96,7 @@ pub(super) trait Colours {
     fn style(id: &str, marks: &[Mark]) -> String;
     /// Attributes of what marks a flaw: of lines, of the ground of letters, and of letters.
     fn flaw() -> [String; 3];
-    /// What the style sheet of a drawing with flaws has besides.
+    /// The style sheet of flaws, which a drawing with some has besides.
     fn style_of_flaws(id: &str) -> String;
 }
 
@@ -229,7 +229,7 @@ pub(super) fn definitions<C: Colours>(id: &str, marks: &[Mark]) -> String {
     out + "</defs>\n"
 }
 
-/// What colours the marks of the drawings that a selector names.
+/// The rules that colour the marks of the drawings that a selector names.
 fn rules(drawing: &str, marks: &[Mark], appearance: Appearance) -> String {
     let rule = |mark: &Mark| {
         let (class, Paint { fill, ink, text }) = (class(*mark), paint(*mark, appearance));

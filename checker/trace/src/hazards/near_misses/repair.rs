@@ -1,4 +1,4 @@
-//! What becomes of a program when a slip is put right as its help says.
+//! Programs with a slip put right as its help says, searched again.
 //!
 //! A synchronisation that is no good to one pair of uses may be what another needs. One rule finds
 //! that out for all slips: the change is made wherever the line is run, the program is gone through
@@ -26,8 +26,8 @@ pub(super) struct Change {
 /// together: a second's work at most for all that is tried, and 50 MB.
 const MOST_LOOKED_AT: usize = 500_000;
 
-/// What nothing orders, by both uses; or a use that may still go on, and a step in which the host
-/// was told something.
+/// Pairs that nothing orders, by both uses; or a use that may still go on, and a step in which the
+/// host was told something.
 pub(super) type Unordered = HashSet<(At, At)>;
 
 impl Change {
@@ -49,10 +49,10 @@ impl Change {
         }
     }
 
-    /// What nothing orders in `program` with the change made.
+    /// Finds the pairs that nothing orders in `program` with the change made.
     ///
-    /// The host's own uses of pinned memory are in a program only where they were not known to
-    /// be in order, so what the host may use without being seen counts too: all such memory that it
+    /// The host's own uses of pinned memory are in a program only where they were not known to be
+    /// in order. So what the host may use without being seen counts too: all such memory that it
     /// knew to be at rest when it was told something. When a region ends, all memory is to be at
     /// rest.
     ///
@@ -111,8 +111,8 @@ fn next(runs: &[u32], after: u32) -> Option<u32> {
 }
 
 impl Attempts<'_> {
-    /// Whether the change that the help of a slip asks for puts the two uses in order, wherever
-    /// their lines are run, and leaves in order what was.
+    /// Whether the change that the help of a slip names puts the two uses in order, wherever their
+    /// lines are run, and leaves in order what was.
     pub(super) fn is_put_right(&self, uses: Uses, slip: &Slip) -> bool {
         let Some(change) = self.change(uses, slip) else { return true };
         // A wait for what was queued for another place in memory is right as it is, and no place to

@@ -1,4 +1,4 @@
-//! One run of one program: its settings, and what it leaves behind.
+//! One run of one program: its settings, and its results.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -41,9 +41,9 @@ pub struct Order<'a> {
     pub driver: Option<&'a Path>,
     /// The device and how it is watched.
     pub device: Watched<'a>,
-    /// What the program does: [`run::MODE_SOLVE`] or [`run::MODE_CALIBRATE`].
+    /// The mode of the program: [`run::MODE_SOLVE`] or [`run::MODE_CALIBRATE`].
     pub mode: &'static str,
-    /// What it may use.
+    /// Limits of its use.
     pub limits: Limits,
     /// The sandbox that it runs in; none for a program that may do whatever its user may.
     pub sandbox: Option<&'a Sandbox>,
@@ -54,9 +54,9 @@ pub struct Order<'a> {
 pub struct Runnable<'a> {
     /// Its own executable, or that of the player.
     pub executable: &'a Path,
-    /// What the player is to play: the record of a program that is not here itself.
+    /// The record that the player is to play, of a program that is not here itself.
     pub recorded: Option<&'a Path>,
-    /// What tells it from other programs of the same executable.
+    /// Numbers that tell it from other programs of the same executable.
     pub numbers: &'a Numbers,
 }
 
@@ -83,7 +83,7 @@ pub enum Watched<'a> {
         watch: Option<Watch>,
         /// Where the device lives.
         machine: Machine,
-        /// What the measured region has to be; none where it may be anything.
+        /// The demand on the measured region; none where it may be anything.
         demand: Option<&'a Demand>,
     },
     /// A GPU.
@@ -97,14 +97,14 @@ pub enum Watched<'a> {
     },
 }
 
-/// What one run left behind.
+/// Results of one run.
 #[derive(Debug)]
 pub struct Attempt {
     /// How the program ended.
     pub ending: Ending,
     /// The limit that was the reason, where a sandbox says so.
     pub exceeded: Option<Exceeded>,
-    /// What it printed.
+    /// Its output.
     pub output: Output,
     /// The driver's record: none where the student's code was never reached, an error where it
     /// cannot be read.
@@ -271,13 +271,13 @@ pub fn read_program(path: &Path) -> Result<Program> {
 
 /// Why a device process came to an end while its program ran.
 enum End {
-    /// Nothing that a program asks for brings this about.
+    /// No call of a program brings this about.
     OfItself(String),
-    /// What the program asked for was more than the process can do, or may use.
+    /// The program wanted more than the process can do, or may use.
     OverTheProgram,
 }
 
-/// What a device process may use.
+/// Limits of a device process.
 struct DeviceLimits {
     /// Bytes of memory of its own: what the machine holds (`simulator::machine`: 4 GiB of device
     /// memory, 1 GiB of data in flight), and the account of a million calls.
@@ -302,7 +302,7 @@ impl DeviceLimits {
 /// as shipped, 2.3 MB.
 const RECORD_BYTES: u64 = 512 << 20;
 
-/// A device process that held so many bytes when it was killed was killed for that, and not by a
+/// A device process that had so many bytes when it was killed was killed for that, and not by a
 /// person.
 const MUCH_BYTES: u64 = 1 << 30;
 
@@ -311,7 +311,7 @@ const MUCH_BYTES: u64 = 1 << 30;
 struct DeviceProcess {
     child: Child,
     memory: OwnedFd,
-    /// What it printed.
+    /// Its output.
     said: PathBuf,
     /// It has been waited for.
     is_over: bool,
@@ -434,7 +434,7 @@ fn end_with_the_checker(command: &mut Command) {
     // SAFETY: between fork and exec only a system call on integers is made.
     unsafe {
         command.pre_exec(|| {
-            // If the checker itself is killed, nobody would end the child.
+            // If the checker itself is killed, nothing else would end the child.
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
             Ok(())
         });

@@ -15,7 +15,8 @@ use crate::workspace::Workspace;
 pub struct Page {
     /// The page itself, whether or not it has been built.
     pub path: PathBuf,
-    /// What it is built from; none in a workspace that was handed out with the built book.
+    /// The source that it is built from; none in a workspace that was handed out with the built
+    /// book.
     source: Option<PathBuf>,
 }
 
@@ -70,7 +71,8 @@ impl Page {
     }
 }
 
-/// What opens pages here, with what it is told before the page; none where nobody would see it.
+/// The program that opens pages here, with its arguments before the page; none where a page would
+/// not be seen.
 fn browser() -> Option<Vec<String>> {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     // https://www.catb.org/~esr/BROWSER: several are apart by colons, and `%s` stands for the page.
@@ -95,6 +97,6 @@ pub fn open(path: &Path) -> bool {
     if !rest.iter().any(|word| word.contains("%s")) {
         command.arg(path);
     }
-    // A browser may go on for as long as somebody reads.
+    // A browser may go on for as long as its reader does.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().is_ok()
 }

@@ -128,7 +128,7 @@ pub enum Command {
     /// Tries to get out of the sandbox that it is in
     #[command(hide = true)]
     Canary {
-        /// What to try
+        /// The change to try
         song: String,
     },
 }
@@ -171,7 +171,7 @@ pub struct Poster {
     /// Default: the last chapter's exercise
     #[arg(value_name = "EX")]
     pub exercise: Option<String>,
-    /// What stands above your timeline; default: no name
+    /// Title above your timeline; default: no name
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// The page, and the picture beside it
@@ -264,7 +264,7 @@ pub struct Run {
     /// Show how the score comes about
     #[arg(long)]
     pub explain_score: bool,
-    /// Write what the program asked for and what ran where to a file, as JSON
+    /// Write the calls of the program and what ran where to a file, as JSON
     #[arg(long, value_name = "F")]
     pub trace: Option<PathBuf>,
     /// Draw a part alone, counted from the first call: `1ms..2ms`, `..800us`, `1.5ms..`
@@ -330,7 +330,7 @@ pub const TIME_CAP_S: f64 = 60.0;
 
 #[derive(Debug, Args)]
 pub struct Grade {
-    /// What students handed in: a folder for each, or a platform's `.zip`
+    /// Files that students handed in: a folder for each, or a platform's `.zip`
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
     /// Where grades go
@@ -361,7 +361,7 @@ pub struct Grade {
     /// When it was due, such as `2026-05-01T23:59:00+02:00`
     #[arg(long, value_name = "TIME", requires = "late")]
     pub deadline: Option<String>,
-    /// What being late costs, as GRACE:POINTS:LAST: hours that cost nothing, points of 100 for each
+    /// Cost of being late, as GRACE:POINTS:LAST: hours that cost nothing, points of 100 for each
     /// day that has begun, hours after which nothing counts
     #[arg(long, value_name = "RULE", requires = "deadline")]
     pub late: Option<LateRule>,
@@ -371,7 +371,7 @@ pub struct Grade {
     /// Points in place of scores: a table `student,exercise,points,by,reason`
     #[arg(long, value_name = "FILE", conflicts_with = "shard")]
     pub replace: Option<PathBuf>,
-    /// What those on the roster get who handed in nothing at all
+    /// Score of those on the roster who handed in nothing at all
     #[arg(long, value_enum, default_value_t)]
     pub absent: Absent,
 
@@ -388,15 +388,14 @@ pub struct Grade {
     /// Grade nothing unless every property of the sandbox holds
     #[arg(long)]
     pub require_sandbox: bool,
-    /// Print what each stage took on standard error, for whoever makes it faster
+    /// Print the time of each stage on standard error, for work on speed
     #[arg(long, hide = true)]
     pub timings: bool,
     #[command(flatten)]
     pub look: Look,
 }
 
-/// More at a time are a mistake: each has a slot of the sandbox's, and so do those of other
-/// checkers.
+/// The most jobs: each has a sandbox of its own, and so do those of other checkers.
 pub const MOST_JOBS: u16 = 256;
 
 #[derive(Debug, Args)]
@@ -424,7 +423,7 @@ pub struct Forget {
     pub report: ClassReport,
 }
 
-/// What is written about a class.
+/// Reports about a class.
 #[derive(Debug, Args)]
 pub struct ClassReport {
     /// Reports to write into `OUT/reports`
@@ -436,7 +435,7 @@ pub struct ClassReport {
         default_values_t = [Format::Csv, Format::Html]
     )]
     pub formats: Vec<Format>,
-    /// What the class is called
+    /// Name of the class
     #[arg(long, value_name = "TEXT", default_value = "Swimming in Streams")]
     pub title: String,
     /// Who is in the class: a table with a column `student`, `id`, `login` or `email`
@@ -541,7 +540,7 @@ pub struct Trace {
     /// Look at a part alone, counted from the first operation: `12ms..14ms`, `..800us`, `1.5s..`
     #[arg(long, value_name = "FROM..TO", value_parser = quantity::window)]
     pub window: Option<Window>,
-    /// What the lanes of the drawing stand for; default: streams, engines where there are many
+    /// Rows of the drawing; default: streams, engines where there are many
     #[arg(long, value_enum)]
     pub lanes: Option<LanesChoice>,
     /// Look at one of several devices
@@ -565,7 +564,7 @@ pub struct Trace {
     pub look: Look,
 }
 
-/// What the lanes of a drawing stand for.
+/// Kinds of rows of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LanesChoice {
     /// One for each stream
@@ -578,7 +577,7 @@ pub enum LanesChoice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Feedback {
-    /// What is to be seen on the timeline
+    /// A symptom on the timeline
     Symptom,
     /// Also the lines, and what each costs
     Cause,
@@ -586,7 +585,7 @@ pub enum Feedback {
     Advice,
 }
 
-/// What a student gets of whom nothing is there.
+/// Scores of a student who handed in nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Absent {
     /// No points, so that an import of grades leaves them as they are

@@ -23,7 +23,7 @@ use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use crate::tools;
 
-/// Does what the command line asks for.
+/// Runs the command of the command line.
 pub fn dispatch(cli: Cli) -> Result<Exit> {
     match cli.command {
         None => overview::overview(cli.look),

@@ -100,21 +100,21 @@ pub struct Build {
     /// Libraries that programs are compiled against, by the name of their target: `rlib`s, and the
     /// shared ones of procedural macros.
     pub libraries: Vec<(String, PathBuf)>,
-    /// What the compiler warned of in the student's package, as it renders it.
+    /// Warnings of the compiler in the student's package, as it renders them.
     pub warnings: String,
     /// The same, one by one.
     pub warned: Vec<Complaint>,
 }
 
 impl Build {
-    /// The executable of a target that was asked for.
+    /// The executable of a target that was to be built.
     pub fn executable(&self, target: &str) -> Result<&Path> {
         let found = self.executables.get(target).map(PathBuf::as_path);
         found.ok_or_else(|| anyhow!("cargo built no program `{target}`"))
     }
 }
 
-/// What came of a build.
+/// Outcomes of a build.
 #[derive(Debug)]
 pub enum Built {
     /// Everything is there.
@@ -139,7 +139,7 @@ pub enum Ground {
     Errors,
     /// It exceeded a limit, or did not end.
     Limit,
-    /// What it made holds what no exercise needs.
+    /// There is something in the binary that no exercise needs.
     Forbidden,
 }
 
@@ -355,7 +355,7 @@ pub fn cargo(
     // SAFETY: between fork and exec only a system call on integers is made.
     unsafe {
         command.pre_exec(|| {
-            // A checker that is killed leaves no cargo behind.
+            // A checker that is killed leaves no cargo running.
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
             Ok(())
         });
@@ -387,7 +387,7 @@ pub fn cargo(
     }
 }
 
-/// What cargo reported in its messages.
+/// Facts from cargo's messages.
 struct Messages {
     build: Build,
     own_errors: Vec<Diagnostic>,
@@ -452,14 +452,14 @@ fn follow(stderr: impl Read, tell: Tell<'_>) -> String {
 /// The libraries that a student's file is compiled against.
 pub const DEPENDENCIES: [&str; 2] = ["cudarc", "lab"];
 
-/// What one run of the compiler may take: five hundred times what it needs for a solution.
+/// The most time of one run of the compiler: five hundred times what it needs for a solution.
 pub const WALL: Duration = Duration::from_secs(60);
 
-/// What is read of the compiler's messages: many screens of them, and no more than a report can
-/// hold.
+/// The most that is read of the compiler's messages, in bytes: many screens of them, and no more
+/// than a report can hold.
 pub const OUTPUT_BYTES: usize = 4 << 20;
 
-/// What `rustc` is told of a crate, but for where it is and what it is compiled against.
+/// Arguments of `rustc` for a crate, but for where it is and what it is compiled against.
 pub fn crate_arguments<'a>(
     name: &'a str,
     kind: &'a str,

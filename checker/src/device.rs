@@ -44,7 +44,7 @@ pub enum Device {
 /// A simulated device.
 #[derive(Clone, Debug)]
 pub struct Simulated {
-    /// What it can do.
+    /// Its profile.
     pub profile: Profile,
     /// The file of the profile, or its name if it is built in; none for the default.
     pub file: Option<PathBuf>,
@@ -63,7 +63,7 @@ pub struct Gpu {
     pub count: u32,
 }
 
-/// What an exercise's `needs` calls a second GPU.
+/// The name of a second GPU in an exercise's `needs`.
 pub const TWO_GPUS: &str = "two GPUs";
 
 impl Gpu {
@@ -186,11 +186,11 @@ pub fn cuda(version: u32) -> String {
 /// A driver library of ours, as it describes itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Library {
-    /// What it was built from.
+    /// The build that it is of.
     pub build_id: String,
 }
 
-/// What the driver library at `path` says about itself.
+/// Facts of the driver library at `path` about itself.
 pub fn library(path: &Path) -> Result<Library> {
     let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
     command.arg("probe-driver").arg(path);
@@ -302,7 +302,8 @@ pub fn memory(driver: &Path) -> Result<OwnedFd> {
     Ok(memory)
 }
 
-/// Hosts the simulated device behind `memory` until the program at the other end is gone.
+/// Hosts the simulated device on the far side of `memory` until the program at the other end is
+/// gone.
 pub fn serve(driver: &Path, memory: c_int) -> Result<()> {
     let library = Loaded::open(driver)?;
     // SAFETY: the export's type, as the driver declares it.

@@ -1,4 +1,4 @@
-//! Finds exercises, reads their manifests, and resolves the name that somebody typed.
+//! Finds exercises, reads their manifests, and resolves the name that a user typed.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -29,7 +29,7 @@ pub struct Place {
     pub folder: PathBuf,
 }
 
-/// An exercise and what it asks for.
+/// An exercise and its needs.
 #[derive(Clone, Debug)]
 pub struct Exercise {
     /// Where it is.
@@ -47,14 +47,14 @@ const FORMAT: u32 = 2;
 pub struct Manifest {
     #[serde(rename = "format")]
     _format: u32,
-    /// What it is called.
+    /// Its title.
     pub title: String,
     /// One line for the list.
     pub summary: String,
     /// The task of the measured region, where it is not the exercise's name.
     #[serde(default)]
     pub task: Option<String>,
-    /// What is graded.
+    /// The metric that is graded.
     pub metric: Metric,
     /// The score from which on it is passed.
     pub pass_score: f64,
@@ -63,7 +63,7 @@ pub struct Manifest {
     /// How much output of one run is kept.
     #[serde(default = "default_output_limit_kib")]
     pub output_limit_kib: u32,
-    /// What it asks of a real device, in words; `gpu` for one that no simulated device can run.
+    /// Its needs of a real device, in words; `gpu` for one that no simulated device can run.
     #[serde(default)]
     pub needs: Vec<String>,
     /// How the metric becomes a score.
@@ -76,18 +76,18 @@ pub struct Manifest {
     /// Whether it asks how many streams there should be: then the reference's are not drawn.
     #[serde(default)]
     pub hides_streams: bool,
-    /// What stands above the timeline of the baseline; none where no page shows it.
+    /// The title above the timeline of the baseline; none where no page shows it.
     #[serde(default)]
     pub baseline: Option<String>,
     /// The programs of the chapter's puzzle.
     #[serde(default)]
     pub programs: Vec<Program>,
-    /// What to do after a run.
+    /// Next steps after a run.
     pub next: Next,
-    /// What its puzzle asks.
+    /// The question of its puzzle.
     #[serde(default)]
     pub puzzle: Option<Question>,
-    /// What its author says to one who is stuck.
+    /// Hints of its author for one who is stuck.
     #[serde(default)]
     pub hints: Vec<List>,
     /// Where a file is to be changed in several ways: these, in an order in which they can be made.
@@ -100,20 +100,20 @@ pub struct Manifest {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// What shows that it is still to be made.
+    /// The sign that it is still to be made.
     pub sign: Sign,
-    /// What there is as long as it is.
+    /// The words as long as it is.
     pub text: String,
     /// The exercise whose chapter is about it.
     pub chapter: String,
 }
 
-/// Enough for every print that helps; a megabyte of it helps nobody.
+/// Enough for every print that helps; a megabyte of it is no help.
 fn default_output_limit_kib() -> u32 {
     256
 }
 
-/// What an exercise is graded by.
+/// Metrics that an exercise is graded by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -127,7 +127,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// What a run comes to in which [`Metric::ns`] is this; none where the task has nothing of the
+    /// The value of a run in which [`Metric::ns`] is this; none where the task has nothing of the
     /// kind. The higher the better, and only a shorter time makes it higher: `bounds` are the
     /// task's.
     pub fn of(self, bounds: Bounds, ns: u64) -> Option<f64> {
@@ -180,20 +180,20 @@ struct Rule {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// What `--program` calls it.
+    /// Its name for `--program`.
     pub name: String,
-    /// What stands above its timeline.
+    /// The title above its timeline.
     pub title: String,
     /// The file that it shares with others, `examples/ID_EXAMPLE.rs`. Default:
     /// `examples/ID_NAME.rs` is its own.
     #[serde(default)]
     example: Option<String>,
-    /// What tells it from the others.
+    /// Numbers that tell it from the others.
     #[serde(default)]
     pub numbers: Numbers,
 }
 
-/// What to do after a run.
+/// Next steps after a run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Next {
@@ -337,7 +337,7 @@ impl Place {
         Some(Self { id: id.to_owned(), number, folder })
     }
 
-    /// Reads what the exercise asks for.
+    /// Reads the exercise's manifest.
     pub fn open(self, workspace: &Workspace) -> Result<Exercise> {
         let path = self.folder.join(MANIFEST);
         let manifest = match read(&path) {
@@ -405,14 +405,14 @@ impl Place {
 
 /// The student's file as it was shipped, in the exercise's folder.
 const SHIPPED: &str = ".shipped/lib.rs";
-/// What says what an exercise is, in its folder.
+/// The file that describes an exercise, in its folder.
 pub const MANIFEST: &str = "exercise.toml";
 /// The files without which an exercise does not run, beside the student's own. Copies lie in
 /// `.shipped`.
 pub const MANIFESTS: [&str; 2] = [MANIFEST, "Cargo.toml"];
 
-/// What a manifest says that a grade may depend on: all but the puzzle, the hints and remarks. With
-/// others it is the same exercise.
+/// The part of a manifest that a grade may depend on: all but the puzzle, the hints and remarks.
+/// With others it is the same exercise.
 pub fn graded_part(manifest: &str) -> String {
     let said = without_sections(manifest, &["[puzzle]", "[[puzzle.item]]", "[[hints]]"]);
     let lines = said.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -480,7 +480,7 @@ const LONGEST_S: f64 = 600.0;
 const UPDATE: &str = "\n\nhint: exercises and checker belong together; update both";
 
 impl Exercise {
-    /// What its puzzle asks; none where it asks nothing.
+    /// The question of its puzzle; none where it has none.
     pub fn question(&self) -> Result<Option<&Question>> {
         let programs: Vec<_> = self.manifest.programs.iter().map(|it| it.name.as_str()).collect();
         let Some(question) = &self.manifest.puzzle else { return Ok(None) };
@@ -534,7 +534,7 @@ impl Exercise {
         Ok(numbers::filled(&text, &program.numbers))
     }
 
-    /// What a program's file says of it, in a line.
+    /// The summary of a program from its file, in a line.
     pub fn summary(&self, program: &Program) -> String {
         let said = self.source(program).ok().and_then(|source| numbers::summary(&source));
         said.unwrap_or_else(|| program.title.clone())

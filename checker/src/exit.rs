@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use crate::grade::Verdict;
 use sandbox::interrupt::Interrupted;
 
-/// What the checker's exit tells whoever started it.
+/// Exit codes of the checker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
@@ -14,7 +14,7 @@ pub enum Exit {
     Passed = 0,
     /// A gate failed or the score is too low: something for the student to change.
     Failed = 1,
-    /// The command line asks for something that does not exist.
+    /// The command line names something that does not exist.
     Usage = 2,
     /// The measurements spread too far for a verdict.
     Inconclusive = 3,

@@ -47,7 +47,8 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What has to hold before any points are given, in the order in which it is looked at.
+/// Gates that have to be passed before any points are given, in the order in which they are looked
+/// at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -88,7 +89,7 @@ impl Gate {
         Self::ALL.into_iter().find(|gate| gate.to_string().eq_ignore_ascii_case(name))
     }
 
-    /// What it asks for.
+    /// Its demand.
     pub fn asks(self) -> &'static str {
         match self {
             Self::Builds => "the file has to compile",

@@ -1,4 +1,4 @@
-//! What students are handed: the exercises without their solutions, the checker, the book as it was
+//! Handouts for students: the exercises without their solutions, the checker, the book as it was
 //! built, settings for their editors. And which of it is still as it was handed out.
 //!
 //! A handout is taken from the authors' workspace, or from one that was handed out before. In the
@@ -49,8 +49,8 @@ pub type Files = BTreeMap<PathBuf, Vec<u8>>;
 /// The prints of files, by their path in the workspace.
 pub type Prints = BTreeMap<PathBuf, Fingerprint>;
 
-/// What is handed out of the workspace in `root`; `site` is the folder of a book that was built
-/// elsewhere.
+/// The files that are handed out of the workspace in `root`; `site` is the folder of a book that
+/// was built elsewhere.
 pub fn files(root: &Path, site: Option<&Path>) -> Result<Files> {
     let record = record(root)?;
     let built = root.join(SITE);
@@ -133,7 +133,7 @@ fn write(root: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
         .with_context(|| format!("cannot write `{}`", path.display()))
 }
 
-/// What was handed out in `root`, as it was then as far as that is known; none where it was not
+/// The record of what was handed out in `root`, as far as that is known; none where it was not
 /// handed out.
 pub fn record(root: &Path) -> Result<Option<Prints>> {
     let text = match std::fs::read_to_string(root.join(RECORD)) {
@@ -162,7 +162,7 @@ pub fn write_record(root: &Path, prints: &Prints) -> Result<()> {
     replace(&root.join(RECORD), &text).with_context(|| format!("cannot write `{RECORD}`"))
 }
 
-/// What was handed out before, the student's files as they were shipped.
+/// The files that were handed out before, the student's files as they were shipped.
 fn handed_out(root: &Path, prints: &Prints) -> Result<Files> {
     let mut files = Files::new();
     for path in prints.keys() {
@@ -186,7 +186,7 @@ fn shipped(path: &Path) -> Option<PathBuf> {
     is_students.then(|| folder.join(".shipped/lib.rs"))
 }
 
-/// What an authors' workspace hands out.
+/// The files that an authors' workspace hands out.
 fn authors(root: &Path) -> Result<Files> {
     let mut files = Files::new();
     for folder in [".cargo", "checker", "exercises"] {
@@ -220,11 +220,11 @@ fn authors(root: &Path) -> Result<Files> {
     Ok(files)
 }
 
-/// What a student's workspace has and the authors' has not.
+/// Files that a student's workspace has and the authors' has not.
 const OWN: &[(&str, &str)] = &[
     (".gitignore", "/target/\n/progress*.txt\n.kept/\n"),
-    // A target folder of its own, so that nobody waits for the other; and no check of what is not
-    // open.
+    // A target folder of its own, so that neither waits for the other; and no check of files that
+    // are not open.
     ("rust-analyzer.toml", "cargo.targetDir = true\ncheck.workspace = false\n"),
     (
         ".vscode/settings.json",

@@ -1,6 +1,6 @@
-//! Hints: what an exercise's author says to one who is stuck, in steps.
+//! Hints of an exercise's author for one who is stuck, in steps.
 //!
-//! They stand in `exercise.toml`, in lists. One list has no code and is for whoever has no
+//! They stand in `exercise.toml`, in lists. One list has no code and is for runs without a
 //! diagnosis; each other one is for runs in which the code it names was found first.
 
 use anyhow::{Result, bail};

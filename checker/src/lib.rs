@@ -3,26 +3,26 @@
 //!
 //! It is not a simulator and knows no CUDA: what a program did comes from the record that the
 //! driver writes (`trace::Record`), what the reference would have done from the simulator. A
-//! program that `run` starts has the rights of whoever started the checker; one that is graded runs
-//! in a sandbox.
+//! program that `run` starts has the rights of the user who started the checker; one that is graded
+//! runs in a sandbox.
 //!
 //! | module | what it holds |
 //! | --- | --- |
 //! | `cli` | the command line, as types |
 //! | `commands` | one file for each command |
-//! | `workspace`, `exercise` | where the exercises are and what each asks for |
+//! | `workspace`, `exercise` | where the exercises are and what each needs |
 //! | `progress`, `backups` | what has been reached, and former states of a student's file |
 //! | `book` | where an exercise's page is, and what opens it |
 //! | `question` | what the chapter's puzzle asks, and what answers it |
-//! | `prediction` | what somebody expects of it, and what happens |
+//! | `prediction` | what a student expects of it, and what happens |
 //! | `handout` | what students are handed, and what of it is still as it was |
 //! | `regions` | what of a student's file is the exercise's own |
 //! | `hints` | what an exercise's author says to one who is stuck |
 //! | `tools` | commands that are programs of their own, built when they are first called |
 //! | `compile` | cargo, or binaries that were built elsewhere |
 //! | `variant` | another text in place of the student's, compiled beside it |
-//! | `status` | what a run is at, for whoever waits for it |
-//! | `attempt` | one run of one program: what it is told, what it leaves behind |
+//! | `status` | what a run is at, for one who waits for it |
+//! | `attempt` | one run of one program: its settings, its results |
 //! | `device` | which device a run takes; whether there is a GPU |
 //! | `measure` | many runs on a GPU, and what they say together |
 //! | `witness` | an order in which the data of a hazard goes wrong |
@@ -74,7 +74,7 @@ use clap::Parser;
 use cli::Cli;
 use exit::Exit;
 
-/// Runs the command line of this process; `dispatch` does what it asks for.
+/// Runs the command line of this process; `dispatch` runs its command.
 pub fn main(dispatch: fn(Cli) -> Result<Exit>) -> ExitCode {
     // Whichever program it is, its commands are the checker's.
     let arguments = std::iter::once("checker".into()).chain(std::env::args_os().skip(1));

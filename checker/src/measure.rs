@@ -30,11 +30,11 @@ pub struct Programs<'a> {
     pub student: &'a Path,
     /// The correct but slow one.
     pub baseline: &'a Path,
-    /// What the student is compared with, where there is anything.
+    /// The reference that the student is compared with, where there is one.
     pub reference: Option<Runnable<'a>>,
 }
 
-/// What a measurement may use.
+/// Limits of a measurement.
 #[derive(Clone, Debug)]
 pub struct Budget {
     /// The driver library.
@@ -66,7 +66,7 @@ pub struct Round {
     reference: Option<Pass>,
 }
 
-/// What all rounds say.
+/// A summary of all rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// The student's median.
@@ -80,7 +80,7 @@ pub struct Summary {
     pub measured: Option<Measured>,
 }
 
-/// What came of a program that had to run many times.
+/// Outcomes of a program that had to run many times.
 #[derive(Debug)]
 pub enum Outcome<T> {
     /// One of the runs did not clear the gates.
@@ -92,9 +92,9 @@ pub enum Outcome<T> {
 /// All rounds, and what the task's work takes alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measurement {
-    /// What the task's work takes alone.
+    /// The time of the task's work alone.
     pub bounds: Bounds,
-    /// What the rounds say.
+    /// A summary of the rounds.
     pub summary: Summary,
     /// How many there were.
     pub rounds: usize,
@@ -212,7 +212,7 @@ fn trusted(program: Runnable<'_>, whose: &str, budget: &Budget) -> Result<Vec<Pa
     }
 }
 
-/// What each engine's share of the task takes alone.
+/// Measures the time of each engine's share of the task alone.
 pub fn calibrate(baseline: &Path, budget: &Budget) -> Result<Bounds> {
     let attempt = attempt::run(&Order {
         program: Runnable::program(baseline),

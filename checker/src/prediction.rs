@@ -1,4 +1,4 @@
-//! What somebody expects of an exercise's puzzle, and what happens.
+//! Predictions of an exercise's puzzle, beside what happens.
 
 use std::fmt;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::handout;
 use crate::progress::{Fingerprint, Progress};
 use crate::question::{Answer, Form, Question};
 
-/// What somebody expects, beside what happens.
+/// A prediction, beside what happens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Beside {
@@ -53,7 +53,7 @@ impl fmt::Display for Beside {
 }
 
 impl Question {
-    /// What is kept of an answer, if it still answers this question.
+    /// The kept answer, if it still answers this question.
     pub fn kept(&self, progress: &Progress, exercise: &str) -> Option<Answer> {
         let answer = progress.predicted(exercise, &self.id)?;
         let count = self.items.len();
@@ -65,8 +65,7 @@ impl Question {
         fits.then(|| answer.to_vec())
     }
 
-    /// What was expected of a program, beside what happens; none where the question is not about
-    /// it.
+    /// The prediction of a program, beside what happens; none where the question is not about it.
     pub fn beside(&self, answer: &Answer, program: &str, times: &Times<'_>) -> Option<Beside> {
         if self.form == Form::Choice {
             let item = self.items.get(*answer.first()? as usize - 1)?;
@@ -88,11 +87,11 @@ impl Question {
 /// How long the programs of a puzzle take, as far as they have run under the conditions that hold
 /// now.
 pub struct Times<'a> {
-    /// What was reached.
+    /// The student's progress.
     pub progress: &'a Progress,
     /// The exercise's name.
     pub exercise: &'a str,
-    /// What the programs and their times depend on.
+    /// The conditions that the programs and their times depend on.
     pub conditions: Fingerprint,
 }
 
@@ -103,7 +102,7 @@ impl Times<'_> {
     }
 }
 
-/// What decides how long a program takes on the simulated device, besides its own text.
+/// Files that decide how long a program takes on the simulated device, besides its own text.
 const DECIDING: [&str; 6] = [
     "checker/simulator/src",
     "checker/simulator/profiles",
@@ -114,8 +113,7 @@ const DECIDING: [&str; 6] = [
 ];
 
 /// The conditions under which the puzzle's programs run in the workspace in `root`. Of the programs
-/// what was handed out counts, as far as that is known: what somebody tries in them is no new
-/// puzzle.
+/// the handed-out text counts, as far as that is known: an experiment in them is no new puzzle.
 pub fn conditions(root: &Path, place: &Place) -> Fingerprint {
     let mut contents = Vec::new();
     for folder in DECIDING {

@@ -14,12 +14,12 @@ pub fn err(text: &str) {
     write(io::stderr().lock(), text);
 }
 
-/// Whether somebody can still read what is written to standard output.
+/// Whether standard output can still be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
-    /// Somebody can.
+    /// It can.
     Present,
-    /// Nobody can.
+    /// It cannot.
     Gone,
 }
 

@@ -1,4 +1,4 @@
-//! What a student has reached, kept from run to run.
+//! A student's progress, kept from run to run.
 //!
 //! It is one text file, `progress.txt` in the workspace's folder, made when there is something to
 //! keep. One fact stands on each line, its words apart by spaces:
@@ -50,7 +50,7 @@ const FILE: &str = "progress.txt";
 /// The first line that is no remark.
 const HEADER: &str = "progress 1";
 
-/// What stands at the top of a new file.
+/// The remark at the top of a new file.
 const TITLE: &str = "# What you have reached in Swimming in Streams. The checker adds to this file; lines that it does
 # not know it keeps.
 ";
@@ -65,7 +65,7 @@ pub struct Progress {
 #[derive(Clone, Debug, PartialEq)]
 enum Line {
     Fact(Fact),
-    /// Remarks, and whatever else somebody wrote.
+    /// Remarks, and whatever else stands there.
     Other(String),
 }
 
@@ -87,7 +87,7 @@ pub struct Before {
     pub best: Option<Past>,
 }
 
-/// What stands for a finding without a code.
+/// The sign for a finding without a code.
 const NO_CODE: &str = "-";
 
 /// A pass, as it was reached.
@@ -109,7 +109,7 @@ pub enum Freshness {
 }
 
 impl Progress {
-    /// What has been reached in `workspace`. A file that cannot be read counts as none.
+    /// The progress in `workspace`. A file that cannot be read counts as none.
     pub fn read(workspace: &Workspace) -> Self {
         match load(&workspace.root().join(FILE)) {
             Loaded::Progress(progress) => progress,
@@ -162,7 +162,7 @@ impl Progress {
         level.unwrap_or(0)
     }
 
-    /// What somebody expected of a puzzle.
+    /// The student's prediction of a puzzle.
     pub fn predicted(&self, exercise: &str, puzzle: &str) -> Option<&[u32]> {
         self.facts().find_map(|fact| match fact {
             Fact::Predicted { exercise: of, puzzle: it, answer }
@@ -186,7 +186,7 @@ impl Progress {
         })
     }
 
-    /// Keeps what somebody expects of a puzzle.
+    /// Keeps the student's prediction of a puzzle.
     pub fn predict(&mut self, exercise: &str, puzzle: &str, answer: &[u32]) {
         let fact = Fact::Predicted {
             exercise: exercise.to_owned(),
@@ -200,8 +200,8 @@ impl Progress {
     }
 
     /// Keeps how long a program of the puzzle took, unless it has run before under the same
-    /// conditions: whoever changes it later does so to try something, and what was predicted is
-    /// about the program as it was.
+    /// conditions. A later change of it is an experiment, and the prediction is about the program
+    /// as it was.
     pub fn ran(&mut self, exercise: &str, program: &str, ns: u64, conditions: Fingerprint) {
         if self.took(exercise, program, conditions).is_some() {
             return;
@@ -332,14 +332,14 @@ impl fmt::Display for Progress {
     }
 }
 
-/// Changes what is kept for `workspace`. Two checkers at once wait for each other. Returns what
-/// somebody should know about the file, for the caller to say where it is read.
+/// Changes what is kept for `workspace`. Two checkers at once wait for each other. Returns remarks
+/// about the file, for the caller to say where it is read.
 pub fn update(workspace: &Workspace, change: impl FnOnce(&mut Progress)) -> Result<Option<String>> {
     let root = workspace.root();
     let path = root.join(FILE);
     let keep = || -> Result<Option<String>> {
         let mut note = None;
-        // A folder can be locked like a file, so no lock file is left behind.
+        // A folder can be locked like a file, so no lock file is left over.
         let folder = File::open(root)?;
         folder.lock()?;
         let mut progress = match load(&path) {

@@ -1,24 +1,24 @@
-//! What the puzzle of an exercise asks, and what answers it. It stands under `[puzzle]` in
+//! The question of an exercise's puzzle, and its answers. It stands under `[puzzle]` in
 //! `exercise.toml`; the book shows it too, from the same place.
 
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 use trace::shuffle;
 
-/// What is asked.
+/// A question.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
     /// Its name, of which the book makes an address.
     pub id: String,
-    /// What sort of answer is expected.
+    /// The sort of answer that is expected.
     pub form: Form,
     /// The question itself.
     pub ask: String,
     /// Whether the order of its items means something: then they are shown as they stand.
     #[serde(default)]
     pub in_order: bool,
-    /// What can be put in order, or chosen.
+    /// Items to be put in order, or chosen from.
     #[serde(rename = "item")]
     pub items: Vec<Item>,
 }
@@ -37,7 +37,7 @@ pub enum Form {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Item {
-    /// What it is called.
+    /// Its words.
     pub text: String,
     /// For a ranking: one of the exercise's programs.
     #[serde(default)]
@@ -50,8 +50,8 @@ pub struct Item {
     pub why: Option<String>,
 }
 
-/// What somebody expects: of a ranking the place of each item, of a choice the number of the item,
-/// from 1. Items are counted as they stand in the file, whatever order they are shown in.
+/// An answer: of a ranking the place of each item, of a choice the number of the item, from 1.
+/// Items are counted as they stand in the file, whatever order they are shown in.
 pub type Answer = Vec<u32>;
 
 impl Question {
@@ -104,7 +104,7 @@ impl Question {
         text
     }
 
-    /// What `text` answers, or what is wrong with it.
+    /// Reads the answer in `text`, or says what is wrong with it.
     pub fn answer(&self, text: &str) -> Result<Answer, String> {
         let letters = &LETTERS[..self.items.len()];
         let order: Vec<usize> = self.shown().map(|(at, _)| at).collect();
@@ -155,7 +155,7 @@ impl Question {
     }
 }
 
-/// What the items are called.
+/// Letters of the items.
 const LETTERS: &str = "abcdefghij";
 
 const RANK: &str =

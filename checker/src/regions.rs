@@ -17,9 +17,9 @@ pub struct Edit {
     /// The line of the student's file, from 1: the edited one, or the one where something is
     /// missing.
     pub line: usize,
-    /// What stands there now; none where a line has gone.
+    /// The line that stands there now; none where a line has gone.
     pub now: Option<String>,
-    /// What stood there; none where a line has come.
+    /// The line that stood there; none where a line has come.
     pub was: Option<String>,
 }
 
@@ -27,7 +27,7 @@ pub struct Edit {
 struct Parts<'a> {
     /// Code outside of the regions, and the marks.
     fixed: Vec<(usize, &'a str)>,
-    /// What is in each region, by its name.
+    /// Lines of each region, by its name.
     inside: BTreeMap<&'a str, Vec<&'a str>>,
     lines: usize,
 }
@@ -100,9 +100,9 @@ pub struct Difference {
     pub name: String,
     /// The line of the first file in which it begins, from 1.
     pub line: usize,
-    /// What the first file has there.
+    /// Lines of the first file.
     pub own: Vec<String>,
-    /// What the other one has.
+    /// Lines of the other one.
     pub reference: Vec<String>,
 }
 

@@ -7,7 +7,7 @@
 //! | [`hazard`] | a hazard with its lines of the source, and the change that puts it right |
 //! | `names` | what streams are called in the source |
 //! | `fix` | that change as an edit of the source |
-//! | [`cause`] | why lanes were empty, in steps, and what to do |
+//! | [`cause`] | why engines were empty, in steps, and what to do |
 //! | [`change`] | what changed against earlier runs |
 //! | [`json`] | one object, the same bytes for the same run |
 //! | [`terminal`] | a drawing, the numbers, the verdict, what to do next |
@@ -65,7 +65,7 @@ pub struct Report {
     pub measured: Option<Measured>,
     /// Points that pass.
     pub pass_score: Option<f64>,
-    /// What is graded.
+    /// The metric that is graded.
     pub metric: Option<Metric>,
     /// Its value.
     pub metric_value: Option<f64>,
@@ -83,9 +83,9 @@ pub struct Report {
     pub hidden_fraction: Option<f64>,
     /// Uses of the same memory that nothing orders.
     pub hazards: Vec<Hazard>,
-    /// What became of the data of one of them in another order, where somebody asked.
+    /// The data of one of them in another order, where that was wanted.
     pub witness: Option<Witness>,
-    /// Why lanes were empty, and what to do about it.
+    /// Why engines were empty, and what to do about it.
     pub advised: Advised,
     /// The profile that the advice was simulated on.
     pub advised_on: Option<String>,
@@ -93,11 +93,11 @@ pub struct Report {
     pub plan: Vec<Planned>,
     /// Earlier runs of the student's file.
     pub before: Before,
-    /// What somebody expected of the puzzle, and what happens.
+    /// The prediction of the puzzle, beside what happens.
     pub prediction: Option<Beside>,
     /// The verdict in a sentence.
     pub message: String,
-    /// What else somebody should know.
+    /// Further remarks for the student.
     pub notes: Vec<String>,
     /// The exit of an error; none where the verdict says it.
     pub exit: Option<Exit>,
@@ -106,9 +106,9 @@ pub struct Report {
 /// A change of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Planned {
-    /// What shows that it is still to be made.
+    /// The sign that it is still to be made.
     pub sign: Sign,
-    /// What there is as long as it is.
+    /// The words as long as it is.
     pub text: String,
     /// The exercise whose chapter is about it.
     pub chapter: String,
@@ -140,7 +140,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// What explains a run; none of it is what is graded. Where it goes wrong, which is the checker's
+/// Makes an explanation of a run; none of it is graded. Where it goes wrong, which is the checker's
 /// fault, the report does without, and says so.
 pub fn softly<T>(what: &str, make: impl FnOnce() -> T) -> Result<T, String> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(make)).map_err(|_| {
@@ -165,10 +165,10 @@ pub enum Where {
     },
 }
 
-/// What a terminal shows beside the report.
+/// Things that a terminal shows beside the report.
 #[derive(Debug, Default)]
 pub struct Exhibit {
-    /// What the compiler said about the student's file.
+    /// Messages of the compiler about the student's file.
     pub compiler: String,
     /// Why there is no program, if so.
     pub ground: Option<Ground>,
@@ -176,13 +176,13 @@ pub struct Exhibit {
     pub ending: Option<Ending>,
     /// The limit that ended it, where there was one.
     pub exceeded: Option<Exceeded>,
-    /// What the program printed.
+    /// Output of the program.
     pub output: String,
     /// The student's timeline first, then the reference's.
     pub charts: Vec<Chart>,
     /// The source that hazards and causes point into, as far as it is there.
     pub sources: sources::Sources,
-    /// What streams are called there.
+    /// Names of streams there.
     pub names: Names,
     /// The command that shows what a hazard does, but for its number; none where there is none.
     pub play: Option<String>,
@@ -190,7 +190,7 @@ pub struct Exhibit {
     pub explains_score: bool,
     /// How much is said about causes; none for nothing.
     pub feedback: Option<Feedback>,
-    /// What to do next.
+    /// The next step.
     pub next: Option<String>,
 }
 
@@ -201,13 +201,13 @@ pub struct Chart {
     pub title: String,
     /// How it is drawn, where there is room for either.
     pub lanes: Lanes,
-    /// What happened.
+    /// The timeline.
     pub timeline: Timeline,
-    /// What was asked for.
+    /// The program.
     pub program: Program,
-    /// What nothing orders, to be marked.
+    /// Hazards, to be marked.
     pub hazards: Vec<Hazard>,
-    /// Why lanes were empty, as far as that is to be marked.
+    /// Causes, as far as they are to be marked.
     pub causes: Vec<Cause>,
 }
 
@@ -233,7 +233,7 @@ impl Report {
         Some(self.metric.map_or(ns, |metric| metric.ns(ns, self.latency)))
     }
 
-    /// What is kept of a run of the student's file; none of one that a gate failed.
+    /// The facts that are kept of a run of the student's file; none of one that a gate failed.
     pub fn past(&self) -> Option<Past> {
         let is_sound = self.role == Some(Role::Student) && self.gate.is_none();
         let ns = self.graded_ns().filter(|_| is_sound && self.score.is_some())?;

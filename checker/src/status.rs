@@ -17,7 +17,7 @@ pub enum Status {
     Running,
     /// The programs run in turn on a GPU; so many rounds are done.
     Measuring(usize),
-    /// What happened is looked at.
+    /// The outcome is looked at.
     Judging,
 }
 
@@ -43,15 +43,14 @@ pub const PATIENCE: Duration = Duration::from_secs(1);
 /// How often an indicator moves, so that it is seen to be alive.
 pub const TICK: Duration = Duration::from_millis(120);
 
-/// What stands before the words at this time.
+/// The sign before the words at this time.
 pub fn spinner(elapsed: Duration) -> char {
     const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
     FRAMES[(elapsed.as_millis() / TICK.as_millis()) as usize % FRAMES.len()]
 }
 
-/// A line on standard error that says what the work is at, once it takes long enough for somebody
-/// to wonder. There is none where standard error is no terminal. The line goes away with this
-/// value.
+/// A line on standard error that says what the work is at, once it takes long enough to wonder.
+/// There is none where standard error is no terminal. The line goes away with this value.
 #[derive(Debug)]
 #[must_use = "dropping it ends the line"]
 pub struct Indicator {

@@ -1,5 +1,5 @@
 //! Commands that few people need are programs of their own. Each is built when it is first called,
-//! so nobody else waits for it.
+//! so no other user waits for it.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 
 /// A program with more commands.
 pub(crate) struct Tools {
-    /// What it is for, in words.
+    /// Its purpose, in words.
     name: &'static str,
     /// Its package, which is also its folder's name below `checker`.
     package: &'static str,
@@ -24,9 +24,9 @@ pub(crate) struct Tools {
     program: &'static str,
 }
 
-/// What grades a class.
+/// The program that grades a class.
 pub(crate) const CLASS: Tools = Tools { name: "class", package: "class", program: "checker-class" };
-/// What makes exercises and measures devices.
+/// The program that makes exercises and measures devices.
 pub(crate) const AUTHOR: Tools =
     Tools { name: "authors'", package: "author", program: "checker-author" };
 

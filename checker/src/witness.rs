@@ -1,9 +1,9 @@
 //! The witness of a hazard: an order of its two uses of memory in which the data goes wrong.
 //!
 //! The program runs twice more. Once each operation is over before the next call is made: that is
-//! what the host meant. And once the use that it asked for later is over before the other one
-//! begins, which nothing forbids; all that is documented to be an order holds there too. In both
-//! runs the driver looks at the memory that the two share, when each begins and when both are over.
+//! what the host meant. And once the use that it issued later is over before the other one begins,
+//! which nothing forbids; all that is documented to be an order holds there too. In both runs the
+//! driver looks at the memory that the two share, when each begins and when both are over.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,7 +21,7 @@ use trace::{Hazard, Record, hazards};
 use crate::attempt::Attempt;
 use crate::exit;
 
-/// What `--schedule` asks for.
+/// Schedules of `--schedule`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// The schedule of this seed.
@@ -65,20 +65,20 @@ impl Serialize for Wanted {
     }
 }
 
-/// What became of the data of a hazard in the order that the host did not mean.
+/// The data of a hazard in the order that the host did not mean.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Witness {
     /// Which hazard of the report, counted from 1.
     pub hazard: usize,
     /// In words: which of the two came first here.
     pub order: String,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: Outcome,
     /// In words: what became of the data.
     pub message: String,
 }
 
-/// What became of the data.
+/// Outcomes for the data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -88,9 +88,9 @@ pub enum Outcome {
         block: u32,
         /// The first wrong element of 32 bits, counted from the start of the block.
         element: u64,
-        /// What it is where each operation is over before the next.
+        /// Its value where each operation is over before the next.
         expected: u32,
-        /// What it is here.
+        /// Its value here.
         found: u32,
         /// How many elements are wrong of those that both use,
         wrong: u64,
@@ -115,11 +115,11 @@ pub enum Why {
     Threads,
     /// The program ended before.
     Ended,
-    /// The program asked for something else than before.
+    /// The program issued something else than before.
     Diverged,
     /// The host goes on only when the first of the two is over.
     Held,
-    /// Nobody saw what the two do.
+    /// It was not seen what the two do.
     Unseen,
 }
 
@@ -187,8 +187,8 @@ impl Witness {
         }
     }
 
-    /// What the two runs show. `plain` is the program in which the hazard was found, `meant` the
-    /// run in which everything is in order, `played` the other.
+    /// The witness that the two runs give. `plain` is the program in which the hazard was found,
+    /// `meant` the run in which everything is in order, `played` the other.
     fn of(
         number: usize,
         (hazard, plain): (&Hazard, &Program),
@@ -258,7 +258,7 @@ fn reader(hazard: &Hazard) -> Option<&AccessAt> {
 }
 
 fn outcome((hazard, plain): (&Hazard, &Program), meant: &Record, played: &Record) -> Outcome {
-    // Where host threads take turns otherwise, or the program asks for something else, a step is
+    // Where host threads take turns otherwise, or the program issues something else, a step is
     // another one.
     let is_same = [&hazard.first.call, &hazard.second.call].iter().all(|at| {
         let step = |program: &Program| {

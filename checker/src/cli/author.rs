@@ -16,7 +16,7 @@ pub enum Dev {
         /// Number and name, as in `05_events`
         #[arg(value_name = "NN_NAME")]
         name: String,
-        /// What stands above its page; default: the name in words
+        /// Title of its page; default: the name in words
         #[arg(long, value_name = "TITLE")]
         title: Option<String>,
     },
@@ -56,7 +56,7 @@ pub struct Check {
     /// Which exercises; default: all
     #[arg(value_name = "EX")]
     pub exercises: Vec<String>,
-    /// What to look at; default: both
+    /// Parts to look at; default: both
     #[arg(long, value_enum)]
     pub only: Option<Half>,
     #[command(flatten)]

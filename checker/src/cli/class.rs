@@ -1,10 +1,10 @@
-//! What only the commands for a class are told.
+//! Arguments that only the commands for a class have.
 
 use std::str::FromStr;
 
 use clap::ValueEnum;
 
-/// What a class can be written as.
+/// Formats of a class's reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Format {
     /// The summary that the terminal shows

@@ -27,7 +27,7 @@ struct Object<'a> {
     exercise: &'a str,
     profile: &'a str,
     metric: exercise::Metric,
-    /// What the metric is about, of your file and of the reference's, in ns.
+    /// The time that the metric is about, of your file and of the reference's, in ns.
     own_ns: u64,
     reference_ns: u64,
     regions: Vec<Region<'a>>,
@@ -48,10 +48,11 @@ struct Region<'a> {
     outcome: &'a Outcome,
 }
 
-/// What comes of your file with some of the reference's lines.
+/// Your file with some of the reference's lines.
 #[derive(Serialize)]
 struct Outcome {
-    /// What the metric is about, in ns; none where that is no program that a score could be given.
+    /// The time that the metric is about, in ns; none where that is no program that a score could
+    /// be given.
     ns: Option<u64>,
     /// Why there is none.
     why: Option<String>,
@@ -234,7 +235,7 @@ impl Compared {
         text
     }
 
-    /// What a time is, beside that of the student's file.
+    /// A time in words, beside that of the student's file.
     fn worth(&self, ns: u64) -> String {
         match ns.cmp(&self.own_ns) {
             std::cmp::Ordering::Less => format!("{} less", duration(self.own_ns - ns)),
@@ -252,7 +253,7 @@ fn refs(lines: &[String]) -> Vec<&str> {
     lines.iter().map(String::as_str).collect()
 }
 
-/// What comes of a variant.
+/// Runs a variant.
 fn outcome(
     exercise: &Exercise,
     variant: Variant,

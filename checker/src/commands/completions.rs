@@ -38,7 +38,7 @@ pub(super) fn completions(shell: Shell) -> Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// What clap's script for fish leaves out: the names of arguments that stand alone.
+/// The part that clap's script for fish leaves out: the names of arguments that stand alone.
 fn standing_alone(command: &clap::Command) -> String {
     let mut lines = String::new();
     for subcommand in command.get_subcommands().filter(|it| !it.is_hide_set()) {

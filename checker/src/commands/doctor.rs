@@ -172,16 +172,16 @@ fn runs(
     Runs { exercise: id, simulated: true, gpu: on_gpu, says }
 }
 
-/// What an exercise's `needs` calls a GPU.
+/// The name of a GPU in an exercise's `needs`.
 const GPU: &str = "gpu";
-/// What it calls copies in both directions at once.
+/// Its name for copies in both directions at once.
 const ENGINES: &str = "a copy engine for each direction";
 
-/// What this machine is inside of.
+/// Surroundings of this machine.
 struct Surroundings {
     /// The kernel's release.
     kernel: String,
-    /// What the container says of itself; none outside of one.
+    /// Words of the container about itself; none outside of one.
     container: Option<String>,
 }
 
@@ -271,7 +271,7 @@ fn built_driver(workspace: &Workspace) -> Result<Option<PathBuf>> {
     let metadata: Metadata = serde_json::from_slice(&output.stdout).with_context(|| {
         format!("cargo failed: {}", String::from_utf8_lossy(&output.stderr).trim_end())
     })?;
-    // Beside the programs where it was asked for by name, below them where one depends on it.
+    // Beside the programs where it was built by name, below them where one depends on it.
     let folder = metadata.target_directory.join("debug");
     let places = [folder.join("deps"), folder].map(|folder| folder.join(compile::DRIVER_FILE));
     Ok(places.into_iter().find(|path| path.is_file()))
@@ -383,7 +383,8 @@ fn memory_lock_of(bytes: libc::rlim_t) -> Check {
 const MORE_LOCKED: &str = "if pinned memory cannot be allocated on a GPU, `ulimit -l unlimited` first, or `--ulimit \
                            memlock=-1` of a container";
 
-/// What would stand between a student's program and this machine when a class is graded.
+/// The sandbox that would stand between a student's program and this machine when a class is
+/// graded.
 fn sandbox() -> Check {
     let name = "sandbox";
     let sandbox = match Sandbox::probe(Required::Nothing) {

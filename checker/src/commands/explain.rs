@@ -58,7 +58,7 @@ pub(super) fn explain(code: Option<&str>, look: Look) -> Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// What stands above the titles of the chapters.
+/// The heading above the titles of the chapters.
 const CHAPTER: &str = "\n## Chapter\n";
 
 /// A page that names the chapters that are there, by what opens them, and no others.

@@ -15,14 +15,14 @@ use crate::workspace::Workspace;
 pub(super) struct Steps {
     format: u32,
     exercise: String,
-    /// What the last run found first; null where it found nothing that has a code.
+    /// The code that the last run found first; null where it found none.
     code: Option<String>,
     /// How many of the steps have been read, with this one.
     level: usize,
     levels: usize,
     /// The steps that have been read.
     hints: Vec<String>,
-    /// What else somebody should know.
+    /// Further remarks for the student.
     #[serde(skip)]
     note: Option<String>,
 }
@@ -62,8 +62,7 @@ impl Steps {
         let progress = Progress::read(workspace);
         let stuck = progress.stuck(id);
         let Some(list) = exercise.hints(stuck)? else { return Ok(None) };
-        // What was read of the general list counts whatever the code, so that nobody reads it
-        // twice.
+        // Hints read in the general list count whatever the code, so that they are not shown twice.
         let code = list.code.as_deref();
         let level = (progress.hints(id, code) + 1).min(list.levels.len());
         let note = progress::update(workspace, |progress| progress.hinted(id, code, level))?;

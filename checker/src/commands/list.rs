@@ -61,7 +61,7 @@ struct Profiles {
 #[derive(Serialize)]
 struct OfProfile {
     name: String,
-    /// What it stands for.
+    /// The device that it stands for.
     device: String,
 }
 
@@ -174,7 +174,7 @@ impl Entry {
         )
     }
 
-    /// What it is about, what it needs, and its programs.
+    /// Details: its subject, its needs and its programs.
     fn details(&self) -> String {
         let needs = match &self.needs[..] {
             [] => "needs no GPU".to_owned(),

@@ -17,7 +17,7 @@ use crate::status::Indicator;
 
 /// The exercise whose poster it is, where none is named.
 const RELAY: &str = "capstone";
-/// What stands above your timeline, where you give no name.
+/// The title above your timeline, where you give no name.
 const NAMELESS: &str = "with the changes";
 
 #[derive(Serialize)]
@@ -92,7 +92,7 @@ pub(super) fn poster(arguments: &cli::Poster) -> Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// What a poster says in numbers.
+/// The numbers of a poster.
 struct Facts<'a> {
     exercise: &'a str,
     device: String,

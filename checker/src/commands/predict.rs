@@ -129,8 +129,8 @@ fn listing(exercise: &Exercise, question: &Question) -> Result<String> {
 /// A puzzle is two programs, where its question does not name them.
 const PAIR: usize = 2;
 
-/// What a program does: without what its file says of it, which may be the answer, and without what
-/// all have.
+/// The code of a program: without the remarks of its file, which may be the answer, and without the
+/// lines that all have.
 fn code(source: &str) -> Vec<&str> {
     let is_head =
         |line: &&str| line.starts_with("//!") || line.starts_with("use ") || line.trim().is_empty();
@@ -145,7 +145,7 @@ fn code(source: &str) -> Vec<&str> {
     lines
 }
 
-/// Shows a long text: a page at a time where somebody sits at a terminal.
+/// Shows a long text: a page at a time where there is a terminal.
 fn show(text: &str) {
     let at_terminal = io::stdout().is_terminal() && io::stdin().is_terminal() && !print::is_dumb();
     if !(at_terminal && paged(text).is_ok()) {
@@ -170,7 +170,7 @@ fn paged(text: &str) -> io::Result<()> {
     }
 }
 
-/// Asks until there is an answer. Somebody at a terminal may try again.
+/// Asks until there is an answer. At a terminal one may try again.
 fn ask(question: &Question) -> Result<Answer> {
     print::out(&question.text());
     for line in io::stdin().lock().lines() {

@@ -14,7 +14,7 @@ pub(super) fn gpu() -> Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// What is this driver library?
+/// Tells which driver library this is.
 pub(super) fn library(path: &Path) -> Result<Exit> {
     device::write_answer(device::probe_library(path))?;
     Ok(Exit::Passed)

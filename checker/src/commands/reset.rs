@@ -20,7 +20,7 @@ struct Object {
     exercise: String,
     /// The student's file.
     file: PathBuf,
-    /// Where what it held before is kept; null where nothing has changed, or nothing of the
+    /// The place where its former text is kept; null where nothing has changed, or nothing of the
     /// student's own.
     kept: Option<PathBuf>,
     /// Other files of the exercise that were brought back.
@@ -97,8 +97,8 @@ fn outside(workspace: &Workspace, place: &Place) -> Result<(Option<PathBuf>, Str
     Ok((kept, said))
 }
 
-/// Brings back the files that say what the exercise is, where they are gone or cannot be read. What
-/// a broken one held is kept.
+/// Brings back the files that say what the exercise is, where they are gone or cannot be read. The
+/// text of a broken one is kept.
 fn restore_manifests(place: &Place) -> Result<Vec<PathBuf>> {
     let mut restored = Vec::new();
     for name in exercise::MANIFESTS {

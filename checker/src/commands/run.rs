@@ -64,11 +64,11 @@ pub(super) fn run(arguments: &cli::Run) -> Result<Exit> {
     Ok(exit_of(&report))
 }
 
-/// What a run comes to, and what is shown beside it.
+/// A run's report, and the things shown beside it.
 pub struct Ran {
-    /// What it comes to.
+    /// Its report.
     pub report: Report,
-    /// What is shown with it.
+    /// Things shown with it.
     pub exhibit: Exhibit,
 }
 
@@ -129,7 +129,7 @@ struct Run<'a> {
     tell: Tell<'a>,
     /// File and line of the compiler's first error.
     first_error: Option<(String, u32)>,
-    /// What became of the outputs of the last region.
+    /// The outputs of the last region.
     output: Option<Output>,
 }
 
@@ -205,7 +205,7 @@ impl Run<'_> {
         Ok(task)
     }
 
-    /// What is to be done, with the limits that it has.
+    /// The task to do, with the limits that it has.
     fn task(&mut self, exercise: Exercise, role: Role, source: Source, own: &Path) -> Result<Task> {
         self.report.exercise = Some(exercise.place.id.clone());
         self.report.role = Some(role.clone());
@@ -233,7 +233,7 @@ impl Run<'_> {
             self.report.device = Some(Where::Gpu { name: None });
         }
         let choice = match (arguments.schedule, arguments.device) {
-            // Whoever names a schedule means the device that has several.
+            // A named schedule means the device that has several.
             (Some(_), DeviceChoice::Auto) => DeviceChoice::Sim,
             (Some(_), DeviceChoice::Gpu) => {
                 let message = "`--schedule` is for the simulated device, not for `--device gpu`";
@@ -373,8 +373,8 @@ impl Run<'_> {
                 self.report.hazards = found;
             }
             Err(TooMuch { step }) => {
-                // Nobody knows whether its times mean anything, and what else is looked at costs
-                // more still.
+                // It is not known whether its times mean anything, and all other checks cost more
+                // still.
                 self.exhibit.exceeded = self.exhibit.exceeded.or(Some(Exceeded::Judging));
                 self.report.notes.push(gate::too_much(&record.program, step));
                 return Ok(());
@@ -493,7 +493,7 @@ impl Run<'_> {
     }
 }
 
-/// What is said where the student's file is gone.
+/// The words where the student's file is gone.
 fn missing(place: &Place) -> String {
     let Place { id, folder, .. } = place;
     let folder = folder.file_name().unwrap_or_default().display();
@@ -525,7 +525,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
 }
 
 impl Role {
-    /// What a run of it has to show.
+    /// The demand on a run of it.
     fn demand(&self) -> Demand {
         match self {
             Self::Puzzle(_) => Demand::Region,
@@ -554,7 +554,7 @@ pub fn target(exercise: &Exercise, role: &Role) -> Result<Target> {
     Ok(Target { package, kind, name })
 }
 
-/// What tells a role's program from others of the same target.
+/// Numbers that tell a role's program from others of the same target.
 pub fn numbers<'a>(exercise: &'a Exercise, role: &Role) -> &'a Numbers {
     let program = match role {
         Role::Puzzle(name) => exercise.manifest.programs.iter().find(|it| it.name == *name),

@@ -8,7 +8,7 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`files`] | what the students' files hold, and how changes of them are heard of |
-//! | [`keys`] | what somebody at the keyboard wants |
+//! | [`keys`] | what a key means, or a line |
 //! | `pseudo` | a terminal of our own, for tests |
 //! | [`screen`] | the terminal: taken, drawn on, given back whatever happens |
 //! | [`view`] | what is to be seen, as lines |
@@ -53,11 +53,11 @@ use view::{Activity, View};
 
 /// Something that happened.
 enum Event {
-    /// Somebody wants something.
+    /// A key was pressed.
     Key(Key),
     /// The terminal has another size now.
     Resized,
-    /// Nobody is at the keyboard any more.
+    /// The keyboard is gone.
     KeyboardGone,
     /// A file may have been saved.
     Saved,
@@ -98,7 +98,7 @@ impl Due {
 /// How often files are looked at where no events come.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Runs the exercise that is next whenever its file is saved, until somebody quits.
+/// Runs the exercise that is next whenever its file is saved, until the student quits.
 pub(super) fn watch(arguments: &cli::Watch) -> Result<Exit> {
     let workspace = Workspace::find()?;
     let places = exercise::all(&workspace)?;
@@ -177,16 +177,16 @@ struct Watch<'a> {
     screen: Option<Screen>,
     sender: Sender<Event>,
     job: Option<Job>,
-    /// What the last run came to, and of which place.
+    /// The outcome of the last run, and its place.
     verdict: Option<(usize, Ended)>,
     view: View,
     /// Lines of the view above the screen.
     scroll: usize,
-    /// What is said about the last key, until the next one.
+    /// The words about the last key, until the next one.
     said: Option<String>,
 }
 
-/// What a run came to.
+/// Outcomes of a run.
 enum Ended {
     Ran(Box<Ran>),
     /// It could not be run at all.
@@ -233,7 +233,7 @@ enum Flow {
 }
 
 impl Watch<'_> {
-    /// Takes events in turn until somebody quits or a signal comes.
+    /// Takes events in turn until the student quits or a signal comes.
     fn follow(&mut self, events: &Receiver<Event>) -> Result<()> {
         self.greet();
         self.run();
@@ -369,7 +369,7 @@ impl Watch<'_> {
     }
 
     fn press(&mut self, key: Key) -> Result<Flow> {
-        // Objects show verdicts alone, and a hint that nobody sees would be used up.
+        // Objects show verdicts alone, and a hint that is not seen would be used up.
         let acts = matches!(key, Key::Quit | Key::Run | Key::Next | Key::Named(_));
         if self.arguments.look.json && !acts {
             return Ok(Flow::On);

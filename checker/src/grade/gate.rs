@@ -13,7 +13,7 @@ use crate::grade::Gate;
 use sandbox::Exceeded;
 use sandbox::process::Ending;
 
-/// What was found.
+/// Findings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Finding {
@@ -28,12 +28,12 @@ pub enum Finding {
     },
     /// The run says nothing about the student's work.
     Trouble {
-        /// Why, for whoever looks after the machine.
+        /// The reason, for the person who looks after the machine.
         message: String,
     },
 }
 
-/// What a run has to show.
+/// The demand on a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demand {
     /// The task done, in so many passes through the region.
@@ -154,8 +154,8 @@ pub fn judge(attempt: &Attempt, limit_s: f64, demand: Demand) -> Finding {
 }
 
 /// Where there are requests to answer, all work of the device has so many percent of the time that
-/// it takes alone. What remains empty for a while between two kernels is less; whoever lets the
-/// device wait for the host again and again takes more.
+/// it takes alone. Short gaps between kernels are less than that; a program that lets the device
+/// wait for the host again and again takes more.
 const PACE_PERCENT: u64 = 110;
 
 /// Why a region with requests took too long. It is asked where times mean something: on no other
@@ -176,8 +176,8 @@ fn refused(attempt: &Attempt) -> Option<Unsupported> {
     Unsupported::last_in(attempt.output.end()).filter(|_| !came_to_an_end)
 }
 
-/// What the region ended without a wait for. By order, not by time: that the device happened to be
-/// done proves nothing.
+/// Finds work that the region ended without a wait for. By order, not by time: that the device
+/// happened to be done proves nothing.
 fn unwaited(program: &Program, trials: &[Trial]) -> Option<String> {
     let is_busy = trials.iter().any(|trial| trial.device == DeviceState::Busy);
     let found = match hazards::unwaited_within(program, hazards::MOST_EFFORT) {
@@ -195,7 +195,7 @@ fn unwaited(program: &Program, trials: &[Trial]) -> Option<String> {
     Some(format!("{}{}", first.message(!is_busy), more.replace("1 more streams", "1 more stream")))
 }
 
-/// What is wrong with the outputs of a region; none where they are right.
+/// Finds what is wrong with the outputs of a region; none where they are right.
 pub fn wrong_output(program: &Program, trial: &Trial) -> Option<String> {
     let wrong = wrong_elements(program, trial)?;
     let Some(misled) = &trial.misled else { return Some(wrong) };
@@ -330,8 +330,8 @@ fn gave_up(output: &str) -> Option<String> {
     last.strip_prefix(trace::run::GAVE_UP).map(str::to_owned)
 }
 
-/// What the lab or the driver said before it gave up: the last lines, since what the student's code
-/// printed comes before.
+/// The last words of the lab or the driver before it gave up: the last lines, since what the
+/// student's code printed comes before.
 fn last_words(attempt: &Attempt) -> String {
     let text = attempt.output.end().trim();
     // A message of ours starts with its kind; hints belong to it.

@@ -10,7 +10,7 @@ pub const RULE: u32 = 1;
 /// Share of the way from baseline to reference that gives nothing, so that the baseline scores 0
 /// under noise too; and as much at the other end, so that the reference scores 100.
 pub const MARGIN: f64 = 0.05;
-/// What is left between the margins.
+/// The range that is left between the margins.
 pub const REACH: f64 = 0.9;
 
 /// The metric of baseline and reference, on the device of the run that is graded.

@@ -1,4 +1,4 @@
-//! What several measurements say together, without assuming how they are distributed.
+//! Statistics of several measurements, without assuming how they are distributed.
 
 /// The median; of an even number of values the lower middle one, so that it is one of them.
 pub fn median<T: Copy + Ord>(values: &[T]) -> Option<T> {

@@ -73,7 +73,7 @@ pub fn prune_lock(root: &Path) {
 pub fn prune_profiles(root: &Path) -> Result<()> {
     let path = root.join(MANIFEST);
     let manifest = std::fs::read(&path).with_context(|| format!("cannot read `{MANIFEST}`"))?;
-    // Without a lock nobody knows yet what is there.
+    // Without a lock it is not known yet what is there.
     let Ok(lock) = std::fs::read(root.join(LOCK)) else { return Ok(()) };
     let pruned = with_profiles_of(&manifest, &lock);
     if pruned == manifest {

@@ -1,4 +1,4 @@
-//! What a newer handout brings into a workspace that was handed out before.
+//! Updates of a workspace that was handed out before by a newer handout.
 //!
 //! | a file is | and in the newer handout | so it |
 //! | --- | --- | --- |
@@ -6,7 +6,7 @@
 //! | as it was handed out | not there | goes: two homes of a module, or a package that nothing provides for, would break the build |
 //! | the student's | there | stays; said where something else is handed out now |
 //! | the student's | not there | stays; with its exercise's folder in [`WITHDRAWN`] |
-//! | removed by the student | there | stays removed, unless somebody wants it back |
+//! | removed by the student | there | stays removed, unless it is wanted back |
 //! | unknown | there | is written |
 //!
 //! `Cargo.toml` and `Cargo.lock` are compared as cargo leaves them, see [`packages`].
@@ -23,7 +23,7 @@ use super::{BOOK, Files, Prints, TAKEN_LOCK, write};
 use crate::exercise::Place;
 use crate::progress::Fingerprint;
 
-/// What an update did.
+/// Results of an update.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Updated {
     /// Exercises that are here now and were not before.
@@ -42,7 +42,7 @@ pub struct Updated {
     pub book: bool,
 }
 
-/// What becomes of files that the student removed.
+/// Ways to treat files that the student removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// They are left away.
@@ -122,8 +122,8 @@ pub fn exercises<'a>(files: impl Iterator<Item = &'a PathBuf>) -> BTreeMap<Strin
     places.map(|place| (place.id, place.folder)).collect()
 }
 
-/// What a student has or has not as a whole: exercises and the book. Each by the file that marks
-/// it.
+/// Things that a student has or has not as a whole: exercises and the book. Each by the file that
+/// marks it.
 fn wholes(files: &Files) -> impl Iterator<Item = PathBuf> {
     let exercises = exercises(files.keys()).into_values();
     let marks = exercises.map(|folder| folder.join("exercise.toml"));
@@ -133,8 +133,7 @@ fn wholes(files: &Files) -> impl Iterator<Item = PathBuf> {
 /// Gives the folders of exercises the numbers that they have now. An exercise is known by its name;
 /// its number is its place in the order.
 fn renumber(root: &Path, now: &BTreeMap<String, PathBuf>, prints: &mut Prints) -> Result<()> {
-    // As they lie here, whoever put them there; and as they were handed out, though they may be
-    // gone.
+    // As they lie here, from whatever source; and as they were handed out, though they may be gone.
     let lie = std::fs::read_dir(root.join("exercises")).context("cannot list `exercises`")?;
     let mut lie: Vec<PathBuf> = lie.flatten().map(|entry| entry.path()).collect();
     lie.sort();

@@ -109,7 +109,7 @@ fn full(cause: &Cause) -> Notice<'_> {
     }
 }
 
-/// What to do, in order, and what each step gains.
+/// The advice in order, and what each step gains.
 fn advice(advised: &Advised, profile: Option<&str>) -> String {
     let mut text = String::new();
     if let Some(refused) = &advised.refused
@@ -128,7 +128,7 @@ fn advice(advised: &Advised, profile: Option<&str>) -> String {
     text
 }
 
-/// What is to be done about a piece of advice's cause, for programs.
+/// The help about a piece of advice's cause, for programs.
 pub(super) fn help(advised: &Advised, advice: &Advice) -> Option<String> {
     let same = |cause: &&Cause| cause.code == advice.code && cause.at.site == advice.at.site;
     advised.causes.iter().find(same).map(Cause::help)

@@ -1,4 +1,4 @@
-//! What changed against earlier runs of the same file.
+//! Changes against earlier runs of the same file.
 
 use trace::causes::Code;
 use trace::draw::duration;
@@ -29,7 +29,7 @@ pub(super) fn lines(report: &Report) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// What was put right, what is left, and what is new.
+/// Words for what was put right, what is left, and what is new.
 fn words(last: &Past, now: &Past) -> Vec<String> {
     let code = |name: &String| Code::ALL.into_iter().find(|code| code.as_str() == name);
     let gone = last.codes.iter().filter(|code| !now.codes.contains(code)).filter_map(code);
@@ -41,7 +41,7 @@ fn words(last: &Past, now: &Past) -> Vec<String> {
     words
 }
 
-/// What is so when a cause has gone, and what is so as long as it is there.
+/// Words for when a cause has gone, and for as long as it is there.
 fn effect(code: Code) -> (&'static str, &'static str) {
     match code {
         Code::PageableCopy => ("copies no longer block the host", "copies block the host"),

@@ -27,7 +27,7 @@ pub struct Fix {
 pub struct Edit {
     /// The bytes of the file that it takes the place of.
     pub bytes: Range<usize>,
-    /// What stands there instead.
+    /// The text to stand there instead.
     pub text: String,
 }
 
@@ -131,8 +131,8 @@ impl Place<'_> {
         }
     }
 
-    /// Whether the next lap of the loop uses the memory again. Where laps lie between, an event of
-    /// the lap before would make the stream wait for more than it needs.
+    /// Whether the next iteration of the loop uses the memory again. Where iterations lie between,
+    /// an event of the iteration before would make the stream wait for more than it needs.
     fn is_next_lap(&self) -> bool {
         self.hazard.laps < 2
     }

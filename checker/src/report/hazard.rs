@@ -51,7 +51,7 @@ pub fn calls(hazards: &[Hazard]) -> Vec<CallAt> {
     hazards.iter().flat_map(of).collect()
 }
 
-/// What became of the data of a hazard in another order.
+/// Words for the data of a hazard in another order.
 pub fn witness(witness: &Witness, style: Style) -> String {
     let Witness { hazard, order, outcome, message } = witness;
     let title = style.bold(&format!("witness of hazard {hazard}"));

@@ -58,7 +58,7 @@ pub struct Object<'a> {
     makespan_ns: Option<u64>,
     /// How long requests waited for their answers; null where there are none.
     latency: Option<Latency>,
-    /// What a request takes on an idle device; null where there are none.
+    /// Time of a request on an idle device; null where there are none.
     request_ns: Option<u64>,
     floor_ns: Option<u64>,
     serial_ns: Option<u64>,
@@ -69,22 +69,22 @@ pub struct Object<'a> {
     memory_peak_bytes: Option<u64>,
     memory_budget_bytes: Option<u64>,
     hazards: Vec<HazardObject>,
-    /// What became of the data of one of them, where its witness was played.
+    /// The data of one of them, where its witness was played.
     witness: Option<&'a Witness>,
-    /// How much is said about causes, where somebody asked for less than all: a program that reads
-    /// this can leave out by itself what it does not want to show.
+    /// How much is said about causes, where that is less than all: a program that reads this can
+    /// leave out by itself what it does not want to show.
     feedback: Option<Feedback>,
-    /// Why lanes were empty: all causes, what gains most first.
+    /// Why engines were empty: all causes, the one that gains most first.
     causes: Vec<CauseObject>,
-    /// What to do about it, in this order.
+    /// Steps against it, in this order.
     advice: Vec<AdviceObject>,
     /// The changes of the exercise's plan, and which of them are left; empty where it has none.
     plan: &'a [Planned],
-    /// What somebody expected of the puzzle's program, and what happens.
+    /// The prediction of the puzzle's program, beside what happens.
     prediction: Option<&'a Beside>,
     message: &'a str,
     notes: &'a [String],
-    /// What the program printed, and the driver: why a call was refused.
+    /// Output of the program, and of the driver: why a call was refused.
     printed: &'a str,
 }
 
@@ -101,7 +101,7 @@ pub struct HazardObject {
     nanoseconds: Option<u64>,
     first: Line,
     second: Line,
-    /// What comes close to ordering the two: what is wrong with it, and where.
+    /// The near miss of the two: what is wrong with it, and where.
     near: Option<NearObject>,
     /// How many times there is this code at these two lines.
     count: u32,
@@ -136,11 +136,12 @@ struct CauseObject {
     severity: causes::Severity,
     #[serde(flatten)]
     line: Line,
-    /// What it cost.
+    /// Its cost.
     nanoseconds: Option<u64>,
-    /// `replayed` where the program was simulated without it, `attributed` where lanes were empty.
+    /// `replayed` where the program was simulated without it, `attributed` where engines were
+    /// empty.
     basis: Option<causes::Basis>,
-    /// How long its calls held the host.
+    /// How long its calls blocked the host.
     held_ns: Option<u64>,
     count: Option<u32>,
     message: String,
@@ -154,7 +155,7 @@ struct AdviceObject {
     severity: causes::Severity,
     #[serde(flatten)]
     line: Line,
-    /// What it gains, on top of the advice before it.
+    /// Its gain, on top of the advice before it.
     nanoseconds: u64,
     makespan_before_ns: u64,
     makespan_after_ns: u64,

@@ -1,5 +1,5 @@
-//! What is to be said about lines of the source, as rustc would show it: what it is, the lines
-//! underlined, and what to do.
+//! Remarks about lines of the source, as rustc would show them: what it is, the lines underlined,
+//! and what to do.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

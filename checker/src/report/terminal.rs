@@ -59,7 +59,7 @@ fn words(report: &Report, exhibit: &Exhibit, style: Style) -> String {
         text.push_str("\nhow the score comes about:\n");
         formula(report).iter().for_each(|line| _ = writeln!(text, "  {line}"));
     }
-    // Whoever has asked for a witness knows how.
+    // A student who had a witness played knows how.
     let play = exhibit.play.as_deref().filter(|_| report.witness.is_none());
     text.push_str(&hazard::text(&report.hazards, &exhibit.names, &exhibit.sources, play, style));
     if let Some(witness) = &report.witness {
@@ -85,7 +85,7 @@ fn words(report: &Report, exhibit: &Exhibit, style: Style) -> String {
 /// Columns of the numbers' names.
 const NAME: usize = 21;
 
-/// Lanes that one chart may have before streams are more than anyone can follow.
+/// Rows that one chart may have before streams are more than anyone can follow.
 const MOST_STREAMS: usize = 8;
 
 /// The drawing of `charts`, one below the other on one axis.
@@ -238,7 +238,7 @@ fn percent(part: f64) -> String {
     format!("{:.1} %", 100.0 * part)
 }
 
-/// How the score comes about, for whoever asks.
+/// How the score comes about, for one who wants to know.
 fn formula(report: &Report) -> Vec<String> {
     let (Some(value), Some(standard), Some(bounds)) =
         (report.metric_value, report.standard, report.bounds)

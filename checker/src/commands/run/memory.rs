@@ -1,4 +1,4 @@
-//! What a run leaves behind: passes, what stands in the way, the times of a puzzle's programs.
+//! Saves the outcome of a run: passes, the first failed gate, and the times of puzzle programs.
 
 use anyhow::Result;
 use simulator::profile::BuiltIn;

@@ -1,4 +1,5 @@
-//! What to do after a run: it follows what went wrong first, from the compiler to the score.
+//! The next step after a run: it follows the first thing that went wrong, from the compiler to the
+//! score.
 
 use trace::failed_call::FailedCall;
 use trace::hazards::{self, CallAt, Hazard, Severity};
@@ -19,7 +20,7 @@ use sandbox::process::Ending;
 const MARGIN: &str = "\n      ";
 
 impl Run<'_> {
-    /// What a student does next; none for other programs than the student's.
+    /// The student's next step; none for other programs than the student's.
     pub(super) fn next(&self, task: &Task) -> Option<String> {
         if task.role != Role::Student {
             return None;
@@ -234,7 +235,7 @@ pub(in crate::commands) fn following<'a>(
     others.into_iter().find(|place| !progress.is_passed(place))
 }
 
-/// What opens the page of the exercise.
+/// The command that opens the page of the exercise.
 fn page(task: &Task) -> Option<String> {
     book::command(workspace(task)?, &task.exercise.place)
 }

@@ -1,4 +1,4 @@
-//! What a student is measured beside on a GPU.
+//! References that a student is measured beside on a GPU.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use crate::compile::{Build, Source, Target};
 use crate::exercise::Exercise;
 use crate::report::Role;
 
-/// What a student is measured beside: the solution, or its record, which a program of the lab's
-/// plays.
+/// A reference that a student is measured beside: the solution, or its record, which a program of
+/// the lab's plays.
 pub struct Reference {
-    /// What has to be built for it.
+    /// The target that has to be built for it.
     pub target: Target,
     /// Its record, where that is played.
     pub recorded: Option<PathBuf>,

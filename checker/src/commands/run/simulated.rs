@@ -145,8 +145,7 @@ impl Run<'_> {
     }
 }
 
-/// What the region of a program has to be on the simulated device; none where it is nobody's
-/// business.
+/// The demand on the region of a program on the simulated device; none where it may be anything.
 fn demanded(task: &Task, seed: Option<u64>) -> Option<Demanded> {
     let file = match task.role {
         Role::Puzzle(_) => return None,

@@ -1,4 +1,4 @@
-//! What a trace shows, as one JSON object. Every key is always there, null where nothing is known.
+//! A trace as one JSON object. Every key is always there, null where nothing is known.
 
 use serde::Serialize;
 use trace::draw::Row;

@@ -1,4 +1,4 @@
-//! What a trace shows, as text.
+//! A trace as text.
 
 use std::fmt::Write as _;
 

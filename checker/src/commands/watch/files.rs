@@ -1,4 +1,4 @@
-//! What the student's files hold, and how changes of them are heard of.
+//! The student's files, and how changes of them are heard of.
 
 use std::path::Path;
 use std::sync::mpsc::Sender;
@@ -10,7 +10,7 @@ use super::Event;
 use crate::exercise::Place;
 use crate::workspace::Workspace;
 
-/// What the student's files held when they were looked at last, in the order of their exercises.
+/// Contents of the student's files when they were looked at last, in the order of their exercises.
 pub(super) struct Files(Vec<Option<Vec<u8>>>);
 
 impl Files {
@@ -19,8 +19,8 @@ impl Files {
     }
 
     /// Looks again: the exercise whose file holds something else now. Of several the one that is
-    /// followed, else the one saved last. A file that is gone is being replaced: what it held last
-    /// still counts.
+    /// followed, else the one saved last. A file that is gone is being replaced: its last contents
+    /// still count.
     pub(super) fn changed(&mut self, places: &[Place], at: usize) -> Option<usize> {
         let mut changed = Vec::new();
         for (index, (place, held)) in places.iter().zip(&mut self.0).enumerate() {
@@ -45,7 +45,7 @@ impl Files {
 pub(super) enum Hearing {
     /// The kernel tells.
     Events { _watcher: RecommendedWatcher },
-    /// Nobody tells, so the files are looked at again and again. Why is said once.
+    /// No system tells, so the files are looked at again and again. The reason is said once.
     Polling { note: Option<String> },
 }
 
@@ -76,7 +76,7 @@ impl Hearing {
         matches!(self, Self::Polling { .. })
     }
 
-    /// What has to be said about it.
+    /// A note to be said about it.
     pub(super) fn note(&self) -> Option<&str> {
         match self {
             Self::Polling { note } => note.as_deref(),
@@ -106,8 +106,8 @@ fn listen(folder: &Path, sender: Sender<Event>) -> notify::Result<RecommendedWat
     Ok(watcher)
 }
 
-/// The file systems, by their magic number, whose files somebody else may change unseen by this
-/// kernel: statfs(2) and `linux/magic.h`.
+/// The file systems, by their magic number, whose files others may change unseen by this kernel:
+/// statfs(2) and `linux/magic.h`.
 const DEAF: &[(u32, &str)] = &[
     (0x0102_1997, "a folder of another system (9p, as WSL mounts Windows drives)"),
     (0x6969, "a network folder (NFS)"),
@@ -121,7 +121,7 @@ const DEAF: &[(u32, &str)] = &[
     (0x00C3_6400, "a network folder (Ceph)"),
 ];
 
-/// What sort of folder this is, if changes that others make in it are not heard of.
+/// The sort of folder this is, if changes that others make in it are not heard of.
 fn deaf(folder: &Path) -> Option<&'static str> {
     let path = std::ffi::CString::new(std::os::unix::ffi::OsStrExt::as_bytes(folder.as_os_str()));
     let path = path.ok()?;

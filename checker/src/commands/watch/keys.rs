@@ -1,4 +1,4 @@
-//! What somebody at the keyboard wants: single keys on a screen, lines where there is none.
+//! Keys: single ones on a screen, lines where there is none.
 
 use std::io::BufRead;
 use std::sync::mpsc::Sender;
@@ -18,7 +18,7 @@ pub(super) enum Key {
     Quit,
     /// Back to the report.
     Back,
-    /// What the cursor is on.
+    /// The thing that the cursor is on.
     Choose,
     /// The exercise of this name.
     Named(String),

@@ -1,4 +1,4 @@
-//! A terminal of our own: a pseudo-terminal with a program behind it, and what somebody would see.
+//! A terminal of our own: a pseudo-terminal with a program on it, and what a person would see.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -38,7 +38,7 @@ impl Terminal {
             )
         };
         assert_eq!(result, 0, "a terminal");
-        // SAFETY: both were made just now and belong to nobody else.
+        // SAFETY: both were made just now and have no other owner.
         let (master, slave) = unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
         let end = || slave.try_clone().expect("a descriptor");
         command.env("TERM", "xterm-256color").env_remove("NO_COLOR");
@@ -64,7 +64,7 @@ impl Terminal {
         Self { child, master, slave, seen }
     }
 
-    /// What is to be seen now.
+    /// The text on the screen now.
     pub(crate) fn screen(&self) -> String {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.screen().contents()

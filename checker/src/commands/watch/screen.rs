@@ -20,7 +20,7 @@ pub(super) struct Screen(());
 /// Whether the terminal is ours.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// What a terminal is taken to have that does not say.
+/// The size that a terminal is taken to have that does not say.
 const SIZE: (u16, u16) = (80, 24);
 
 impl Screen {
@@ -48,7 +48,7 @@ impl Screen {
         (usize::from(columns), usize::from(rows))
     }
 
-    /// Lines that somebody can read before the next page.
+    /// Lines that fit on a page.
     pub(super) fn page(&self) -> usize {
         self.size().1.saturating_sub(4).max(1)
     }
@@ -61,7 +61,7 @@ impl Screen {
     }
 }
 
-/// What a terminal of so many rows is sent to show lines from the top.
+/// The bytes that show lines from the top, for a terminal of so many rows.
 ///
 /// A row is erased before it is written: after a line that fills it the cursor still stands on its
 /// last column, and some terminals, xterm among them, would erase what stands there

@@ -1,4 +1,4 @@
-//! What is to be seen, as lines: a function of what is known.
+//! The view as lines: a function of what is known.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::status::{Status, spinner};
 
 /// Which of the things that can be seen.
 pub(super) enum View {
-    /// What the last run came to.
+    /// The report of the last run.
     Report,
     /// The drawing alone, as wide as there is room.
     Timeline,
@@ -26,7 +26,7 @@ pub(super) enum View {
     Text(String),
 }
 
-/// What the checker is at.
+/// Activities of the checker.
 pub(super) enum Activity<'a> {
     Busy(&'a Status, Duration),
     Waiting,
@@ -37,7 +37,7 @@ pub(super) struct Scene<'a> {
     pub(super) place: &'a Place,
     /// The student's file, as it is called from the workspace.
     pub(super) file: PathBuf,
-    /// What is said about the last key.
+    /// The words about the last key.
     pub(super) said: Option<&'a str>,
     pub(super) view: &'a View,
     pub(super) ended: Option<&'a Ended>,
@@ -108,7 +108,7 @@ fn keys<'a>(keys: &'a [(&'a str, &'a str)]) -> impl Fn(Style) -> String + 'a {
     }
 }
 
-/// What the view shows.
+/// The text of the view.
 pub(super) fn text(scene: &Scene<'_>, columns: usize) -> String {
     let note = scene.note.map(|note| format!("note: {note}\n\n")).unwrap_or_default();
     match (scene.view, scene.ended) {
@@ -172,7 +172,7 @@ pub(super) fn next(scene: &Scene<'_>) -> Option<String> {
     })
 }
 
-/// What the last run came to, in a line.
+/// The outcome of the last run, in a line.
 pub(super) fn verdict(scene: &Scene<'_>) -> String {
     let id = scene.style.bold(&scene.place.id);
     match scene.ended {

@@ -1,33 +1,26 @@
 //! The parts that all calls share: the arm that answers them, the lock, and the place in the
 //! student's source.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use simulator::machine::{
     Address, Command, DEVICE_BASE, DEVICE_END, DeviceFacts, Failure, Reply, Request, Touch, Turn,
-    code,
 };
 use trace::lab::ThreadRequest;
-use trace::program::{AccessKind, Site, WorkQueues};
+use trace::program::{AccessKind, Site};
 use trace::unsupported::Unsupported;
 use trace::{lab, run};
 
-use crate::abi::CUresult;
-use crate::abi::context::current_device;
 use crate::call_sites::CallSites;
+use crate::contexts::current_device;
+use crate::cuda::{CUresult, code};
 use crate::device::watch::{self, Use};
-use crate::device::{self, Link};
-use crate::failed;
+use crate::device::{self, Link, host_function};
 use crate::gpu::Gpu;
+use crate::lock::lock;
+use crate::say::{StartFailure, say};
 use crate::threads::{self, Threads};
-
-/// Why the driver could not start.
-pub(crate) struct StartFailure {
-    pub(crate) code: CUresult,
-    pub(crate) why: String,
-}
 
 enum Arm {
     Simulated(Box<Simulated>),
@@ -133,17 +126,6 @@ impl State {
 
 static ARM: OnceLock<Result<Arm, StartFailure>> = OnceLock::new();
 
-thread_local! {
-    /// This thread runs a host function. It must not call the driver, which waits for it.
-    static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Says something on standard error, as the driver's.
-#[expect(clippy::print_stderr, reason = "a driver has no other way to say why a call was refused")]
-pub(crate) fn say(what: &str) {
-    eprintln!("swim: {what}");
-}
-
 /// The message about a call that the simulated device does not have.
 pub(crate) fn unsupported(name: &str) -> String {
     Unsupported { call: name.to_owned(), place: place() }.to_string()
@@ -155,7 +137,7 @@ pub(crate) fn place() -> Option<String> {
         return gpu.place();
     }
     // Outside of a host function, which may be run while its thread has the state.
-    let simulated = simulated_arm().ok().filter(|_| !IN_HOST_FUNCTION.get())?;
+    let simulated = simulated_arm().ok().filter(|_| !host_function::is_running())?;
     let mut state = lock(&simulated.state);
     let site = state.here()?;
     state.sites.place(site).map(ToString::to_string)
@@ -187,7 +169,7 @@ fn simulated() -> Result<Simulated, StartFailure> {
     pinned.watch();
     let address = pinned.address(0) as u64;
     link.execute(&first(Command::PinnedBase { address }));
-    link.execute(&first(Command::Connections(work_queues())));
+    link.execute(&first(Command::Connections(device::work_queues())));
     Ok(Simulated {
         facts,
         state: Mutex::new(State {
@@ -199,14 +181,6 @@ fn simulated() -> Result<Simulated, StartFailure> {
         parameters: Mutex::default(),
         pinned,
     })
-}
-
-/// The number of work queues that the environment sets. As in the real driver: read once, at the
-/// start, and left alone if it is no number.
-pub(crate) fn work_queues() -> WorkQueues {
-    let asked = |name| std::env::var(name).ok();
-    let (connections, copies) = (asked(run::CONNECTIONS), asked(run::COPY_CONNECTIONS));
-    WorkQueues::asked(connections.as_deref(), copies.as_deref())
 }
 
 /// Starts the driver, once.
@@ -239,17 +213,11 @@ pub(crate) fn device_facts() -> Result<&'static DeviceFacts, CUresult> {
     simulated_arm().map(|simulated| &simulated.facts)
 }
 
-/// Locks, even if another thread panicked while it had the lock.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic in here is a bug of ours that has been reported; the state is still worth reading.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Puts a command to the simulated devices, about this one; none for the one whose context is
 /// current.
 pub(crate) fn issue(device: Option<u32>, command: Command) -> Result<Reply, CUresult> {
     let simulated = simulated_arm()?;
-    if IN_HOST_FUNCTION.get() {
+    if host_function::is_running() {
         say("a host function called the driver, which CUDA does not permit");
         return Err(code::NOT_PERMITTED);
     }
@@ -276,9 +244,6 @@ pub(crate) fn issue(device: Option<u32>, command: Command) -> Result<Reply, CUre
 
 /// Answers the lab.
 pub(crate) fn ask(request: lab::Request) -> lab::Reply {
-    if let lab::Request::FailedCall { code } = request {
-        return lab::Reply::FailedCall(failed::first(code));
-    }
     match arm() {
         Err(failure) => lab::Reply::Refused { why: failure.why.clone() },
         Ok(Arm::Gpu(gpu)) => gpu.ask(request),
@@ -288,7 +253,7 @@ pub(crate) fn ask(request: lab::Request) -> lab::Reply {
         }
         Ok(Arm::Simulated(simulated)) => {
             watch::have_stack();
-            if IN_HOST_FUNCTION.get() {
+            if host_function::is_running() {
                 let why = "a host function called the lab, which waits for it".to_owned();
                 return lab::Reply::Refused { why };
             }
@@ -395,18 +360,6 @@ fn gone() -> lab::Reply {
 /// Whether a call is refused for its flags. On a GPU the real driver decides.
 pub(crate) fn refuses_flags(flags: u32, known: u32) -> bool {
     flags & !known != 0 && gpu().is_none()
-}
-
-/// Runs a host function of the student's.
-pub(crate) fn run_host_function(function: u64, data: u64) -> Vec<Touch> {
-    IN_HOST_FUNCTION.set(true);
-    // SAFETY: the caller of `cuLaunchHostFunc` vouches for both.
-    let touches = watch::watch_function(|| unsafe {
-        let function: unsafe extern "C" fn(u64) = std::mem::transmute(function);
-        function(data);
-    });
-    IN_HOST_FUNCTION.set(false);
-    touches
 }
 
 /// The sizes of a kernel's arguments, from the reply that gave its handle.

@@ -1,15 +1,12 @@
 //! Calls of the lab and the checker beside the driver API.
 
 use std::ffi::{c_char, c_int};
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
 use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
-use std::path::Path;
 
-use trace::Record;
 use trace::lab::{Reply, Request};
 
-use crate::{call, device};
+use crate::say::say;
+use crate::{call, device, failed};
 
 /// The id of this build, as a C string. A program that was built against another refuses it.
 #[unsafe(no_mangle)]
@@ -34,7 +31,10 @@ unsafe extern "C" fn swim_call(
         (std::slice::from_raw_parts(request, length), std::slice::from_raw_parts_mut(reply, room))
     };
     let Ok(request) = postcard::from_bytes::<Request>(request) else { return -1 };
-    let reply: Reply = call::ask(request);
+    let reply: Reply = match request {
+        Request::FailedCall { code } => Reply::FailedCall(failed::first(code)),
+        request => call::ask(request),
+    };
     postcard::to_slice(&reply, room).map_or(-1, |written| written.len() as isize)
 }
 
@@ -45,7 +45,7 @@ extern "C" fn swim_device_memory() -> c_int {
     match device::make_memory() {
         Ok(memory) => memory.into_raw_fd(),
         Err(why) => {
-            call::say(&why);
+            say(&why);
             -1
         }
     }
@@ -59,24 +59,8 @@ extern "C" fn swim_serve(memory: c_int) -> c_int {
     match device::serve(&unsafe { OwnedFd::from_raw_fd(memory) }) {
         Ok(()) => 0,
         Err(why) => {
-            call::say(&why);
+            say(&why);
             1
         }
-    }
-}
-
-/// Writes a record where the starter of the run wants it. It is there as a whole or not at all.
-pub(crate) fn write_record(path: &Path, record: &Record) {
-    // Written as it is made: a limit on the file's size ends what is too large before it takes
-    // memory.
-    let write = || -> std::io::Result<()> {
-        let partial = path.with_extension("partial");
-        let mut file = BufWriter::new(File::create(&partial)?);
-        serde_json::to_writer(&mut file, record)?;
-        file.flush()?;
-        std::fs::rename(&partial, path)
-    };
-    if let Err(error) = write() {
-        call::say(&format!("cannot write the record to `{}`: {error}", path.display()));
     }
 }

@@ -1,13 +1,14 @@
 //! Calls that failed, for the lab to name the one that a program gives up over.
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, c_char};
 use std::sync::Mutex;
 
 use trace::failed_call::FailedCall;
 
-use crate::abi::{CUresult, code, error};
-use crate::call::{self, lock};
+use crate::call;
+use crate::cuda::{CUresult, code};
+use crate::errors;
+use crate::lock::lock;
 
 /// The first call that failed with each code: after an error that stays, destructors fail too.
 static FIRST: Mutex<BTreeMap<CUresult, FailedCall>> = Mutex::new(BTreeMap::new());
@@ -29,13 +30,7 @@ pub(crate) fn first(result: CUresult) -> Option<FailedCall> {
 }
 
 fn name(result: CUresult) -> String {
-    let mut name: *const c_char = std::ptr::null();
-    // SAFETY: there is room for a pointer. It is set to a string that is never changed or
-    // freed.
-    unsafe {
-        match error::cuGetErrorName(result, &raw mut name) {
-            code::SUCCESS if !name.is_null() => CStr::from_ptr(name).to_string_lossy().into_owned(),
-            _ => format!("CUDA_ERROR_{result}"),
-        }
-    }
+    let real = call::gpu().and_then(|gpu| gpu.error_name(result));
+    let known = || errors::find(result).map(|(_, name, _)| name.to_string_lossy().into_owned());
+    real.or_else(known).unwrap_or_else(|| format!("CUDA_ERROR_{result}"))
 }

@@ -19,6 +19,9 @@
 //! | `threads` | host threads: which may call, and whose turn it is |
 //! | `failed` | calls that failed, for the lab to name |
 //! | `extension` | what the lab and the checker call beside the driver API |
+//! | `contexts` | the device of each thread's current context |
+//! | `cuda`, `errors` | types, codes and names of the driver API |
+//! | `record_file`, `lock`, `say` | the record's file, locks, words on standard error |
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(
@@ -28,10 +31,16 @@ compile_error!(
 mod abi;
 mod call;
 mod call_sites;
+mod contexts;
+mod cuda;
 mod device;
+mod errors;
 mod extension;
 mod failed;
 mod gpu;
 mod library;
+mod lock;
+mod record_file;
+mod say;
 mod stack;
 mod threads;

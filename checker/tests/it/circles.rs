@@ -184,18 +184,6 @@ fn roots(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What a driver's entry needs, macros write out: the entries, the calls and the two devices know each other.
-const KNOWN: [&str; 8] = [
-    "checker/driver/src/abi/context.rs",
-    "checker/driver/src/abi/device.rs",
-    "checker/driver/src/abi/error.rs",
-    "checker/driver/src/abi/mod.rs",
-    "checker/driver/src/call.rs",
-    "checker/driver/src/device/mod.rs",
-    "checker/driver/src/extension.rs",
-    "checker/driver/src/failed.rs",
-];
-
 #[test]
 fn no_files_import_each_other_in_a_circle() {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -216,7 +204,7 @@ fn no_files_import_each_other_in_a_circle() {
             circle.iter().map(name).collect()
         })
         .collect();
-    assert_eq!(found, [KNOWN.map(str::to_owned)], "move what two files share into a third");
+    assert_eq!(found, [[""; 0]; 0], "move what two files share into a third");
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! Contexts: there is the primary one of each device, and each thread has a stack of them.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ffi::c_int;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use simulator::machine::Command;
@@ -10,7 +9,8 @@ use trace::program::DEVICES;
 
 use super::device::known as device_known;
 use super::{CUresult, Handle, answers, calls, code};
-use crate::call::{self, lock};
+use crate::call;
+use crate::contexts::{current_device, set_current_device, set_current_real};
 use crate::gpu::Gpu;
 
 /// The handle of the first device's primary context.
@@ -22,14 +22,10 @@ const STRIDE: Handle = 0x1_0000;
 static FLAGS: [AtomicU32; DEVICES as usize] = [const { AtomicU32::new(0) }; DEVICES as usize];
 /// How often each was retained.
 static RETAINED: [AtomicU32; DEVICES as usize] = [const { AtomicU32::new(0) }; DEVICES as usize];
-/// The contexts of a GPU that were current at some time, each with its device.
-static REAL: Mutex<Vec<(Handle, u32)>> = Mutex::new(Vec::new());
 
 thread_local! {
     /// The thread's stack of contexts; the last is the current one.
     static STACK: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
-    /// The device of the current context; the first where there is none.
-    static DEVICE: Cell<u32> = const { Cell::new(0) };
 }
 
 /// The device of a context.
@@ -42,30 +38,17 @@ fn is_context(context: Handle) -> bool {
     context == 0 || device_of(context).is_some()
 }
 
-/// The device of this thread's current context, from 0.
-pub(crate) fn current_device() -> u32 {
-    DEVICE.get()
-}
-
 /// The stack of the thread has changed.
 fn follow() {
     let context = STACK.with_borrow(|stack| stack.last().copied());
-    DEVICE.set(context.and_then(device_of).unwrap_or(0));
+    set_current_device(context.and_then(device_of).unwrap_or(0));
 }
 
 /// Another context of a GPU may be current in this thread.
 fn follow_real() {
-    let Some((context, device)) = call::gpu().and_then(Gpu::current_context) else { return };
-    DEVICE.set(device);
-    let mut known = lock(&REAL);
-    if !known.contains(&(context, device)) {
-        known.push((context, device));
+    if let Some((context, device)) = call::gpu().and_then(Gpu::current_context) {
+        set_current_real(context, device);
     }
-}
-
-/// The contexts of a GPU that were current at some time.
-pub(crate) fn real_contexts() -> Vec<Handle> {
-    lock(&REAL).iter().map(|(context, _)| *context).collect()
 }
 
 /// Whether a context is that of the other device, as calls about access name it.

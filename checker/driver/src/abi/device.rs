@@ -4,8 +4,9 @@ use std::ffi::{c_char, c_int};
 
 use trace::program::DEVICES;
 
-use super::{CUresult, answers, code};
+use super::{CUresult, answers, code, passed_through};
 use crate::call;
+use crate::say::say;
 
 /// The version of the API that the simulated driver answers for: CUDA 12.8, as cudarc binds it.
 const VERSION: c_int = 12080;
@@ -33,11 +34,14 @@ const PEER_ATTRIBUTES: [c_int; 4] = [0, 1, 1, 1];
 unsafe extern "C" fn cuInit(flags: u32) -> CUresult {
     match call::open() {
         Err(failure) => {
-            call::say(&failure.why);
+            say(&failure.why);
             failure.code
         }
         Ok(()) if flags != 0 => code::INVALID_VALUE,
-        Ok(()) => call::gpu().map_or(code::SUCCESS, |gpu| gpu.init()),
+        Ok(()) => call::gpu().map_or(code::SUCCESS, |gpu| {
+            passed_through::connect(|name| gpu.find(name));
+            gpu.init()
+        }),
     }
 }
 

@@ -8,6 +8,7 @@ use trace::program::Mode;
 use super::{Handle, answers, calls, code};
 use crate::call;
 use crate::device::watch;
+use crate::say::say;
 
 calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html>
@@ -134,7 +135,7 @@ answers! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html>
     fn cuMemHostGetDevicePointer_v2(address: *mut Handle, host: *mut c_void, flags: u32) {
         let _ = (address, host, flags);
-        call::say(&call::unsupported("cuMemHostGetDevicePointer_v2"));
+        say(&call::unsupported("cuMemHostGetDevicePointer_v2"));
         code::NOT_SUPPORTED
     }
 }

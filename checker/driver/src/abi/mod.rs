@@ -3,24 +3,19 @@
 //! `calls!` writes those that become commands, `answers!` those that the library answers by itself.
 //! On a GPU both go to the real driver. All others are in `passed_through`.
 
-pub(crate) mod context;
+mod context;
 mod copy;
 mod device;
-pub(crate) mod error;
+mod error;
 mod event;
 mod graph;
 mod memory;
 mod module;
-pub(crate) mod passed_through;
+mod passed_through;
 mod pool;
 mod stream;
 
-pub(crate) use simulator::machine::code;
-
-/// A `CUresult`.
-pub(crate) type CUresult = u32;
-/// Any of the API's opaque pointers, and device addresses.
-pub(crate) type Handle = u64;
+use crate::cuda::{CUresult, Handle, code};
 
 /// Defines calls that become commands.
 ///
@@ -39,15 +34,15 @@ macro_rules! calls {
     })*) => {$(
         $(#[$doc])*
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name($($argument: $type),*) -> $crate::abi::CUresult {
+        unsafe extern "C" fn $name($($argument: $type),*) -> $crate::cuda::CUresult {
             let make = || {
-                $($(if $required.is_null() { return $crate::abi::code::INVALID_VALUE; })+)?
+                $($(if $required.is_null() { return $crate::cuda::code::INVALID_VALUE; })+)?
                 if let Some(gpu) = $crate::call::gpu() {
                     static SLOT: $crate::gpu::Slot = $crate::gpu::Slot::new();
                     let Some(real) = gpu.symbol(&SLOT, stringify!($name)) else {
-                        return $crate::abi::code::NOT_SUPPORTED;
+                        return $crate::cuda::code::NOT_SUPPORTED;
                     };
-                    type Real = unsafe extern "C" fn($($type),*) -> $crate::abi::CUresult;
+                    type Real = unsafe extern "C" fn($($type),*) -> $crate::cuda::CUresult;
                     // SAFETY: the real driver's function of this name has this signature.
                     let real = unsafe { std::mem::transmute::<usize, Real>(real) };
                     return gpu.call(
@@ -70,11 +65,11 @@ macro_rules! calls {
     (@device $device:expr) => { $device };
     (@reply) => { simulator::machine::Reply::Done };
     (@reply $reply:expr) => { $reply };
-    (@answer $given:ident) => {{ let _ = $given; $crate::abi::code::SUCCESS }};
+    (@answer $given:ident) => {{ let _ = $given; $crate::cuda::code::SUCCESS }};
     (@answer $given:ident $pattern:pat => $write:expr) => {
         match $given {
-            $pattern => { $write; $crate::abi::code::SUCCESS }
-            _ => $crate::abi::code::UNKNOWN,
+            $pattern => { $write; $crate::cuda::code::SUCCESS }
+            _ => $crate::cuda::code::UNKNOWN,
         }
     };
 }
@@ -85,22 +80,22 @@ macro_rules! answers {
     ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(require $($required:ident),+;)? $(gpu $after:expr;)? $body:block)*) => {$(
         $(#[$doc])*
         #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::abi::CUresult {
+        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::cuda::CUresult {
             let make = || {
                 if let Some(gpu) = $crate::call::gpu() {
                     static SLOT: $crate::gpu::Slot = $crate::gpu::Slot::new();
                     let Some(real) = gpu.symbol(&SLOT, stringify!($name)) else {
-                        return $crate::abi::code::NOT_SUPPORTED;
+                        return $crate::cuda::code::NOT_SUPPORTED;
                     };
-                    type Real = unsafe extern "C" fn($($type),*) -> $crate::abi::CUresult;
+                    type Real = unsafe extern "C" fn($($type),*) -> $crate::cuda::CUresult;
                     // SAFETY: the real driver's function of this name has this signature.
                     let real = unsafe { std::mem::transmute::<usize, Real>(real) };
                     // SAFETY: the caller's duties are those of the real function.
                     let result = $crate::gpu::known(unsafe { real($($argument),*) });
-                    $(if result == $crate::abi::code::SUCCESS { $after })?
+                    $(if result == $crate::cuda::code::SUCCESS { $after })?
                     return result;
                 }
-                $($(if $required.is_null() { return $crate::abi::code::INVALID_VALUE; })+)?
+                $($(if $required.is_null() { return $crate::cuda::code::INVALID_VALUE; })+)?
                 $body
             };
             $crate::failed::noted(stringify!($name), make())

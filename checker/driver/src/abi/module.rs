@@ -6,6 +6,7 @@ use simulator::machine::{Arguments, Command, Reply};
 
 use super::{CUresult, Handle, answers, calls, code};
 use crate::call;
+use crate::say::say;
 
 calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html>
@@ -121,7 +122,7 @@ calls! {
     ) {
         command {
             if !extra.is_null() && call::gpu().is_none() {
-                call::say("`cuLaunchKernel` with `extra` is not supported by the simulated device");
+                say("`cuLaunchKernel` with `extra` is not supported by the simulated device");
                 return code::NOT_SUPPORTED;
             }
             let grid = [grid_x, grid_y, grid_z];
@@ -171,7 +172,7 @@ unsafe fn entries(image: *const c_char) -> Result<Command, CUresult> {
         unsafe { *image.add(index) as u8 }
     };
     if first(0) == 0x7f || first(0) == 0x50 && first(1) == 0xed {
-        call::say("the simulated device loads PTX only, and this image is machine code");
+        say("the simulated device loads PTX only, and this image is machine code");
         return Err(code::INVALID_IMAGE);
     }
     // SAFETY: neither, so a C string.

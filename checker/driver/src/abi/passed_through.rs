@@ -4,26 +4,31 @@
 //! Their signatures do not matter here: each is a jump through a table, with all arguments where
 //! the caller put them. The table says "refuse" until the real driver's addresses are entered.
 
+use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{CUresult, code};
 use crate::call;
+use crate::say::say;
 
 /// Where each call goes.
 static TABLE: [AtomicUsize; NAMES.len()] = [const { AtomicUsize::new(0) }; NAMES.len()];
 
-/// Enters the real driver's addresses.
-pub(crate) fn connect(symbol: impl Fn(&str) -> Option<usize>) {
-    for (entry, name) in TABLE.iter().zip(NAMES) {
-        if let Some(address) = symbol(name) {
-            entry.store(address, Ordering::Release);
+/// Enters the real driver's addresses, once.
+pub(super) fn connect(symbol: impl Fn(&str) -> Option<usize>) {
+    static CONNECTED: Once = Once::new();
+    CONNECTED.call_once(|| {
+        for (entry, name) in TABLE.iter().zip(NAMES) {
+            if let Some(address) = symbol(name) {
+                entry.store(address, Ordering::Release);
+            }
         }
-    }
+    });
 }
 
 extern "C" fn refuse(index: u32) -> CUresult {
     let name = NAMES[index as usize];
-    call::say(&match call::gpu() {
+    say(&match call::gpu() {
         Some(_) => format!("`{name}` is missing from the real driver"),
         None => call::unsupported(name),
     });

@@ -8,7 +8,9 @@ use trace::program::DEVICES;
 
 use super::device::known;
 use super::{CUresult, Handle, answers, calls, code};
-use crate::call::{self, lock};
+use crate::call;
+use crate::lock::lock;
+use crate::say::say;
 
 /// The handle of the first device's default pool.
 const DEFAULT: Handle = 0x90_0000;
@@ -105,7 +107,7 @@ fn refused(pool: Handle, attribute: u32) -> Option<CUresult> {
         return Some(code::INVALID_VALUE);
     }
     (attribute < attribute::RELEASE_THRESHOLD).then(|| {
-        call::say("how a pool reuses memory is not up to the program on the simulated device");
+        say("how a pool reuses memory is not up to the program on the simulated device");
         code::NOT_SUPPORTED
     })
 }

@@ -4,6 +4,7 @@
 //! a memfd that both sides map, pageable memory is reached by address here and by asking back
 //! there.
 
+pub(crate) mod host_function;
 mod mailbox;
 mod reach;
 mod remote;
@@ -20,11 +21,13 @@ use simulator::machine::{
 use simulator::profile::BuiltIn;
 use simulator::{Profile, Schedule};
 use trace::lab;
+use trace::program::WorkQueues;
 use trace::run;
 
 pub(crate) use serve::{make_memory, serve};
 
 use crate::library::Library;
+use crate::record_file::write_record;
 
 /// The way to the machine.
 pub(crate) enum Link {
@@ -118,6 +121,14 @@ pub(crate) fn profile() -> Result<Profile, String> {
     })
 }
 
+/// The number of work queues that the environment sets. As in the real driver: read once, at the
+/// start, and left alone if it is no number.
+pub(crate) fn work_queues() -> WorkQueues {
+    let asked = |name| std::env::var(name).ok();
+    let (connections, copies) = (asked(run::CONNECTIONS), asked(run::COPY_CONNECTIONS));
+    WorkQueues::asked(connections.as_deref(), copies.as_deref())
+}
+
 /// Writes the run down after a command, when it is about to start and whenever a region has ended.
 fn after(machine: &Machine, request: &Request, reply: &Reply) {
     let ready = matches!(request.command, Command::Lab(lab::Request::Ready));
@@ -125,7 +136,7 @@ fn after(machine: &Machine, request: &Request, reply: &Reply) {
     if (ready || ended)
         && let Some(path) = std::env::var_os(run::RECORD)
     {
-        crate::extension::write_record(Path::new(&path), &machine.record());
+        write_record(Path::new(&path), &machine.record());
     }
 }
 
@@ -251,7 +262,7 @@ impl Host for LocalHost {
     }
 
     fn call(&mut self, function: u64, data: u64) -> Vec<Touch> {
-        crate::call::run_host_function(function, data)
+        host_function::run(function, data)
     }
 
     fn guard(&mut self, guard: Guard) {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use simulator::machine::{Failure, Guard, NotMapped, Reply, Request, Touch, Turn, code};
 
 use super::mailbox::{CLIENT, Mailbox};
-use super::{Mapping, reach, watch};
+use super::{Mapping, host_function, reach, watch};
 
 /// The messages of the student's process.
 #[derive(Serialize, Deserialize)]
@@ -105,7 +105,7 @@ impl Remote {
                 reach::write(address, std::slice::from_raw_parts(window, bytes as usize))?;
             },
             Upcall::Call { function, data } => {
-                return Ok(crate::call::run_host_function(function, data));
+                return Ok(host_function::run(function, data));
             }
         }
         Ok(Vec::new())

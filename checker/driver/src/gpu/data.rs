@@ -11,7 +11,7 @@ use trace::record::Output;
 
 use super::Gpu;
 use super::observe::Observed;
-use crate::abi::{CUresult, Handle, code};
+use crate::cuda::{CUresult, Handle, code};
 
 /// Elements that are made, copied or compared at a time: they stay in the caches of one core.
 const BLOCK: usize = 1 << 18;

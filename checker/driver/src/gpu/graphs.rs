@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use simulator::machine::{Command, GraphCommand, code};
 use trace::program::{Call, GraphId, GraphNode, StreamId};
 
-use crate::abi::{CUresult, Handle};
+use crate::cuda::{CUresult, Handle};
 
 /// All graphs of a run, and what is being captured.
 #[derive(Default)]

@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 use simulator::machine::{Command, GraphCommand, Touch, code};
 use trace::program::Call;
 
-use crate::abi::{CUresult, Handle};
+use crate::cuda::{CUresult, Handle};
 
 /// Calls that the log has room for without asking for more memory, which would take time in a
 /// region.

@@ -51,12 +51,13 @@ use trace::program::{Call, Site, WorkQueues};
 use trace::run;
 use trace::timeline::Method;
 
-use crate::abi::context::current_device;
-use crate::abi::{CUresult, Handle, code, passed_through};
-use crate::call::{self, StartFailure, lock};
 use crate::call_sites::CallSites;
+use crate::contexts::current_device;
+use crate::cuda::{CUresult, Handle, code};
 use crate::device;
 use crate::library::Library;
+use crate::lock::lock;
+use crate::say::{StartFailure, say};
 use clock::Clock;
 use cupti::Cupti;
 use log::{Asked, Log, Noted, Times};
@@ -141,8 +142,7 @@ impl Gpu {
             Trace::Off | Trace::Events => Ok(None),
         };
         let gpu = Self::new(real, trace, cupti);
-        gpu.note_work_queues(call::work_queues());
-        passed_through::connect(|name| gpu.real.find(name));
+        gpu.note_work_queues(device::work_queues());
         Ok(gpu)
     }
 
@@ -178,7 +178,7 @@ impl Gpu {
         // SAFETY: takes a number.
         let result = unsafe { self.real.init(0) };
         if result != code::SUCCESS {
-            call::say(&format!(
+            say(&format!(
                 "the system's driver does not start: {}\n\
                  hint: `nvidia-smi` tells whether it works at all",
                 self.real.error(result)
@@ -190,11 +190,21 @@ impl Gpu {
         match unsafe { self.real.device_count(&raw mut devices) } {
             code::SUCCESS if devices > 0 => code::SUCCESS,
             code::SUCCESS => {
-                call::say("the driver finds no device\nhint: `CUDA_VISIBLE_DEVICES` may hide it");
+                say("the driver finds no device\nhint: `CUDA_VISIBLE_DEVICES` may hide it");
                 code::NO_DEVICE
             }
             failed => failed,
         }
+    }
+
+    /// The address of the real function called `name`.
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
+        self.real.find(name)
+    }
+
+    /// The real driver's name of an error; none where it has none.
+    pub(crate) fn error_name(&self, error: CUresult) -> Option<String> {
+        self.real.error_name(error)
     }
 
     /// The context that is current in this thread, and its device.

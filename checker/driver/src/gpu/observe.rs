@@ -14,7 +14,7 @@ use trace::timeline::{HostMemory, HostSpan, Span, SpanKind};
 use super::cupti::join::{Kind, Wanted};
 use super::graphs::{Graphs, Meaning};
 use super::log::{Asked, Log, Noted, Times, gives_a_name, takes_a_name};
-use crate::abi::CUresult;
+use crate::cuda::CUresult;
 use crate::library::Library;
 
 /// A step that asked the device for work.

@@ -7,7 +7,7 @@
 
 use super::clock::Clock;
 use super::real::Real;
-use crate::abi::{CUresult, Handle, code};
+use crate::cuda::{CUresult, Handle, code};
 
 /// Events that a region starts with: enough for the pages' programs. More are made in bulk.
 const EVENTS: usize = 1024;

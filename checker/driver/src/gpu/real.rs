@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::abi::{CUresult, Handle, code};
+use crate::cuda::{CUresult, Handle, code};
 
 /// The name of the real driver; never that of this library.
 const LIBRARY: &CStr = c"libcuda.so.1";
@@ -33,16 +33,21 @@ impl Real {
 
     /// The driver's name of an error.
     pub(super) fn error(&self, error: CUresult) -> String {
+        match self.error_name(error) {
+            Some(name) => format!("`{name}` ({error})"),
+            None => format!("CUresult {error}"),
+        }
+    }
+
+    /// The name of an error; none where the driver has none.
+    pub(super) fn error_name(&self, error: CUresult) -> Option<String> {
         let mut name: *const c_char = std::ptr::null();
         // SAFETY: the driver writes one pointer, to a string of its own that lives as long as it
         // does.
-        let found = unsafe {
+        unsafe {
             let asked = self.get_error_name(error, &raw mut name);
-            (asked == code::SUCCESS && !name.is_null()).then(|| CStr::from_ptr(name))
-        };
-        match found {
-            Some(name) => format!("`{}` ({error})", name.to_string_lossy()),
-            None => format!("CUresult {error}"),
+            let is_there = asked == code::SUCCESS && !name.is_null();
+            is_there.then(|| CStr::from_ptr(name).to_string_lossy().into_owned())
         }
     }
 }

@@ -16,10 +16,11 @@ use super::numbers::renumber;
 use super::observe::{Observed, Work};
 use super::threads::thread;
 use super::{Gpu, Trace};
-use crate::abi::context::real_contexts;
-use crate::abi::{CUresult, Handle, code};
-use crate::call::lock;
+use crate::contexts::real_contexts;
+use crate::cuda::{CUresult, Handle, code};
 use crate::library::Library;
+use crate::lock::lock;
+use crate::record_file::write_record;
 
 /// More than this between two readings of how CUPTI's clock relates to the host's, in ns, and the
 /// spans are visibly off.
@@ -266,7 +267,7 @@ impl Gpu {
     /// Writes down what happened so far, where the starter of the run wants it.
     pub(super) fn write_record(&self, regions: &Regions) {
         if let Some(path) = std::env::var_os(run::RECORD) {
-            crate::extension::write_record(path.as_ref(), &self.record(regions));
+            write_record(path.as_ref(), &self.record(regions));
         }
     }
 

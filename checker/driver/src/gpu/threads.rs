@@ -10,7 +10,8 @@ use trace::program::{Call, ChannelEnd, ChannelId};
 
 use super::Gpu;
 use super::log::Times;
-use crate::call::{lock, say};
+use crate::lock::lock;
+use crate::say::say;
 use crate::threads::{FOREIGN, STUCK};
 
 /// The number that the next thread gets.

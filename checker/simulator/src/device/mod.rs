@@ -7,6 +7,7 @@
 //! engine. Before each call, all device events up to the host's clock are processed, so what an
 //! engine picks depends only on what was queued by then.
 
+mod begin;
 mod blocks;
 mod calls;
 mod copy_engines;

@@ -26,7 +26,7 @@ mod watch;
 use std::collections::BTreeMap;
 
 use trace::lab::Request as LabRequest;
-use trace::program::{BlockId, Call, DEVICES, Program, Step, Timing};
+use trace::program::{BlockId, Call, DEVICES, Program, Step, Timing, WorkQueues};
 use trace::record::{self, Record, Trial};
 use trace::timeline::HostSpan;
 
@@ -280,63 +280,79 @@ impl Machine {
         if let Some(captured) = self.capture(&request.command, site)? {
             return Ok(captured);
         }
+        if let Some(reply) = self.answer(request, host)? {
+            return Ok(reply);
+        }
         let movement = self.movement(&request.command)?;
+        let reply = self.reply(&request.command, host)?;
+        self.perform(request, movement, reply, host)
+    }
+
+    /// Answers requests that are no call of the program's; none for those that are.
+    fn answer(&mut self, request: &Request, host: &mut dyn Host) -> Result<Option<Reply>, Failure> {
+        let site = request.site;
         let reply = match &request.command {
             Command::Site(place) => {
                 let mut place = place.clone();
                 shorten(&mut place.file);
                 self.program.sites.push(place);
-                return Ok(Reply::Number(self.program.sites.len() as u64 - 1));
+                Reply::Number(self.program.sites.len() as u64 - 1)
             }
             Command::PinnedBase { address } => {
                 self.pinned_base = Some(*address);
-                return Ok(Reply::Done);
+                Reply::Done
             }
-            Command::Lab(LabRequest::Thread(asked)) => return self.thread(*asked, site, host),
-            Command::Lab(asked) => return Ok(Reply::Lab(self.lab(asked, site, host))),
-            Command::Resume => return self.resume(request.thread),
-            Command::DeviceFacts => {
-                return Ok(Reply::Device(DeviceFacts::of(self.device.profile())));
-            }
-            // The default is not worth a word, and later it would change nothing.
+            Command::Lab(LabRequest::Thread(asked)) => self.thread(*asked, site, host)?,
+            Command::Lab(asked) => Reply::Lab(self.lab(asked, site, host)),
+            Command::Resume => self.resume(request.thread)?,
+            Command::DeviceFacts => Reply::Device(DeviceFacts::of(self.device.profile())),
             Command::Connections(queues) => {
-                let queues = queues.within_limits();
-                if let Some(Demand { connections: Connections::Exactly(exactly), .. }) = self.demand
-                {
-                    if queues != exactly && self.notes.is_empty() {
-                        self.notes.push(OTHER_CONNECTIONS.to_owned());
-                    }
-                    return Ok(Reply::Done);
-                }
-                if let Some(call) = queues.call()
-                    && self.program.steps.is_empty()
-                {
-                    self.make(call, site, host);
-                }
-                return Ok(Reply::Done);
+                self.connect(queues.within_limits(), site, host);
+                Reply::Done
             }
             Command::StreamFacts { stream } => {
                 let (kind, priority) = self.names.stream_facts(*stream)?;
-                return Ok(Reply::Stream { kind, priority });
+                Reply::Stream { kind, priority }
             }
             Command::MemoryInfo => {
                 let scale = u64::from(self.names.scale);
                 let total = self.device.profile().chip.memory_bytes.value;
                 let free = total.saturating_sub(self.taken_nominal_bytes(self.names.current()));
-                return Ok(Reply::Memory { free: free / scale, total: total / scale });
+                Reply::Memory { free: free / scale, total: total / scale }
             }
-            Command::PoolFacts => return Ok(Reply::Pool(self.pool_facts())),
+            Command::PoolFacts => Reply::Pool(self.pool_facts()),
             Command::PoolReset { of_reserved } => {
                 self.device.reset_pool_high(self.names.current(), *of_reserved);
-                return Ok(Reply::Done);
+                Reply::Done
             }
             Command::FunctionFacts { function, threads, shared_bytes } => {
-                return self.function_facts(*function, *threads, *shared_bytes);
+                self.function_facts(*function, *threads, *shared_bytes)?
             }
             Command::FunctionAllow { function, shared_bytes } => {
-                return self.allow_shared(*function, *shared_bytes);
+                self.allow_shared(*function, *shared_bytes)?
             }
+            _ => return Ok(None),
+        };
+        Ok(Some(reply))
+    }
 
+    /// Sets the number of work queues. The default is not worth a step, and later it would change
+    /// nothing.
+    fn connect(&mut self, queues: WorkQueues, site: Option<u32>, host: &mut dyn Host) {
+        if let Some(Demand { connections: Connections::Exactly(exactly), .. }) = self.demand {
+            if queues != exactly && self.notes.is_empty() {
+                self.notes.push(OTHER_CONNECTIONS.to_owned());
+            }
+        } else if let Some(call) = queues.call()
+            && self.program.steps.is_empty()
+        {
+            self.make(call, site, host);
+        }
+    }
+
+    /// The reply to a call of the program's, with what it makes or takes away.
+    fn reply(&mut self, command: &Command, host: &mut dyn Host) -> Result<Reply, Failure> {
+        Ok(match command {
             Command::StreamCreate { .. } if self.names.has_no_streams_left() => {
                 return Err(Failure::bare(code::OUT_OF_MEMORY));
             }
@@ -388,26 +404,38 @@ impl Machine {
                 self.free_in_order(*address, block, bytes);
                 Reply::Done
             }
-            Command::EventElapsed { start, end } => {
-                for event in [start, end] {
-                    let (timing, recorded) = *self.names.events.facts(*event)?;
-                    let why = match timing {
-                        Timing::Disabled => {
-                            "an event that is asked for a time was made without timing\n\
-                             hint: it is made with timing by `Some(CUevent_flags::CU_EVENT_DEFAULT)` in the place of `None`"
-                        }
-                        Timing::Enabled if !recorded => {
-                            "an event that is asked for a time has never been recorded"
-                        }
-                        Timing::Enabled => continue,
-                    };
-                    return Err(Failure::because(code::INVALID_HANDLE, why.to_owned()));
-                }
-                Reply::Done
-            }
+            Command::EventElapsed { start, end } => self.check_timed([*start, *end])?,
             _ => Reply::Done,
-        };
+        })
+    }
 
+    /// Whether the time between two events can be told.
+    fn check_timed(&self, events: [u64; 2]) -> Result<Reply, Failure> {
+        for event in events {
+            let (timing, recorded) = *self.names.events.facts(event)?;
+            let why = match timing {
+                Timing::Disabled => {
+                    "an event that is asked for a time was made without timing\n\
+                     hint: it is made with timing by `Some(CUevent_flags::CU_EVENT_DEFAULT)` in the place of `None`"
+                }
+                Timing::Enabled if !recorded => {
+                    "an event that is asked for a time has never been recorded"
+                }
+                Timing::Enabled => continue,
+            };
+            return Err(Failure::because(code::INVALID_HANDLE, why.to_owned()));
+        }
+        Ok(Reply::Done)
+    }
+
+    /// Makes the call, with the data that it moves.
+    fn perform(
+        &mut self,
+        request: &Request,
+        movement: Option<Movement>,
+        reply: Reply,
+        host: &mut dyn Host,
+    ) -> Result<Reply, Failure> {
         let movement = match movement {
             None if self.watching.is_some() => self.poisoning(&request.command, &reply),
             known => known,
@@ -434,7 +462,7 @@ impl Machine {
             }
             self.moving.insert((self.program.steps.len() as u32, 0), movement);
         }
-        let Some(answer) = self.make(call, site, host) else {
+        let Some(answer) = self.make(call, request.site, host) else {
             self.guard(Some(&request.command), host);
             return Ok(self.hold(threads::Pending::Call(request.command.clone(), reply)));
         };

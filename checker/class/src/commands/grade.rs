@@ -45,38 +45,13 @@ pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     let mut notes = class.notes.clone();
     let roster = reports::roster(&arguments.report)?;
     if let Some(roster) = &roster {
-        let compared = roster.compare(class.ids());
-        if let Some(why) = &compared.strangers {
-            return Err(Usage(why.clone()).into());
-        }
-        notes.extend(differences(roster, &compared));
-        let members = roster.members.iter();
-        let members = members.map(|(id, member)| (id.as_str(), member.name.as_deref()));
-        class.enrol(&compared.same, members);
+        notes.extend(enrol(&mut class, roster)?);
     }
     let lateness = Lateness::read(arguments)?;
     let earlier = if arguments.resume { Earlier::Resumed } else { Earlier::Refused };
     let store = Store::open(&arguments.out, earlier)?;
-    let sandbox = match (arguments.sandbox, arguments.accept_risk) {
-        (cli::SandboxChoice::Off, true) => Sandbox::off(),
-        (cli::SandboxChoice::Off, false) => {
-            return Err(Usage("`--sandbox off` needs `--accept-risk`".to_owned()).into());
-        }
-        (cli::SandboxChoice::Auto, _) => Sandbox::probe(match arguments.require_sandbox {
-            true => Required::Full,
-            false => Required::Floor,
-        })?,
-    };
-
-    let gpu = match (arguments.device, arguments.accept_risk) {
-        (GradeDevice::Sim, _) => None,
-        (GradeDevice::Gpu, false) => return Err(Usage(GPU_IS_OPEN.to_owned()).into()),
-        (GradeDevice::Gpu, true) => Some(device::gpu().context("no usable GPU")?),
-    };
-    if let Some(why) = exercises.iter().find_map(|it| gpu.as_ref()?.cannot_run(it)) {
-        let message = format!("{why}\n\nhint: grade it with `--device sim`, which simulates two");
-        return Err(Usage(message).into());
-    }
+    let sandbox = sandbox(arguments)?;
+    let gpu = gpu(arguments, &exercises)?;
 
     scratch::sweep();
     let staged = Scratch::passable()?;
@@ -154,10 +129,7 @@ pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
         lateness.charge(row, times.get(&row.student).copied(), roster.as_ref());
     }
     if arguments.absent == cli::Absent::Blank {
-        let absent: BTreeSet<&str> = class.absent().collect();
-        for row in rows.iter_mut().filter(|row| absent.contains(&*row.student)) {
-            row.points = None;
-        }
+        leave_blank(&mut rows, class.absent());
     }
     if let Some(path) = &arguments.replace {
         replace(path, &mut rows)?;
@@ -199,6 +171,55 @@ pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     }
     reports::tell_notes(&notes, &noted);
     Ok(reports::exit(&rows))
+}
+
+/// Gives the students of a roster their places and names. Remarks on where the two differ.
+fn enrol(class: &mut Class, roster: &Roster) -> Result<Vec<String>> {
+    let compared = roster.compare(class.ids());
+    if let Some(why) = &compared.strangers {
+        return Err(Usage(why.clone()).into());
+    }
+    let members = roster.members.iter();
+    let members = members.map(|(id, member)| (id.as_str(), member.name.as_deref()));
+    class.enrol(&compared.same, members);
+    Ok(differences(roster, &compared))
+}
+
+/// The sandbox that the arguments choose.
+fn sandbox(arguments: &cli::Grade) -> Result<Sandbox> {
+    match (arguments.sandbox, arguments.accept_risk) {
+        (cli::SandboxChoice::Off, true) => Ok(Sandbox::off()),
+        (cli::SandboxChoice::Off, false) => {
+            Err(Usage("`--sandbox off` needs `--accept-risk`".to_owned()).into())
+        }
+        (cli::SandboxChoice::Auto, _) => Sandbox::probe(match arguments.require_sandbox {
+            true => Required::Full,
+            false => Required::Floor,
+        }),
+    }
+}
+
+/// The GPU beside the simulated device, where the arguments want one; it has to do for all
+/// exercises.
+fn gpu(arguments: &cli::Grade, exercises: &[Exercise]) -> Result<Option<device::Gpu>> {
+    let gpu = match (arguments.device, arguments.accept_risk) {
+        (GradeDevice::Sim, _) => return Ok(None),
+        (GradeDevice::Gpu, false) => return Err(Usage(GPU_IS_OPEN.to_owned()).into()),
+        (GradeDevice::Gpu, true) => device::gpu().context("no usable GPU")?,
+    };
+    if let Some(why) = exercises.iter().find_map(|it| gpu.cannot_run(it)) {
+        let message = format!("{why}\n\nhint: grade it with `--device sim`, which simulates two");
+        return Err(Usage(message).into());
+    }
+    Ok(Some(gpu))
+}
+
+/// Takes the points of students who handed in nothing.
+fn leave_blank<'a>(rows: &mut [Row], absent: impl Iterator<Item = &'a str>) {
+    let absent: BTreeSet<&str> = absent.collect();
+    for row in rows.iter_mut().filter(|row| absent.contains(&*row.student)) {
+        row.points = None;
+    }
 }
 
 /// Adds to each row that can have it what its file takes on a GPU.

@@ -68,13 +68,17 @@ window.swimEditor = (figure, play, drawn) => {
     numbers.scrollTop = field.scrollTop;
   }
 
+  // Marks the lines that mistakes and races are at.
+  const mark = () => count([...figure.querySelectorAll("button.at")].map((button) => at(button)[0]));
+
   // Bars by their lines; the previous run, drawn below, had lines of its own.
   function sort() {
     issued = new Map();
     for (const bar of played.querySelectorAll("svg [role=gridcell]")) {
       const line = Number(/ program:(\d+)$/.exec(bar.firstElementChild.textContent)?.[1]);
       if (!line) continue;
-      issued.set(line, [...(issued.get(line) ?? []), bar]);
+      if (!issued.has(line)) issued.set(line, []);
+      issued.get(line).push(bar);
       bar.addEventListener("click", () => select(line));
     }
   }
@@ -129,7 +133,10 @@ window.swimEditor = (figure, play, drawn) => {
   function draw() {
     const text = field.value;
     const compared = text === current || !isOpen ? before : current;
-    if (drawnOf[0] === text && drawnOf[1] === compared) return !wrong.hasChildNodes();
+    if (drawnOf[0] === text && drawnOf[1] === compared) {
+      mark();
+      return !wrong.hasChildNodes();
+    }
     drawnOf = [text, compared];
     const template = document.createElement("template");
     template.innerHTML = play(`${figure.id}-drawing`, `program\n${text}\0${compared}`);
@@ -146,7 +153,7 @@ window.swimEditor = (figure, play, drawn) => {
       sort();
     }
     field.setAttribute("aria-invalid", !right);
-    count([...figure.querySelectorAll("button.at")].map((button) => at(button)[0]));
+    mark();
     for (const button of made.querySelectorAll("button.at")) button.addEventListener("click", () => go(button));
     link.href = address(text);
     keep();

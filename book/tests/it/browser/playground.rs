@@ -161,15 +161,25 @@ const LONG: &str = r#"
   await write(`${field.value}\n# the end`);
   said.push(`drawings: ${drawings}, numbers touched: ${numbers}, of ${figure.querySelectorAll(".line-numbers > span").length}`);
   said.push(`addressed: ${decodeURIComponent(location.hash).endsWith("end")}`);
+  await write("waait a");
+  const marked = () => figure.querySelectorAll(".line-numbers .is-wrong").length;
+  said.push(`marked: ${marked()}`);
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  said.push(`while it is written: ${marked()}`);
+  await pause(400);
+  said.push(`when it is as before: ${marked()}`);
   finish();
 "#;
 
 #[test]
-fn a_pause_and_the_run_after_it_draw_a_program_once_and_a_new_line_adds_its_number_alone() {
+fn a_program_is_drawn_once_a_new_line_adds_its_number_alone_and_marks_come_back_with_the_text() {
     let Some(said) = says("playground.html", LONG) else { return };
     insta::assert_snapshot!(said, @"
 drawings: 1, numbers touched: 1, of 2001
 addressed: true
+marked: 1
+while it is written: 0
+when it is as before: 1
 errors: none
 asked of others: nothing
 ");

@@ -161,6 +161,12 @@ fn on_a_narrow_screen_a_drawing_has_all_of_its_axis_in_view_and_its_buttons_work
   const buttons = [...figure.querySelectorAll(".clock button")];
   const apart = buttons.every((one) => [...buttons, slider].every((other) => one === other || box(one).right <= box(other).left || box(other).right <= box(one).left || box(one).bottom <= box(other).top || box(other).bottom <= box(one).top));
   said.push(`buttons: ${buttons.length}, in view: ${buttons.every((button) => box(button).left >= 0 && box(button).right <= 390)}, apart: ${apart}`);
+  frame.width = 800;
+  await new Promise((done) => requestAnimationFrame(done));
+  const beside = (one, other) => box(one).bottom <= box(other).top;
+  said.push(`turned: buttons below the slider: ${beside(slider, buttons[1])}, totals: ${figure.querySelector(".timeline-totals").checkVisibility()}`);
+  frame.width = 390;
+  await new Promise((done) => requestAnimationFrame(done));
   slider.value = slider.max;
   slider.dispatchEvent(new Event("input"));
   const end = Math.max(...[...figure.querySelectorAll("svg [role=gridcell]")].map((bar) => box(bar).right));
@@ -181,6 +187,7 @@ graphs.html: 3 drawings, 0 wider than the page, 0 parts outside
 how_many_lanes.html: 5 drawings, 0 wider than the page, 0 parts outside
 the slider begins with the axis: true, and ends with it: true
 buttons: 3, in view: true, apart: true
+turned: buttons below the slider: true, totals: true
 the mark at the end of the last bar: true
 zoomed in: 2 times as wide
 errors: none

@@ -396,8 +396,8 @@ impl Machine {
             }
             GraphCommand::Instantiate { graph, flags } => {
                 let found = self.graphs.graphs.get(&graph).copied().ok_or(no_graph)?;
-                // Free on launch, upload, launch on the device, node priorities (`cuda.h`). The
-                // memory of a graph that the device launches is freed by none.
+                // Free on launch, upload, launch on the device, node priorities (`cuda.h`). Nothing
+                // frees the memory of a graph that the device launches.
                 const FREE_ON_LAUNCH: u64 = 1;
                 const DEVICE_LAUNCH: u64 = 4;
                 let both = FREE_ON_LAUNCH | DEVICE_LAUNCH;

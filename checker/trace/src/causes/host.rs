@@ -1,4 +1,4 @@
-//! The host's doings while lanes with work to come stood empty.
+//! Activity of the host while lanes with work to come stood empty.
 
 use std::collections::{HashMap, HashSet};
 

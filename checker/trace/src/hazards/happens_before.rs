@@ -77,8 +77,8 @@ enum Life {
     Open,
     /// One that can not.
     Destroyed,
-    /// The doings of a host thread itself, to memory or by its calls: no synchronisation with the
-    /// device says that they are over.
+    /// A host thread's own uses of memory, and its calls: no synchronisation with the device says
+    /// that they are over.
     Host,
 }
 
@@ -625,7 +625,7 @@ impl Order {
         self.hosts.values_mut().for_each(|host| host.join(&everything));
     }
 
-    /// None knows more of a stream than the stream itself. What the host did is over as far as an
+    /// No clock knows more of a stream than its own. What the host did is over as far as an
     /// operation that came after it was queued. What a thread has not heard of need not have been
     /// queued.
     fn everything(&mut self, of: Option<(u32, u32)>) -> Clock {

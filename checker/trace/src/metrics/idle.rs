@@ -38,7 +38,7 @@ pub struct Gaps {
     pub longest: Interval,
 }
 
-/// The host's doings while the device waited for it.
+/// Activity of the host while the device waited for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Doing<'a> {
     /// The call it was in; none for what it did between calls.

@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow};
 use clap::{Parser, Subcommand};
 
+use crate::preprocessors::{self, Step};
 use crate::print::{print, print_error};
 use crate::problem::{Problem, Problems, Reach};
 use crate::proof::Look;
 use crate::records::Records;
-use crate::step::{self, Step};
 use crate::{proof, serve, site, wasm};
 
 /// Builds, proofs and serves the book.
@@ -121,7 +121,7 @@ fn run(command: Command) -> Result<ExitCode> {
                 let code = if renderer == "html" { ExitCode::SUCCESS } else { ExitCode::FAILURE };
                 return Ok(code);
             }
-            step::run(&step, std::io::stdin().lock(), std::io::stdout().lock())?;
+            preprocessors::run(&step, std::io::stdin().lock(), std::io::stdout().lock())?;
             warn_of_wasm();
         }
     }

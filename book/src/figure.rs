@@ -9,6 +9,8 @@
 //!
 //! All records share one time axis. `{{#value RECORD METRIC}}` also works in the text around.
 
+pub mod interactive;
+
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -16,12 +18,11 @@ use serde::Deserialize;
 use trace::draw::{self, Appearance, Lanes, Layout, Panel, Row};
 use trace::timeline::{Method, Origin};
 
-use crate::instrument;
+use crate::evidence::without_marks;
 use crate::markup::{escape, identifier, in_markdown, inline};
 use crate::page::{Fence, Page, as_text, directives, fences, replace};
 use crate::records::metric::number;
 use crate::records::{Recorded, Source};
-use crate::shown::without_marks;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -103,8 +104,8 @@ fn figure(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
     let id = format!("{}-{}", identifier(&page.name()), identifier(&id));
     let layout = Layout::new(&panels, lanes.into());
     let (svg, drawn) = draw::svg_and_bars(&layout, &format!("{id}-drawing"));
-    let instrument = instrument::html(&page.records.exercises, &id, &records, &layout, &drawn);
-    let clock = instrument::clock(&layout);
+    let interactive = interactive::html(&page.records.exercises, &id, &records, &layout, &drawn);
+    let clock = interactive::clock(&layout);
     let totals = totals(&records, lanes.into());
     let table = table(&records, &titles, lanes.into());
     let origins: String = records.iter().map(|recorded| origin(recorded)).collect();
@@ -112,7 +113,7 @@ fn figure(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
         "<figure class=\"timeline\" id=\"{id}\">{totals}\
          <div class=\"timeline-scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"{id}-caption\">\
          <div class=\"drawn\">{svg}{clock}</div></div>\
-         <figcaption id=\"{id}-caption\">{caption}</figcaption>{instrument}\
+         <figcaption id=\"{id}-caption\">{caption}</figcaption>{interactive}\
          <details class=\"timeline-more\"><summary>In numbers, and where it comes from</summary>\
          <div class=\"table-wrapper\">{table}</div><ul class=\"origins\">{origins}</ul></details>\
          </figure>"

@@ -11,16 +11,15 @@
 //! | [`search`] | the search index, without what a gate keeps |
 //! | [`serve`] | the built book on a local address, built again when a file changes |
 //! | [`proof`] | everything that mdBook says nothing about, as errors with file and line |
-//! | [`step`] | the preprocessors as mdBook sees them |
+//! | [`preprocessors`] | the preprocessors as mdBook sees them |
 //! | [`figure`] | `figure` blocks: timelines drawn from records; numbers in the text |
-//! | [`instrument`] | what a script makes of a figure |
 //! | [`puzzle`] | `puzzle` and `predict` blocks: programs side by side, and what the reader expects |
 //! | [`quiz`] | `quiz` blocks: strict TOML to forms |
-//! | [`play`] | playgrounds: programs with controls |
+//! | [`playground`] | playgrounds: programs with controls |
 //! | [`tables`] | tables made from files: codes, what a GPU did, minutes; curves |
 //! | [`viewer`] | the page into which a reader drops a trace |
 //! | [`wasm`] | what runs in pages: the simulator, and what reads traces |
-//! | [`shown`] | marks that say what shows a claim |
+//! | [`evidence`] | marks that say what shows a claim |
 //! | [`records`] | the recorded runs under `figures`, and what follows from them |
 //! | [`page`] | one chapter, and the blocks in it |
 //! | [`listing`] | a part of a source file; which lines of two differ |
@@ -30,15 +29,16 @@
 
 pub mod cli;
 pub mod door;
+pub mod evidence;
 pub mod exercises;
 pub mod figure;
 pub mod head;
-pub mod instrument;
 pub mod listing;
 mod log;
 pub mod markup;
 pub mod page;
-pub mod play;
+pub mod playground;
+pub mod preprocessors;
 mod print;
 pub mod problem;
 pub mod proof;
@@ -47,9 +47,7 @@ pub mod quiz;
 pub mod records;
 pub mod search;
 pub mod serve;
-pub mod shown;
 pub mod site;
-pub mod step;
 pub mod tables;
 pub mod viewer;
 pub mod wasm;

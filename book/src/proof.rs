@@ -31,9 +31,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use mdbook_driver::MDBook;
 
+use crate::evidence::Evidence;
 use crate::problem::{Problem, Problems, Reach};
 use crate::records::Records;
-use crate::shown::Evidence;
 use crate::site;
 use style::Style;
 

@@ -14,11 +14,11 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::instrument::key;
+use crate::figure::interactive::key;
 use crate::listing::{Line, Part, anchor, compare, function, function_in};
 use crate::markup::{escape, in_markdown};
 use crate::page::{Fence, Page, fences, replace};
-use crate::play::editor;
+use crate::playground::editor;
 use crate::puzzle::predict::Asked;
 use crate::quiz::lint;
 

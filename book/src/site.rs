@@ -11,9 +11,9 @@ use trace::observed::Observed;
 
 use crate::head;
 use crate::log;
+use crate::preprocessors::STEPS;
 use crate::records::Records;
 use crate::search;
-use crate::step::STEPS;
 use crate::viewer;
 
 /// A finished build.

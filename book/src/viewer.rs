@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use crate::figure::palette;
 use crate::markup::in_markdown;
 use crate::page::{Directive, Page, directives, replace};
-use crate::play::on_one_line;
+use crate::playground::on_one_line;
 use crate::wasm::{self, VIEWER};
 
 /// The script beside the page; `theme/viewer.js` loads it by that name.

@@ -23,8 +23,8 @@ pub struct Module {
 
 /// The playground.
 pub static PLAYGROUND: Module = Module {
-    package: "page",
-    profile: "page",
+    package: "playground",
+    profile: "playground",
     // Bodies are copied into their callers only where that makes them smaller.
     flags: &["-C", "llvm-args=-inline-threshold=0"],
     without: "playgrounds keep their figures",

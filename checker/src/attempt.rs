@@ -13,7 +13,7 @@ use simulator::Schedule;
 use simulator::machine::{Demand, Watch};
 use trace::numbers::{self, Numbers};
 use trace::version::Header;
-use trace::{Program, Record, program, record, run, version};
+use trace::{Program, Record, env, program, record, version};
 
 use crate::device;
 use sandbox::process::{self, Ending, Finished, Limits, Output};
@@ -41,7 +41,7 @@ pub struct Order<'a> {
     pub driver: Option<&'a Path>,
     /// The device and how it is watched.
     pub device: Watched<'a>,
-    /// The mode of the program: [`run::MODE_SOLVE`] or [`run::MODE_CALIBRATE`].
+    /// The mode of the program: [`env::MODE_SOLVE`] or [`env::MODE_CALIBRATE`].
     pub mode: &'static str,
     /// Limits of its use.
     pub limits: Limits,
@@ -88,7 +88,7 @@ pub enum Watched<'a> {
     },
     /// A GPU.
     Gpu {
-        /// [`run::TRACE_OFF`] or [`run::TRACE_CUPTI`].
+        /// [`env::TRACE_OFF`] or [`env::TRACE_CUPTI`].
         trace: &'static str,
         /// Passes before the first that counts.
         warmups: u32,
@@ -176,64 +176,64 @@ fn confined(command: &Command, order: &Order<'_>, device: &DeviceProcess) -> Con
 /// is told to be.
 fn settings(command: &mut Command, order: &Order<'_>, record: &Path) {
     for name in [
-        run::DRIVER,
-        run::DEVICE,
-        run::PROFILE,
-        run::MACHINE,
-        run::RECORD,
-        run::SCHEDULE,
-        run::SEED,
-        run::TRACE,
-        run::WARMUPS,
-        run::TRIALS,
-        run::MODE,
-        run::PROGRAM,
-        run::NUMBERS,
-        run::LEAVE_OUT,
-        run::WATCH,
-        run::DEMAND,
+        env::DRIVER,
+        env::DEVICE,
+        env::PROFILE,
+        env::MACHINE,
+        env::RECORD,
+        env::SCHEDULE,
+        env::SEED,
+        env::TRACE,
+        env::WARMUPS,
+        env::TRIALS,
+        env::MODE,
+        env::PROGRAM,
+        env::NUMBERS,
+        env::LEAVE_OUT,
+        env::WATCH,
+        env::DEMAND,
         // Work queues decide what overlaps: the default is what everybody is graded with.
-        run::CONNECTIONS,
-        run::COPY_CONNECTIONS,
+        env::CONNECTIONS,
+        env::COPY_CONNECTIONS,
     ] {
         command.env_remove(name);
     }
     if let Some(driver) = order.driver {
-        command.env(run::DRIVER, driver);
+        command.env(env::DRIVER, driver);
     }
-    command.env(run::RECORD, record).env(run::MODE, order.mode);
+    command.env(env::RECORD, record).env(env::MODE, order.mode);
     if let Some(recorded) = order.program.recorded {
-        command.env(run::PROGRAM, recorded);
+        command.env(env::PROGRAM, recorded);
     }
     if !order.program.numbers.is_empty() {
-        command.env(run::NUMBERS, numbers::setting(order.program.numbers));
+        command.env(env::NUMBERS, numbers::setting(order.program.numbers));
     }
     match order.device {
         Watched::Simulated { profile, schedule, watch, machine, demand } => {
-            command.env(run::DEVICE, run::DEVICE_SIMULATED);
+            command.env(env::DEVICE, env::DEVICE_SIMULATED);
             if let Some(profile) = profile {
-                command.env(run::PROFILE, profile);
+                command.env(env::PROFILE, profile);
             }
             if schedule != Schedule::Exact {
-                command.env(run::SCHEDULE, schedule.to_string());
+                command.env(env::SCHEDULE, schedule.to_string());
             }
             if let Some(watch) = watch {
-                command.env(run::WATCH, watch.to_string());
+                command.env(env::WATCH, watch.to_string());
             }
             if let Some(demand) = demand {
-                command.env(run::DEMAND, demand.to_string());
-                command.env(run::SEED, demand.seed.to_string());
+                command.env(env::DEMAND, demand.to_string());
+                command.env(env::SEED, demand.seed.to_string());
             }
             if machine == Machine::InProcess {
-                command.env(run::MACHINE, run::MACHINE_IN_PROCESS);
+                command.env(env::MACHINE, env::MACHINE_IN_PROCESS);
             }
         }
         Watched::Gpu { trace, warmups, trials } => {
             command
-                .env(run::DEVICE, run::DEVICE_GPU)
-                .env(run::TRACE, trace)
-                .env(run::WARMUPS, warmups.to_string())
-                .env(run::TRIALS, trials.to_string());
+                .env(env::DEVICE, env::DEVICE_GPU)
+                .env(env::TRACE, trace)
+                .env(env::WARMUPS, warmups.to_string())
+                .env(env::TRIALS, trials.to_string());
         }
     }
 }
@@ -337,12 +337,12 @@ impl DeviceProcess {
 
     /// Lets the program of `command` talk to the device.
     fn connect(&self, command: &mut Command) {
-        command.env(run::MACHINE, self.memory.as_raw_fd().to_string());
+        command.env(env::MACHINE, self.memory.as_raw_fd().to_string());
         process::inherit(command, self.memory.as_raw_fd());
         // The device writes the record. The program is told that there is one, and not where; nor
         // what its inputs are made from, or what is looked at.
-        command.env(run::RECORD, "/dev/null");
-        for name in [run::SEED, run::DEMAND, run::WATCH, run::SCHEDULE, run::PROFILE] {
+        command.env(env::RECORD, "/dev/null");
+        for name in [env::SEED, env::DEMAND, env::WATCH, env::SCHEDULE, env::PROFILE] {
             command.env_remove(name);
         }
     }

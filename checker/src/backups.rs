@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 
-use crate::exercise::Place;
+use crate::exercise::Location;
 use crate::progress::replace;
 
 /// The folder, in the exercise's.
@@ -34,7 +34,7 @@ impl Kept {
 }
 
 /// All kept files of `place`, the oldest first.
-pub(crate) fn all(place: &Place) -> Vec<Kept> {
+pub(crate) fn all(place: &Location) -> Vec<Kept> {
     let entries = std::fs::read_dir(place.folder.join(FOLDER));
     let kept = entries.into_iter().flatten().flatten().filter_map(|entry| {
         let path = entry.path();
@@ -49,7 +49,7 @@ pub(crate) fn all(place: &Place) -> Vec<Kept> {
 
 /// Puts `text` in the place of the student's file, which is kept. Returns where; none where there
 /// was no file, or where it is as it was shipped, which is never lost.
-pub(crate) fn exchange(place: &Place, text: &str) -> Result<Option<PathBuf>> {
+pub(crate) fn exchange(place: &Location, text: &str) -> Result<Option<PathBuf>> {
     let file = place.file();
     let path = match std::fs::read_to_string(&file) {
         Ok(own) => keep(place, &own)?,
@@ -64,7 +64,7 @@ pub(crate) fn exchange(place: &Place, text: &str) -> Result<Option<PathBuf>> {
 }
 
 /// Keeps a state of the student's file, whole and on disk.
-fn keep(place: &Place, own: &str) -> Result<Option<PathBuf>> {
+fn keep(place: &Location, own: &str) -> Result<Option<PathBuf>> {
     if place.shipped().is_ok_and(|shipped| shipped == own) {
         return Ok(None);
     }
@@ -83,7 +83,7 @@ fn keep(place: &Place, own: &str) -> Result<Option<PathBuf>> {
 
 /// The kept file to go back to from the present one: the one before it, or the newest where the
 /// present one is not among them. None where the present one is the oldest.
-pub(crate) fn before(place: &Place) -> Option<Kept> {
+pub(crate) fn before(place: &Location) -> Option<Kept> {
     let kept = all(place);
     let own = std::fs::read_to_string(place.file()).ok();
     let present = kept.iter().position(|kept| kept.text().ok() == own && own.is_some());
@@ -92,6 +92,6 @@ pub(crate) fn before(place: &Place) -> Option<Kept> {
 }
 
 /// Puts a kept file back and keeps the present one. Returns where.
-pub(crate) fn restore(place: &Place, kept: &Kept) -> Result<Option<PathBuf>> {
+pub(crate) fn restore(place: &Location, kept: &Kept) -> Result<Option<PathBuf>> {
     exchange(place, &kept.text()?)
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 use crate::compile::cargo_command;
-use crate::exercise::Place;
+use crate::exercise::Location;
 use crate::handout::{BOOK, SITE};
 use crate::workspace::Workspace;
 
@@ -21,7 +21,7 @@ pub struct Page {
 }
 
 /// The page of an exercise's chapter; none where the workspace has neither the book nor its source.
-pub fn page(workspace: &Workspace, place: &Place) -> Option<Page> {
+pub fn page(workspace: &Workspace, place: &Location) -> Option<Page> {
     named(workspace, &place.id)
 }
 
@@ -41,7 +41,7 @@ fn named(workspace: &Workspace, name: &str) -> Option<Page> {
 }
 
 /// The command that opens the page of an exercise; none where there is no such page.
-pub fn command(workspace: &Workspace, place: &Place) -> Option<String> {
+pub fn command(workspace: &Workspace, place: &Location) -> Option<String> {
     page(workspace, place).map(|_| format!("`cargo run -- book {}`", place.id))
 }
 

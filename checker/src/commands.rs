@@ -20,8 +20,8 @@ mod watch;
 use anyhow::Result;
 
 use crate::cli::{Cli, Command};
+use crate::companions;
 use crate::exit::Exit;
-use crate::tools;
 
 /// Runs the command of the command line.
 pub fn dispatch(cli: Cli) -> Result<Exit> {
@@ -44,9 +44,9 @@ pub fn dispatch(cli: Cli) -> Result<Exit> {
         Some(Command::Update(arguments)) => student::update(&arguments),
         Some(Command::Completions { shell }) => completions::completions(shell),
         Some(Command::Grade(_) | Command::Merge(_) | Command::Forget(_) | Command::GradeWorker) => {
-            tools::call(&tools::CLASS)
+            companions::call(&companions::CLASS)
         }
-        Some(Command::Calibrate(_) | Command::Dev(_)) => tools::call(&tools::AUTHOR),
+        Some(Command::Calibrate(_) | Command::Dev(_)) => companions::call(&companions::AUTHOR),
         Some(Command::ProbeGpu) => probe::gpu(),
         Some(Command::ProbeDriver { library }) => probe::library(&library),
         Some(Command::DeviceProcess { library, fd }) => probe::serve(&library, fd),

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use sandbox::Sandbox;
 use serde::{Deserialize, Serialize};
 
-use crate::exercise::Place;
+use crate::exercise::Location;
 use crate::print::Style;
 use crate::regions;
 use crate::status::{Status, Tell};
@@ -134,7 +134,7 @@ pub struct Complaint {
 
 /// Why there is no program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ground {
+pub enum RefusedBecause {
     /// The compiler found errors.
     Errors,
     /// It exceeded a limit, or did not end.
@@ -147,7 +147,7 @@ pub enum Ground {
 #[derive(Clone, Debug)]
 pub struct Refusal {
     /// Of what kind they are.
-    pub ground: Ground,
+    pub ground: RefusedBecause,
     /// In its own words.
     pub rendered: String,
     /// On one line.
@@ -187,7 +187,7 @@ impl Source {
 
 impl Source {
     /// Whether the solution of an exercise is there.
-    pub fn has_solution(&self, place: &Place) -> bool {
+    pub fn has_solution(&self, place: &Location) -> bool {
         match self {
             Self::Cargo(workspace) => {
                 let folder = workspace.root().join("solutions").join(place.name());
@@ -238,7 +238,7 @@ fn prebuilt(folder: &Path, targets: &[Target], optimisation: Optimisation) -> Re
 const BUNDLE_AGAIN: &str = "\n\nhint: make the folder again with `checker dev bundle`";
 
 fn driver_override() -> Option<PathBuf> {
-    std::env::var_os(trace::run::DRIVER).filter(|path| !path.is_empty()).map(PathBuf::from)
+    std::env::var_os(trace::env::DRIVER).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 /// One line of `cargo build --message-format=json`.
@@ -473,7 +473,7 @@ pub fn crate_arguments<'a>(
         }
         Optimisation::Release => &["-C", "opt-level=3"],
     };
-    // Names that say which crate each thing is of.
+    // StreamNames that say which crate each thing is of.
     let format = ["--error-format=json", "-C", "symbol-mangling-version=v0"];
     whole.into_iter().chain(format).chain(how.iter().copied())
 }
@@ -489,7 +489,7 @@ pub fn refusal(errors: &[Diagnostic]) -> Option<Refusal> {
     };
     let complaints = errors.iter().map(Diagnostic::complaint).collect();
     Some(Refusal {
-        ground: Ground::Errors,
+        ground: RefusedBecause::Errors,
         rendered,
         summary: format!("{}{more}", first.on_one_line()),
         complaints,

@@ -20,7 +20,7 @@ use crate::workspace::Workspace;
 /// An exercise's folder: `exercises/NN_name`. The number is its place in the order and nothing
 /// else.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Location {
     /// The exercise's name, which is also its package's.
     pub id: String,
     /// Its place in the order.
@@ -33,7 +33,7 @@ pub struct Place {
 #[derive(Clone, Debug)]
 pub struct Exercise {
     /// Where it is.
-    pub place: Place,
+    pub place: Location,
     /// Its `exercise.toml`.
     pub manifest: Manifest,
 }
@@ -229,7 +229,7 @@ impl fmt::Display for State {
 }
 
 /// All exercises of a workspace, in order.
-pub fn all(workspace: &Workspace) -> Result<Vec<Place>> {
+pub fn all(workspace: &Workspace) -> Result<Vec<Location>> {
     let folder = workspace.root().join("exercises");
     let entries = std::fs::read_dir(&folder)
         .with_context(|| format!("cannot list `{}`", folder.display()))?;
@@ -240,7 +240,7 @@ pub fn all(workspace: &Workspace) -> Result<Vec<Place>> {
         if [folder.join(MANIFEST), folder.join(".shipped").join(MANIFEST)]
             .iter()
             .any(|it| it.is_file())
-            && let Some(place) = Place::of(folder)
+            && let Some(place) = Location::of(folder)
         {
             places.push(place);
         }
@@ -268,7 +268,7 @@ pub fn named_or_all(workspace: &Workspace, wanted: &[String]) -> Result<Vec<Exer
 }
 
 /// The exercise that is named, whether or not it can be read.
-pub fn locate(workspace: &Workspace, wanted: &str) -> Result<Place> {
+pub fn locate(workspace: &Workspace, wanted: &str) -> Result<Location> {
     let mut places = all(workspace)?;
     choose(&places, wanted).map(|index| places.swap_remove(index)).map_err(Into::into)
 }
@@ -287,16 +287,16 @@ pub fn current(workspace: &Workspace) -> Result<Exercise> {
 }
 
 /// Of those of `places` that have been begun, the one whose file was saved last.
-pub fn saved_last<'a>(places: impl Iterator<Item = &'a Place>) -> Option<&'a Place> {
+pub fn saved_last<'a>(places: impl Iterator<Item = &'a Location>) -> Option<&'a Location> {
     let changed = places.filter(|place| place.state() == State::Changed);
     changed
         .max_by_key(|place| std::fs::metadata(place.file()).and_then(|data| data.modified()).ok())
 }
 
-fn choose(places: &[Place], wanted: &str) -> Result<usize, Usage> {
+fn choose(places: &[Location], wanted: &str) -> Result<usize, Usage> {
     // Shells complete folders to `exercises/01_name/`.
     let name = wanted.trim_end_matches('/').rsplit('/').next().unwrap_or(wanted);
-    let exact = |place: &Place| {
+    let exact = |place: &Location| {
         place.id == name || name.parse() == Ok(place.number) || place.name() == name
     };
     if let Some(index) = places.iter().position(exact) {
@@ -317,11 +317,11 @@ fn choose(places: &[Place], wanted: &str) -> Result<usize, Usage> {
     }
 }
 
-/// Names more alike than this are worth asking about; `jaro_winkler` of unrelated ones lies below.
+/// StreamNames more alike than this are worth asking about; `jaro_winkler` of unrelated ones lies below.
 const ALIKE: f64 = 0.75;
 
-fn advice(places: &[Place], name: &str) -> String {
-    let likeness = |place: &&Place| strsim::jaro_winkler(&place.id, name);
+fn advice(places: &[Location], name: &str) -> String {
+    let likeness = |place: &&Location| strsim::jaro_winkler(&place.id, name);
     let nearest = places.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     match nearest {
         Some(place) if likeness(&place) > ALIKE => format!("did you mean `{}`?", place.id),
@@ -329,7 +329,7 @@ fn advice(places: &[Place], name: &str) -> String {
     }
 }
 
-impl Place {
+impl Location {
     /// `NN_name`, or nothing for a folder that is called otherwise.
     pub fn of(folder: PathBuf) -> Option<Self> {
         let (number, id) = folder.file_name()?.to_str()?.split_once('_')?;
@@ -545,10 +545,10 @@ impl Exercise {
 mod tests {
     use super::*;
 
-    fn places() -> Vec<Place> {
+    fn places() -> Vec<Location> {
         ["exercises/01_three_lanes", "exercises/02_chunked_pipeline", "exercises/10_chunked_graph"]
             .into_iter()
-            .map(|folder| Place::of(PathBuf::from(folder)).expect("a number and a name"))
+            .map(|folder| Location::of(PathBuf::from(folder)).expect("a number and a name"))
             .collect()
     }
 

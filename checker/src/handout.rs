@@ -26,7 +26,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::exercise::{Place, without_sections};
+use crate::exercise::{Location, without_sections};
 use crate::exit::Usage;
 use crate::progress::{Fingerprint, replace};
 
@@ -182,7 +182,7 @@ fn handed_out(root: &Path, prints: &Prints) -> Result<Files> {
 /// Where the pristine copy of a student's file lies.
 fn shipped(path: &Path) -> Option<PathBuf> {
     let folder = path.parent()?.parent()?;
-    let is_students = path.ends_with("src/lib.rs") && Place::of(folder.to_owned()).is_some();
+    let is_students = path.ends_with("src/lib.rs") && Location::of(folder.to_owned()).is_some();
     is_students.then(|| folder.join(".shipped/lib.rs"))
 }
 
@@ -244,7 +244,7 @@ fn is_for_authors(path: &Path) -> bool {
     let beside = |name: &str| names[..in_source].iter().any(|it| *it == name);
     beside("tests")
         || beside("benches")
-        || (of_checker && (beside("examples") || path.starts_with("checker/page")))
+        || (of_checker && (beside("examples") || path.starts_with("checker/playground")))
         || is("target")
         || is(".kept")
 }
@@ -303,7 +303,7 @@ mod tests {
         for path in [
             "checker/tests/it/main.rs",
             "checker/trace/examples/fuzz.rs",
-            "checker/page/src/lib.rs",
+            "checker/playground/src/lib.rs",
             "exercises/lab/tests/driver/main.rs",
             "exercises/04_three_lanes/.kept/1.rs",
         ] {

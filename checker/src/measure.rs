@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use trace::env;
 use trace::metrics::{Bounds, Latency};
 use trace::record::Trial;
-use trace::run;
 
 use crate::attempt::{self, Attempt, Order, Runnable, Watched};
 use crate::exercise::Metric;
@@ -164,12 +164,12 @@ pub fn time(program: Runnable<'_>, budget: &Budget) -> Result<Outcome<u64>> {
 
 /// One more run, for the timeline, with so many passes; the timeline is that of the last.
 pub fn trace(program: Runnable<'_>, passes: u32, budget: &Budget) -> Result<Attempt> {
-    run_once(program, run::TRACE_CUPTI, passes, budget)
+    run_once(program, env::TRACE_CUPTI, passes, budget)
 }
 
 /// The passes of one process.
 pub fn timed(program: Runnable<'_>, demand: Demand, budget: &Budget) -> Result<Outcome<Vec<Pass>>> {
-    let attempt = run_once(program, run::TRACE_OFF, PASSES, budget)?;
+    let attempt = run_once(program, env::TRACE_OFF, PASSES, budget)?;
     match (judge(&attempt, budget.limit_s, demand), attempt.record()) {
         (Finding::Clear, Some(record)) => {
             let pass =
@@ -191,7 +191,7 @@ fn run_once(
         folder: &budget.folder,
         driver: budget.driver.as_deref(),
         device: Watched::Gpu { trace, warmups: WARMUPS, trials },
-        mode: run::MODE_SOLVE,
+        mode: env::MODE_SOLVE,
         limits: budget.limits,
         sandbox: None,
     })
@@ -218,8 +218,8 @@ pub fn calibrate(baseline: &Path, budget: &Budget) -> Result<Bounds> {
         program: Runnable::program(baseline),
         folder: &budget.folder,
         driver: budget.driver.as_deref(),
-        device: Watched::Gpu { trace: run::TRACE_OFF, warmups: WARMUPS, trials: CALIBRATIONS },
-        mode: run::MODE_CALIBRATE,
+        device: Watched::Gpu { trace: env::TRACE_OFF, warmups: WARMUPS, trials: CALIBRATIONS },
+        mode: env::MODE_CALIBRATE,
         limits: budget.limits,
         sandbox: None,
     })?;

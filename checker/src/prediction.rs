@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use trace::metrics::places;
 
-use crate::exercise::{MANIFEST, Place};
+use crate::exercise::{Location, MANIFEST};
 use crate::handout;
 use crate::progress::{Fingerprint, Progress};
 use crate::question::{Answer, Form, Question};
@@ -16,7 +16,7 @@ use crate::question::{Answer, Form, Question};
 #[serde(untagged)]
 pub enum Beside {
     /// The place of the program that ran.
-    Place {
+    Location {
         /// The one that was expected.
         predicted_place: u32,
         /// The one that it came to; none while other programs have yet to run.
@@ -36,10 +36,10 @@ pub enum Beside {
 impl fmt::Display for Beside {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Place { predicted_place, place: None, of } => {
+            Self::Location { predicted_place, place: None, of } => {
                 write!(f, "place {predicted_place} of {of}; the others have yet to run")
             }
-            Self::Place { predicted_place, place: Some(place), of } => {
+            Self::Location { predicted_place, place: Some(place), of } => {
                 let came = match *predicted_place as usize == *place {
                     true => "and so it is".to_owned(),
                     false => format!("and it is {place}"),
@@ -73,7 +73,7 @@ impl Question {
         }
         let at = self.programs().position(|it| it == program)?;
         let place = self.happened(times).and_then(|all| all.get(at).copied());
-        Some(Beside::Place { predicted_place: *answer.get(at)?, place, of: self.items.len() })
+        Some(Beside::Location { predicted_place: *answer.get(at)?, place, of: self.items.len() })
     }
 
     /// The place of each program, as far as all of them have run.
@@ -114,7 +114,7 @@ const DECIDING: [&str; 6] = [
 
 /// The conditions under which the puzzle's programs run in the workspace in `root`. Of the programs
 /// the handed-out text counts, as far as that is known: an experiment in them is no new puzzle.
-pub fn conditions(root: &Path, place: &Place) -> Fingerprint {
+pub fn conditions(root: &Path, place: &Location) -> Fingerprint {
     let mut contents = Vec::new();
     for folder in DECIDING {
         collect(&root.join(folder), &mut contents);
@@ -157,7 +157,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
             std::fs::write(path, text).expect("a file");
         };
-        let place = Place::of(root.join("exercises/01_swift")).expect("a place");
+        let place = Location::of(root.join("exercises/01_swift")).expect("a place");
         let now = || conditions(root, &place);
         write("exercises/lab/src/lib.rs", "// a");
         let mut before = now();

@@ -39,7 +39,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::exercise::{self, Place};
+use crate::exercise::{self, Location};
 use crate::workspace::Workspace;
 use fact::{Fact, NotAFact, Which};
 pub use fingerprint::Fingerprint;
@@ -71,7 +71,7 @@ enum Line {
 
 /// A run of a student's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Past {
+pub struct PastRun {
     /// How long the region took.
     pub ns: u64,
     /// The codes of the causes of lost time.
@@ -80,11 +80,11 @@ pub struct Past {
 
 /// Earlier runs of the student's file, of the exercise as it is now.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Before {
+pub struct EarlierRuns {
     /// The last one.
-    pub last: Option<Past>,
+    pub last: Option<PastRun>,
     /// The shortest one.
-    pub best: Option<Past>,
+    pub best: Option<PastRun>,
 }
 
 /// The sign for a finding without a code.
@@ -118,7 +118,7 @@ impl Progress {
     }
 
     /// How `place` was passed, if it was.
-    pub fn pass(&self, place: &Place) -> Option<Pass> {
+    pub fn pass(&self, place: &Location) -> Option<Pass> {
         self.facts().find_map(|fact| match fact {
             Fact::Passed { exercise, score, exercise_was } if *exercise == place.id => {
                 let same = *exercise_was == Fingerprint::of(place);
@@ -130,13 +130,13 @@ impl Progress {
     }
 
     /// Whether `place`, as it is now, has been passed.
-    pub fn is_passed(&self, place: &Place) -> bool {
+    pub fn is_passed(&self, place: &Location) -> bool {
         self.pass(place).is_some_and(|pass| pass.freshness == Freshness::Current)
     }
 
     /// The exercise to go on with: the one saved last of those under way, else the first that has
     /// not been passed; none when all have.
-    pub fn next<'a>(&self, places: &'a [Place]) -> Option<&'a Place> {
+    pub fn next<'a>(&self, places: &'a [Location]) -> Option<&'a Location> {
         let open = || places.iter().filter(|place| !self.is_passed(place));
         exercise::saved_last(open()).or_else(|| open().next())
     }
@@ -214,7 +214,7 @@ impl Progress {
     }
 
     /// The last run of `place` as it is now, and the shortest.
-    pub fn runs(&self, place: &Place) -> Before {
+    pub fn runs(&self, place: &Location) -> EarlierRuns {
         let now = Fingerprint::of(place);
         let of = |wanted: Which| {
             self.facts().find_map(|fact| match fact {
@@ -226,11 +226,11 @@ impl Progress {
                 _ => None,
             })
         };
-        Before { last: of(Which::Last), best: of(Which::Best) }
+        EarlierRuns { last: of(Which::Last), best: of(Which::Best) }
     }
 
     /// Keeps a run: as the last one, and as the best where none was shorter.
-    pub fn has_run(&mut self, place: &Place, run: &Past) {
+    pub fn has_run(&mut self, place: &Location, run: &PastRun) {
         let best = self.runs(place).best.filter(|best| best.ns <= run.ns);
         for (kind, run) in [(Which::Last, run), (Which::Best, best.as_ref().unwrap_or(run))] {
             let fact = Fact::Run {
@@ -247,7 +247,7 @@ impl Progress {
     }
 
     /// Keeps a pass: the best score, unless that was for an exercise that has changed.
-    pub fn passed(&mut self, place: &Place, score: f64) {
+    pub fn passed(&mut self, place: &Location, score: f64) {
         let score = match self.pass(place) {
             Some(Pass { score: before, freshness: Freshness::Current }) => before.max(score),
             _ => score,

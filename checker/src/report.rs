@@ -28,20 +28,20 @@ use std::fmt;
 use serde::Serialize;
 use simulator::advice::Advised;
 use trace::draw::Lanes;
-use trace::hazards::Names;
+use trace::hazards::StreamNames;
 use trace::metrics::{Bounds, Latency};
 use trace::record::Memory;
 use trace::signs::Sign;
 use trace::{Cause, Hazard, Program, Timeline};
 
 use crate::cli::Feedback;
-use crate::compile::Ground;
+use crate::compile::RefusedBecause;
 use crate::exercise::Metric;
 use crate::exit::Exit;
 use crate::grade::score::Measured;
 use crate::grade::{Gate, Standard, Verdict};
 use crate::prediction::Beside;
-use crate::progress::{Before, Past};
+use crate::progress::{EarlierRuns, PastRun};
 use crate::witness::{Wanted, Witness};
 use sandbox::Exceeded;
 use sandbox::process::Ending;
@@ -92,7 +92,7 @@ pub struct Report {
     /// The exercise's plan, where it has one.
     pub plan: Vec<Planned>,
     /// Earlier runs of the student's file.
-    pub before: Before,
+    pub before: EarlierRuns,
     /// The prediction of the puzzle, beside what happens.
     pub prediction: Option<Beside>,
     /// The verdict in a sentence.
@@ -167,11 +167,11 @@ pub enum Where {
 
 /// Things that a terminal shows beside the report.
 #[derive(Debug, Default)]
-pub struct Exhibit {
+pub struct Presentation {
     /// Messages of the compiler about the student's file.
     pub compiler: String,
     /// Why there is no program, if so.
-    pub ground: Option<Ground>,
+    pub ground: Option<RefusedBecause>,
     /// How the program ended.
     pub ending: Option<Ending>,
     /// The limit that ended it, where there was one.
@@ -182,8 +182,8 @@ pub struct Exhibit {
     pub charts: Vec<Chart>,
     /// The source that hazards and causes point into, as far as it is there.
     pub sources: sources::Sources,
-    /// Names of streams there.
-    pub names: Names,
+    /// StreamNames of streams there.
+    pub names: StreamNames,
     /// The command that shows what a hazard does, but for its number; none where there is none.
     pub play: Option<String>,
     /// Whether it is said how the score comes about.
@@ -234,12 +234,12 @@ impl Report {
     }
 
     /// The facts that are kept of a run of the student's file; none of one that a gate failed.
-    pub fn past(&self) -> Option<Past> {
+    pub fn past(&self) -> Option<PastRun> {
         let is_sound = self.role == Some(Role::Student) && self.gate.is_none();
         let ns = self.graded_ns().filter(|_| is_sound && self.score.is_some())?;
         let codes = self.advised.causes.iter().map(|cause| cause.code.as_str().to_owned());
         let codes: BTreeSet<String> = codes.collect();
-        Some(Past { ns, codes: codes.into_iter().collect() })
+        Some(PastRun { ns, codes: codes.into_iter().collect() })
     }
 
     /// The code that a run is about: its first hazard, else its first cause.

@@ -9,9 +9,9 @@ use sandbox::process::{self, Ending, Limits};
 use sandbox::scratch::Scratch;
 
 use crate::compile::{
-    self, Apart, Build, Built, DEPENDENCIES, Diagnostic, Ground, Optimisation, Refusal,
+    self, Apart, Build, Built, DEPENDENCIES, Diagnostic, Optimisation, Refusal, RefusedBecause,
 };
-use crate::exercise::Place;
+use crate::exercise::Location;
 use crate::print::Style;
 use crate::status::{Status, Tell};
 use crate::workspace::Workspace;
@@ -29,7 +29,7 @@ pub(crate) struct Libraries {
 
 impl Libraries {
     /// Builds what is missing for an exercise.
-    pub(crate) fn of(workspace: &Workspace, place: &Place, tell: Tell<'_>) -> Result<Self> {
+    pub(crate) fn of(workspace: &Workspace, place: &Location, tell: Tell<'_>) -> Result<Self> {
         let arguments = ["--lib", "--package", &place.id];
         let built = compile::cargo(
             workspace,
@@ -110,7 +110,7 @@ fn run(command: Command) -> Result<Option<Refusal>> {
         (Some(refusal), _) => Some(refusal),
         (None, Ending::Exited(0)) => None,
         (None, ending) => Some(Refusal {
-            ground: Ground::Limit,
+            ground: RefusedBecause::Limit,
             rendered: String::new(),
             summary: format!("the compiler gave up: {ending:?}"),
             complaints: Vec::new(),

@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use simulator::Schedule;
 use simulator::device::At;
 use simulator::machine::Watch;
-use trace::hazards::{AccessAt, CallAt, Edge, Kind, Names, Usage};
+use trace::hazards::{AccessAt, CallAt, Edge, Kind, StreamNames, Usage};
 use trace::program::{BlockId, Call, Program, Site};
 use trace::record::Output;
 use trace::{Hazard, Record, hazards};
@@ -118,7 +118,8 @@ pub enum Why {
     /// The program issued something else than before.
     Diverged,
     /// The host goes on only when the first of the two is over.
-    Held,
+    #[serde(rename = "held")]
+    Blocked,
     /// It was not seen what the two do.
     Unseen,
 }
@@ -227,7 +228,7 @@ impl fmt::Display for Why {
             Self::Diverged => {
                 "the program asks for something else in this order, so the two cannot be compared"
             }
-            Self::Held => {
+            Self::Blocked => {
                 "the simulated device cannot play this order: something that no documentation promises \
                  holds the host until the first of the two is over"
             }
@@ -239,7 +240,7 @@ impl fmt::Display for Why {
 }
 
 fn subject(access: &AccessAt) -> String {
-    match access.stream_in(&Names::default()) {
+    match access.stream_in(&StreamNames::default()) {
         Some(stream) => format!("{} in {stream}", access.call.what),
         None => access.call.what.clone(),
     }
@@ -274,7 +275,7 @@ fn outcome((hazard, plain): (&Hazard, &Program), meant: &Record, played: &Record
         return Outcome::NotPlayed(Why::Unseen);
     };
     if !wrong.is_reversed {
-        return Outcome::NotPlayed(Why::Held);
+        return Outcome::NotPlayed(Why::Blocked);
     }
     if hazard.kind == Kind::UseAfterFree && hazard.first.usage == Usage::Write {
         return Outcome::Lost;
@@ -449,7 +450,7 @@ mod tests {
         let why = |meant, played| of(&calls, meant, played).0;
         let seen = |is_reversed| watched(is_reversed, [1; 3]);
         let not = Outcome::NotPlayed;
-        assert_eq!(why(seen(false), seen(false)), not(Why::Held));
+        assert_eq!(why(seen(false), seen(false)), not(Why::Blocked));
         assert_eq!(why(seen(false), None), not(Why::Unseen));
         let half = Watched { second: None, ..seen(true).expect("it is there") };
         assert_eq!(why(seen(false), Some(half)), not(Why::Unseen));

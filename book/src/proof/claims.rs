@@ -6,11 +6,11 @@
 
 use std::path::Path;
 
+use crate::evidence::{self, Evidence, Mark};
 use crate::problem::{Problem, line_at};
 use crate::proof::prose::{self, Kind, Piece, Word};
 use crate::proof::source::PLACE;
 use crate::proof::style::split;
-use crate::shown::{self, Evidence, Mark};
 
 /// The problems with the claims and the marks of one chapter.
 pub fn check(root: &Path, file: &Path, text: &str, evidence: &Evidence<'_>) -> Vec<Problem> {
@@ -18,7 +18,7 @@ pub fn check(root: &Path, file: &Path, text: &str, evidence: &Evidence<'_>) -> V
     let mut complain = |line: usize, message: String| {
         problems.push(Problem::new(root, file, line, message));
     };
-    for mark in shown::marks(text) {
+    for mark in evidence::marks(text) {
         if let Err(message) = evidence.check(&mark) {
             complain(line_at(text, mark.range.start), message);
         }
@@ -39,9 +39,10 @@ pub fn check(root: &Path, file: &Path, text: &str, evidence: &Evidence<'_>) -> V
         let beside = [index.checked_sub(1), Some(index + 1)].into_iter().flatten();
         let beside: Vec<&Piece> = beside.filter_map(|index| pieces.get(index)).collect();
         let marks = || {
-            let own = shown::marks(&text[piece.range.clone()]);
+            let own = evidence::marks(&text[piece.range.clone()]);
             let others = beside.iter().filter(|piece| is_mark(text, piece));
-            own.into_iter().chain(others.flat_map(|piece| shown::marks(&text[piece.range.clone()])))
+            own.into_iter()
+                .chain(others.flat_map(|piece| evidence::marks(&text[piece.range.clone()])))
         };
         if let Some(named) = claim(&words)
             && !(sourced(text, piece)
@@ -67,7 +68,7 @@ pub fn check(root: &Path, file: &Path, text: &str, evidence: &Evidence<'_>) -> V
 fn is_mark(text: &str, piece: &Piece) -> bool {
     piece.kind == Kind::Html
         && piece.words().is_empty()
-        && !shown::marks(&text[piece.range.clone()]).is_empty()
+        && !evidence::marks(&text[piece.range.clone()]).is_empty()
 }
 
 /// A figure, or what a GPU answered.

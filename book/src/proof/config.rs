@@ -8,8 +8,8 @@ use mdbook_driver::config::HtmlConfig;
 use serde::Deserialize;
 use toml::Value;
 
+use crate::preprocessors::STEPS;
 use crate::problem::{Problem, line_at};
-use crate::step::STEPS;
 
 /// mdBook's own preprocessors.
 const BUILT_IN: [&str; 2] = ["links", "index"];

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::play::editor;
+use crate::playground::editor;
 use crate::problem::{Problem, line_at, tidy};
 use crate::proof::Chapter;
 use crate::proof::element::{Element, elements};

@@ -5,13 +5,13 @@ use std::path::Path;
 use mdbook_markdown::pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Tag, TagEnd};
 
 use crate::page::{directives, events, fences};
+use crate::preprocessors::STEPS;
 use crate::problem::{Problem, line_at};
 use crate::proof::Chapter;
 use crate::puzzle::gate::REVEAL;
 use crate::puzzle::predict;
 use crate::quiz;
 use crate::records::Records;
-use crate::step::STEPS;
 
 /// The headings that a chapter with a puzzle has, in this order.
 pub const PARTS: [&str; 8] = [

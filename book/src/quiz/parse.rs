@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use page::{Played, Setting};
+use playground::{Played, Setting};
 use serde::Deserialize;
 use toml::Spanned;
 use trace::draw::layout::{Bar, MOST_SINGLE_BARS};
@@ -286,7 +286,7 @@ impl Reader<'_> {
         };
         let Played { program, timeline, .. } = Played::new(&setting);
         let panel = Panel {
-            title: page::profiles::device(setting.device()),
+            title: playground::profiles::device(setting.device()),
             timeline: &timeline,
             program: Some(&program),
         };

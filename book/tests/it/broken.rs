@@ -250,7 +250,8 @@ fn a_prediction_by_mark_that_names_no_time() {
 #[test]
 fn a_page_that_was_started_has_all_its_parts_and_places_to_fill() {
     let model = |name: &str| {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../checker/author/model");
+        let path =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../checker/author/template");
         let text = std::fs::read_to_string(path.join(name)).expect("the model");
         text.replace("chapter_name", "page")
     };

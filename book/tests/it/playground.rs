@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use book::play::editor;
+use book::playground::editor;
 use book::records::Records;
 use book::records::metric::{Number, number};
 use book::wasm;
-use page::setting::{Key, Setting};
-use page::{Played, Sheet, answer, play};
+use playground::setting::{Key, Setting};
+use playground::{Played, Sheet, answer, play};
 use wasmi::{Engine, Instance, Linker, Memory, Module, Store, TypedFunc};
 
 use crate::needs::{Need, missing};
@@ -105,7 +105,7 @@ fn of_a_written_program_the_page_says_what_the_native_simulator_says() {
 fn programs_to_start_from_are_right_and_a_link_to_one_is_its_text() {
     for program in editor::programs(&root()).expect("the programs") {
         assert!(program.text.starts_with("# "), "{} has no title", program.name);
-        let compiled = page::language::compile(&program.text);
+        let compiled = playground::language::compile(&program.text);
         assert!(compiled.is_ok(), "{}: {compiled:?}", program.name);
     }
     assert_eq!(editor::address("in a: up 4 MiB\n# µ"), "p=in+a%3A+up+4+MiB%0A%23+%C2%B5");
@@ -163,7 +163,7 @@ fn the_ends_of_a_pipelines_scale_change_with_its_kernel_and_the_device_alone() {
         let bounds = Played::new(&setting).bounds;
         assert_eq!(*ends.entry(of).or_insert(bounds), bounds, "{}", setting.address());
     }
-    assert_eq!(ends.len(), 5 * page::profiles::count());
+    assert_eq!(ends.len(), 5 * playground::profiles::count());
 }
 
 #[test]

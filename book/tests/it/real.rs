@@ -174,9 +174,9 @@ fn stock_mdbook_gets_the_same_chapters_from_the_preprocessors() {
     let book = mdbook_driver::MDBook::load(root()).expect("the book loads");
     let context = PreprocessorContext::new(root(), book.config.clone(), "html".into());
     let input = serde_json::to_vec(&(&context, &book.book)).expect("a book is JSON");
-    let step = book::step::Step::named("puzzle").expect("there is one");
+    let step = book::preprocessors::Step::named("puzzle").expect("there is one");
     let mut output = Vec::new();
-    book::step::run(&step, input.as_slice(), &mut output).expect("it runs");
+    book::preprocessors::run(&step, input.as_slice(), &mut output).expect("it runs");
     let output = String::from_utf8(output).expect("text");
     assert!(output.contains("form class=\\\"predict\\\""), "no prediction in the output");
 }

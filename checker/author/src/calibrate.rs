@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use trace::{Record, run};
+use trace::{Record, env};
 
 use checker::compile::{Target, TargetKind};
 use raw::{Answer, Raw};
@@ -56,7 +56,7 @@ pub(crate) const SECTIONS: [Section; 16] = [
         about: "how fast kernels are that one part of a multiprocessor bounds",
     },
     Section { name: "memory", about: "device memory" },
-    Section { name: "pinned", about: "copies of page-locked memory, alone and both ways" },
+    Section { name: "pinned", about: "copies of pinned memory, alone and both ways" },
     Section { name: "pageable", about: "copies of ordinary memory" },
     Section { name: "calls", about: "what calls cost the host" },
     Section { name: "gaps", about: "from one operation to the next" },
@@ -112,40 +112,40 @@ impl Bench {
         let traced = section.name == SPANS;
         let mut command = std::process::Command::new(&self.program);
         for name in [
-            run::DRIVER,
-            run::DEVICE,
-            run::PROFILE,
-            run::MACHINE,
-            run::RECORD,
-            run::SCHEDULE,
-            run::LEAVE_OUT,
-            run::WATCH,
-            run::TRACE,
-            run::CONNECTIONS,
-            run::COPY_CONNECTIONS,
+            env::DRIVER,
+            env::DEVICE,
+            env::PROFILE,
+            env::MACHINE,
+            env::RECORD,
+            env::SCHEDULE,
+            env::LEAVE_OUT,
+            env::WATCH,
+            env::TRACE,
+            env::CONNECTIONS,
+            env::COPY_CONNECTIONS,
         ] {
             command.env_remove(name);
         }
         let arm = match &self.subject {
             Subject::Gpu if traced || section.name == PROGRAM => {
-                command.env(run::DEVICE, run::DEVICE_GPU);
+                command.env(env::DEVICE, env::DEVICE_GPU);
                 if traced {
-                    command.env(run::TRACE, run::TRACE_CUPTI);
+                    command.env(env::TRACE, env::TRACE_CUPTI);
                 }
                 "library"
             }
             Subject::Gpu => "real",
             Subject::Simulated(profile) => {
                 if let Some(profile) = profile {
-                    command.env(run::PROFILE, profile);
+                    command.env(env::PROFILE, profile);
                 }
                 "simulated"
             }
         };
         if let Some(driver) = &self.driver {
-            command.env(run::DRIVER, driver);
+            command.env(env::DRIVER, driver);
         }
-        command.env(run::RECORD, &record).args([section.name, arm]).arg(&answer);
+        command.env(env::RECORD, &record).args([section.name, arm]).arg(&answer);
         let finished = process::run(command, LIMITS, None)?;
         if answer.is_file() {
             raw.add(read::<Answer>(&answer)?);

@@ -8,7 +8,7 @@
 //! | [`placeholders`] | places that are still to be filled |
 //! | [`solution_regions`] | the regions of a student's file, and what a solution does in them |
 //! | [`advice`] | hints that are there, and that leave something to do |
-//! | [`model`] | the chapter that a new one starts as |
+//! | [`template`] | the chapter that a new one starts as |
 //! | [`calibrate`] | from the samples of micro-benchmarks to a device profile |
 //! | [`figures`] | the runs that the book keeps |
 //! | [`measurements`] | the files in which predicted and measured numbers are kept |
@@ -20,10 +20,10 @@ mod calibrate;
 mod commands;
 mod figures;
 mod measurements;
-mod model;
 mod placeholders;
 mod problem;
 mod solution_regions;
+mod template;
 
 use anyhow::Result;
 use checker::cli::author::Dev;

@@ -13,7 +13,7 @@ use checker::workspace::Workspace;
 
 /// Where kept files lie, and where they go.
 #[derive(Clone, Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct MeasuredFiles {
     measured: PathBuf,
     figures: PathBuf,
     chapters: PathBuf,
@@ -21,7 +21,7 @@ pub(crate) struct Shelf {
     name: String,
 }
 
-impl Shelf {
+impl MeasuredFiles {
     /// That of a GPU of this name. With `output` everything is written there instead.
     pub(crate) fn of(workspace: &Workspace, name: String, output: Option<&Path>) -> Self {
         let book = workspace.root().join("book");
@@ -163,7 +163,7 @@ mod tests {
         assert!(text.lines().count() >= 6, "{text}");
     }
 
-    use checker::environment::today;
+    use checker::host_facts::today;
 
     #[test]
     fn a_figure_that_a_page_shows_is_recorded_though_it_never_was_before() {
@@ -172,10 +172,11 @@ mod tests {
         put(scratch.path(), "a.md", page).expect("it is written");
         let chapters = scratch.path().to_owned();
         let (measured, figures) = (PathBuf::new(), PathBuf::new());
-        let shelf = Shelf { measured, figures, chapters, output: None, name: "h200".to_owned() };
-        assert!(shelf.shows("a", "b"));
-        assert!(!shelf.shows("a", "c"));
-        assert!(!shelf.shows("b", "b"));
+        let files =
+            MeasuredFiles { measured, figures, chapters, output: None, name: "h200".to_owned() };
+        assert!(files.shows("a", "b"));
+        assert!(!files.shows("a", "c"));
+        assert!(!files.shows("b", "b"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::kit::{Kit, open_to_all};
 use crate::objects;
-use checker::compile::{self, Build, Built, Diagnostic, Ground, Optimisation, Refusal};
+use checker::compile::{self, Build, Built, Diagnostic, Optimisation, Refusal, RefusedBecause};
 use checker::status::{Status, Tell};
 use sandbox::process::Ending;
 use sandbox::{Confined, Exceeded, Limits, Role, Sandbox};
@@ -36,7 +36,7 @@ pub(crate) struct Shared {
 impl Apart {
     /// Puts the student's file where it is compiled.
     pub(crate) fn lay_out(
-        bench: &Shared,
+        shared: &Shared,
         folder: &Path,
         name: &str,
         file: &[u8],
@@ -51,8 +51,8 @@ impl Apart {
             .context("cannot write the program's start")?;
         open_to_all(&sources)?;
         Ok(Self {
-            kit: Arc::clone(&bench.kit),
-            sandbox: Arc::clone(&bench.sandbox),
+            kit: Arc::clone(&shared.kit),
+            sandbox: Arc::clone(&shared.sandbox),
             folder: folder.to_owned(),
             name: name.to_owned(),
         })
@@ -215,5 +215,10 @@ struct Said {
 }
 
 fn limit(summary: String) -> Refusal {
-    Refusal { ground: Ground::Limit, rendered: String::new(), summary, complaints: Vec::new() }
+    Refusal {
+        ground: RefusedBecause::Limit,
+        rendered: String::new(),
+        summary,
+        complaints: Vec::new(),
+    }
 }

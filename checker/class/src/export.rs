@@ -22,13 +22,14 @@
 //! | [`plain`] | other people's text, harmless |
 //! | [`points`] | the one rounding |
 //! | [`roll`] | rows by student, exercises in order |
-//! | [`told`] | what a student may read |
+//! | [`feedback`] | what a student may read |
 //! | [`html`] | elements, the style sheet, drawings that are let in |
 
 pub(crate) mod canvas;
 mod class_page;
 mod classroom50;
 mod csv;
+mod feedback;
 mod gradescope;
 mod html;
 mod jsonl;
@@ -43,7 +44,6 @@ mod student_page;
 pub(crate) mod summary;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::similar;
 use crate::store::Store;
 use crate::submission::Handed;
-use checker::exercise::Place;
+use checker::exercise::Location;
 use checker::workspace::Workspace;
 
 /// The fingerprints of files.
@@ -16,8 +16,8 @@ pub(crate) struct Prints {
 }
 
 impl Prints {
-    pub(crate) fn new(workspace: &Workspace, places: &[Place]) -> Self {
-        let known = |place: &Place| {
+    pub(crate) fn new(workspace: &Workspace, places: &[Location]) -> Self {
+        let known = |place: &Location| {
             let solution = workspace.root().join("solutions").join(place.name());
             let texts = [place.folder.join(".shipped/lib.rs"), solution.join("src/lib.rs")];
             let texts = texts.map(|path| std::fs::read_to_string(path).unwrap_or_default());

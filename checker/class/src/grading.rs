@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::bench::{Bench, Outcome};
+use crate::grader::{Grader, Outcome};
 use crate::record::{Reason, Row};
 use crate::store::{self, Store};
 use crate::submission::{File, Handed, Student};
@@ -26,7 +26,7 @@ use sandbox::scratch::Scratch;
 pub(crate) struct Plan<'a> {
     pub(crate) workspace: &'a Workspace,
     pub(crate) setting: &'a Setting,
-    pub(crate) benches: &'a [Bench],
+    pub(crate) graders: &'a [Grader],
     pub(crate) store: &'a Store,
     /// Workers at a time.
     pub(crate) jobs: u16,
@@ -91,26 +91,26 @@ pub(crate) fn grade(
     mut read: impl FnMut(usize) -> Student,
 ) -> Result<Graded> {
     let files = Scratch::new()?;
-    let total = students.len() * plan.benches.len();
+    let total = students.len() * plan.graders.len();
     let (done, run) = (AtomicUsize::new(0), Ran::default());
     let rows = Mutex::new(BTreeMap::new());
     let late = Mutex::new(BTreeMap::new());
     let jobs = plan.jobs.max(1);
-    // Each exercise is a task of its own, so that no hand is idle while another has a student's
+    // Each exercise is a task of its own, so that no thread is idle while another has a student's
     // last nine.
     let (desk, waiting) = mpsc::sync_channel::<Task>(jobs.into());
     let waiting = Mutex::new(waiting);
-    let hand = |worker: &mut Hand<'_>| -> Result<()> {
+    let work = |worker: &mut GradingThread<'_>| -> Result<()> {
         loop {
             interrupt::check()?;
             let next = lock(&waiting).recv();
             let Ok(Task { index, handed, by }) = next else { return Ok(()) };
-            let bench = &plan.benches[index.1];
+            let grader = &plan.graders[index.1];
             let Found { mut row, late: again, is_run } =
-                worker.exercise(plan, bench, &handed, by.spent_before(index.1), &run)?;
+                worker.exercise(plan, grader, &handed, by.spent_before(index.1), &run)?;
             row.student.clone_from(&by.id);
             if let (Some(Attempted { key, outcome }), Handed::File(file)) = (again, handed) {
-                lock(&by.spent_s)[index.1] = bench.limit_s(outcome.row.reason);
+                lock(&by.spent_s)[index.1] = grader.limit_s(outcome.row.reason);
                 lock(&late).insert(index, Late { key, outcome, file });
             }
             lock(&rows).insert(index, Entry { row, is_run });
@@ -118,18 +118,18 @@ pub(crate) fn grade(
         }
     };
     std::thread::scope(|scope| -> Result<()> {
-        let hands: Vec<_> = (0..jobs)
-            .map(|_| Hand { worker: None, files: files.path() })
-            .map(|mut one| scope.spawn(move || hand(&mut one)))
+        let threads: Vec<_> = (0..jobs)
+            .map(|_| GradingThread { worker: None, files: files.path() })
+            .map(|mut one| scope.spawn(move || work(&mut one)))
             .collect();
-        let are_all_there = || !hands.iter().any(ScopedJoinHandle::is_finished);
+        let are_all_there = || !threads.iter().any(ScopedJoinHandle::is_finished);
         'students: for &number in students {
             let student = read(number);
-            let spent_s = Mutex::new(vec![0.0; plan.benches.len()]);
+            let spent_s = Mutex::new(vec![0.0; plan.graders.len()]);
             let by = Arc::new(By { id: student.id, spent_s });
             for (exercise, handed) in student.handed.into_iter().enumerate() {
                 let mut next = Task { index: (number, exercise), handed, by: Arc::clone(&by) };
-                // A hand that gives up takes no more: whatever it was comes out below.
+                // A thread that gives up takes no more: whatever it was comes out below.
                 while let Err(TrySendError::Full(back)) = desk.try_send(next) {
                     if !are_all_there() {
                         break 'students;
@@ -141,8 +141,8 @@ pub(crate) fn grade(
         }
         drop(desk);
         let mut ended = Ok(());
-        for hand in hands {
-            let one = hand.join().unwrap_or_else(|_| Err(anyhow::anyhow!("a hand is gone")));
+        for thread in threads {
+            let one = thread.join().unwrap_or_else(|_| Err(anyhow::anyhow!("a thread is gone")));
             ended = ended.and(one);
         }
         ended
@@ -152,13 +152,13 @@ pub(crate) fn grade(
     let mut late = late.into_inner().unwrap_or_else(PoisonError::into_inner);
     leave_over_budget(plan, &mut rows, &mut late);
     let mut tried: BTreeMap<String, Outcome> = BTreeMap::new();
-    let mut alone = Hand { worker: None, files: files.path() };
+    let mut alone = GradingThread { worker: None, files: files.path() };
     for (index, Late { key, outcome, file }) in late {
         interrupt::check()?;
         let outcome = match tried.get(&key) {
             Some(outcome) => outcome.clone(),
             None => {
-                let again = alone.run(plan, &plan.benches[index.1], &file, &run)?;
+                let again = alone.run(plan, &plan.graders[index.1], &file, &run)?;
                 let no_worse = |it: &Outcome| it.row.score >= outcome.row.score;
                 let best = again.ok().filter(no_worse).unwrap_or(outcome);
                 plan.store.keep(&key, &best)?;
@@ -187,14 +187,14 @@ fn leave_over_budget(
     late: &mut BTreeMap<(usize, usize), Late>,
 ) {
     let limit_s = |index: &(usize, usize)| {
-        late.get(index).map_or(0.0, |it| plan.benches[index.1].limit_s(it.outcome.row.reason))
+        late.get(index).map_or(0.0, |it| plan.graders[index.1].limit_s(it.outcome.row.reason))
     };
     let tried: Vec<_> =
         rows.iter().map(|(index, entry)| (*index, entry.is_run, limit_s(index))).collect();
     for (index, spent_s) in beyond(plan.budget_s, &tried) {
         late.remove(&index);
         if let Some(Entry { row, .. }) = rows.get_mut(&index) {
-            let over = over_budget(plan, &plan.benches[index.1], spent_s);
+            let over = over_budget(plan, &plan.graders[index.1], spent_s);
             *row = Row { student: row.student.clone(), file: row.file.take(), ..over };
         }
     }
@@ -217,13 +217,13 @@ fn beyond(budget_s: f64, tried: &[((usize, usize), bool, f64)]) -> Vec<((usize, 
 }
 
 /// The row of an exercise that is left to a person.
-fn over_budget(plan: &Plan<'_>, bench: &Bench, spent_s: f64) -> Row {
+fn over_budget(plan: &Plan<'_>, grader: &Grader, spent_s: f64) -> Row {
     let message = format!(
         "not graded: this student's exercises before it ran out of time for {spent_s} s together, and {} s is the \
          budget",
         plan.budget_s
     );
-    bench.not_run(Verdict::Inconclusive, Reason::OverBudget, message)
+    grader.not_run(Verdict::Inconclusive, Reason::OverBudget, message)
 }
 
 /// The runs so far.
@@ -237,8 +237,8 @@ struct Ran {
 /// How often it is looked whether a worker is free.
 const TURN: Duration = Duration::from_millis(5);
 
-/// The tool of a grading thread: a worker, once there is something for it to do.
-struct Hand<'a> {
+/// One of the threads that grade, with its worker once there is something for it to do.
+struct GradingThread<'a> {
     worker: Option<Worker>,
     /// Where students' files are put for workers.
     files: &'a Path,
@@ -260,12 +260,12 @@ struct Attempted {
 /// How many times a file is tried if grading itself fails.
 const TRIES: usize = 2;
 
-impl Hand<'_> {
+impl GradingThread<'_> {
     /// The row of an exercise, from what is kept or from a run.
     fn exercise(
         &mut self,
         plan: &Plan<'_>,
-        bench: &Bench,
+        grader: &Grader,
         handed: &Handed,
         spent_s: f64,
         run: &Ran,
@@ -277,32 +277,32 @@ impl Hand<'_> {
             Handed::Missing { hint } => {
                 let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
                 let message = format!("there is no file for this exercise{hint}");
-                return known(bench.not_run(Verdict::Rejected, Reason::Missing, message));
+                return known(grader.not_run(Verdict::Rejected, Reason::Missing, message));
             }
             Handed::Invalid { reason } => {
                 let invalid = Reason::InvalidSubmission;
-                return known(bench.not_run(Verdict::Rejected, invalid, reason.clone()));
+                return known(grader.not_run(Verdict::Rejected, invalid, reason.clone()));
             }
         };
         let submitted = &file.submitted;
         if file.state == State::Untouched {
-            let mut row = bench.not_run(Verdict::Failed, Reason::Untouched, UNTOUCHED.to_owned());
+            let mut row = grader.not_run(Verdict::Failed, Reason::Untouched, UNTOUCHED.to_owned());
             (row.score, row.points) = (Some(0.0), Some(0.0));
             row.file = Some(submitted.clone());
             return known(row);
         }
-        let key = bench.key(&submitted.sha256)?;
+        let key = grader.key(&submitted.sha256)?;
         if let Some(outcome) = plan.store.outcome(&key) {
             return known(finished(plan, outcome, file)?);
         }
         if spent_s >= plan.budget_s {
-            let mut row = over_budget(plan, bench, spent_s);
+            let mut row = over_budget(plan, grader, spent_s);
             row.file = Some(submitted.clone());
             return only(row);
         }
-        match self.run(plan, bench, file, run)? {
+        match self.run(plan, grader, file, run)? {
             Err(why) => {
-                let mut row = bench.not_run(Verdict::Error, Reason::Infrastructure, why);
+                let mut row = grader.not_run(Verdict::Error, Reason::Infrastructure, why);
                 row.file = Some(submitted.clone());
                 only(row)
             }
@@ -327,15 +327,15 @@ impl Hand<'_> {
     fn run(
         &mut self,
         plan: &Plan<'_>,
-        bench: &Bench,
+        grader: &Grader,
         file: &File,
         run: &Ran,
     ) -> Result<Result<Outcome, String>> {
         let text = &file.text;
         let file = file_of(self.files, &file.submitted.sha256);
         std::fs::write(&file, text).context("cannot write a student's file")?;
-        let outcome = file.with_extension(format!("{}.json", bench.exercise_id()));
-        let job = Job { exercise: bench.exercise_id().to_owned(), file, outcome: outcome.clone() };
+        let outcome = file.with_extension(format!("{}.json", grader.exercise_id()));
+        let job = Job { exercise: grader.exercise_id().to_owned(), file, outcome: outcome.clone() };
         let mut why = String::new();
         for _ in 0..TRIES {
             interrupt::check()?;

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use checker::compile::{self, Build, Built, DEPENDENCIES, DRIVER_FILE, Optimisation, Refusal};
-use checker::exercise::{Exercise, MANIFEST, Place, graded_part};
+use checker::exercise::{Exercise, Location, MANIFEST, graded_part};
 use checker::print::Style;
 use checker::status::Tell;
 use checker::workspace::Workspace;
@@ -46,7 +46,7 @@ impl Kit {
     /// Builds what is missing in `workspace`, and puts all of it into `folder`.
     pub(crate) fn stage(
         workspace: &Workspace,
-        places: &[Place],
+        places: &[Location],
         optimisation: Optimisation,
         folder: &Path,
         tell: Tell<'_>,
@@ -103,7 +103,7 @@ impl Kit {
 /// Builds each exercise's library as shipped, which brings all that it depends on.
 fn libraries(
     workspace: &Workspace,
-    places: &[Place],
+    places: &[Location],
     optimisation: Optimisation,
     tell: Tell<'_>,
 ) -> Result<Build> {

@@ -7,7 +7,7 @@
 //! | [`kit`] | what every submission is compiled against |
 //! | [`compile`] | from a student's file to a program, by `rustc` alone |
 //! | [`objects`] | what the compiler made of a student's file, and what may be in it |
-//! | [`bench`] | one student's exercise, from the file to what is kept of it |
+//! | [`grader`] | one student's exercise, from the file to what is kept of it |
 //! | [`worker`] | a process that grades one file after another |
 //! | [`on_gpu`] | what files take on a GPU, beside their grades |
 //! | [`timings`] | what grading took, stage by stage |
@@ -27,12 +27,12 @@
 
 #![cfg(target_os = "linux")]
 
-mod bench;
 mod commands;
 mod compile;
 mod export;
 mod fingerprints;
 mod forget_student;
+mod grader;
 mod grading;
 mod kit;
 mod lateness;

@@ -18,7 +18,7 @@ use object::read::elf::{
 };
 use object::{Endianness, SymbolIndex};
 
-use checker::compile::{Ground, Refusal};
+use checker::compile::{Refusal, RefusedBecause};
 
 type Header = elf::FileHeader64<Endianness>;
 type Sections<'a> = SectionTable<'a, Header>;
@@ -82,7 +82,7 @@ impl Foreign {
             }
         };
         let (rendered, complaints) = (String::new(), Vec::new());
-        Refusal { ground: Ground::Forbidden, rendered, summary, complaints }
+        Refusal { ground: RefusedBecause::Forbidden, rendered, summary, complaints }
     }
 }
 

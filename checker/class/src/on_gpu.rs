@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::bench::Bench;
 use crate::compile::{Apart, Shared};
+use crate::grader::Grader;
 use crate::kit;
 use crate::record::{OnGpu, Row, Trust};
 use crate::store::Store;
@@ -32,7 +32,7 @@ use sandbox::process::Limits;
 use sandbox::scratch::Scratch;
 
 /// A GPU, and what files are measured with on it.
-pub(crate) struct Bed<'a> {
+pub(crate) struct GpuSetup<'a> {
     pub(crate) workspace: &'a Workspace,
     pub(crate) gpu: &'a Gpu,
     /// Everything that files are compiled with, for speed.
@@ -55,17 +55,17 @@ pub(crate) fn wants(row: &Row) -> bool {
     row.gate.is_none() && row.reason.is_none() && row.score.is_some() && row.file.is_some()
 }
 
-impl Bed<'_> {
+impl GpuSetup<'_> {
     /// Measures a file, or finds what is kept of it. A failure is part of the answer, since no
     /// grade depends on it.
-    pub(crate) fn measure(&mut self, bench: &Bench, file: &[u8]) -> Result<OnGpu> {
-        let key = format!("{}-gpu-{}", bench.key(&kit::sha256(file))?, self.name());
+    pub(crate) fn measure(&mut self, grader: &Grader, file: &[u8]) -> Result<OnGpu> {
+        let key = format!("{}-gpu-{}", grader.key(&kit::sha256(file))?, self.name());
         if let Some(kept) = self.store.on_gpu(&key) {
             return Ok(kept);
         }
-        match self.run(bench, file) {
+        match self.run(grader, file) {
             Ok(Ok(measurement)) => {
-                let found = self.measured(bench.exercise(), &measurement);
+                let found = self.measured(grader.exercise(), &measurement);
                 self.store.keep_on_gpu(&key, &found)?;
                 Ok(found)
             }
@@ -82,11 +82,11 @@ impl Bed<'_> {
     }
 
     /// A file's measurement, or why its own program has none.
-    fn run(&mut self, bench: &Bench, file: &[u8]) -> Result<Result<Measurement, String>> {
-        let exercise = bench.exercise();
+    fn run(&mut self, grader: &Grader, file: &[u8]) -> Result<Result<Measurement, String>> {
+        let exercise = grader.exercise();
         let id = &exercise.place.id;
         let scratch = Scratch::passable()?;
-        let apart = Apart::lay_out(self.shared, scratch.path(), id, file, bench.main())?;
+        let apart = Apart::lay_out(self.shared, scratch.path(), id, file, grader.main())?;
         let build = match apart.build(self.tell)? {
             Built::Ready(build) => build,
             Built::Refused(refusal) => return Ok(Err(refusal.summary)),

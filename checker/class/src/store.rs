@@ -20,9 +20,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::bench::{Outcome, kept_as};
 use crate::export::cell;
 use crate::forget_student::Holding;
+use crate::grader::{Outcome, kept_as};
 use crate::name::{shown, slug};
 use crate::record::{FORMAT, OnGpu, Row};
 use crate::similar::Pair;

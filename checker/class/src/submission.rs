@@ -32,7 +32,7 @@ use jiff::Timestamp;
 use crate::kit::sha256;
 use crate::name::shown;
 use crate::record::Submitted;
-use checker::exercise::{Place, State};
+use checker::exercise::{Location, State};
 use checker::exit::Usage;
 use layout::{Owner, Scope};
 use tree::{DEPTH, Item, Kind, Tree, join};
@@ -51,7 +51,7 @@ pub(crate) struct Wanted {
 
 impl Wanted {
     /// The file that is looked for as that of `place`.
-    pub(crate) fn of(place: &Place) -> Self {
+    pub(crate) fn of(place: &Location) -> Self {
         Self {
             name: place.id.clone(),
             folder: place.name().to_string_lossy().into_owned(),

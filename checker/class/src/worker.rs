@@ -13,12 +13,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::bench::Bench;
 use crate::compile::Shared;
+use crate::grader::Grader;
 use crate::kit::Kit;
 use crate::timings::{StopWatch, Took};
 use checker::device::Simulated;
-use checker::exercise::Place;
+use checker::exercise::Location;
 use checker::report::softly;
 use checker::workspace::Workspace;
 use sandbox::Sandbox;
@@ -46,18 +46,18 @@ pub(crate) struct Job {
 }
 
 impl Setting {
-    /// The bench of each exercise, in the setting's order.
-    pub(crate) fn benches(&self, workspace: &Workspace) -> Result<Vec<Bench>> {
+    /// The grader of each exercise, in the setting's order.
+    pub(crate) fn graders(&self, workspace: &Workspace) -> Result<Vec<Grader>> {
         let shared =
             Shared { kit: Arc::new(self.kit.clone()), sandbox: Arc::new(self.sandbox.clone()) };
         let device = Simulated::named(self.profile.as_deref())?;
-        let bench = |folder: &PathBuf| {
-            let place = Place::of(folder.clone())
+        let grader = |folder: &PathBuf| {
+            let place = Location::of(folder.clone())
                 .with_context(|| format!("`{}` is no exercise", folder.display()))?;
             let exercise = place.open(workspace)?;
-            Bench::new(exercise, shared.clone(), device.clone())
+            Grader::new(exercise, shared.clone(), device.clone())
         };
-        self.exercises.iter().map(bench).collect()
+        self.exercises.iter().map(grader).collect()
     }
 }
 
@@ -76,12 +76,12 @@ pub(crate) fn serve(workspace: &Workspace) -> Result<()> {
     let mut lines = std::io::stdin().lock().lines();
     let setting = lines.next().context("a worker is started by the checker alone")??;
     let setting: Setting = serde_json::from_str(&setting).context("cannot read the setting")?;
-    let benches = setting.benches(workspace)?;
+    let graders = setting.graders(workspace)?;
     let mut answers = std::io::stdout().lock();
     for line in lines {
         let job: Job = serde_json::from_str(&line?).context("cannot read a job")?;
         // One file that brings grading to grief takes no other with it.
-        let performed = softly("the grade", || perform(&benches, &job));
+        let performed = softly("the grade", || perform(&graders, &job));
         let answer = match performed.unwrap_or_else(|why| Err(anyhow::anyhow!(why))) {
             Ok(took) => Answer::Done(took),
             Err(error) if error.is::<sandbox::interrupt::Interrupted>() => return Err(error),
@@ -93,13 +93,13 @@ pub(crate) fn serve(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-fn perform(benches: &[Bench], job: &Job) -> Result<Took> {
-    let bench = benches.iter().find(|bench| bench.exercise_id() == job.exercise);
-    let bench = bench.with_context(|| format!("there is no exercise `{}`", job.exercise))?;
+fn perform(graders: &[Grader], job: &Job) -> Result<Took> {
+    let grader = graders.iter().find(|grader| grader.exercise_id() == job.exercise);
+    let grader = grader.with_context(|| format!("there is no exercise `{}`", job.exercise))?;
     let watch = StopWatch::start();
     let file = std::fs::read(&job.file).context("cannot read the student's file")?;
     let folder = Scratch::passable()?;
-    let outcome = bench.grade(&file, folder.path(), &|stage| watch.tell(stage))?;
+    let outcome = grader.grade(&file, folder.path(), &|stage| watch.tell(stage))?;
     std::fs::write(&job.outcome, serde_json::to_vec(&outcome)?)
         .context("cannot write an outcome")?;
     Ok(watch.stop())

@@ -7,20 +7,20 @@ use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use simulator::machine::{
     Address, Command, DEVICE_BASE, DEVICE_END, DeviceFacts, Failure, Reply, Request, Touch, Turn,
 };
-use trace::lab::ThreadRequest;
+use trace::lab_protocol::ThreadRequest;
 use trace::program::{AccessKind, Site};
 use trace::unsupported::Unsupported;
-use trace::{lab, run};
+use trace::{env, lab_protocol};
 
 use crate::call_sites::CallSites;
+use crate::callers::{self, Threads};
 use crate::contexts::current_device;
 use crate::cuda::{CUresult, code};
-use crate::device::watch::{self, Use};
+use crate::device::page_faults::{self, Use};
 use crate::device::{self, Link, host_function};
 use crate::gpu::Gpu;
 use crate::lock::lock;
 use crate::say::{StartFailure, say};
-use crate::threads::{self, Threads};
 
 enum Arm {
     Simulated(Box<Simulated>),
@@ -46,7 +46,7 @@ struct State {
 /// The number of a place in the student's source.
 fn number_of(link: &mut Link, place: Site) -> Option<u32> {
     let request =
-        Request { command: Command::Site(place), site: None, thread: threads::number(), device: 0 };
+        Request { command: Command::Site(place), site: None, thread: callers::number(), device: 0 };
     match link.execute(&request).0 {
         Reply::Number(number) => Some(number as u32),
         _ => None,
@@ -61,7 +61,7 @@ impl State {
 
     fn execute_on(&mut self, device: Option<u32>, command: Command, site: Option<u32>) -> Reply {
         let device = device.unwrap_or_else(current_device);
-        let request = Request { command, site, thread: threads::number(), device };
+        let request = Request { command, site, thread: callers::number(), device };
         let (reply, turn) = self.link.execute(&request);
         self.threads.turn = turn;
         reply
@@ -69,12 +69,12 @@ impl State {
 
     /// Tells the machine which pinned memory the program has used since the last call.
     fn tell_uses(&mut self) {
-        if !watch::has_uses() {
+        if !page_faults::has_uses() {
             return;
         }
-        let (uses, lost) = watch::take_uses();
+        let (uses, lost) = page_faults::take_uses();
         if lost > 0 {
-            say(&format!("{lost} uses of page-locked memory between two calls were not looked at"));
+            say(&format!("{lost} uses of pinned memory between two calls were not looked at"));
         }
         let mut by_site: BTreeMap<Option<u32>, Vec<Touch>> = BTreeMap::new();
         for Use { touch, frames } in uses {
@@ -91,15 +91,18 @@ impl State {
 
     /// Which pinned memory the program has used since the last call where that takes it time,
     /// and where; without what `besides` says of such use.
-    fn timed_use(&mut self, besides: Option<&lab::Request>) -> Option<(Command, Option<u32>)> {
-        let (mut touches, frames) = watch::take_timed()?;
+    fn timed_use(
+        &mut self,
+        besides: Option<&lab_protocol::Request>,
+    ) -> Option<(Command, Option<u32>)> {
+        let (mut touches, frames) = page_faults::take_timed()?;
         let declared = match besides {
-            Some(lab::Request::HostCopy { source, target, bytes }) => {
+            Some(lab_protocol::Request::HostCopy { source, target, bytes }) => {
                 vec![(*source, *bytes), (*target, *bytes)]
             }
-            Some(lab::Request::Load { place, .. }) => vec![(place.address, place.bytes)],
+            Some(lab_protocol::Request::Load { place, .. }) => vec![(place.address, place.bytes)],
             // The lab looks at a word of each page of an answer.
-            Some(lab::Request::Answer { .. }) => {
+            Some(lab_protocol::Request::Answer { .. }) => {
                 touches.retain(|it| it.kind == AccessKind::Write);
                 Vec::new()
             }
@@ -148,12 +151,12 @@ fn arm() -> &'static Result<Arm, StartFailure> {
 }
 
 fn start() -> Result<Arm, StartFailure> {
-    match std::env::var(run::DEVICE).as_deref() {
-        Ok(run::DEVICE_GPU) => Gpu::open().map(|it| Arm::Gpu(Box::new(it))),
-        Ok(run::DEVICE_SIMULATED) | Err(_) => simulated().map(|it| Arm::Simulated(Box::new(it))),
+    match std::env::var(env::DEVICE).as_deref() {
+        Ok(env::DEVICE_GPU) => Gpu::open().map(|it| Arm::Gpu(Box::new(it))),
+        Ok(env::DEVICE_SIMULATED) | Err(_) => simulated().map(|it| Arm::Simulated(Box::new(it))),
         Ok(other) => Err(StartFailure {
             code: code::NO_DEVICE,
-            why: format!("`{}` is `{other}`, but a device is `sim` or `gpu`", run::DEVICE),
+            why: format!("`{}` is `{other}`, but a device is `sim` or `gpu`", env::DEVICE),
         }),
     }
 }
@@ -221,7 +224,7 @@ pub(crate) fn issue(device: Option<u32>, command: Command) -> Result<Reply, CUre
         say("a host function called the driver, which CUDA does not permit");
         return Err(code::NOT_PERMITTED);
     }
-    watch::have_stack();
+    page_faults::have_stack();
     let state = lock(&simulated.state);
     if !state.threads.may_call() {
         say("a second host thread called the driver inside the measured region");
@@ -243,19 +246,19 @@ pub(crate) fn issue(device: Option<u32>, command: Command) -> Result<Reply, CUre
 }
 
 /// Answers the lab.
-pub(crate) fn ask(request: lab::Request) -> lab::Reply {
+pub(crate) fn ask(request: lab_protocol::Request) -> lab_protocol::Reply {
     match arm() {
-        Err(failure) => lab::Reply::Refused { why: failure.why.clone() },
+        Err(failure) => lab_protocol::Reply::Refused { why: failure.why.clone() },
         Ok(Arm::Gpu(gpu)) => gpu.ask(request),
         // Page protection sees what is really used, and when.
-        Ok(Arm::Simulated(_)) if matches!(request, lab::Request::HostAccess { .. }) => {
-            lab::Reply::Done
+        Ok(Arm::Simulated(_)) if matches!(request, lab_protocol::Request::HostAccess { .. }) => {
+            lab_protocol::Reply::Done
         }
         Ok(Arm::Simulated(simulated)) => {
-            watch::have_stack();
+            page_faults::have_stack();
             if host_function::is_running() {
                 let why = "a host function called the lab, which waits for it".to_owned();
-                return lab::Reply::Refused { why };
+                return lab_protocol::Reply::Refused { why };
             }
             simulated.ask(request)
         }
@@ -263,47 +266,47 @@ pub(crate) fn ask(request: lab::Request) -> lab::Reply {
 }
 
 impl Simulated {
-    fn ask(&self, request: lab::Request) -> lab::Reply {
+    fn ask(&self, request: lab_protocol::Request) -> lab_protocol::Reply {
         let mut state = lock(&self.state);
         match &request {
-            lab::Request::Source { directory } => {
+            lab_protocol::Request::Source { directory } => {
                 state.sites = CallSites::under(directory);
-                return lab::Reply::Done;
+                return lab_protocol::Reply::Done;
             }
-            lab::Request::Thread(ThreadRequest::Start { thread }) => {
-                threads::become_number(*thread);
+            lab_protocol::Request::Thread(ThreadRequest::Start { thread }) => {
+                callers::become_number(*thread);
                 return match self.take_turns(state, Reply::Done) {
-                    Reply::Done => lab::Reply::Done,
+                    Reply::Done => lab_protocol::Reply::Done,
                     _ => gone(),
                 };
             }
-            lab::Request::Thread(_)
-            | lab::Request::HostWork { .. }
-            | lab::Request::Load { .. }
-            | lab::Request::HostCopy { .. }
-            | lab::Request::Arrival { .. }
-            | lab::Request::Answer { .. }
+            lab_protocol::Request::Thread(_)
+            | lab_protocol::Request::HostWork { .. }
+            | lab_protocol::Request::Load { .. }
+            | lab_protocol::Request::HostCopy { .. }
+            | lab_protocol::Request::Arrival { .. }
+            | lab_protocol::Request::Answer { .. }
                 if !state.threads.may_call() =>
             {
-                return lab::Reply::Refused { why: threads::FOREIGN.to_owned() };
+                return lab_protocol::Reply::Refused { why: callers::FOREIGN.to_owned() };
             }
             _ => {}
         }
         let mut state = self.tell_uses(state, Some(&request));
         state.threads.follow(&request);
         let site = match request {
-            lab::Request::HostWork { .. }
-            | lab::Request::Load { .. }
-            | lab::Request::HostCopy { .. }
-            | lab::Request::Arrival { .. }
-            | lab::Request::Answer { .. }
-            | lab::Request::Thread(_) => state.here(),
+            lab_protocol::Request::HostWork { .. }
+            | lab_protocol::Request::Load { .. }
+            | lab_protocol::Request::HostCopy { .. }
+            | lab_protocol::Request::Arrival { .. }
+            | lab_protocol::Request::Answer { .. }
+            | lab_protocol::Request::Thread(_) => state.here(),
             _ => None,
         };
         let reply = state.execute(Command::Lab(request), site);
         match self.take_turns(state, reply) {
             Reply::Lab(reply) => reply,
-            Reply::Failed(Failure { why: Some(why), .. }) => lab::Reply::Refused { why },
+            Reply::Failed(Failure { why: Some(why), .. }) => lab_protocol::Reply::Refused { why },
             _ => gone(),
         }
     }
@@ -313,10 +316,10 @@ impl Simulated {
     fn tell_uses<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
-        besides: Option<&lab::Request>,
+        besides: Option<&lab_protocol::Request>,
     ) -> MutexGuard<'a, State> {
         state.tell_uses();
-        if !watch::has_timed() {
+        if !page_faults::has_timed() {
             return state;
         }
         let Some((command, site)) = state.timed_use(besides) else { return state };
@@ -328,7 +331,7 @@ impl Simulated {
     /// Waits until it is the calling thread's turn, then gives its reply: `reply`, or the result of
     /// resuming the call if it had to wait.
     fn take_turns(&self, mut state: MutexGuard<'_, State>, reply: Reply) -> Reply {
-        let me = threads::number();
+        let me = callers::number();
         loop {
             match &state.threads.turn {
                 Turn::Thread(thread) if *thread == me => break,
@@ -336,7 +339,7 @@ impl Simulated {
                 Turn::Nobody(why) => {
                     say(why);
                     // It would be so for ever: the exercise is over.
-                    std::process::exit(threads::STUCK);
+                    std::process::exit(callers::STUCK);
                 }
             }
             if state.threads.has_ended(me) {
@@ -347,14 +350,14 @@ impl Simulated {
             state = self.turns.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         match reply {
-            Reply::Held => state.execute(Command::Resume, None),
+            Reply::Blocked => state.execute(Command::Resume, None),
             reply => reply,
         }
     }
 }
 
-fn gone() -> lab::Reply {
-    lab::Reply::Refused { why: "the simulated device is gone".to_owned() }
+fn gone() -> lab_protocol::Reply {
+    lab_protocol::Reply::Refused { why: "the simulated device is gone".to_owned() }
 }
 
 /// Whether a call is refused for its flags. On a GPU the real driver decides.

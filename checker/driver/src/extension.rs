@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int};
 use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
 
-use trace::lab::{Reply, Request};
+use trace::lab_protocol::{Reply, Request};
 
 use crate::say::say;
 use crate::{call, device, failed};

@@ -31,6 +31,7 @@ compile_error!(
 mod abi;
 mod call;
 mod call_sites;
+mod callers;
 mod contexts;
 mod cuda;
 mod device;
@@ -43,4 +44,3 @@ mod lock;
 mod record_file;
 mod say;
 mod stack;
-mod threads;

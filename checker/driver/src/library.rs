@@ -6,7 +6,7 @@ use simulator::bounds::{Request, TaskKernel, TaskWork};
 use simulator::machine::{
     self, KernelAccess, KernelStep, KernelWork, Part, Role, Side, SmallGrid, Span, Twin,
 };
-use trace::lab::{READINGS, Speeds};
+use trace::lab_protocol::{READINGS, Speeds};
 use trace::meter;
 use trace::program::{AccessKind, Items, Loop, Pipe};
 

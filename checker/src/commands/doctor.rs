@@ -9,9 +9,9 @@ use serde::Serialize;
 use crate::cli::Look;
 use crate::compile;
 use crate::device::{self, Gpu, OldDriver, TWO_GPUS, cuda};
-use crate::environment::driver_release;
 use crate::exercise;
 use crate::exit::Exit;
+use crate::host_facts::driver_release;
 use crate::print::{self, Style};
 use crate::workspace::Workspace;
 use sandbox::interrupt;
@@ -121,7 +121,7 @@ fn text(object: &Object, style: Style) -> String {
 
 fn runs(
     workspace: &Workspace,
-    place: exercise::Place,
+    place: exercise::Location,
     broken: Option<&Check>,
     gpu: Option<&Gpu>,
 ) -> Runs {
@@ -235,7 +235,7 @@ fn rust() -> Check {
 const INSTALL_RUST: &str = "install Rust from https://rustup.rs, or use `run --prebuilt DIR`";
 
 fn driver(workspace: &Workspace) -> Check {
-    let path = match std::env::var_os(trace::run::DRIVER).filter(|path| !path.is_empty()) {
+    let path = match std::env::var_os(trace::env::DRIVER).filter(|path| !path.is_empty()) {
         Some(path) => PathBuf::from(path),
         None => match built_driver(workspace) {
             Ok(Some(path)) => path,

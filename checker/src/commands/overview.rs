@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::book;
 use crate::cli::Look;
-use crate::exercise::{self, Place, State};
+use crate::exercise::{self, Location, State};
 use crate::exit::Exit;
 use crate::print::{self, Style};
 use crate::progress::Progress;
@@ -30,7 +30,8 @@ pub(super) fn overview(look: Look) -> Result<Exit> {
     let progress = Progress::read(&workspace);
     let places = exercise::all(&workspace)?;
     let passed = places.iter().filter(|place| progress.is_passed(place)).count();
-    let is_begun = |place: &&Place| !progress.is_passed(place) && place.state() == State::Changed;
+    let is_begun =
+        |place: &&Location| !progress.is_passed(place) && place.state() == State::Changed;
     let begun = places.iter().filter(is_begun).count();
     let next = progress.next(&places);
     if look.json {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::backups::{self, Kept};
 use crate::cli;
-use crate::exercise::{self, Place, State};
+use crate::exercise::{self, Location, State};
 use crate::exit::{Exit, Usage};
 use crate::print;
 use crate::progress::replace;
@@ -62,7 +62,7 @@ pub(super) fn reset(arguments: &cli::Reset) -> Result<Exit> {
 }
 
 /// Puts the shipped file in the place of the student's. Where that is kept, and what is said.
-fn whole(workspace: &Workspace, place: &Place) -> Result<(Option<PathBuf>, String)> {
+fn whole(workspace: &Workspace, place: &Location) -> Result<(Option<PathBuf>, String)> {
     let kept = backups::exchange(place, &place.shipped()?)?;
     let file = shown(workspace, place);
     let said = match &kept {
@@ -77,7 +77,7 @@ fn whole(workspace: &Workspace, place: &Place) -> Result<(Option<PathBuf>, Strin
 }
 
 /// Puts back what was shipped outside of the regions.
-fn outside(workspace: &Workspace, place: &Place) -> Result<(Option<PathBuf>, String)> {
+fn outside(workspace: &Workspace, place: &Location) -> Result<(Option<PathBuf>, String)> {
     let file = place.file();
     let own = std::fs::read_to_string(&file)
         .with_context(|| format!("cannot read `{}`", workspace.relative(&file).display()))?;
@@ -99,7 +99,7 @@ fn outside(workspace: &Workspace, place: &Place) -> Result<(Option<PathBuf>, Str
 
 /// Brings back the files that say what the exercise is, where they are gone or cannot be read. The
 /// text of a broken one is kept.
-fn restore_manifests(place: &Place) -> Result<Vec<PathBuf>> {
+fn restore_manifests(place: &Location) -> Result<Vec<PathBuf>> {
     let mut restored = Vec::new();
     for name in exercise::MANIFESTS {
         let (path, copy) = place.copies(name);
@@ -133,7 +133,7 @@ pub(super) fn undo(arguments: &cli::Undo) -> Result<Exit> {
         Some(wanted) => vec![exercise::locate(&workspace, wanted)?],
         None => exercise::all(&workspace)?,
     };
-    let newest = |place: &Place| backups::all(place).into_iter().map(|kept| kept.at).max();
+    let newest = |place: &Location| backups::all(place).into_iter().map(|kept| kept.at).max();
     let last = places.iter().filter_map(|place| Some((newest(place)?, place)));
     let Some((_, place)) = last.max_by_key(|(at, _)| *at) else {
         return Err(Usage("there is nothing to take back: no file was reset".to_owned()).into());
@@ -166,7 +166,7 @@ pub(super) fn undo(arguments: &cli::Undo) -> Result<Exit> {
     Ok(Exit::Passed)
 }
 
-fn oldest(place: &Place, all: &[Kept]) -> Usage {
+fn oldest(place: &Location, all: &[Kept]) -> Usage {
     Usage(format!(
         "this is the oldest version of `{id}` that was kept\n\nhint: {}; `cargo run -- undo {id} --to N` takes \
          any of them, `cargo run -- reset {id}` the shipped file",
@@ -183,13 +183,13 @@ fn versions(all: &[Kept]) -> String {
     }
 }
 
-fn shown(workspace: &Workspace, place: &Place) -> String {
+fn shown(workspace: &Workspace, place: &Location) -> String {
     workspace.relative(&place.file()).display().to_string()
 }
 
 fn object(
     workspace: &Workspace,
-    place: &Place,
+    place: &Location,
     kept: Option<&Path>,
     restored: &[PathBuf],
 ) -> Result<Exit> {

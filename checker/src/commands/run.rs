@@ -27,7 +27,7 @@ use crate::compile::{
     Apart, Build, Built, Optimisation, PLAYER, Refusal, Source, Target, TargetKind,
 };
 use crate::device::{self, Device, DeviceChoice, Simulated};
-use crate::exercise::{self, Change, Exercise, Place, State};
+use crate::exercise::{self, Change, Exercise, Location, State};
 use crate::exit::{self, Exit, Usage};
 use crate::grade::gate::{self, Demand};
 use crate::grade::{Finding, Gate, Verdict, score};
@@ -35,7 +35,7 @@ use crate::print::{self, Style};
 use crate::quantity::Window;
 use crate::regions;
 use crate::report::{
-    Chart, Exhibit, Planned, Report, Role, Where, cause, hazard, json, names, softly, sources,
+    Chart, Planned, Presentation, Report, Role, Where, cause, hazard, json, names, softly, sources,
     terminal,
 };
 use crate::status::{Indicator, Status, Tell};
@@ -69,7 +69,7 @@ pub struct Ran {
     /// Its report.
     pub report: Report,
     /// Things shown with it.
-    pub exhibit: Exhibit,
+    pub exhibit: Presentation,
 }
 
 /// The exit that a report stands for.
@@ -121,7 +121,7 @@ pub fn apart(
 struct Run<'a> {
     arguments: &'a cli::Run,
     report: Report,
-    exhibit: Exhibit,
+    exhibit: Presentation,
     /// That of the simulated device, where it runs on one.
     profile: Option<Profile>,
     /// How the compiler's words look.
@@ -138,7 +138,7 @@ impl<'a> Run<'a> {
         Self {
             arguments,
             report: Report::default(),
-            exhibit: Exhibit::default(),
+            exhibit: Presentation::default(),
             profile: None,
             compiler,
             tell,
@@ -494,8 +494,8 @@ impl Run<'_> {
 }
 
 /// The words where the student's file is gone.
-fn missing(place: &Place) -> String {
-    let Place { id, folder, .. } = place;
+fn missing(place: &Location) -> String {
+    let Location { id, folder, .. } = place;
     let folder = folder.file_name().unwrap_or_default().display();
     format!(
         "there is no `exercises/{folder}/src/lib.rs`\n\nhint: `checker reset {id}` brings it back; cargo needs it \
@@ -504,7 +504,7 @@ fn missing(place: &Place) -> String {
 }
 
 /// Where the student's file differs from the shipped one outside of its regions.
-fn edited_outside(workspace: &Workspace, place: &Place) -> Option<String> {
+fn edited_outside(workspace: &Workspace, place: &Location) -> Option<String> {
     let own = std::fs::read_to_string(place.file()).ok()?;
     let regions::Edit { line, now, was } = regions::first_edit(&place.shipped().ok()?, &own)?;
     let what = match (now, was) {

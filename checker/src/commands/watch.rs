@@ -36,7 +36,7 @@ use crate::commands::hint::Steps;
 use crate::commands::list;
 use crate::commands::run::next::following;
 use crate::commands::run::{self, Ran};
-use crate::exercise::{self, Place};
+use crate::exercise::{self, Location};
 use crate::exit::{Exit, Usage};
 use crate::grade::Verdict;
 use crate::print::{self, Reader, Style};
@@ -166,7 +166,7 @@ pub(super) fn watch(arguments: &cli::Watch) -> Result<Exit> {
 
 struct Watch<'a> {
     workspace: Workspace,
-    places: Vec<Place>,
+    places: Vec<Location>,
     arguments: &'a cli::Watch,
     style: Style,
     /// Which of the places is followed.
@@ -408,7 +408,7 @@ impl Watch<'_> {
             },
             Key::Named(name) => match exercise::find(&self.workspace, &name) {
                 Ok(found) => {
-                    let is_it = |place: &Place| place.id == found.place.id;
+                    let is_it = |place: &Location| place.id == found.place.id;
                     let at = self.places.iter().position(is_it);
                     at.into_iter().for_each(|at| self.go_to(at));
                 }

@@ -327,7 +327,7 @@ fn panic_message(output: &str) -> Option<String> {
 /// Why the program gave up, where it ended with an error of the lab's.
 fn gave_up(output: &str) -> Option<String> {
     let last = output.trim_end().lines().last()?;
-    last.strip_prefix(trace::run::GAVE_UP).map(str::to_owned)
+    last.strip_prefix(trace::env::GAVE_UP).map(str::to_owned)
 }
 
 /// The last words of the lab or the driver before it gave up: the last lines, since what the

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use super::packages::{self, LOCK, MANIFEST, locked, with_profiles_of};
 use super::{BOOK, Files, Prints, TAKEN_LOCK, write};
-use crate::exercise::Place;
+use crate::exercise::Location;
 use crate::progress::Fingerprint;
 
 /// Results of an update.
@@ -118,7 +118,7 @@ pub fn has_book(files: &Files) -> bool {
 /// The folders of the exercises in a handout, by their names.
 pub fn exercises<'a>(files: impl Iterator<Item = &'a PathBuf>) -> BTreeMap<String, PathBuf> {
     let manifests = files.filter(|path| path.ends_with("exercise.toml"));
-    let places = manifests.filter_map(|path| Place::of(path.parent()?.to_owned()));
+    let places = manifests.filter_map(|path| Location::of(path.parent()?.to_owned()));
     places.map(|place| (place.id, place.folder)).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Fingerprint, NO_CODE, Past};
+use super::{Fingerprint, NO_CODE, PastRun};
 use crate::grade::score;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +12,7 @@ pub(super) enum Fact {
     Hint { exercise: String, code: String, level: usize },
     Predicted { exercise: String, puzzle: String, answer: Vec<u32> },
     Took { exercise: String, program: String, ns: u64, conditions: Fingerprint },
-    Run { which: Which, exercise: String, run: Past, exercise_was: Fingerprint },
+    Run { which: Which, exercise: String, run: PastRun, exercise_was: Fingerprint },
 }
 
 /// Which of the runs of a student's file is kept.
@@ -46,7 +46,7 @@ impl fmt::Display for Fact {
             Self::Took { exercise, program, ns, conditions } => {
                 write!(f, "took {exercise} {program} {ns} {conditions}")
             }
-            Self::Run { which, exercise, run: Past { ns, codes }, exercise_was } => {
+            Self::Run { which, exercise, run: PastRun { ns, codes }, exercise_was } => {
                 let codes = if codes.is_empty() { NO_CODE.to_owned() } else { codes.join(",") };
                 write!(f, "{} {exercise} {ns} {codes} {exercise_was}", which.word())
             }
@@ -102,7 +102,7 @@ impl std::str::FromStr for Fact {
                 Ok(Self::Run {
                     which: which.ok_or(NotAFact)?,
                     exercise: exercise.to_owned(),
-                    run: Past {
+                    run: PastRun {
                         ns: ns.parse().map_err(|_| NotAFact)?,
                         codes: codes.map(str::to_owned).collect(),
                     },

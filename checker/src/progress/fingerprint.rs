@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::exercise::{MANIFEST, Place, graded_part};
+use crate::exercise::{Location, MANIFEST, graded_part};
 
 /// Tells one state of an exercise from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct Fingerprint(pub(super) u64);
 
 impl Fingerprint {
     /// Of what the student was given and is graded by.
-    pub(super) fn of(place: &Place) -> Self {
+    pub(super) fn of(place: &Location) -> Self {
         let read = |file: &str| std::fs::read(place.folder.join(file)).unwrap_or_default();
         let manifest = graded_part(&String::from_utf8_lossy(&read(MANIFEST)));
         let [shipped, baseline, reference] =

@@ -3,13 +3,13 @@
 use trace::causes::Code;
 use trace::draw::duration;
 
-use crate::progress::{Before, Past};
+use crate::progress::{EarlierRuns, PastRun};
 use crate::report::Report;
 
 /// The lines about earlier runs, by their names. None where nothing has changed.
 pub(super) fn lines(report: &Report) -> Vec<(&'static str, String)> {
     let Some(now) = report.past() else { return Vec::new() };
-    let Before { last, best } = &report.before;
+    let EarlierRuns { last, best } = &report.before;
     let mut lines = Vec::new();
     let Some(last) = last.as_ref().filter(|last| **last != now) else { return lines };
     let words = words(last, &now);
@@ -30,7 +30,7 @@ pub(super) fn lines(report: &Report) -> Vec<(&'static str, String)> {
 }
 
 /// Words for what was put right, what is left, and what is new.
-fn words(last: &Past, now: &Past) -> Vec<String> {
+fn words(last: &PastRun, now: &PastRun) -> Vec<String> {
     let code = |name: &String| Code::ALL.into_iter().find(|code| code.as_str() == name);
     let gone = last.codes.iter().filter(|code| !now.codes.contains(code)).filter_map(code);
     let left = now.codes.iter().filter(|code| last.codes.contains(code)).filter_map(code);

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use trace::Hazard;
 use trace::hazards::near_misses::{NearMiss, Slip, Turn, Waiter};
-use trace::hazards::{CallAt, Edge, Names};
+use trace::hazards::{CallAt, Edge, StreamNames};
 
 use crate::report::names::{receiver, variable};
 use crate::report::sources::{Sources, is_word};
@@ -32,7 +32,7 @@ pub struct Edit {
 }
 
 /// The change for `hazard`, if there is one that is sure.
-pub fn fix(hazard: &Hazard, names: &Names, sources: &Sources) -> Option<Fix> {
+pub fn fix(hazard: &Hazard, names: &StreamNames, sources: &Sources) -> Option<Fix> {
     let (first, second) = hazard.changed();
     let file = &second.site.as_ref()?.file;
     let source = Source::new(file, sources.get(file)?);
@@ -51,7 +51,7 @@ pub fn fix(hazard: &Hazard, names: &Names, sources: &Sources) -> Option<Fix> {
 
 struct Place<'a> {
     hazard: &'a Hazard,
-    names: &'a Names,
+    names: &'a StreamNames,
     source: &'a Source<'a>,
     /// The lines of the two uses, from 0.
     first: usize,

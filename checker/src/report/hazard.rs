@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use trace::Hazard;
-use trace::hazards::{CallAt, Names, Severity, Told};
+use trace::hazards::{CallAt, Severity, StreamNames, Told};
 
 use crate::print::Style;
 use crate::report::fix::fix;
@@ -19,7 +19,7 @@ const MOST: usize = 6;
 /// its number.
 pub fn text(
     hazards: &[Hazard],
-    names: &Names,
+    names: &StreamNames,
     sources: &Sources,
     play: Option<&str>,
     style: Style,
@@ -61,7 +61,7 @@ pub fn witness(witness: &Witness, style: Style) -> String {
     }
 }
 
-fn notice(hazard: &Hazard, names: &Names, sources: &Sources) -> Notice<'static> {
+fn notice(hazard: &Hazard, names: &StreamNames, sources: &Sources) -> Notice<'static> {
     let Told { headline, places, mut notes, help } = hazard.tell(names);
     if hazard.count > 1 {
         notes.push(format!("this happens {} times at these two places", hazard.count));

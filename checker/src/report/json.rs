@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 use simulator::advice::Advice;
-use trace::hazards::{CallAt, Code, Names, Severity};
+use trace::hazards::{CallAt, Code, Severity, StreamNames};
 use trace::metrics::Latency;
 use trace::{Cause, Hazard, causes};
 
@@ -15,7 +15,7 @@ use crate::grade::{Gate, Verdict, score};
 use crate::prediction::Beside;
 use crate::report::fix::{Edit, Fix, fix};
 use crate::report::sources::Sources;
-use crate::report::{Exhibit, Planned, Report, Role, Where};
+use crate::report::{Planned, Presentation, Report, Role, Where};
 use crate::witness::{Wanted, Witness};
 
 /// Version of the object.
@@ -181,7 +181,7 @@ fn cause(cause: &Cause, feedback: Feedback) -> CauseObject {
         line: if whole { line(&cause.at) } else { Line::default() },
         nanoseconds: whole.then_some(cause.cost_ns),
         basis: whole.then_some(cause.basis),
-        held_ns: whole.then_some(cause.held_ns),
+        held_ns: whole.then_some(cause.blocked_ns),
         count: whole.then_some(cause.count),
         message: if whole { cause.message() } else { cause.code.symptom().to_owned() },
         help: whole.then(|| cause.help()),
@@ -211,7 +211,7 @@ struct Line {
 }
 
 /// The object that stands for a hazard in a program whose source is at hand.
-pub fn hazard(hazard: &Hazard, names: &Names, sources: &Sources) -> HazardObject {
+pub fn hazard(hazard: &Hazard, names: &StreamNames, sources: &Sources) -> HazardObject {
     let edits = |Fix { file, edits }: Fix| {
         let edit = |edit: Edit| EditObject {
             file: file.clone(),
@@ -245,10 +245,10 @@ pub fn hazard(hazard: &Hazard, names: &Names, sources: &Sources) -> HazardObject
 /// all.
 pub fn object<'a>(
     report: &'a Report,
-    exhibit: &'a Exhibit,
+    exhibit: &'a Presentation,
     feedback: Option<Feedback>,
 ) -> Object<'a> {
-    let Exhibit { names, sources, .. } = exhibit;
+    let Presentation { names, sources, .. } = exhibit;
     let allowed = feedback.unwrap_or(Feedback::Advice);
     let device = report.device.as_ref();
     Object {

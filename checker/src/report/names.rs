@@ -1,4 +1,4 @@
-//! Names of streams in the student's source.
+//! StreamNames of streams in the student's source.
 //!
 //! A program knows streams by number. The variable in front of `.memcpy_htod(…)` on the line of a
 //! copy is what its author calls the copy's stream; so is the one that a new stream is bound to. A
@@ -7,13 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use trace::Program;
-use trace::hazards::{self, Names};
+use trace::hazards::{self, StreamNames};
 use trace::program::{Call, Site, StreamId};
 
 use crate::report::sources::{Sources, is_word};
 
 /// The names in `sources` of the streams of `program`.
-pub fn streams(program: &Program, sources: &Sources) -> Names {
+pub fn streams(program: &Program, sources: &Sources) -> StreamNames {
     let lines: BTreeMap<&str, Vec<&str>> =
         sources.iter().map(|(file, text)| (file.as_str(), text.lines().collect())).collect();
     let line = |site: &Site| -> Option<&str> {

@@ -8,11 +8,11 @@ use crate::exercise::Metric;
 use crate::grade::score::{MARGIN, REACH, RULE, shown};
 use crate::grade::{Gate, Verdict};
 use crate::print::Style;
-use crate::report::{Chart, Exhibit, Report, Role, Where, cause, change, hazard};
+use crate::report::{Chart, Presentation, Report, Role, Where, cause, change, hazard};
 
 /// The report and what belongs to it, as lines of at most `columns` columns where the width is ours
 /// to choose.
-pub fn text(report: &Report, exhibit: &Exhibit, columns: usize, style: Style) -> String {
+pub fn text(report: &Report, exhibit: &Presentation, columns: usize, style: Style) -> String {
     let mut text = format!("{}\n", style.bold(&headline(report)));
     text.push_str(&printed(exhibit));
     if !exhibit.charts.is_empty() {
@@ -27,14 +27,14 @@ pub fn text(report: &Report, exhibit: &Exhibit, columns: usize, style: Style) ->
 }
 
 /// The same as a page that stands alone.
-pub fn page(report: &Report, exhibit: &Exhibit) -> String {
+pub fn page(report: &Report, exhibit: &Presentation) -> String {
     let layout = (!exhibit.charts.is_empty()).then(|| layout(&exhibit.charts));
     let words = printed(exhibit) + &words(report, exhibit, Style::Plain);
     viewer::alone::run(&headline(report), layout.as_ref(), &words)
 }
 
 /// The output of the program.
-fn printed(exhibit: &Exhibit) -> String {
+fn printed(exhibit: &Presentation) -> String {
     let mut text = String::new();
     if !exhibit.output.is_empty() {
         text.push_str("\nthe program printed:\n");
@@ -46,7 +46,7 @@ fn printed(exhibit: &Exhibit) -> String {
 }
 
 /// All that is said below the drawing.
-fn words(report: &Report, exhibit: &Exhibit, style: Style) -> String {
+fn words(report: &Report, exhibit: &Presentation, style: Style) -> String {
     let mut text = String::new();
     let numbers = numbers(report);
     if !numbers.is_empty() {

@@ -1,4 +1,4 @@
-//! R87: all page-locked memory there is, written by both sides
+//! R87: all pinned memory there is, written by both sides
 
 use lab::Result;
 use lab::first_launch::Session;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use trace::Record;
 use trace::causes;
-use trace::run;
+use trace::env;
 use trace::signs::Sign;
 
 use crate::class::{empty, solution};
@@ -51,8 +51,8 @@ fn with(program: &Path, made: &[usize], ends: Option<[f64; 2]>) -> (f64, String)
     let folder = empty("relay");
     let path = folder.join("record.json");
     let mut command = Command::new(program);
-    command.env(run::RECORD, &path).env(run::NUMBERS, numbers.join(","));
-    command.env(run::DEVICE, "sim").stdout(Stdio::null());
+    command.env(env::RECORD, &path).env(env::NUMBERS, numbers.join(","));
+    command.env(env::DEVICE, "sim").stdout(Stdio::null());
     assert!(command.status().expect("it starts").success(), "{numbers:?}");
     let text = std::fs::read(&path).expect("the driver writes records");
     let record: Record = serde_json::from_slice(&text).expect("a record");

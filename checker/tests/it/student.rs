@@ -93,7 +93,7 @@ fn a_students_workspace_has_no_solutions_builds_offline_and_takes_what_is_new() 
     copy(&made, &folder);
     let files = names(&folder, "");
     for absent in
-        ["solutions/", "checker/page/", "checker/tests/", "exercises/lab/tests/", "target/"]
+        ["solutions/", "checker/playground/", "checker/tests/", "exercises/lab/tests/", "target/"]
     {
         assert!(!files.iter().any(|file| file.starts_with(absent)), "{absent}");
     }

@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
+use trace::env;
 use trace::hazards::{self, Hazard};
 use trace::numbers::{self, Numbers};
 use trace::record::{DeviceState, Output, Trial};
-use trace::run;
 
 use crate::real::is_wanted;
 use crate::tree::scratch;
@@ -167,9 +167,9 @@ fn outcome(program: &Program, setting: Option<(&str, u64)>) -> Outcome {
             command.env_remove(&name);
         }
     }
-    command.env(run::RECORD, &path).env_remove(run::CONNECTIONS);
-    command.env(run::NUMBERS, numbers::setting(&program.numbers));
-    command.env_remove(run::COPY_CONNECTIONS);
+    command.env(env::RECORD, &path).env_remove(env::CONNECTIONS);
+    command.env(env::NUMBERS, numbers::setting(&program.numbers));
+    command.env_remove(env::COPY_CONNECTIONS);
     if let Some((name, value)) = setting {
         command.env(name, value.to_string());
     }
@@ -305,7 +305,7 @@ struct Rows {
 /// None where there is no such synchronisation: the program ran as it is, and says of none that it was
 /// left out. What a run came to that says nothing at all is not known.
 fn row(program: &Program, index: usize) -> Option<Row> {
-    let without = outcome(program, Some((run::LEAVE_OUT, index as u64)));
+    let without = outcome(program, Some((env::LEAVE_OUT, index as u64)));
     let Program { exercise, name, .. } = program;
     let Some(record) = &without.record else {
         panic!("{name} of {exercise} leaves no record without synchronisation {index}");
@@ -468,7 +468,7 @@ fn schedules_give_one_verdict(graded: usize, of_puzzles: usize) {
         let who = format!("{} of {}", program.name, program.exercise);
         let exact = outcome(program, None);
         let verdicts = each(schedules, |seed| {
-            let perturbed = outcome(program, Some((run::SCHEDULE, 1 + seed as u64)));
+            let perturbed = outcome(program, Some((env::SCHEDULE, 1 + seed as u64)));
             // Not the makespan: that of a program that waits for its host is always the same.
             let ends = perturbed.record.map(|record| record.timeline.spans);
             (lines(&perturbed.hazards), perturbed.gate, ends)

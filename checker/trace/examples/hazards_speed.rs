@@ -3,7 +3,7 @@
 //!
 //! Programs of a thousand uses of memory to a million, in several shapes. The slope is that of the time against the
 //! uses on a log-log plot, by least squares over the three decades: 1 is linear, and it should be no more than 1.1.
-//! The operations of a graph count each time that it is launched, and what the host itself does to page-locked
+//! The operations of a graph count each time that it is launched, and what the host itself does to pinned
 //! memory counts by its ranges.
 
 use std::time::{Duration, Instant};

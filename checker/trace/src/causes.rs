@@ -109,7 +109,8 @@ pub struct Cause {
     /// The basis of that number.
     pub basis: Basis,
     /// How long the calls blocked the host, in ns.
-    pub held_ns: u64,
+    #[serde(rename = "held_ns")]
+    pub blocked_ns: u64,
     /// How long the calls took in all, in ns.
     #[serde(skip)]
     pub call_ns: u64,
@@ -347,7 +348,7 @@ struct Found {
 #[derive(Default)]
 struct Group {
     cost_ns: u64,
-    held_ns: u64,
+    blocked_ns: u64,
     call_ns: u64,
     steps: Vec<u32>,
     other: Option<u32>,
@@ -364,7 +365,7 @@ impl Found {
         if group.steps.last() != Some(&step) {
             group.steps.push(step);
             if let Some(span) = view.host(step) {
-                group.held_ns = group.held_ns.saturating_add(span.blocked_ns);
+                group.blocked_ns = group.blocked_ns.saturating_add(span.blocked_ns);
                 group.call_ns = group.call_ns.saturating_add(span.end_ns - span.start_ns);
             }
         }
@@ -377,7 +378,7 @@ impl Found {
         let lines = Lines::of(view);
         let mut causes = Vec::new();
         for ((mut code, place), group) in self.groups {
-            let Group { cost_ns, held_ns, call_ns, mut steps, other, grids, behind } = group;
+            let Group { cost_ns, blocked_ns, call_ns, mut steps, other, grids, behind } = group;
             let cost_ns = cost_ns.min(makespan_ns);
             if is_under(cost_ns, LEAST_PERMILLE, makespan_ns) || steps.is_empty() {
                 continue;
@@ -396,7 +397,7 @@ impl Found {
                 severity: code.severity(),
                 cost_ns,
                 basis: Basis::Attributed,
-                held_ns,
+                blocked_ns,
                 call_ns,
                 at: call_at(steps[0]),
                 stream: stream(&view.program.steps[steps[0] as usize].call),

@@ -95,11 +95,11 @@ use near_misses::{Attempts, NearMiss, Turn};
 use overwritten::overwritten;
 use search::{At, Pair, Trust};
 pub use search::{MOST_EFFORT, TooMuch, effort};
-pub use unsynchronised::{Unwaited, Wait, unwaited_within};
+pub use unsynchronised::{Unsynchronised, Wait, unwaited_within};
 pub use uses::accesses;
 use uses::accesses_of_node;
 pub(crate) use words::named;
-pub use words::{Names, Told};
+pub use words::{StreamNames, Told};
 
 /// Two uses of the same memory that nothing orders.
 #[derive(Clone, Debug, PartialEq, Serialize)]

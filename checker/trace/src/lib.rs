@@ -11,9 +11,9 @@
 //! | [`validity`] | whether a program can be played at all |
 //! | [`timeline`] | spans of device work and of host calls |
 //! | [`record`] | one run of one program: both of the above and what was checked |
-//! | [`run`] | how a run is started: environment variables |
+//! | [`env`] | how a run is started: environment variables |
 //! | [`version`] | refusing a JSON form of another version |
-//! | [`lab`] | what the lab asks of the driver beside the driver API |
+//! | [`lab_protocol`] | what the lab asks of the driver beside the driver API |
 //! | [`numbers`] | numbers by which programs of one file differ |
 //! | [`shuffle`] | the order in which the items of a question are shown |
 //! | [`fidelity`] | predicted against measured, as it is kept of one GPU |
@@ -37,19 +37,19 @@ pub(crate) const IS_PLAYGROUND: bool = cfg!(all(target_family = "wasm", not(feat
 
 pub mod causes;
 pub mod draw;
+pub mod env;
 pub mod export;
 pub mod failed_call;
 pub mod fidelity;
 pub mod hazards;
 pub mod import;
-pub mod lab;
+pub mod lab_protocol;
 pub mod meter;
 pub mod metrics;
 pub mod numbers;
 pub mod observed;
 pub mod program;
 pub mod record;
-pub mod run;
 pub mod shuffle;
 pub mod signs;
 pub mod timeline;

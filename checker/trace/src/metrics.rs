@@ -30,7 +30,7 @@ pub mod ranking;
 
 use serde::Serialize;
 
-pub use blocking_calls::{Held, held};
+pub use blocking_calls::{Blocked, blocked};
 pub use bounds::Bounds;
 pub use copies::{Copies, copies};
 pub use critical_path::{Path, path};

@@ -1,7 +1,7 @@
 //! The facts about a run.
 
 use trace::draw::{Lanes, Row, table};
-use trace::metrics::{self, Copies, Held, Idle, Path};
+use trace::metrics::{self, Blocked, Copies, Idle, Path};
 use trace::observed::Observed;
 use trace::timeline::{HostMemory, Interval, Span, SpanKind};
 use trace::{Hazard, Metrics, hazards};
@@ -28,7 +28,7 @@ pub struct Run<'a> {
     /// The chain of work and calls that made the run as long as it was.
     pub path: Path,
     /// Calls that blocked the host.
-    pub held: Vec<Held<'a>>,
+    pub held: Vec<Blocked<'a>>,
     /// None where the program is not known.
     pub hazards: Option<Vec<Hazard>>,
 }
@@ -50,7 +50,7 @@ impl<'a> Run<'a> {
             copies: metrics::copies(timeline),
             idle: metrics::idle(observed),
             path: metrics::path(observed),
-            held: metrics::held(observed, extent),
+            held: metrics::blocked(observed, extent),
             hazards: device.program.map(hazards::find),
         }
     }

@@ -19,9 +19,9 @@ use cudarc::driver::{
 };
 use cudarc::nvrtc::Ptx;
 use kernels::Stage;
-use trace::lab::{Region, Request};
+use trace::env;
+use trace::lab_protocol::{Region, Request};
 use trace::record::Record;
-use trace::run;
 
 /// This process is to measure this arm.
 const ARM: &str = "SWIM_BENCH_ARM";
@@ -66,14 +66,14 @@ fn main() {
         let mut arm = Command::new(&program);
         let folder = tempfile::tempdir().expect("there is room for a record");
         let record = folder.path().join("record.json");
-        arm.env(ARM, if lines { "lines" } else { "plain" }).env(run::RECORD, &record);
+        arm.env(ARM, if lines { "lines" } else { "plain" }).env(env::RECORD, &record);
         let mut device = None;
         let memory;
         if remote {
             memory = lab::driver::device_memory().expect("there is memory to share");
-            arm.env(run::MACHINE, memory.as_raw_fd().to_string());
+            arm.env(env::MACHINE, memory.as_raw_fd().to_string());
             let mut server = Command::new(&program);
-            server.env(SERVE, memory.as_raw_fd().to_string()).env(run::RECORD, &record);
+            server.env(SERVE, memory.as_raw_fd().to_string()).env(env::RECORD, &record);
             server.stdin(Stdio::null());
             device = Some(server.spawn().expect("the device process starts"));
         }

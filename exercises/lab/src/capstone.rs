@@ -11,7 +11,7 @@ use kernels::task::capstone::{
     self as task, CHOICES, ENCODER_WEIGHTS, HEAD, LABELS, LAP, LOG_NS, SAVE_NS,
 };
 use kernels::task::frozen_encoder::{PLACES, UP};
-use trace::lab::{Buffer, Region, Request};
+use trace::lab_protocol::{Buffer, Region, Request};
 
 use crate::exercise::Exercise;
 use crate::gpu_augmentation::{Augmentation as Kernels, of_each};

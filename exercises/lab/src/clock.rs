@@ -6,8 +6,8 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use trace::lab::{Reply, Request};
-use trace::run;
+use trace::env;
+use trace::lab_protocol::{Reply, Request};
 
 use crate::{Result, driver};
 
@@ -49,7 +49,7 @@ fn asking_ns() -> u64 {
     const TRIES: usize = 16;
     static ASKING: OnceLock<u64> = OnceLock::new();
     *ASKING.get_or_init(|| {
-        if std::env::var(run::DEVICE).as_deref() != Ok(run::DEVICE_GPU) {
+        if std::env::var(env::DEVICE).as_deref() != Ok(env::DEVICE_GPU) {
             return 0;
         }
         let ask = |_| {

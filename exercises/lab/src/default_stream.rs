@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaSlice};
 use kernels::Task;
 use kernels::task::default_stream::{INPUT, OUTPUT, SPEC};
-use trace::lab::Buffer;
+use trace::lab_protocol::Buffer;
 
 use crate::exercise::Exercise;
 use crate::map::Map;

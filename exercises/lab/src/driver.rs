@@ -7,10 +7,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use trace::env;
 use trace::failed_call::FailedCall;
-use trace::lab::{Reply, Request, Speeds};
+use trace::lab_protocol::{Reply, Request, Speeds};
 use trace::record::Trial;
-use trace::run;
 
 use crate::{Error, Result};
 
@@ -51,7 +51,7 @@ pub fn load() -> Result<()> {
     if EXTENSION.get().is_some() {
         return Ok(());
     }
-    let named = std::env::var_os(run::DRIVER).map(PathBuf::from);
+    let named = std::env::var_os(env::DRIVER).map(PathBuf::from);
     let candidates = named.map_or_else(beside_the_program, |path| vec![path]);
     let mut refused = Vec::new();
     for path in candidates {
@@ -66,7 +66,7 @@ pub fn load() -> Result<()> {
     Err(Error::Refused(format!(
         "cannot load the driver library:{}\nhint: build it again with `cargo build -p driver`, or unset `{}`",
         refused.concat(),
-        run::DRIVER
+        env::DRIVER
     )))
 }
 
@@ -74,7 +74,7 @@ pub fn load() -> Result<()> {
 /// in `main`: CUDA reads it when it starts, and never again.
 pub fn connections(count: u32) {
     // SAFETY: the process has no other thread before the driver is loaded.
-    unsafe { std::env::set_var(trace::run::CONNECTIONS, count.to_string()) };
+    unsafe { std::env::set_var(trace::env::CONNECTIONS, count.to_string()) };
 }
 
 /// Cargo puts a dependency's library into `deps`; the one a level up is there only when the driver

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use kernels::Task;
 use kernels::task::events::{INPUT, OUTPUT, SPEC};
-use trace::lab::Buffer;
+use trace::lab_protocol::Buffer;
 
 use crate::exercise::Exercise;
 use crate::map::Map;

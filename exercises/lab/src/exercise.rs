@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use trace::lab::Pass;
+use trace::env;
+use trace::lab_protocol::Pass;
 use trace::record::{DeviceState, Output, Trial};
-use trace::run;
 
 use crate::{Error, Lab, Result, driver};
 
@@ -20,7 +20,7 @@ pub trait Exercise: Sized {
 const TROUBLE: u8 = 4;
 
 pub(crate) fn seed() -> u64 {
-    number(run::SEED).unwrap_or(run::PUBLIC_SEED)
+    number(env::SEED).unwrap_or(env::PUBLIC_SEED)
 }
 
 fn number<T: std::str::FromStr>(name: &str) -> Option<T> {
@@ -30,7 +30,7 @@ fn number<T: std::str::FromStr>(name: &str) -> Option<T> {
 /// Runs an exercise: what it is about is got ready, and `solve` is given it, as often as the one
 /// who started the process wants. Use [`exercise!`](crate::exercise!), which knows the folder.
 pub fn run<T: Exercise>(folder: &str, solve: impl Fn(&T) -> Result<()>) -> ExitCode {
-    let calibrates = std::env::var(run::MODE).is_ok_and(|mode| mode == run::MODE_CALIBRATE);
+    let calibrates = std::env::var(env::MODE).is_ok_and(|mode| mode == env::MODE_CALIBRATE);
     passes(folder, |lab| {
         let exercise = T::open(lab)?;
         if calibrates { exercise.calibrate() } else { solve(&exercise) }
@@ -50,8 +50,8 @@ fn passes(folder: &str, pass: impl Fn(&Lab) -> Result<()>) -> ExitCode {
             return ExitCode::from(TROUBLE);
         }
     };
-    let warm_ups = number(run::WARMUPS).unwrap_or(0);
-    let trials = number(run::TRIALS).unwrap_or(1);
+    let warm_ups = number(env::WARMUPS).unwrap_or(0);
+    let trials = number(env::TRIALS).unwrap_or(1);
     for index in 0..warm_ups + trials {
         lab.pass = if index < warm_ups { Pass::WarmUp } else { Pass::Counts };
         if let Err(error) = pass(&lab) {
@@ -64,7 +64,7 @@ fn passes(folder: &str, pass: impl Fn(&Lab) -> Result<()>) -> ExitCode {
 
 /// Prints how a pass went, unless a checker started the program: it reads the record instead.
 pub(crate) fn report_trial(trial: &Trial) {
-    if std::env::var_os(run::RECORD).is_some() {
+    if std::env::var_os(env::RECORD).is_some() {
         return;
     }
     let output = match &trial.output {
@@ -104,8 +104,8 @@ fn report(error: &Error) {
         Error::Refused(_) => None,
     };
     match call {
-        Some(call) => eprintln!("{}{call}", run::GAVE_UP),
-        None => eprintln!("{}{error}", run::GAVE_UP),
+        Some(call) => eprintln!("{}{call}", env::GAVE_UP),
+        None => eprintln!("{}{error}", env::GAVE_UP),
     }
 }
 

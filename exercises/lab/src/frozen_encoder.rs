@@ -9,7 +9,7 @@ use kernels::task::frozen_encoder::{
     self as task, ENCODER, ENCODER_WEIGHTS, IMAGES, LABELS, PIXELS, PLACES, UP,
 };
 use kernels::task::training::{self, Layer};
-use trace::lab::{Buffer, Region};
+use trace::lab_protocol::{Buffer, Region};
 
 use crate::exercise::Exercise;
 use crate::memory::device_buffer;

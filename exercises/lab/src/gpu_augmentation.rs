@@ -10,7 +10,7 @@ use kernels::task::gpu_augmentation::{
     self as task, CHOICES, IMAGES, LABELS, LOADING_NS, PATCHES, TRAINING,
 };
 use kernels::task::training::Training;
-use trace::lab::{Buffer, Region, Request};
+use trace::lab_protocol::{Buffer, Region, Request};
 
 use crate::clock::Instant;
 use crate::exercise::Exercise;

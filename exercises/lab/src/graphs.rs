@@ -7,7 +7,7 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use kernels::network::{Operation, Shape};
 use kernels::task::graphs::{self as task, BRANCH_BLOCKS, LAYER, LAYERS, OUTPUT, SPEC};
 use kernels::{Stage, Task};
-use trace::lab::{Buffer, Request};
+use trace::lab_protocol::{Buffer, Request};
 
 use crate::clock::Instant;
 use crate::exercise::Exercise;

@@ -8,7 +8,7 @@ use kernels::task::how_many_lanes::{
     ANSWER, ANSWERS, INPUT, OUTPUT, SPEC, UPDATE, UPDATE_BLOCKS, WEIGHTS,
 };
 use kernels::{Stage, Task};
-use trace::lab::Buffer;
+use trace::lab_protocol::Buffer;
 
 use crate::exercise::Exercise;
 use crate::map::Map;

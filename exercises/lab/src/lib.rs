@@ -68,9 +68,9 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, DriverError};
 use kernels::task::Spec;
 use kernels::{Stage, Task};
-use trace::lab::{Buffer, Device, Pass, Region, SCALE, Speeds};
+use trace::lab_protocol::{Buffer, Device, Pass, Region, SCALE, Speeds};
 use trace::record::Trial;
-use trace::{numbers, run};
+use trace::{env, numbers};
 
 use map::Map;
 
@@ -125,7 +125,7 @@ impl Lab {
     /// calls are attributed to lines in them.
     pub fn open(folder: &str) -> Result<Self> {
         driver::load()?;
-        driver::ask(&trace::lab::Request::Source { directory: folder.to_owned() })?;
+        driver::ask(&trace::lab_protocol::Request::Source { directory: folder.to_owned() })?;
         let context = CudaContext::new(0)?;
         // SAFETY: what cudarc's automatic events would order is what the exercises are about; they
         // order it themselves. `wrapper_tracking` turns them on again.
@@ -133,12 +133,12 @@ impl Lab {
         let speeds = driver::speeds()?;
         let scale = match speeds.device {
             Device::Simulated => {
-                driver::ask(&trace::lab::Request::Scale { scale: SCALE })?;
+                driver::ask(&trace::lab_protocol::Request::Scale { scale: SCALE })?;
                 SCALE
             }
             Device::Gpu => 1,
         };
-        driver::ask(&trace::lab::Request::Ready)?;
+        driver::ask(&trace::lab_protocol::Request::Ready)?;
         let reserve = match speeds.device {
             Device::Simulated => None,
             Device::Gpu => Some(memory::Reserve::default()),
@@ -161,7 +161,7 @@ impl Lab {
     /// A number by which programs of one file differ: that of the program which the checker runs,
     /// or `by_hand` where the file is run without it.
     pub fn number<T: TryFrom<u64>>(&self, name: &str, by_hand: T) -> Result<T> {
-        let Ok(setting) = std::env::var(run::NUMBERS) else { return Ok(by_hand) };
+        let Ok(setting) = std::env::var(env::NUMBERS) else { return Ok(by_hand) };
         let Some(number) = numbers::of_setting(&setting, name) else { return Ok(by_hand) };
         let refused = || Error::Refused(format!("`{name}` cannot be {number}"));
         T::try_from(number).map_err(|_| refused())
@@ -212,7 +212,7 @@ impl Lab {
     fn region_on<T>(&self, region: Region, body: impl FnOnce() -> Result<T>) -> Result<(T, Trial)> {
         let region = Region { pass: self.pass, seed: self.seed, ..region };
         self.context.synchronize()?;
-        driver::ask(&trace::lab::Request::RegionBegin(region))?;
+        driver::ask(&trace::lab_protocol::Request::RegionBegin(region))?;
         let value = body()?;
         let trial = driver::end_region()?;
         exercise::report_trial(&trial);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use kernels::Task;
 use kernels::task::measuring::{INPUT, OUTPUT, SPEC};
-use trace::lab::{Buffer, Pass, READINGS, Region, Reply, Request};
+use trace::lab_protocol::{Buffer, Pass, READINGS, Region, Reply, Request};
 use trace::meter;
 
 use crate::exercise::Exercise;

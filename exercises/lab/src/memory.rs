@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cudarc::driver::{
     CudaContext, CudaSlice, CudaStream, DevicePtr, HostSlice, PinnedHostSlice, SyncOnDrop,
 };
-use trace::lab::{Buffer, Request};
+use trace::lab_protocol::{Buffer, Request};
 use trace::program::AccessKind;
 
 use crate::{Result, driver};

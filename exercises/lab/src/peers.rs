@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DriverError, sys};
 use kernels::task::peers::{INSIDES, SPEC, STAGES, given, made};
 use kernels::{Stage, Task};
-use trace::lab::Buffer;
+use trace::lab_protocol::Buffer;
 
 use crate::exercise::Exercise;
 use crate::map::Map;

@@ -7,7 +7,7 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use kernels::task::Spec;
 use kernels::task::chunked_pipeline::{INPUT, OUTPUT, SPEC};
 use kernels::{Stage, Task};
-use trace::lab::Buffer;
+use trace::lab_protocol::Buffer;
 
 use crate::exercise::Exercise;
 use crate::map::Map;

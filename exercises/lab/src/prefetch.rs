@@ -7,7 +7,7 @@ use std::time::Duration;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
 use kernels::Task;
 use kernels::task::prefetch::{self as task, INPUT, OUTPUT, SPEC};
-use trace::lab::{Buffer, Request};
+use trace::lab_protocol::{Buffer, Request};
 
 use crate::clock::Instant;
 use crate::exercise::Exercise;

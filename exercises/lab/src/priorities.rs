@@ -8,7 +8,7 @@ use kernels::task::priorities::{
     ANSWERS, ARRIVALS_US, FRESH, QUESTIONS, REQUEST_BLOCKS, REQUESTS, SPEC, STEPS, WORKED,
 };
 use kernels::{Stage, Task};
-use trace::lab::{Reply, Request as Asked};
+use trace::lab_protocol::{Reply, Request as Asked};
 use trace::program::AccessKind;
 
 use crate::exercise::Exercise;

@@ -13,7 +13,7 @@ use kernels::pipes::Pipe;
 use kernels::task::tensor_and_cuda_cores::{
     ELEMENTS, MAP_ROUNDS, MAP_WORDS, MATRICES, MATRIX_WORDS, NAME, PRODUCTS, ROUNDS, SHIFTED,
 };
-use trace::lab::Region;
+use trace::lab_protocol::Region;
 
 use crate::exercise::Exercise;
 use crate::memory::device_buffer;

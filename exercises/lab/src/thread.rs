@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use trace::lab::{Reply, Request, ThreadRequest};
+use trace::lab_protocol::{Reply, Request, ThreadRequest};
 use trace::program::ChannelEnd;
 
 use crate::{Error, Result, driver};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use kernels::network::{Operation, slices};
 use kernels::task::training::{Layer, Training};
-use trace::lab::Buffer;
+use trace::lab_protocol::Buffer;
 
 use crate::Result;
 use crate::memory::device_buffer;

@@ -6,7 +6,7 @@ use std::process::Command;
 use simulator::{Profile, Schedule};
 use trace::program::{Call, Step};
 use trace::timeline::{Span, Timeline};
-use trace::{Program, Record, run};
+use trace::{Program, Record, env};
 
 /// The recorded programs of all exercises.
 fn recorded() -> Vec<PathBuf> {
@@ -30,7 +30,7 @@ fn play(program: &Path, record: &Path) -> (Option<Record>, String) {
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("SWIM_")) {
         command.env_remove(name);
     }
-    let output = command.env(run::PROGRAM, program).env(run::RECORD, record).output();
+    let output = command.env(env::PROGRAM, program).env(env::RECORD, record).output();
     let output = output.expect("it starts");
     let record = std::fs::read(record).ok();
     let record = record.map(|text| serde_json::from_slice(&text).expect("a record"));

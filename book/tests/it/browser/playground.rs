@@ -1,7 +1,7 @@
 //! The playground in a browser: a reader chooses, writes, makes mistakes and comes back.
 
 use book::wasm;
-use page::{Played, Setting};
+use playground::{Played, Setting};
 
 use super::book;
 use super::clock::Clock;

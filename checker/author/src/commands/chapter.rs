@@ -6,8 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::model::{self, Names};
-use checker::exercise::{self, Place};
+use crate::template::{self, Names};
+use checker::exercise::{self, Location};
 use checker::exit::{Exit, Usage};
 use checker::print;
 use checker::workspace::Workspace;
@@ -82,16 +82,16 @@ impl Change {
 }
 
 /// The files that list chapters, with one more in them.
-fn lists(root: &Path, names: &Names, places: &[Place]) -> Result<Vec<Change>> {
+fn lists(root: &Path, names: &Names, places: &[Location]) -> Result<Vec<Change>> {
     let Names { id, number, .. } = names;
-    let page = |place: &Place| format!("({}.md)", place.id);
+    let page = |place: &Location| format!("({}.md)", place.id);
     let before: Vec<_> = places.iter().filter(|p| p.number < *number).map(page).collect();
     let after: Vec<_> = places.iter().filter(|p| p.number > *number).map(page).collect();
     Ok(vec![
-        changed(root, "exercises/lab/src/lib.rs", |text| model::with_module(text, id))?,
-        changed(root, "exercises/lab/kernels/src/task.rs", |text| model::with_task(text, id))?,
+        changed(root, "exercises/lab/src/lib.rs", |text| template::with_module(text, id))?,
+        changed(root, "exercises/lab/kernels/src/task.rs", |text| template::with_task(text, id))?,
         changed(root, "book/chapters/SUMMARY.md", |text| {
-            Ok(model::insert_between(text, &before, &after, &names.listed()))
+            Ok(template::insert_between(text, &before, &after, &names.listed()))
         })?,
     ])
 }

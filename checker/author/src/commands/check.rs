@@ -25,7 +25,7 @@ use checker::exercise::{self, Exercise, MANIFEST, Metric};
 use checker::exit::Exit;
 use checker::grade::{Gate, score};
 use checker::print::{self, Style};
-use checker::report::{Exhibit, Report, Role, json};
+use checker::report::{Presentation, Report, Role, json};
 use checker::workspace::Workspace;
 
 /// Times that baseline and solution are run as everybody runs them.
@@ -68,7 +68,7 @@ pub(crate) fn check(arguments: &Check) -> Result<Exit> {
 
 /// The whole report of a run, as JSON.
 fn facts(report: &Report) -> Result<String> {
-    Ok(serde_json::to_string(&json::object(report, &Exhibit::default(), None))?)
+    Ok(serde_json::to_string(&json::object(report, &Presentation::default(), None))?)
 }
 
 #[derive(Serialize)]

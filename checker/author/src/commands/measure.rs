@@ -20,20 +20,20 @@ use trace::fidelity::{Ends, Measured, Operations, Overhead, Predicted, Row, Sum,
 use trace::metrics::Bounds;
 use trace::program::Call;
 use trace::timeline::{Method, Origin};
-use trace::{Fidelity, Record, run};
+use trace::{Fidelity, Record, env};
 
-use crate::measurements::{Shelf, short_name};
+use crate::measurements::{MeasuredFiles, short_name};
 use checker::attempt::Machine;
 use checker::attempt::{self, Attempt, Order, Runnable, Watched};
 use checker::cli;
 use checker::commands::run::{numbers, player, target};
 use checker::compile::{Build, Built, OVERHEAD, Optimisation, Source, Target};
 use checker::device::{self, Device, Gpu, Simulated};
-use checker::environment;
 use checker::exercise::{self, Exercise, State};
 use checker::exit::Exit;
 use checker::grade::gate::Demand;
 use checker::grade::{Finding, Gate, judge};
+use checker::host_facts;
 use checker::measure::{self, Budget, Outcome, PASSES};
 use checker::print::{self, Style};
 use checker::report::Role;
@@ -73,9 +73,9 @@ pub(crate) fn measure(arguments: &cli::author::Measure) -> Result<Exit> {
         Some(gpu) if own != Some(&*simulated.profile.name) => short_name(&gpu.name),
         _ => simulated.profile.name.clone(),
     };
-    let shelf = Shelf::of(&workspace, name, arguments.output.as_deref());
+    let files = MeasuredFiles::of(&workspace, name, arguments.output.as_deref());
     let profile = simulated.profile.name.clone();
-    let kept = shelf.read()?.unwrap_or_else(|| {
+    let kept = files.read()?.unwrap_or_else(|| {
         let device = gpu.as_ref().map_or(simulated.profile.device.clone(), |gpu| gpu.name.clone());
         Fidelity::new(device, profile)
     });
@@ -86,7 +86,7 @@ pub(crate) fn measure(arguments: &cli::author::Measure) -> Result<Exit> {
     let mut session = Session {
         source,
         simulated,
-        shelf,
+        files,
         kept,
         visit: None,
         troubles: Vec::new(),
@@ -117,11 +117,11 @@ pub(crate) fn measure(arguments: &cli::author::Measure) -> Result<Exit> {
 /// Today's visit to this machine, before anything is measured.
 fn visit(gpu: &Gpu) -> Visit {
     Visit {
-        date: environment::today(),
-        driver: environment::driver_release(),
+        date: host_facts::today(),
+        driver: host_facts::driver_release(),
         cuda: gpu.driver,
-        host: environment::processor(),
-        cores: environment::cores(),
+        host: host_facts::processor(),
+        cores: host_facts::cores(),
         command: command(std::env::args().skip(1)),
         programs: Vec::new(),
         overhead: None,
@@ -146,7 +146,7 @@ fn command(arguments: impl Iterator<Item = String>) -> String {
 struct Session {
     source: Source,
     simulated: Simulated,
-    shelf: Shelf,
+    files: MeasuredFiles,
     kept: Fidelity,
     /// None without a GPU.
     visit: Option<Visit>,
@@ -282,7 +282,7 @@ impl Session {
                 machine: Machine::InProcess,
                 demand: None,
             },
-            mode: run::MODE_SOLVE,
+            mode: env::MODE_SOLVE,
             limits: limits(exercise),
             sandbox: None,
         })?;
@@ -402,14 +402,14 @@ impl Session {
         }
         let budget = Budget { driver: drawn.driver.clone(), ..budget };
         for (program, measured) in programs.iter().zip(&all) {
-            if !self.shelf.shows(id, &program.name) || measured.failure.is_some() {
+            if !self.files.shows(id, &program.name) || measured.failure.is_some() {
                 continue;
             }
             let runnable = program.runnable(exercise, drawn)?;
             let attempt = measure::trace(runnable, 1, &budget)?;
             match sound(&attempt, limit_s, Demand::Region) {
                 Ok(record) => {
-                    self.written.push(self.shelf.write_record(id, &program.name, record)?);
+                    self.written.push(self.files.write_record(id, &program.name, record)?);
                 }
                 Err(error) => self.trouble(&format!("{id} {}", program.name), &error),
             }
@@ -451,10 +451,10 @@ impl Session {
         let target = Target { name: OVERHEAD.to_owned(), ..player() };
         let build = self.build(std::slice::from_ref(&target), Optimisation::Release)?;
         let mut command = Command::new(build.executable(OVERHEAD)?);
-        command.arg("--json").current_dir(folder).env_remove(run::RECORD);
-        command.env(run::DEVICE, run::DEVICE_GPU).env(run::TRACE, run::TRACE_OFF);
+        command.arg("--json").current_dir(folder).env_remove(env::RECORD);
+        command.env(env::DEVICE, env::DEVICE_GPU).env(env::TRACE, env::TRACE_OFF);
         if let Some(driver) = &build.driver {
-            command.env(run::DRIVER, driver);
+            command.env(env::DRIVER, driver);
         }
         let limits = Limits { wall: OVERHEAD_LIMIT, output_bytes: 64 * 1024 };
         let finished = process::run(command, limits, None)?;
@@ -477,7 +477,7 @@ impl Session {
         self.kept.programs.sort_by_key(|predicted| place(predicted)); // stable: programs stay in order
         self.kept.visits.extend(self.visit.take().filter(|visit| !visit.programs.is_empty()));
         let mut text = table(&self.kept);
-        self.written.extend(self.shelf.write(&self.kept)?);
+        self.written.extend(self.files.write(&self.kept)?);
         for path in &self.written {
             _ = writeln!(text, "wrote {}", workspace.relative(path).display());
         }

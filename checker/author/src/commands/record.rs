@@ -177,7 +177,7 @@ impl<'a> Recorder<'a> {
                 machine: Machine::InProcess,
                 demand: None,
             },
-            mode: trace::run::MODE_SOLVE,
+            mode: trace::env::MODE_SOLVE,
             limits: Limits { wall: Duration::from_secs_f64(limit_s), output_bytes: 64 * 1024 },
             sandbox: None,
         })?;

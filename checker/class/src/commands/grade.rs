@@ -9,13 +9,13 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::reports::{self, Reports, count, table};
-use crate::bench::Bench;
 use crate::compile::Shared;
 use crate::fingerprints::Prints;
+use crate::grader::Grader;
 use crate::grading::{self, Plan};
 use crate::kit::Kit;
 use crate::lateness::{self, Policy};
-use crate::on_gpu::{self, Bed};
+use crate::on_gpu::{self, GpuSetup};
 use crate::record::Row;
 use crate::replacements;
 use crate::roster::{Comparison, Roster};
@@ -26,7 +26,7 @@ use crate::worker::{self, Setting};
 use checker::cli::{self, GradeDevice};
 use checker::compile::Optimisation;
 use checker::device::{self, Simulated};
-use checker::exercise::{self, Exercise, Place};
+use checker::exercise::{self, Exercise, Location};
 use checker::exit::{Exit, Usage};
 use checker::grade::Verdict;
 use checker::print;
@@ -40,7 +40,7 @@ use sandbox::{Required, Sandbox};
 pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     let workspace = Workspace::find()?;
     let exercises = reports::exercises(&workspace, &arguments.exercises)?;
-    let ids = |places: Vec<Place>| places.into_iter().map(|place| place.id).collect::<Vec<_>>();
+    let ids = |places: Vec<Location>| places.into_iter().map(|place| place.id).collect::<Vec<_>>();
     let mut class = Class::open(&arguments.folder, &ids(exercise::all(&workspace)?))?;
     let mut notes = class.notes.clone();
     let roster = reports::roster(&arguments.report)?;
@@ -55,7 +55,7 @@ pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
 
     scratch::sweep();
     let staged = Scratch::passable()?;
-    let places: Vec<Place> = exercises.iter().map(|exercise| exercise.place.clone()).collect();
+    let places: Vec<Location> = exercises.iter().map(|exercise| exercise.place.clone()).collect();
     let indicator = Indicator::start();
     let stage = |optimisation, folder: &Path| {
         Kit::stage(&workspace, &places, optimisation, folder, &|stage| indicator.tell(stage))
@@ -74,8 +74,9 @@ pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     let shared = Shared { kit: Arc::new(kit), sandbox: Arc::new(sandbox) };
     let for_gpu = for_gpu.map(|kit| Shared { kit: Arc::new(kit), ..shared.clone() });
     let device = Simulated::named(arguments.profile.as_deref())?;
-    let bench = |exercise: &Exercise| Bench::new(exercise.clone(), shared.clone(), device.clone());
-    let benches = exercises.iter().map(bench).collect::<Result<Vec<_>>>()?;
+    let grader =
+        |exercise: &Exercise| Grader::new(exercise.clone(), shared.clone(), device.clone());
+    let graders = exercises.iter().map(grader).collect::<Result<Vec<_>>>()?;
 
     let ids: Vec<String> = class.ids().map(str::to_owned).collect();
     let in_shard = |id: &str| arguments.shard.is_none_or(|shard| holds(shard, id));
@@ -84,7 +85,7 @@ pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     let plan = Plan {
         workspace: &workspace,
         setting: &setting,
-        benches: &benches,
+        graders: &graders,
         store: &store,
         jobs: arguments.jobs.unwrap_or_else(cores),
         budget_s: arguments.budget,
@@ -114,7 +115,7 @@ pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     let reading_s = reading.as_secs_f64();
     if let (Some(gpu), Some(shared)) = (&gpu, &for_gpu) {
         let indicator = Indicator::start();
-        let mut bed = Bed {
+        let mut gpu = GpuSetup {
             workspace: &workspace,
             gpu,
             shared,
@@ -123,7 +124,7 @@ pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
             beside: BTreeMap::new(),
         };
         let read = |number| class.read(number, &wanted);
-        measure(&mut bed, &benches, &mut rows, students.iter().map(|&number| read(number)))?;
+        measure(&mut gpu, &graders, &mut rows, students.iter().map(|&number| read(number)))?;
     }
     for row in &mut rows {
         lateness.charge(row, times.get(&row.student).copied(), roster.as_ref());
@@ -224,21 +225,21 @@ fn leave_blank<'a>(rows: &mut [Row], absent: impl Iterator<Item = &'a str>) {
 
 /// Adds to each row that can have it what its file takes on a GPU.
 fn measure(
-    bed: &mut Bed<'_>,
-    benches: &[Bench],
+    gpu: &mut GpuSetup<'_>,
+    graders: &[Grader],
     rows: &mut [Row],
     students: impl Iterator<Item = Student>,
 ) -> Result<()> {
     let mut rows: BTreeMap<_, _> =
         rows.iter_mut().map(|row| ((row.student.clone(), row.exercise.clone()), row)).collect();
     for student in students {
-        for (bench, handed) in benches.iter().zip(&student.handed) {
+        for (grader, handed) in graders.iter().zip(&student.handed) {
             interrupt::check()?;
-            let row = rows.get_mut(&(student.id.clone(), bench.exercise_id().to_owned()));
+            let row = rows.get_mut(&(student.id.clone(), grader.exercise_id().to_owned()));
             if let (Some(row), Handed::File(file)) = (row, handed)
                 && on_gpu::wants(row)
             {
-                row.gpu = Some(bed.measure(bench, file.text.as_bytes())?);
+                row.gpu = Some(gpu.measure(grader, file.text.as_bytes())?);
             }
         }
     }

@@ -266,7 +266,7 @@ fn students(page: &mut Html, roll: &Roll<'_>, context: &Context<'_>) {
 
 /// Writes what the class was graded with; more than one line of it is worth a look.
 fn with(page: &mut Html, rows: &[Row]) {
-    let stamps: BTreeSet<String> = rows.iter().map(super::told::stamp).collect();
+    let stamps: BTreeSet<String> = rows.iter().map(super::feedback::stamp).collect();
     for stamp in stamps {
         page.put("<p>").text(&stamp).put("</p>\n");
     }

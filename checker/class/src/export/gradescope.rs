@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::plain::{cut, name};
 use super::points::{FULL, Points, RULE};
-use super::{Context, roll, told};
+use super::{Context, feedback, roll};
 use crate::record::Row;
 use checker::grade::Verdict;
 
@@ -74,8 +74,8 @@ pub(super) fn text(rows: &[Row], context: &Context<'_>) -> Result<String> {
         number: format!("{number}"),
         output: format!(
             "{}\n{}\n",
-            cut(&told::text(row, context.feedback), OUTPUT_BYTES).trim_end(),
-            told::stamp(row)
+            cut(&feedback::text(row, context.feedback), OUTPUT_BYTES).trim_end(),
+            feedback::stamp(row)
         ),
         output_format: "text",
         visibility: "visible",

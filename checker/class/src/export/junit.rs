@@ -8,7 +8,7 @@ use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, Te
 
 use super::plain::{cut as cut_text, line, name, quoted};
 use super::points::Points;
-use super::{Context, csv, roll, told};
+use super::{Context, csv, feedback, roll};
 use crate::record::{Reason, Row};
 use checker::grade::Verdict;
 
@@ -88,6 +88,6 @@ fn details(row: &Row) -> String {
     row.hazards
         .iter()
         .chain(&row.causes)
-        .map(|finding| quoted(&told::sentence(finding), "- "))
+        .map(|finding| quoted(&feedback::sentence(finding), "- "))
         .collect()
 }

@@ -68,8 +68,10 @@ pub(super) fn text(rows: &[Row], context: &Context<'_>) -> String {
         text += &format!("\n### {}: {}\n\n", called(row, context), row.verdict);
         text += &block(&cut_text(&row.message, TEXT_BYTES));
         for finding in &row.hazards {
-            text +=
-                &format!("- {}\n", code(&cut_text(&super::told::sentence(finding), TEXT_BYTES)));
+            text += &format!(
+                "- {}\n",
+                code(&cut_text(&super::feedback::sentence(finding), TEXT_BYTES))
+            );
         }
         if !row.hazards.is_empty() {
             text.push('\n');

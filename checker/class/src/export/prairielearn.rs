@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::plain::{cut, line, name};
 use super::points::{FULL, Points, RULE};
-use super::{Context, roll, told};
+use super::{Context, feedback, roll};
 use crate::record::Row;
 
 /// Bytes of what is told about all exercises: PrairieLearn refuses results of more than 1 MB, and
@@ -77,12 +77,12 @@ pub(super) fn text(rows: &[Row], context: &Context<'_>) -> Result<String> {
 }
 
 fn test(row: &Row, points: Points, of: usize, context: &Context<'_>) -> Option<Test> {
-    let output = cut(&told::text(row, context.feedback), OUTPUT_BYTES / of.max(1));
+    let output = cut(&feedback::text(row, context.feedback), OUTPUT_BYTES / of.max(1));
     Some(Test {
         name: name(context.title(&row.exercise)),
         points: points.number(),
         max_points: FULL.number(),
         message: line(&row.message),
-        output: format!("{}\n{}\n", output.trim_end(), told::stamp(row)),
+        output: format!("{}\n{}\n", output.trim_end(), feedback::stamp(row)),
     })
 }

@@ -9,7 +9,7 @@ use super::html::{Html, Width, points, signs};
 use super::plain::name;
 use super::points::{Points, RULE};
 use super::roll::{Student, concerns};
-use super::{Context, csv, roll, told};
+use super::{Context, csv, feedback, roll};
 use crate::record::{Finding, Row};
 use checker::exercise::Metric;
 use checker::grade::score::{self, MARGIN, REACH};
@@ -92,7 +92,7 @@ fn exercise(page: &mut Html, number: usize, row: &Row, context: &Context<'_>) {
         }
     }
     page.put("</p>\n<p>").text(&capital(&row.message)).put("</p>\n");
-    for change in told::changes(row) {
+    for change in feedback::changes(row) {
         page.put("<p>").text(&capital(&change)).put("</p>\n");
     }
     if !concerns(row).is_empty() {
@@ -101,10 +101,10 @@ fn exercise(page: &mut Html, number: usize, row: &Row, context: &Context<'_>) {
     page.put("</div>\n");
     timelines(page, &(context.timelines)(row));
     formula(page, row);
-    if let Some(on_gpu) = told::on_gpu(row) {
+    if let Some(on_gpu) = feedback::on_gpu(row) {
         page.put("<h3>On a GPU, beside the grade</h3>\n<p>").text(&on_gpu).put("</p>\n");
     }
-    let told = told::told(row, context.feedback);
+    let told = feedback::shown_causes(row, context.feedback);
     let causes: Vec<&Finding> = told.causes.iter().map(AsRef::as_ref).collect();
     let hazards: Vec<&Finding> = row.hazards.iter().collect();
     let advice: Vec<&Finding> = told.advice.iter().collect();
@@ -246,7 +246,7 @@ fn findings(page: &mut Html, title: &'static str, findings: &[&Finding]) {
         };
         page.open("li", &[("class", class)]).put("<p class=\"code\"><strong>");
         page.text(&finding.code).put("</strong> ").text(&finding.name);
-        if let Some(place) = told::place(finding) {
+        if let Some(place) = feedback::place(finding) {
             page.put(" <code>").text(&place).put("</code>");
         }
         if let Some(count) = finding.count.filter(|count| *count > 1) {

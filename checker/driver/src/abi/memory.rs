@@ -7,7 +7,7 @@ use trace::program::Mode;
 
 use super::{Handle, answers, calls, code};
 use crate::call;
-use crate::device::watch;
+use crate::device::page_faults;
 use crate::say::say;
 
 calls! {
@@ -115,7 +115,7 @@ fn pinned(offset: u64, bytes: usize) -> *mut c_void {
     if bytes == 0 {
         return std::ptr::null_mut();
     }
-    watch::handed_out(offset, bytes as u64);
+    page_faults::handed_out(offset, bytes as u64);
     call::pinned_address(offset)
 }
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use simulator::machine::Touch;
 
-use super::watch;
+use super::page_faults;
 
 thread_local! {
     /// This thread runs a host function. It must not call the driver, which waits for it.
@@ -20,7 +20,7 @@ pub(crate) fn is_running() -> bool {
 pub(super) fn run(function: u64, data: u64) -> Vec<Touch> {
     IS_RUNNING.set(true);
     // SAFETY: the caller of `cuLaunchHostFunc` vouches for both.
-    let touches = watch::watch_function(|| unsafe {
+    let touches = page_faults::watch_function(|| unsafe {
         let function: unsafe extern "C" fn(u64) = std::mem::transmute(function);
         function(data);
     });

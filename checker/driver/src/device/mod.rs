@@ -6,10 +6,10 @@
 
 pub(crate) mod host_function;
 mod mailbox;
+pub(crate) mod page_faults;
 mod reach;
 mod remote;
 mod serve;
-pub(crate) mod watch;
 
 use std::ffi::c_void;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -20,9 +20,9 @@ use simulator::machine::{
 };
 use simulator::profile::BuiltIn;
 use simulator::{Profile, Schedule};
-use trace::lab;
+use trace::env;
+use trace::lab_protocol;
 use trace::program::WorkQueues;
-use trace::run;
 
 pub(crate) use serve::{make_memory, serve};
 
@@ -59,8 +59,8 @@ pub(crate) struct Local {
 
 /// Connects to the machine that the environment names.
 pub(crate) fn connect() -> Result<(Link, Pinned), String> {
-    match std::env::var(run::MACHINE).as_deref() {
-        Err(_) | Ok(run::MACHINE_IN_PROCESS) => {
+    match std::env::var(env::MACHINE).as_deref() {
+        Err(_) | Ok(env::MACHINE_IN_PROCESS) => {
             let memory = shared_memory(PINNED_BYTES)?;
             let pinned = Pinned(Mapping::new(&memory, 0, PINNED_BYTES)?);
             // The machine uses a mapping of its own, here as in another process.
@@ -77,15 +77,15 @@ pub(crate) fn connect() -> Result<(Link, Pinned), String> {
 
 /// A machine with the settings of the environment.
 fn new_machine() -> Result<Machine, String> {
-    let schedule = setting::<Schedule>(run::SCHEDULE)?.unwrap_or_default();
+    let schedule = setting::<Schedule>(env::SCHEDULE)?.unwrap_or_default();
     let mut machine = Machine::new(profile()?, schedule, Box::new(Library));
-    if let Some(index) = setting(run::LEAVE_OUT)? {
+    if let Some(index) = setting(env::LEAVE_OUT)? {
         machine.leave_out(index);
     }
-    if let Some(demand) = setting(run::DEMAND)? {
+    if let Some(demand) = setting(env::DEMAND)? {
         machine.demand(demand)?;
     }
-    if let Some(watch) = setting(run::WATCH)? {
+    if let Some(watch) = setting(env::WATCH)? {
         machine.watch(watch);
     }
     Ok(machine)
@@ -100,7 +100,7 @@ fn setting<T: std::str::FromStr>(name: &str) -> Result<Option<T>, String> {
 
 /// The profile that the environment names, or the H200's.
 pub(crate) fn profile() -> Result<Profile, String> {
-    let named = std::env::var(run::PROFILE).ok();
+    let named = std::env::var(env::PROFILE).ok();
     let built_in = named.as_deref().map_or(Some(BuiltIn::H200), BuiltIn::find);
     let (name, text) = match (built_in, named) {
         (None, Some(path)) => {
@@ -125,16 +125,16 @@ pub(crate) fn profile() -> Result<Profile, String> {
 /// start, and left alone if it is no number.
 pub(crate) fn work_queues() -> WorkQueues {
     let asked = |name| std::env::var(name).ok();
-    let (connections, copies) = (asked(run::CONNECTIONS), asked(run::COPY_CONNECTIONS));
+    let (connections, copies) = (asked(env::CONNECTIONS), asked(env::COPY_CONNECTIONS));
     WorkQueues::asked(connections.as_deref(), copies.as_deref())
 }
 
 /// Writes the run down after a command, when it is about to start and whenever a region has ended.
 fn after(machine: &Machine, request: &Request, reply: &Reply) {
-    let ready = matches!(request.command, Command::Lab(lab::Request::Ready));
-    let ended = matches!(reply, Reply::Lab(lab::Reply::Trial(_)));
+    let ready = matches!(request.command, Command::Lab(lab_protocol::Request::Ready));
+    let ended = matches!(reply, Reply::Lab(lab_protocol::Reply::Trial(_)));
     if (ready || ended)
-        && let Some(path) = std::env::var_os(run::RECORD)
+        && let Some(path) = std::env::var_os(env::RECORD)
     {
         write_record(Path::new(&path), &machine.record());
     }
@@ -146,7 +146,7 @@ pub(crate) struct Pinned(Mapping);
 impl Pinned {
     /// From now on the student's uses of what copies in flight use are noticed.
     pub(crate) fn watch(&self) {
-        watch::start(self.0.start);
+        page_faults::start(self.0.start);
     }
 
     /// The address of what lies at `offset`.
@@ -266,6 +266,6 @@ impl Host for LocalHost {
     }
 
     fn guard(&mut self, guard: Guard) {
-        watch::apply(&guard);
+        page_faults::apply(&guard);
     }
 }

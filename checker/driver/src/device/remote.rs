@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use simulator::machine::{Failure, Guard, NotMapped, Reply, Request, Touch, Turn, code};
 
 use super::mailbox::{CLIENT, Mailbox};
-use super::{Mapping, host_function, reach, watch};
+use super::{Mapping, host_function, page_faults, reach};
 
 /// The messages of the student's process.
 #[derive(Serialize, Deserialize)]
@@ -59,7 +59,7 @@ impl Remote {
     /// Opens the mailbox that the starter of this process handed down.
     pub(super) fn open(descriptor: &str) -> Result<(Self, Mapping), String> {
         let number: RawFd = descriptor.parse().map_err(|_| {
-            format!("`{}` is `{descriptor}`, but it names a file descriptor", trace::run::MACHINE)
+            format!("`{}` is `{descriptor}`, but it names a file descriptor", trace::env::MACHINE)
         })?;
         // SAFETY: the starter says that this descriptor is ours.
         let memory = unsafe { OwnedFd::from_raw_fd(number) };
@@ -75,7 +75,7 @@ impl Remote {
             let received = sent.and_then(|()| mailbox.receive(|mailbox| mailbox.is_served(memory)));
             match received {
                 Ok(ToClient::Reply { reply, turn, guards }) => {
-                    guards.iter().for_each(watch::apply);
+                    guards.iter().for_each(page_faults::apply);
                     return (reply, turn);
                 }
                 Ok(ToClient::Upcall(upcall)) => {

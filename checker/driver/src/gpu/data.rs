@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use simulator::machine::{self, POISON, Task};
-use trace::lab::{Buffer, Region};
+use trace::lab_protocol::{Buffer, Region};
 use trace::record::Output;
 
 use super::Gpu;

@@ -81,7 +81,7 @@ impl Log {
     }
 
     /// A call has returned.
-    pub(super) fn came_back(&mut self, number: u64, times: Times, result: CUresult) {
+    pub(super) fn returned(&mut self, number: u64, times: Times, result: CUresult) {
         // Taken up in the meantime, by another thread that began or ended a region: too late.
         let Some(index) = number.checked_sub(self.first) else { return };
         if let Some(noted) = self.calls.get_mut(index as usize) {

@@ -1,6 +1,6 @@
 //! The real driver.
 //!
-//! Every call is forwarded as it came, and noted. A run whose time counts ([`run::TRACE_OFF`]) must
+//! Every call is forwarded as it came, and noted. A run whose time counts ([`env::TRACE_OFF`]) must
 //! not pay for the noting. So a call costs an entry in a log that has its memory already, and no
 //! reading of the clock: handles and addresses are put down as they are. Only when a region begins
 //! or has ended are they turned into the names of a [`Program`](trace::Program). Device addresses
@@ -46,9 +46,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
 use simulator::machine::{self, Command, Library as _, Reply, Touch};
-use trace::lab::{self, Speeds};
+use trace::env;
+use trace::lab_protocol::{self, Speeds};
 use trace::program::{Call, Site, WorkQueues};
-use trace::run;
 use trace::timeline::Method;
 
 use crate::call_sites::CallSites;
@@ -78,16 +78,16 @@ enum Trace {
 
 impl Trace {
     fn from_environment() -> Result<Self, String> {
-        match std::env::var(run::TRACE).as_deref() {
-            Err(_) | Ok(run::TRACE_OFF) => Ok(Self::Off),
-            Ok(run::TRACE_CUPTI) => Ok(Self::Cupti),
-            Ok(run::TRACE_EVENTS) => Ok(Self::Events),
+        match std::env::var(env::TRACE).as_deref() {
+            Err(_) | Ok(env::TRACE_OFF) => Ok(Self::Off),
+            Ok(env::TRACE_CUPTI) => Ok(Self::Cupti),
+            Ok(env::TRACE_EVENTS) => Ok(Self::Events),
             Ok(other) => Err(format!(
                 "`{}` is `{other}`, but it is `{}`, `{}` or `{}`",
-                run::TRACE,
-                run::TRACE_OFF,
-                run::TRACE_CUPTI,
-                run::TRACE_EVENTS
+                env::TRACE,
+                env::TRACE_OFF,
+                env::TRACE_CUPTI,
+                env::TRACE_EVENTS
             )),
         }
     }
@@ -132,7 +132,7 @@ impl Gpu {
             let why = format!(
                 "there is no GPU to be used: no `libcuda.so.1` can be loaded ({why})\n\
                  hint: install NVIDIA's driver, or leave `{}` unset for the simulated device",
-                run::DEVICE
+                env::DEVICE
             );
             failed(code::NO_DEVICE, why)
         })?;
@@ -162,7 +162,8 @@ impl Gpu {
             cupti,
             without_cupti,
             gave_up_on_cupti: AtomicBool::new(false),
-            speeds: device::profile().map(|profile| machine::speeds(&profile, lab::Device::Gpu)),
+            speeds: device::profile()
+                .map(|profile| machine::speeds(&profile, lab_protocol::Device::Gpu)),
             identity: OnceLock::new(),
             log: Mutex::new(Log::new()),
             parameters: RwLock::default(),
@@ -267,7 +268,7 @@ impl Gpu {
             (Method::EventPairs, Some(stream)) => self.paired(number, stream, run),
             _ => run(),
         };
-        lock(&self.log).came_back(number, times, result);
+        lock(&self.log).returned(number, times, result);
         if is_full {
             self.make_room();
         }
@@ -280,7 +281,7 @@ impl Gpu {
         let (number, is_full) = self.note(Asked::Command(command), None, Times::default());
         let result = known(real());
         if result != code::SUCCESS {
-            lock(&self.log).came_back(number, Times::default(), result);
+            lock(&self.log).returned(number, Times::default(), result);
         }
         if is_full {
             self.make_room();
@@ -349,55 +350,61 @@ impl Gpu {
     }
 
     /// Answers the lab.
-    pub(crate) fn ask(&self, request: lab::Request) -> lab::Reply {
+    pub(crate) fn ask(&self, request: lab_protocol::Request) -> lab_protocol::Reply {
         match request {
-            lab::Request::Source { directory } => {
+            lab_protocol::Request::Source { directory } => {
                 lock(&self.places).sites = CallSites::under(&directory);
-                lab::Reply::Done
+                lab_protocol::Reply::Done
             }
-            lab::Request::Scale { scale: 1 } => lab::Reply::Done,
-            lab::Request::Scale { .. } => {
+            lab_protocol::Request::Scale { scale: 1 } => lab_protocol::Reply::Done,
+            lab_protocol::Request::Scale { .. } => {
                 let why = "a GPU moves every byte: the scale is 1 there".to_owned();
-                lab::Reply::Refused { why }
+                lab_protocol::Reply::Refused { why }
             }
-            lab::Request::Ready => {
+            lab_protocol::Request::Ready => {
                 let mut regions = lock(&self.regions);
                 self.take_up(&mut regions);
                 self.write_record(&regions);
-                lab::Reply::Done
+                lab_protocol::Reply::Done
             }
-            lab::Request::Speeds => match &self.speeds {
-                Ok(speeds) => lab::Reply::Speeds(*speeds),
-                Err(why) => lab::Reply::Refused { why: why.clone() },
+            lab_protocol::Request::Speeds => match &self.speeds {
+                Ok(speeds) => lab_protocol::Reply::Speeds(*speeds),
+                Err(why) => lab_protocol::Reply::Refused { why: why.clone() },
             },
-            lab::Request::HostAccess { address, bytes, kind } => {
+            lab_protocol::Request::HostAccess { address, bytes, kind } => {
                 self.note_host_access(Touch { offset: address, bytes, kind });
-                lab::Reply::Done
+                lab_protocol::Reply::Done
             }
-            lab::Request::KeptTraces { seed } => lab::Reply::KeptTraces(trace::meter::kept(seed)),
-            lab::Request::Traced { name } => {
+            lab_protocol::Request::KeptTraces { seed } => {
+                lab_protocol::Reply::KeptTraces(trace::meter::kept(seed))
+            }
+            lab_protocol::Request::Traced { name } => {
                 let record = self.record(&lock(&self.regions));
-                lab::Reply::Traced(trace::meter::Trace::of(&name, &record.timeline))
+                lab_protocol::Reply::Traced(trace::meter::Trace::of(&name, &record.timeline))
             }
-            lab::Request::Clock => lab::Reply::Clock { ns: self.clock.now() },
+            lab_protocol::Request::Clock => lab_protocol::Reply::Clock { ns: self.clock.now() },
             // It has taken its time; the other is answered before it comes here.
-            lab::Request::HostCopy { .. } | lab::Request::FailedCall { .. } => lab::Reply::Done,
-            lab::Request::HostWork { ns, asking_ns } => {
+            lab_protocol::Request::HostCopy { .. } | lab_protocol::Request::FailedCall { .. } => {
+                lab_protocol::Reply::Done
+            }
+            lab_protocol::Request::HostWork { ns, asking_ns } => {
                 self.host_work(ns, self.clock.now().saturating_sub(asking_ns))
             }
-            lab::Request::Load { ns, began_ns, .. } => {
+            lab_protocol::Request::Load { ns, began_ns, .. } => {
                 self.host_work(ns, began_ns.min(self.clock.now()))
             }
-            lab::Request::Arrival { played_ns } => self.take_request(played_ns),
-            lab::Request::Answer { request } => self.answer_request(request),
-            lab::Request::Thread(asked) => self.ask_thread(asked),
-            lab::Request::RegionBegin(_) | lab::Request::RegionEnd if self.threads.are_left() => {
+            lab_protocol::Request::Arrival { played_ns } => self.take_request(played_ns),
+            lab_protocol::Request::Answer { request } => self.answer_request(request),
+            lab_protocol::Request::Thread(asked) => self.ask_thread(asked),
+            lab_protocol::Request::RegionBegin(_) | lab_protocol::Request::RegionEnd
+                if self.threads.are_left() =>
+            {
                 let why = "the measured region begins and ends with one host thread, but others are \
                      still at work\nhint: join them inside the region";
-                lab::Reply::Refused { why: why.to_owned() }
+                lab_protocol::Reply::Refused { why: why.to_owned() }
             }
-            lab::Request::RegionBegin(region) => self.begin_region(region),
-            lab::Request::RegionEnd => self.end_region(),
+            lab_protocol::Request::RegionBegin(region) => self.begin_region(region),
+            lab_protocol::Request::RegionEnd => self.end_region(),
         }
     }
 
@@ -414,7 +421,7 @@ impl Gpu {
     /// Works on the host until `ns` have gone by since it `began`, or since its core had nothing
     /// else to do: all threads have one for the work that they declare, as on the simulated device.
     /// What it takes to find out who asks, and to note it, is part of the time.
-    fn host_work(&self, ns: u64, began: u64) -> lab::Reply {
+    fn host_work(&self, ns: u64, began: u64) -> lab_protocol::Reply {
         let site = self.site();
         let mut core_free = lock(&self.core_free);
         let began = began.max(*core_free);
@@ -425,9 +432,9 @@ impl Gpu {
         drop(core_free);
         if self.trace != Trace::Off {
             times.end = self.clock.now();
-            lock(&self.log).came_back(number, times, code::SUCCESS);
+            lock(&self.log).returned(number, times, code::SUCCESS);
         }
-        lab::Reply::Done
+        lab_protocol::Reply::Done
     }
 
     /// Notes that the host takes memory at hand. It is no call, and takes no time: a run whose time

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use simulator::machine::{Address, Command, Names, Reply, Touch, code};
+use simulator::machine::{Address, Command, Handles, Reply, Touch, code};
 use trace::Program;
 use trace::program::{
     Access, BlockId, Call, Direction, EventId, Extent, KernelId, Mode, Place, Step, StreamId,
@@ -26,7 +26,7 @@ pub(super) struct Work {
 
 /// The program so far, and the host's side of its timeline.
 pub(super) struct Observed {
-    names: Names,
+    names: Handles,
     graphs: Graphs,
     program: Program,
     /// One for each step.
@@ -42,7 +42,7 @@ pub(super) struct Observed {
 impl Observed {
     pub(super) fn new() -> Self {
         Self {
-            names: Names::default(),
+            names: Handles::default(),
             graphs: Graphs::default(),
             program: Program::new(1),
             host: Vec::new(),
@@ -420,7 +420,7 @@ mod tests {
         }
     }
 
-    /// A log with a stream 0x70, device memory at 0x1000 and page-locked memory at 0x9000.
+    /// A log with a stream 0x70, device memory at 0x1000 and pinned memory at 0x9000.
     fn setup() -> Log {
         let mut log = Log::new();
         log.note(done(
@@ -617,7 +617,7 @@ mod tests {
         let pending = Noted { result: None, ..done(Command::ContextSynchronize, 0, 40) };
         let (number, _) = log.note(pending);
         observed.take_up(&mut log, 100);
-        log.came_back(number, Times::default(), code::UNKNOWN);
+        log.returned(number, Times::default(), code::UNKNOWN);
         let span = &observed.host()[3];
         assert_eq!((span.start_ns, span.end_ns, span.blocked_ns), (40, 100, 60));
         assert_eq!(observed.program().steps[3].result, 0);

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use simulator::machine::{self, Library as _, Task};
-use trace::lab::{Pass, Region, Reply};
+use trace::lab_protocol::{Pass, Region, Reply};
 use trace::program::Call;
 use trace::record::{self, DeviceState, Output, Record, Trial};
 use trace::timeline::{Interval, Method, Origin, Span, SpanKind};
-use trace::{Timeline, run};
+use trace::{Timeline, env};
 
 use super::clock::Offset;
 use super::cupti::join::{Wanted, join};
@@ -233,7 +233,7 @@ impl Gpu {
         self.clock.spin_until(begin.saturating_add(at_ns));
         if self.trace != Trace::Off {
             times.end = self.clock.now();
-            lock(&self.log).came_back(number, times, code::SUCCESS);
+            lock(&self.log).returned(number, times, code::SUCCESS);
         }
         Reply::Number(request.into())
     }
@@ -266,7 +266,7 @@ impl Gpu {
 
     /// Writes down what happened so far, where the starter of the run wants it.
     pub(super) fn write_record(&self, regions: &Regions) {
-        if let Some(path) = std::env::var_os(run::RECORD) {
+        if let Some(path) = std::env::var_os(env::RECORD) {
             write_record(path.as_ref(), &self.record(regions));
         }
     }

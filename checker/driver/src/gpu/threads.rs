@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use trace::lab::{Reply, ThreadRequest};
+use trace::lab_protocol::{Reply, ThreadRequest};
 use trace::program::{Call, ChannelEnd, ChannelId};
 
 use super::Gpu;
 use super::log::Times;
+use crate::callers::{FOREIGN, STUCK};
 use crate::lock::lock;
 use crate::say::say;
-use crate::threads::{FOREIGN, STUCK};
 
 /// The number that the next thread gets.
 static NEXT: AtomicU32 = AtomicU32::new(0);

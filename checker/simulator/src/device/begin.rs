@@ -292,8 +292,11 @@ impl Device {
         // Without `Async`, the host waits where the memory is pinned (CUDA driver API, "API
         // synchronization behavior").
         let is_pinned = self.pinned.get(block.0 as usize).is_some_and(|&bytes| bytes > 0);
-        let held = (mode == Mode::Synchronous && is_pinned).then_some(0);
-        Queued { held, ..Queued::free(self.memset_work(bytes), self.profile.host.memset_ns.value) }
+        let blocked = (mode == Mode::Synchronous && is_pinned).then_some(0);
+        Queued {
+            blocked,
+            ..Queued::free(self.memset_work(bytes), self.profile.host.memset_ns.value)
+        }
     }
 
     /// Notes what a kernel needs.
@@ -323,19 +326,19 @@ impl Device {
         queued: Queued,
         start: u64,
     ) -> (u64, Wait) {
-        let Queued { work, cost, held, more } = queued;
+        let Queued { work, cost, blocked, more } = queued;
         let work = self.scheduled(work, step);
         let visible = start + cost + self.profile.gaps.submit_ns.value;
         let id = match peers::is_between(&work) {
             true => self.submit_peer_copy(step, stream, work, visible),
             false => self.submit(step, stream, work, visible, None),
         };
-        (cost + more, held.map_or(Wait::None, |held_ns| Wait::Operation { id, held_ns }))
+        (cost + more, blocked.map_or(Wait::None, |more_ns| Wait::Operation { id, more_ns }))
     }
 
     /// The work with the duration that this schedule gives it.
     pub(super) fn scheduled(&self, mut work: Work, step: u32) -> Work {
-        let place = work.place();
+        let place = work.runs_on();
         match &mut work {
             Work::Transfer { ns, .. } => *ns = self.schedule.duration(*ns, step, place),
             Work::Memory { grid, .. } | Work::Kernel { grid, .. } => {
@@ -374,7 +377,7 @@ impl Device {
                 return Queued {
                     work: Work::Marker,
                     cost: time_of(bytes, copies.staging_bytes_per_us.value),
-                    held: Some(0),
+                    blocked: Some(0),
                     more: 0,
                 };
             }
@@ -382,11 +385,11 @@ impl Device {
         let transfer = |ns, memory| Work::Transfer { direction: way, ns, bytes, memory };
         let link_ns = link.pinned_fixed_ns.value + time_of(bytes, link.pinned_bytes_per_us.value);
         if !pageable {
-            let held = (mode == Mode::Synchronous).then_some(0);
+            let blocked = (mode == Mode::Synchronous).then_some(0);
             return Queued {
                 work: transfer(link_ns, HostMemory::Pinned),
                 cost: host.copy_ns.value,
-                held,
+                blocked,
                 more: 0,
             };
         }
@@ -405,14 +408,14 @@ impl Device {
                 Queued {
                     work: transfer(link_ns, HostMemory::Pageable),
                     cost: host.pageable_copy_ns.value + staging,
-                    held: (mode == Mode::Synchronous).then_some(0),
+                    blocked: (mode == Mode::Synchronous).then_some(0),
                     more: 0,
                 }
             }
             super::Direction::HostToDevice => Queued {
                 work: transfer(pieces_ns, HostMemory::Pageable),
                 cost: host_ns(chunk),
-                held: Some(0),
+                blocked: Some(0),
                 more: 0,
             },
             #[cfg(not(target_arch = "wasm32"))]
@@ -422,7 +425,7 @@ impl Device {
             super::Direction::DeviceToHost => Queued {
                 work: transfer(pieces_ns, HostMemory::Pageable),
                 cost: copies.pageable_call_ns.value,
-                held: Some(host_ns(chunk)),
+                blocked: Some(host_ns(chunk)),
                 more: 0,
             },
         }

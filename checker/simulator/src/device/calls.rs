@@ -66,20 +66,20 @@ impl Device {
             self.is_over_now(step, 0);
         }
         let mut end = start + cost;
-        if self.is_held_by(wait) {
+        if self.blocks_in(wait) {
             let times = (asked, start, end);
             return self.hold((thread, step), times, (wait, waited), answer, how);
         }
-        let held_until = self.end_of_wait(wait, call, effects);
-        if let Some(freed) = held_until.map(|end_ns| end_ns + self.profile.host.wake_ns.value)
+        let blocked_until = self.end_of_wait(wait, call, effects);
+        if let Some(freed) = blocked_until.map(|end_ns| end_ns + self.profile.host.wake_ns.value)
             && freed > end
-            && held_until > Some(start)
+            && blocked_until > Some(start)
         {
             blocked_ns += freed - end;
             end = freed;
         }
         end += self.give_back(waited);
-        self.came_back((thread, step), (asked, end), blocked_ns, how);
+        self.returned((thread, step), (asked, end), blocked_ns, how);
         self.finish_in_order(effects);
         if self.hosts.is_alone() {
             self.run_until(end, effects);
@@ -104,9 +104,9 @@ impl Device {
     /// until then.
     fn end_of_wait(&mut self, wait: Wait, call: &Call, effects: &mut impl Effects) -> Option<u64> {
         match wait {
-            Wait::Operation { id, held_ns } => {
+            Wait::Operation { id, more_ns } => {
                 self.run_to_end_of(id, |device| device.goes_on(call, wait), effects);
-                Some(self.operations[id as usize].end_ns + held_ns)
+                Some(self.operations[id as usize].end_ns + more_ns)
             }
             Wait::Stream(stream) => {
                 let tails = self.tails(stream);

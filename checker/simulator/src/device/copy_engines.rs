@@ -32,9 +32,9 @@ pub(super) struct Engine {
     active: Option<Transfer>,
     waiting: Waiting,
     /// The work queue that it served last.
-    queue: Option<work_queues::Place>,
+    queue: Option<work_queues::QueueId>,
     /// It is kept for this copy, which follows in the same queue and is about to be ready.
-    held_for: Option<OperationId>,
+    kept_for: Option<OperationId>,
     /// The copy of this engine that is ending right now lets its queue go on.
     ending: bool,
     generation: u32,
@@ -75,8 +75,8 @@ impl Device {
         let soon = self.now + self.profile.gaps.copy_ns.value;
         let index = self.engine_of(direction);
         let engine = &mut self.unit_of(id).engines[index];
-        if engine.ending && engine.queue == queue && ready <= soon && engine.held_for.is_none() {
-            engine.held_for = Some(id);
+        if engine.ending && engine.queue == queue && ready <= soon && engine.kept_for.is_none() {
+            engine.kept_for = Some(id);
         }
     }
 
@@ -103,7 +103,7 @@ impl Device {
         let waiting = engine.waiting.iter().map(|(_, _, id)| id);
         let of_queue =
             waiting.filter(|&id| self.operations[id as usize].queue == engine.queue).min();
-        let next = match (of_queue, engine.held_for) {
+        let next = match (of_queue, engine.kept_for) {
             (Some(next), _) => Some(next),
             (None, Some(_)) => None,
             (None, None) => engine.waiting.first().map(|(_, _, id)| id),
@@ -112,7 +112,7 @@ impl Device {
         let queue = self.operations[id as usize].queue;
         let engine = &mut self.units[at(device.into())].engines[index];
         engine.waiting.remove(id);
-        engine.held_for = None;
+        engine.kept_for = None;
         let operation = &self.operations[id as usize];
         let Work::Transfer { direction, ns, .. } = operation.work else {
             unreachable!("only transfers wait for a copy engine")

@@ -40,7 +40,7 @@ use crate::profile::Profile;
 pub use schedule::{At, Schedule};
 pub(crate) use streams::OF_THREADS_ON_SECOND;
 pub use wait::{Answer, Wait};
-use work::{Direction, ENGINES, Place, Work};
+use work::{Direction, ENGINES, RunsOn, Work};
 
 /// Speeds are counted in millionths of the speed alone.
 const FULL_SPEED: u64 = 1_000_000;
@@ -86,12 +86,12 @@ struct Operation {
     first_edge: u32,
     /// Where it runs. A marker takes the place of what it waited for last, so that an event between
     /// two operations costs no more than their own order.
-    place: Place,
+    runs_on: RunsOn,
     /// The work queue that it passes through, or has passed through.
-    queue: Option<work_queues::Place>,
+    queue: Option<work_queues::QueueId>,
     /// The work queue of what it waited for last; a marker hands on that of what it waited for
     /// itself.
-    after: Option<work_queues::Place>,
+    after: Option<work_queues::QueueId>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -412,7 +412,7 @@ impl Device {
             end_ns: 0,
             state: State::Waiting,
             first_edge: NO_EDGE,
-            place: work.place(),
+            runs_on: work.runs_on(),
             queue: None,
             after: None,
         });
@@ -434,33 +434,33 @@ impl Device {
 
     /// `id` comes after `on`, which has ended: no sooner than the gap between the two.
     fn follow(&mut self, on: OperationId, id: OperationId) {
-        let Operation { end_ns, place: from, node, step, work, device, .. } =
+        let Operation { end_ns, runs_on: from, node, step, work, device, .. } =
             self.operations[on as usize];
         let after_release = matches!(work, Work::Release);
         let gaps = &self.profile.gaps;
         let operation = &mut self.operations[id as usize];
-        let gap = match (from, operation.place) {
-            (Place::Nowhere, _) => 0,
+        let gap = match (from, operation.runs_on) {
+            (RunsOn::Nowhere, _) => 0,
             _ if matches!(operation.work, Work::Marker) => {
-                operation.place = from;
+                operation.runs_on = from;
                 0
             }
             // Several in a row cost no more than one (measured).
             _ if matches!(operation.work, Work::Release) => {
-                operation.place = from;
+                operation.runs_on = from;
                 if after_release { 0 } else { gaps.release_ns.value }
             }
-            (Place::Multiprocessors, Place::Multiprocessors)
+            (RunsOn::Multiprocessors, RunsOn::Multiprocessors)
                 if node > 0 && step == operation.step =>
             {
                 gaps.graph_kernel_ns.value
             }
-            (Place::Multiprocessors, Place::Multiprocessors) => gaps.kernel_ns.value,
+            (RunsOn::Multiprocessors, RunsOn::Multiprocessors) => gaps.kernel_ns.value,
             (from, to) if from == to => gaps.copy_ns.value,
             _ => gaps.crossing_ns.value,
         };
         let heard = match from {
-            Place::Nowhere => 0,
+            RunsOn::Nowhere => 0,
             _ if device == operation.home => 0,
             _ => peers::heard_ns(&self.profile, node),
         };

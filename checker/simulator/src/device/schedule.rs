@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::Place;
+use super::RunsOn;
 
 /// Which of the legal schedules of a program is played.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,19 +87,19 @@ impl FromStr for Schedule {
 
 impl Schedule {
     /// The duration that this schedule gives to what takes `ns` in the exact one.
-    pub(super) fn duration(self, ns: u64, step: u32, place: Place) -> u64 {
+    pub(super) fn duration(self, ns: u64, step: u32, place: RunsOn) -> u64 {
         let Schedule::Perturbed(seed) = self else { return ns };
         if !cfg!(feature = "schedules") {
             return ns;
         }
         let engine = match place {
-            Place::Nowhere => 0,
-            Place::Multiprocessors => 1,
-            Place::Engine(super::Direction::HostToDevice) => 2,
-            Place::Engine(super::Direction::DeviceToHost) => 3,
+            RunsOn::Nowhere => 0,
+            RunsOn::Multiprocessors => 1,
+            RunsOn::Engine(super::Direction::HostToDevice) => 2,
+            RunsOn::Engine(super::Direction::DeviceToHost) => 3,
             #[cfg(not(target_arch = "wasm32"))]
-            Place::Engine(_) => 5,
-            Place::Host => 4,
+            RunsOn::Engine(_) => 5,
+            RunsOn::Host => 4,
         };
         // Steps are counted from 0 to 2^32: engines are counted above them.
         let factors = factor(seed, u64::from(step)) * factor(seed, engine << 32 | 1 << 63);

@@ -48,7 +48,7 @@ pub(super) struct Hosts {
     /// The others that could go on: by clock, then by turn.
     ready: BTreeSet<(u64, u64, u32)>,
     /// Calls that have not returned, in the order in which they were made.
-    held: BTreeMap<u64, Held>,
+    blocked: BTreeMap<u64, Blocked>,
     /// The answers of calls that waited.
     answers: BTreeMap<u32, Answer>,
     channels: BTreeMap<ChannelId, Channel>,
@@ -64,7 +64,7 @@ impl Default for Hosts {
             running: Some(0),
             turns: 0,
             ready: BTreeSet::new(),
-            held: BTreeMap::new(),
+            blocked: BTreeMap::new(),
             answers: BTreeMap::new(),
             channels: BTreeMap::new(),
         }
@@ -72,7 +72,7 @@ impl Default for Hosts {
 }
 
 /// A call that has not returned.
-struct Held {
+struct Blocked {
     thread: u32,
     step: u32,
     asked: u64,
@@ -162,8 +162,8 @@ impl Device {
     }
 
     /// The host threads that a call blocks, and the step of each.
-    pub fn threads_held(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.hosts.held.values().map(|held| (held.thread, held.step))
+    pub fn threads_blocked(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.hosts.blocked.values().map(|blocked| (blocked.thread, blocked.step))
     }
 
     /// Whose turn it is to make the next call. Works off what happens until then. None if every
@@ -273,7 +273,7 @@ impl Device {
     }
 
     /// Whether a call with this wait has to be suspended: other threads may go first.
-    pub(super) fn is_held_by(&self, wait: Wait) -> bool {
+    pub(super) fn blocks_in(&self, wait: Wait) -> bool {
         if !cfg!(feature = "threads") {
             return false;
         }
@@ -298,7 +298,7 @@ impl Device {
     ) -> Option<Answer> {
         let until = match wait {
             Wait::None => Until::Operations(Vec::new(), 0),
-            Wait::Operation { id, held_ns } => Until::Operations(vec![id], held_ns),
+            Wait::Operation { id, more_ns } => Until::Operations(vec![id], more_ns),
             Wait::Stream(stream) => Until::Operations(self.tails(stream), 0),
             Wait::Device(_) | Wait::All => {
                 let counts =
@@ -312,11 +312,11 @@ impl Device {
             Wait::Message(channel) => Until::Message(channel),
             Wait::Capacity(channel) => Until::Capacity(channel),
         };
-        let held = Held { thread, step, asked, start, end, until, waited };
-        match self.released(&held, answer) {
-            Some(release) => Some(self.come_back(&held, release, how)),
+        let blocked = Blocked { thread, step, asked, start, end, until, waited };
+        match self.released(&blocked, answer) {
+            Some(release) => Some(self.finish(&blocked, release, how)),
             None => {
-                self.keep(held);
+                self.keep(blocked);
                 None
             }
         }
@@ -326,60 +326,67 @@ impl Device {
     pub(super) fn hold_for_room(&mut self, thread: u32, step: u32, call: &Call) {
         let now = self.host_ns;
         let until = Until::Room(call.clone());
-        self.keep(Held { thread, step, asked: now, start: now, end: now, until, waited: None });
+        self.keep(Blocked { thread, step, asked: now, start: now, end: now, until, waited: None });
     }
 
-    fn keep(&mut self, held: Held) {
-        if self.hosts.running == Some(held.thread) {
+    fn keep(&mut self, blocked: Blocked) {
+        if self.hosts.running == Some(blocked.thread) {
             self.hosts.running = None;
         }
         let turn = self.hosts.next_turn();
-        self.hosts.held.insert(turn, held);
+        self.hosts.blocked.insert(turn, blocked);
     }
 
     /// Lets go every thread that waits for nothing any more.
     fn let_go(&mut self, effects: &mut impl Effects) {
         // Letting one go can let another go: a message taken out makes room for the next.
         loop {
-            let found = self.hosts.held.iter().find_map(|(&turn, held)| match &held.until {
-                Until::Room(call) => {
-                    queued_in(call).is_none_or(|it| self.has_room(it)).then_some((turn, None))
-                }
-                _ => self.released(held, Answer::YES).map(|release| (turn, Some(release))),
-            });
+            let found =
+                self.hosts.blocked.iter().find_map(|(&turn, blocked)| match &blocked.until {
+                    Until::Room(call) => {
+                        queued_in(call).is_none_or(|it| self.has_room(it)).then_some((turn, None))
+                    }
+                    _ => self.released(blocked, Answer::YES).map(|release| (turn, Some(release))),
+                });
             let Some((turn, release)) = found else { return };
-            let Some(held) = self.hosts.held.remove(&turn) else { return };
-            let answer = match (release, &held.until) {
-                (Some(release), _) => Some(self.come_back(&held, release, Return::Later)),
+            let Some(blocked) = self.hosts.blocked.remove(&turn) else { return };
+            let answer = match (release, &blocked.until) {
+                (Some(release), _) => Some(self.finish(&blocked, release, Return::Later)),
                 (None, Until::Room(call)) => {
-                    let (thread, step) = (held.thread, held.step);
-                    self.make((thread, step), call, (held.asked, self.now), effects, Return::Later)
+                    let (thread, step) = (blocked.thread, blocked.step);
+                    self.make(
+                        (thread, step),
+                        call,
+                        (blocked.asked, self.now),
+                        effects,
+                        Return::Later,
+                    )
                 }
                 (None, _) => None,
             };
             if let Some(answer) = answer {
-                self.hosts.answers.insert(held.thread, answer);
+                self.hosts.answers.insert(blocked.thread, answer);
             }
         }
     }
 
     /// Whether what a call waits for has happened, and when.
-    fn released(&self, held: &Held, answer: Answer) -> Option<Release> {
-        let woken = |at: u64| if at > held.start { at + WAKE_NS } else { at };
+    fn released(&self, blocked: &Blocked, answer: Answer) -> Option<Release> {
+        let woken = |at: u64| if at > blocked.start { at + WAKE_NS } else { at };
         let release = |at: u64, yes: bool| Some(Release { at, answer: Answer { yes, ..answer } });
-        match &held.until {
+        match &blocked.until {
             Until::Room(_) => None,
-            Until::Operations(ids, held_ns) => {
+            Until::Operations(ids, more_ns) => {
                 let mut last = None;
                 for &id in ids {
                     let operation = &self.operations[id as usize];
                     if operation.state != State::Done {
                         return None;
                     }
-                    last = last.max(Some(operation.end_ns + held_ns));
+                    last = last.max(Some(operation.end_ns + more_ns));
                 }
                 let wake = self.profile.host.wake_ns.value;
-                let at = last.filter(|&at| at > held.start).map_or(0, |at| at + wake);
+                let at = last.filter(|&at| at > blocked.start).map_or(0, |at| at + wake);
                 release(at, answer.yes)
             }
             // A thread that was never started counts as ended.
@@ -412,10 +419,10 @@ impl Device {
     }
 
     /// A call that waited returns.
-    fn come_back(&mut self, held: &Held, release: Release, how: Return) -> Answer {
-        let end = held.end.max(release.at);
+    fn finish(&mut self, blocked: &Blocked, release: Release, how: Return) -> Answer {
+        let end = blocked.end.max(release.at);
         let answer = release.answer;
-        match held.until {
+        match blocked.until {
             Until::Message(id) if answer.yes => {
                 self.hosts.channels.entry(id).or_default().received.push(end);
             }
@@ -424,14 +431,14 @@ impl Device {
             }
             _ => {}
         }
-        let blocked_ns = held.start - held.asked + (end - held.end);
-        let end = end + self.give_back(held.waited);
-        self.came_back((held.thread, held.step), (held.asked, end), blocked_ns, how);
+        let blocked_ns = blocked.start - blocked.asked + (end - blocked.end);
+        let end = end + self.give_back(blocked.waited);
+        self.returned((blocked.thread, blocked.step), (blocked.asked, end), blocked_ns, how);
         answer
     }
 
     /// A call is over.
-    pub(super) fn came_back(
+    pub(super) fn returned(
         &mut self,
         (thread, step): (u32, u32),
         (start_ns, end_ns): (u64, u64),

@@ -31,7 +31,7 @@ pub enum Wait {
         /// Which.
         id: u32,
         /// How long the host stays blocked after the operation has ended, in ns.
-        held_ns: u64,
+        more_ns: u64,
     },
     /// All earlier work of a stream; for the legacy default stream, that of the blocking streams
     /// too.
@@ -51,7 +51,7 @@ pub enum Wait {
 impl Wait {
     /// Until this operation ends.
     pub(super) fn end_of(id: OperationId) -> Self {
-        Wait::Operation { id, held_ns: 0 }
+        Wait::Operation { id, more_ns: 0 }
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Queued {
     /// Before the operation is queued, in ns.
     pub(super) cost: u64,
     /// After its end, in ns; none if the host does not wait for it.
-    pub(super) held: Option<u64>,
+    pub(super) blocked: Option<u64>,
     /// After it is queued, in ns.
     pub(super) more: u64,
 }
@@ -69,7 +69,7 @@ pub(super) struct Queued {
 impl Queued {
     /// The host does not wait for the operation.
     pub(super) fn free(work: Work, cost: u64) -> Self {
-        Self { work, cost, held: None, more: 0 }
+        Self { work, cost, blocked: None, more: 0 }
     }
 }
 

@@ -7,7 +7,7 @@ use super::grids;
 
 /// The engine that runs an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum RunsOn {
     Nowhere,
     Multiprocessors,
     Engine(Direction),
@@ -75,12 +75,12 @@ impl Work {
         }
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn runs_on(&self) -> RunsOn {
         match self {
-            Work::Marker | Work::Release => Place::Nowhere,
-            Work::Transfer { direction, .. } => Place::Engine(*direction),
-            Work::Memory { .. } | Work::Kernel { .. } => Place::Multiprocessors,
-            Work::HostFunction => Place::Host,
+            Work::Marker | Work::Release => RunsOn::Nowhere,
+            Work::Transfer { direction, .. } => RunsOn::Engine(*direction),
+            Work::Memory { .. } | Work::Kernel { .. } => RunsOn::Multiprocessors,
+            Work::HostFunction => RunsOn::Host,
         }
     }
 }

@@ -48,7 +48,7 @@ const HAND_OVER_NS: [u64; 3] = [0, 700, 1200];
 
 /// A device, a set of its own, and a queue in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct QueueId {
     device: u8,
     set: u8,
     queue: u8,
@@ -146,7 +146,7 @@ impl Device {
         if let Some(set) = self.set_of(id) {
             let Operation { stream, home, .. } = self.operations[id as usize];
             let taken = self.units[at(home.into())].work_queues.sets[set].take(stream);
-            let place = Place { device: home, set: set as u8, queue: taken as u8 };
+            let place = QueueId { device: home, set: set as u8, queue: taken as u8 };
             let queue = self.queue(place);
             queue.entries.push_back(id);
             queue.users += 1;
@@ -159,7 +159,7 @@ impl Device {
 
     /// An operation has waited for what came through this queue, or for nothing that came through
     /// one: when it is handed over.
-    pub(super) fn hand_over(&mut self, id: OperationId, after: Option<Place>) {
+    pub(super) fn hand_over(&mut self, id: OperationId, after: Option<QueueId>) {
         let operation = &self.operations[id as usize];
         let Work::Kernel { .. } = operation.work else { return };
         let (Some(own), Some(after)) = (operation.queue, after) else { return };
@@ -178,7 +178,7 @@ impl Device {
         work_queues.handed_over_ns = *not_before;
     }
 
-    fn queue(&mut self, Place { device, set, queue }: Place) -> &mut Queue {
+    fn queue(&mut self, QueueId { device, set, queue }: QueueId) -> &mut Queue {
         &mut self.units[at(device.into())].work_queues.sets[usize::from(set)].queues
             [usize::from(queue)]
     }

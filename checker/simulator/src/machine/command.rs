@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
-use trace::lab;
+use trace::lab_protocol;
 
 use trace::program::{AccessKind, Mode, Site, StreamKind, Timing, WorkQueues};
 
@@ -148,8 +148,8 @@ pub enum Command {
     /// A place in the student's source that commands will come from.
     Site(Site),
     /// A request of the lab's.
-    Lab(lab::Request),
-    /// The turn has come to a thread whose last request got [`Reply::Held`]: what came of it?
+    Lab(lab_protocol::Request),
+    /// The turn has come to a thread whose last request got [`Reply::Blocked`]: what came of it?
     Resume,
     /// Facts about the device.
     DeviceFacts,
@@ -396,7 +396,7 @@ pub enum Reply {
     /// Done, nothing to say.
     Done,
     /// The call has not returned; [`Command::Resume`] gets its reply when it has.
-    Held,
+    Blocked,
     /// A handle, an address, an offset or a count.
     Number(u64),
     /// From the first event to the second.
@@ -439,7 +439,7 @@ pub enum Reply {
         resident_blocks: u32,
     },
     /// To [`Command::Lab`].
-    Lab(lab::Reply),
+    Lab(lab_protocol::Reply),
     /// It was refused or went wrong.
     Failed(Failure),
 }

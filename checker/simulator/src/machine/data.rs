@@ -6,9 +6,9 @@ use trace::program::AccessKind;
 
 use super::command::{Address, Command, Failure, Reply, Touch, code};
 use super::library::{KernelAccess, Twin};
+use super::probe::{Watching, poison};
 use super::provenance::{Launched, Piece, WORD};
 use super::store::Store;
-use super::watch::{Watching, poison};
 use super::{Host, Machine, NotMapped};
 use crate::device::{At, Effects};
 
@@ -207,7 +207,7 @@ impl Machine {
         let (address, bytes) = match (command, reply) {
             (Command::AllocAsync { bytes, .. }, Reply::Number(address)) => (*address, *bytes),
             (Command::FreeAsync { address, .. }, _) => {
-                (*address, self.names.device.size(*address).ok()?)
+                (*address, self.handles.device.size(*address).ok()?)
             }
             _ => return None,
         };
@@ -257,8 +257,8 @@ impl Machine {
     fn check_there(&self, what: &str, place: Address, bytes: u64) -> Result<(), Failure> {
         let (at, blocks) = match place {
             _ if bytes == 0 => return Ok(()),
-            Address::Device(at) => (at, &self.names.device),
-            Address::Pinned(at) => (at, &self.names.pinned),
+            Address::Device(at) => (at, &self.handles.device),
+            Address::Pinned(at) => (at, &self.handles.pinned),
             Address::Pageable(_) => return Ok(()),
         };
         if blocks.range(at, bytes).is_ok() {
@@ -266,10 +266,10 @@ impl Machine {
         }
         let offset = self.pinned_base.and_then(|base| at.checked_sub(base));
         let is_of_the_host = place == Address::Device(at)
-            && offset.is_some_and(|offset| self.names.pinned.holds(offset));
+            && offset.is_some_and(|offset| self.handles.pinned.holds(offset));
         let why = if is_of_the_host {
             format!(
-                "{at:#x} is page-locked memory of the host: a GPU takes it for memory of the device too, and the \
+                "{at:#x} is pinned memory of the host: a GPU takes it for memory of the device too, and the \
                  simulated device does not\nhint: write to it from the host, or use memory of the device in this \
                  {what}"
             )
@@ -293,15 +293,15 @@ impl Machine {
         arguments: &[u8],
     ) -> Result<Movement, Failure> {
         let kernel = self.kernel(function)?;
-        let accesses = kernel.accesses(arguments, self.names.scale);
+        let accesses = kernel.accesses(arguments, self.handles.scale);
         let accesses = accesses.ok_or(Failure::bare(code::INVALID_VALUE))?;
-        let touched = |access: &KernelAccess| self.names.touched(access, function).err();
+        let touched = |access: &KernelAccess| self.handles.touched(access, function).err();
         if let Some(fault) = accesses.iter().find_map(touched) {
             return Ok(Movement::Fault(fault));
         }
-        if self.names.are_several() {
+        if self.handles.are_several() {
             for access in &accesses {
-                let Ok(Some(range)) = self.names.touched(access, function) else { continue };
+                let Ok(Some(range)) = self.handles.touched(access, function) else { continue };
                 match self.check_peer(function, &range) {
                     Err(fault) if fault.code == code::ILLEGAL_ADDRESS => {
                         return Ok(Movement::Fault(fault));
@@ -310,7 +310,7 @@ impl Machine {
                 }
             }
         }
-        let name = self.names.functions.facts(function)?;
+        let name = self.handles.functions.facts(function)?;
         let elements = accesses.first().map_or(0, |access| access.bytes / WORD);
         let rounds = kernel.rounds(arguments);
         let launched = Launched { kernel: name.clone(), rounds, blocks, elements };

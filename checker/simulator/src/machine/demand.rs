@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
-use trace::lab::{Buffer, Pass, Region};
+use trace::lab_protocol::{Buffer, Pass, Region};
 use trace::program::WorkQueues;
 
 use super::command::Command;
@@ -83,7 +83,7 @@ impl Machine {
         }
         // From the first command on: what is captured before the lab sets its scale is played
         // later.
-        self.names.scale = demand.scale;
+        self.handles.scale = demand.scale;
         self.program.scale = demand.scale;
         self.demand = Some(demand);
         Ok(())
@@ -139,7 +139,7 @@ impl Machine {
             if bytes % 4 != 0 {
                 return Some(format!("{bytes} bytes are no whole elements"));
             }
-            let side = if self.names.is_device(*address) { Side::Device } else { Side::Host };
+            let side = if self.handles.is_device(*address) { Side::Device } else { Side::Host };
             let span = (*first, first.saturating_add(bytes / 4));
             found.entry((role, *array, side)).or_default().push(span);
         }

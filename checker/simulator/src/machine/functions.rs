@@ -6,7 +6,7 @@ use super::library::Kernel;
 
 impl Machine {
     pub(super) fn entry(&mut self, module: u64, name: &str) -> Result<Reply, Failure> {
-        if !self.names.modules.facts(module)?.iter().any(|entry| entry == name) {
+        if !self.handles.modules.facts(module)?.iter().any(|entry| entry == name) {
             return Err(Failure::bare(code::NOT_FOUND));
         }
         let Some(kernel) = self.library.kernel(name) else {
@@ -26,7 +26,7 @@ impl Machine {
     }
 
     pub(super) fn kernel(&self, function: u64) -> Result<Box<dyn Kernel>, Failure> {
-        let name = self.names.functions.facts(function)?;
+        let name = self.handles.functions.facts(function)?;
         self.library.kernel(name).ok_or(Failure::bare(code::INVALID_HANDLE))
     }
 

@@ -111,7 +111,7 @@ impl Graphs {
         Some((*self.made.get(graph.0 as usize)?, (node as usize).checked_sub(1)?))
     }
 
-    /// Names the executable copy that is made of a graph now.
+    /// Handles the executable copy that is made of a graph now.
     fn next_copy(&mut self, graph: GraphId) -> (GraphId, u32) {
         let made = self.copies.entry(graph).or_default();
         *made += 1;
@@ -146,7 +146,7 @@ impl Machine {
             return Ok(None);
         }
         let stream = match command.stream() {
-            Some(handle) => Some(self.names.stream(handle)?),
+            Some(handle) => Some(self.handles.stream(handle)?),
             None => None,
         };
         if let Some(stream) = stream
@@ -193,7 +193,7 @@ impl Machine {
 
     fn is_blocking(&self, command: &Command) -> Result<bool, Failure> {
         let handle = command.stream().unwrap_or(0);
-        Ok(self.names.stream_facts(handle)?.0 == StreamKind::Blocking)
+        Ok(self.handles.stream_facts(handle)?.0 == StreamKind::Blocking)
     }
 
     /// A call that is not for a capturing stream: is it permitted while there are captures?
@@ -256,13 +256,13 @@ impl Machine {
     ) -> Result<Reply, Failure> {
         match command {
             Command::EventRecord { event, .. } => {
-                self.names.events.find(*event)?;
+                self.handles.events.find(*event)?;
                 let capture = self.graphs.of_stream(stream).expect("it is capturing");
                 let entry = (capture.number, capture.streams[&stream].1.clone());
                 self.graphs.events.insert(*event, entry);
             }
             Command::StreamWait { event, .. } => {
-                self.names.events.find(*event)?;
+                self.handles.events.find(*event)?;
                 let recorded = self.graphs.events.get(event).cloned();
                 let number = self.graphs.of_stream(stream).expect("it is capturing").number;
                 match recorded {
@@ -276,7 +276,7 @@ impl Machine {
                         return Err(self.graphs.refuse(code::STREAM_CAPTURE_MERGE, both));
                     }
                     // An event that was never recorded is nothing to wait for.
-                    None if !self.names.events.facts(*event)?.1 => {}
+                    None if !self.handles.events.facts(*event)?.1 => {}
                     None => {
                         let this = |it: &Capture| it.number == number;
                         return Err(self.graphs.refuse(code::STREAM_CAPTURE_ISOLATION, this));
@@ -309,8 +309,8 @@ impl Machine {
     ) -> Result<(), Failure> {
         let library = self.library.as_ref();
         let call = match self.movement(command)? {
-            Some(Movement::Fault(_)) => Some(self.names.faulty_launch(command, library)?),
-            _ => self.names.call(command, &Reply::Done, library)?,
+            Some(Movement::Fault(_)) => Some(self.handles.faulty_launch(command, library)?),
+            _ => self.handles.call(command, &Reply::Done, library)?,
         };
         // A copy of nothing is nothing.
         let Some(call) = call else { return Ok(()) };
@@ -339,21 +339,21 @@ impl Machine {
         let no_graph = Failure::bare(code::INVALID_VALUE);
         match *asked {
             GraphCommand::BeginCapture { stream: handle, mode } => {
-                let (stream, mode) = (self.names.stream(handle)?, Mode::of(mode)?);
+                let (stream, mode) = (self.handles.stream(handle)?, Mode::of(mode)?);
                 if stream.is_legacy() {
                     return Err(Failure::bare(code::STREAM_CAPTURE_UNSUPPORTED));
                 }
                 if self.graphs.of_stream(stream).is_some() {
                     return Err(Failure::bare(code::ILLEGAL_STATE));
                 }
-                let blocking = self.names.stream_facts(handle)?.0 == StreamKind::Blocking;
+                let blocking = self.handles.stream_facts(handle)?.0 == StreamKind::Blocking;
                 self.graphs.captures += 1;
                 self.graphs.open.push(Capture {
                     number: self.graphs.captures,
                     origin: stream,
                     thread: self.threads.running(),
                     mode,
-                    memory_changes: self.names.memory_changes,
+                    memory_changes: self.handles.memory_changes,
                     invalid: false,
                     nodes: Vec::new(),
                     commands: Vec::new(),
@@ -362,11 +362,11 @@ impl Machine {
                 Ok(Reply::Done)
             }
             GraphCommand::EndCapture { stream } => {
-                let stream = self.names.stream(stream)?;
+                let stream = self.handles.stream(stream)?;
                 self.end_capture(stream, site, host)
             }
             GraphCommand::IsCapturing { stream } => {
-                let stream = self.names.stream(stream)?;
+                let stream = self.handles.stream(stream)?;
                 let has_blocking = |it: &Capture| it.streams.values().any(|stream| stream.0);
                 if stream.is_legacy() && self.graphs.open.iter().any(has_blocking) {
                     return Err(Failure::bare(code::STREAM_CAPTURE_IMPLICIT));
@@ -382,8 +382,8 @@ impl Machine {
                 Ok(Reply::Number(before.unwrap_or_default() as u64))
             }
             GraphCommand::External { event, stream } => {
-                let stream = self.names.stream(stream)?;
-                self.names.events.find(event)?;
+                let stream = self.handles.stream(stream)?;
+                self.handles.events.find(event)?;
                 match self.graphs.of_stream(stream) {
                     // The flag is for captures alone (`cuda.h`, `CUevent_record_flags`).
                     None => Err(Failure::bare(code::ILLEGAL_STATE)),
@@ -427,11 +427,11 @@ impl Machine {
             }
             GraphCommand::Launch { executable, stream } => {
                 let found = self.graphs.executables.get(&executable).copied();
-                let (which, stream) = (found.ok_or(no_graph)?, self.names.stream(stream)?);
+                let (which, stream) = (found.ok_or(no_graph)?, self.handles.stream(stream)?);
                 self.launch_graph(which, stream, site, host)
             }
             GraphCommand::Upload { executable, stream } => {
-                self.names.stream(stream)?;
+                self.handles.stream(stream)?;
                 let found = self.graphs.executables.contains_key(&executable);
                 if found { Ok(Reply::Done) } else { Err(no_graph) }
             }
@@ -551,12 +551,14 @@ impl Machine {
         else {
             return Vec::new();
         };
-        if self.graphs.memory_changes[known] == self.names.memory_changes {
+        if self.graphs.memory_changes[known] == self.handles.memory_changes {
             return Vec::new();
         }
         let mut moved = Vec::new();
         for ((node, captured), command) in (1..).zip(nodes).zip(&self.graphs.commands[known]) {
-            let Some(accesses) = self.names.uses(command, self.library.as_ref()) else { continue };
+            let Some(accesses) = self.handles.uses(command, self.library.as_ref()) else {
+                continue;
+            };
             let mut before = Vec::new();
             hazards::accesses(&captured.call, |kind, range| before.push(Access { kind, range }));
             if accesses != before {
@@ -576,8 +578,8 @@ impl Machine {
         };
         let movement = movement?;
         let is_there = |address: Address, bytes: u64| match address {
-            Address::Device(at) => self.names.device.range(at, bytes).is_ok(),
-            Address::Pinned(at) => self.names.pinned.range(at, bytes).is_ok(),
+            Address::Device(at) => self.handles.device.range(at, bytes).is_ok(),
+            Address::Pinned(at) => self.handles.pinned.range(at, bytes).is_ok(),
             Address::Pageable(_) => true,
         };
         let all_there = match movement {

@@ -181,7 +181,7 @@ impl Machine {
         let step = self.program.steps.len() as u32 - 1;
         let kind_of = |stream: StreamId| match stream.is_legacy() || stream.is_per_thread() {
             true => Some(StreamKind::Blocking),
-            false => self.names.kind(stream),
+            false => self.handles.kind(stream),
         };
         let device = made.device;
         let guards = &mut self.guards;
@@ -239,7 +239,7 @@ impl Machine {
         }
         for (address, kind) in [(source, AccessKind::Read), (target, AccessKind::Write)] {
             if let Address::Pinned(offset) = address
-                && let Some(pages) = self.names.pinned.whole_pages(*offset, *bytes)
+                && let Some(pages) = self.handles.pinned.whole_pages(*offset, *bytes)
             {
                 self.guards.add(pages, kind, stream, step, host);
             }
@@ -248,7 +248,7 @@ impl Machine {
 
     /// Pinned memory goes: its pages are free for other blocks.
     pub(super) fn unguard_block(&mut self, offset: u64, host: &mut dyn Host) {
-        let Ok(bytes) = self.names.pinned.size(offset) else { return };
+        let Ok(bytes) = self.handles.pinned.size(offset) else { return };
         let (start, end) = (offset, (offset + bytes).next_multiple_of(PAGE));
         let gone: Vec<u64> = self.guards.spans.range(start..end).map(|(&from, _)| from).collect();
         if gone.is_empty() {
@@ -264,7 +264,7 @@ impl Machine {
         if before == free {
             return;
         }
-        let blocks: Vec<_> = self.names.pinned.spans().collect();
+        let blocks: Vec<_> = self.handles.pinned.spans().collect();
         for (start, bytes) in blocks {
             self.free_block(start, bytes, host);
         }
@@ -298,7 +298,7 @@ impl Machine {
         let least = if open.lone_pages > MOST_LONE_PAGES { 0 } else { PAGE };
         let bytes = |kind| -> u64 {
             let touches = touches.iter().filter(|it| it.bytes > least && it.kind == kind);
-            let ranges = touches.flat_map(|it| self.names.pinned_within(it.offset, it.bytes));
+            let ranges = touches.flat_map(|it| self.handles.pinned_within(it.offset, it.bytes));
             ranges.map(|range| range.bytes).sum()
         };
         let ns = self.copying_ns(bytes(AccessKind::Read).max(bytes(AccessKind::Write)));
@@ -311,7 +311,7 @@ impl Machine {
     fn accesses(&mut self, touches: &[Touch]) -> Vec<Access> {
         let mut accesses = Vec::new();
         for touch in touches {
-            for range in self.names.pinned_within(touch.offset, touch.bytes) {
+            for range in self.handles.pinned_within(touch.offset, touch.bytes) {
                 accesses.push(Access { kind: touch.kind, range });
             }
             if accesses.len() > MOST_ACCESSES {

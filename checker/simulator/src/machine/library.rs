@@ -1,7 +1,7 @@
 //! Kernels and tasks, of which the machine has to be told. It sees both through traits, so that it
 //! depends on neither.
 
-use trace::lab::Speeds;
+use trace::lab_protocol::Speeds;
 use trace::program::{AccessKind, Items, Loop};
 
 use crate::bounds::TaskWork;

@@ -31,13 +31,13 @@ pub(super) fn addresses_of(device: u32) -> u64 {
 
 impl Machine {
     pub(super) fn used_bytes(&self) -> u64 {
-        self.names.device.spans().map(|(_, bytes)| bytes).sum()
+        self.handles.device.spans().map(|(_, bytes)| bytes).sum()
     }
 
     /// With what the pool has beside what is in use of it.
     pub(super) fn taken_nominal_bytes(&self, device: u32) -> u64 {
         let pool = self.device.pool(device);
-        self.names.nominal(self.names.device.bytes_on(device))
+        self.handles.nominal(self.handles.device.bytes_on(device))
             + pool.reserved.saturating_sub(pool.used)
     }
 
@@ -47,7 +47,7 @@ impl Machine {
         }
         let total = self.device.profile().chip.memory_bytes.value;
         let left =
-            total.saturating_sub(self.taken_nominal_bytes(device)) / u64::from(self.names.scale);
+            total.saturating_sub(self.taken_nominal_bytes(device)) / u64::from(self.handles.scale);
         let next = self.device_next[device as usize];
         if bytes > left || bytes > (addresses_of(device) + ADDRESSES).saturating_sub(next) {
             return Err(Failure::bare(code::OUT_OF_MEMORY));
@@ -77,7 +77,7 @@ impl Machine {
         bytes: u64,
         stream: StreamId,
     ) -> Result<Reply, Failure> {
-        let given = self.device.block_for(self.names.nominal(bytes), stream);
+        let given = self.device.block_for(self.handles.nominal(bytes), stream);
         let address = match given.and_then(|block| self.freed.remove(&block)) {
             Some((address, room)) if bytes <= room => address,
             _ => return self.allocate(stream.device(), bytes),
@@ -107,9 +107,9 @@ impl Machine {
 
     /// As the program sees it.
     pub(super) fn pool_facts(&self) -> PoolFacts {
-        let scale = u64::from(self.names.scale);
+        let scale = u64::from(self.handles.scale);
         let real = |bytes: u64| if bytes == u64::MAX { bytes } else { bytes / scale };
-        let pool = self.device.pool(self.names.current());
+        let pool = self.device.pool(self.handles.current());
         PoolFacts {
             threshold: real(pool.threshold),
             reserved: real(pool.reserved),
@@ -122,7 +122,7 @@ impl Machine {
     pub(super) fn allocate_pinned(&self, bytes: u64) -> Result<Reply, Failure> {
         // First fit: the gaps between what is given out, then the rest.
         let mut offset: u64 = 0;
-        for (start, taken) in self.names.pinned.spans() {
+        for (start, taken) in self.handles.pinned.spans() {
             if start - offset >= bytes {
                 break;
             }

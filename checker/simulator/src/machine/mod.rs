@@ -11,21 +11,21 @@ mod demand;
 mod functions;
 mod graph;
 mod guards;
+mod handles;
 mod library;
 mod memory;
-mod names;
 mod peers;
+mod probe;
 mod provenance;
 mod region;
 mod requests;
 mod skipped_call;
 mod store;
-mod threads;
-mod watch;
+mod turns;
 
 use std::collections::BTreeMap;
 
-use trace::lab::Request as LabRequest;
+use trace::lab_protocol::Request as LabRequest;
 use trace::program::{BlockId, Call, DEVICES, Program, Step, Timing, WorkQueues};
 use trace::record::{self, Record, Trial};
 use trace::timeline::HostSpan;
@@ -36,15 +36,15 @@ pub use command::{
 };
 pub use demand::{Connections, Demand};
 pub use guards::{Guard, Protection};
+pub use handles::Handles;
 pub use library::{
     Kernel, KernelAccess, KernelStep, KernelWork, Library, Part, Role, Side, SmallGrid, Span, Task,
     Twin,
 };
 pub use memory::{DEVICE_BASE, DEVICE_END, PINNED_BYTES};
-pub use names::Names;
+pub use probe::Watch;
 pub use region::{POISON, answer_of, check_outputs, memory_of, shortfalls, speeds};
 pub use requests::Requests;
-pub use watch::Watch;
 
 use crate::device::{Answer, At, Device, Schedule};
 use crate::profile::Profile;
@@ -120,7 +120,7 @@ pub struct Machine {
     device: Device,
     program: Program,
     library: Box<dyn Library>,
-    names: Names,
+    handles: Handles,
     store: Store,
     moving: Moving,
     graphs: graph::Graphs,
@@ -131,11 +131,12 @@ pub struct Machine {
     pinned_base: Option<u64>,
     /// A kernel went wrong: every call fails from then on.
     fault: Option<Failure>,
-    handles: u64,
+    /// How many handles it has given.
+    handed_out: u64,
     /// Of each device.
     device_next: [u64; DEVICES as usize],
     skipped_call: Option<skipped_call::SkippedCall>,
-    watching: Option<watch::Watching>,
+    watching: Option<probe::Watching>,
     demand: Option<Demand>,
     notes: Vec<String>,
     /// The bytes that requests have left beside steps, roughly.
@@ -145,7 +146,7 @@ pub struct Machine {
     is_full: bool,
     trials: Vec<Trial>,
     open_region: Option<region::Open>,
-    threads: threads::Threads,
+    threads: turns::Threads,
     /// Stream-ordered memory that was freed and may be handed out again: address and size of each
     /// block.
     freed: BTreeMap<BlockId, (u64, u64)>,
@@ -161,7 +162,7 @@ impl Machine {
             device: Device::new(profile, schedule),
             program: Program::new(1),
             library,
-            names: Names::default(),
+            handles: Handles::default(),
             store: Store::default(),
             moving: Moving::new(),
             graphs: graph::Graphs::default(),
@@ -169,7 +170,7 @@ impl Machine {
             touched: Vec::new(),
             pinned_base: None,
             fault: None,
-            handles: 0,
+            handed_out: 0,
             device_next: std::array::from_fn(|device| memory::addresses_of(device as u32)),
             skipped_call: None,
             watching: None,
@@ -179,7 +180,7 @@ impl Machine {
             is_full: false,
             trials: Vec::new(),
             open_region: None,
-            threads: threads::Threads::default(),
+            threads: turns::Threads::default(),
             freed: BTreeMap::new(),
             allowed_shared: BTreeMap::new(),
         }
@@ -188,7 +189,7 @@ impl Machine {
     /// Looks at what two uses of some memory see of it, and leave in it. From now on, memory that
     /// is gone or new holds nothing that anyone wrote.
     pub fn watch(&mut self, watch: Watch) {
-        self.watching = Some(watch::Watching::new(watch));
+        self.watching = Some(probe::Watching::new(watch));
     }
 
     /// The record so far.
@@ -212,10 +213,10 @@ impl Machine {
     /// Carries out one command.
     pub fn execute(&mut self, request: &Request, host: &mut dyn Host) -> Reply {
         if !self.threads.may_ask(request) {
-            return Reply::Failed(threads::out_of_turn());
+            return Reply::Failed(turns::out_of_turn());
         }
         self.store.provenance.settle(request.thread);
-        self.names.set_current(request.device);
+        self.handles.set_current(request.device);
         self.left_behind += left_behind(&request.command);
         if self.program.steps.len() as u64 * STEP_BYTES + self.left_behind > MOST_LEFT_BEHIND {
             // Destructors make requests too, so the reason is given only once.
@@ -311,18 +312,18 @@ impl Machine {
                 Reply::Done
             }
             Command::StreamFacts { stream } => {
-                let (kind, priority) = self.names.stream_facts(*stream)?;
+                let (kind, priority) = self.handles.stream_facts(*stream)?;
                 Reply::Stream { kind, priority }
             }
             Command::MemoryInfo => {
-                let scale = u64::from(self.names.scale);
+                let scale = u64::from(self.handles.scale);
                 let total = self.device.profile().chip.memory_bytes.value;
-                let free = total.saturating_sub(self.taken_nominal_bytes(self.names.current()));
+                let free = total.saturating_sub(self.taken_nominal_bytes(self.handles.current()));
                 Reply::Memory { free: free / scale, total: total / scale }
             }
             Command::PoolFacts => Reply::Pool(self.pool_facts()),
             Command::PoolReset { of_reserved } => {
-                self.device.reset_pool_high(self.names.current(), *of_reserved);
+                self.device.reset_pool_high(self.handles.current(), *of_reserved);
                 Reply::Done
             }
             Command::FunctionFacts { function, threads, shared_bytes } => {
@@ -353,23 +354,23 @@ impl Machine {
     /// The reply to a call of the program's, with what it makes or takes away.
     fn reply(&mut self, command: &Command, host: &mut dyn Host) -> Result<Reply, Failure> {
         Ok(match command {
-            Command::StreamCreate { .. } if self.names.has_no_streams_left() => {
+            Command::StreamCreate { .. } if self.handles.has_no_streams_left() => {
                 return Err(Failure::bare(code::OUT_OF_MEMORY));
             }
             Command::StreamCreate { .. }
             | Command::EventCreate { .. }
             | Command::ModuleLoad { .. } => self.new_handle(),
             Command::FunctionGet { module, name } => self.entry(*module, name)?,
-            Command::Alloc { bytes } => self.allocate(self.names.current(), *bytes)?,
+            Command::Alloc { bytes } => self.allocate(self.handles.current(), *bytes)?,
             Command::PeerAccess { by, pool, enabled } => self.check_access(*by, *pool, *enabled)?,
 
             Command::AllocAsync { bytes: 0, stream } => {
-                self.names.stream(*stream)?;
+                self.handles.stream(*stream)?;
                 Reply::Number(0)
             }
             Command::AllocHost { bytes: 0 } => Reply::Number(0),
             Command::AllocAsync { bytes, stream } => {
-                let stream = self.names.stream(*stream)?;
+                let stream = self.handles.stream(*stream)?;
                 self.allocate_in_order(*bytes, stream)?
             }
             Command::AllocHost { bytes } => {
@@ -382,25 +383,25 @@ impl Machine {
             Command::FreeHost { offset } => {
                 self.unguard_block(*offset, host);
                 if self.watching.is_some()
-                    && let Ok(bytes) = self.names.pinned.size(*offset)
+                    && let Ok(bytes) = self.handles.pinned.size(*offset)
                 {
-                    host.write_pinned(*offset, &watch::poison(bytes));
+                    host.write_pinned(*offset, &probe::poison(bytes));
                 }
                 Reply::Done
             }
             Command::Free { address } if *address != 0 => {
-                let bytes = self.names.device.size(*address)?;
+                let bytes = self.handles.device.size(*address)?;
                 if self.watching.is_some() {
-                    let poison = watch::poison(bytes);
+                    let poison = probe::poison(bytes);
                     let _ = self.store.write(Address::Device(*address), &poison, host);
                 }
                 self.store.free(*address);
                 Reply::Done
             }
             Command::FreeAsync { address, stream } if *address != 0 => {
-                let bytes = self.names.device.size(*address)?;
-                self.names.stream(*stream)?;
-                let block = self.names.device.range(*address, 1)?.block;
+                let bytes = self.handles.device.size(*address)?;
+                self.handles.stream(*stream)?;
+                let block = self.handles.device.range(*address, 1)?.block;
                 self.free_in_order(*address, block, bytes);
                 Reply::Done
             }
@@ -412,7 +413,7 @@ impl Machine {
     /// Whether the time between two events can be told.
     fn check_timed(&self, events: [u64; 2]) -> Result<Reply, Failure> {
         for event in events {
-            let (timing, recorded) = *self.names.events.facts(event)?;
+            let (timing, recorded) = *self.handles.events.facts(event)?;
             let why = match timing {
                 Timing::Disabled => {
                     "an event that is asked for a time was made without timing\n\
@@ -445,9 +446,9 @@ impl Machine {
         let call = match (&command, &movement) {
             // It is accepted, and goes wrong when it runs.
             (Command::Launch { .. }, Some(Movement::Fault(_))) => {
-                Some(self.names.faulty_launch(&command, library)?)
+                Some(self.handles.faulty_launch(&command, library)?)
             }
-            _ => self.names.call(&command, &reply, library)?,
+            _ => self.handles.call(&command, &reply, library)?,
         };
         let Some(call) = call else { return Ok(reply) };
         if let Some(mut movement) = movement {
@@ -464,16 +465,16 @@ impl Machine {
         }
         let Some(answer) = self.make(call, request.site, host) else {
             self.guard(Some(&request.command), host);
-            return Ok(self.hold(threads::Pending::Call(request.command.clone(), reply)));
+            return Ok(self.hold(turns::Pending::Call(request.command.clone(), reply)));
         };
         let step = self.program.steps.len() as u32 - 1;
-        let result = self.came_back(step, &request.command, reply, answer);
+        let result = self.returned(step, &request.command, reply, answer);
         self.guard(Some(&request.command), host);
         result
     }
 
     /// The reply to a driver call that returns, at once or after a wait.
-    fn came_back(
+    fn returned(
         &mut self,
         step: u32,
         command: &Command,
@@ -508,8 +509,8 @@ impl Machine {
     fn make(&mut self, call: Call, site: Option<u32>, host: &mut dyn Host) -> Option<Answer> {
         let step = self.program.steps.len() as u32;
         if let Some(watching) = &mut self.watching {
-            watching.look_for(&self.names);
-            if watch::is_done_by_the_call(&call) {
+            watching.look_for(&self.handles);
+            if probe::is_done_by_the_call(&call) {
                 watching.starts(At { step, node: 0 }, &self.store, host);
                 watching.ends(At { step, node: 0 }, &self.store, host);
             }
@@ -522,8 +523,8 @@ impl Machine {
             watching: &mut self.watching,
             host,
         };
-        let answer = self.device.call_on(self.names.current(), step, &call, &mut world);
-        let device = self.names.device_of_call(&call);
+        let answer = self.device.call_on(self.handles.current(), step, &call, &mut world);
+        let device = self.handles.device_of_call(&call);
         if let Call::ThreadSpawn { .. } = call {
             self.guards.alone = false;
         }
@@ -566,8 +567,8 @@ impl Machine {
     fn new_handle(&mut self) -> Reply {
         const BASE: u64 = 0x5700_0000;
         const STRIDE: u64 = 0x10;
-        self.handles += 1;
-        Reply::Number(BASE + self.handles * STRIDE)
+        self.handed_out += 1;
+        Reply::Number(BASE + self.handed_out * STRIDE)
     }
 }
 

@@ -13,18 +13,18 @@ use super::command::{Address, Command, Failure, Reply, code};
 impl Machine {
     /// Fails where a command mixes the two devices as none may.
     pub(super) fn check_devices(&self, command: &Command, is_peer: bool) -> Result<(), Failure> {
-        if !self.names.are_several() {
+        if !self.handles.are_several() {
             return Ok(());
         }
         let foreign = |handle: u64, stream: u64| {
-            let stream = self.names.stream(stream);
-            stream.is_ok_and(|stream| stream.device() != self.names.device_of(handle))
+            let stream = self.handles.stream(stream);
+            stream.is_ok_and(|stream| stream.device() != self.handles.device_of(handle))
         };
         let handle = |why: &str| Err(Failure::because(code::INVALID_HANDLE, why.to_owned()));
         let value = |why: &str| Err(Failure::because(code::INVALID_VALUE, why.to_owned()));
         match command {
             Command::EventRecord { event, stream }
-                if self.names.events.find(*event).is_ok() && foreign(*event, *stream) =>
+                if self.handles.events.find(*event).is_ok() && foreign(*event, *stream) =>
             {
                 handle(
                     "an event is recorded in a stream of another device than its own\n\
@@ -32,12 +32,13 @@ impl Machine {
                 )
             }
             Command::EventElapsed { start, end }
-                if self.names.device_of(*start) != self.names.device_of(*end) =>
+                if self.handles.device_of(*start) != self.handles.device_of(*end) =>
             {
                 handle("no time is measured between events of two devices")
             }
             Command::Launch { function, stream, .. }
-                if self.names.functions.find(*function).is_ok() && foreign(*function, *stream) =>
+                if self.handles.functions.find(*function).is_ok()
+                    && foreign(*function, *stream) =>
             {
                 handle(
                     "a kernel is launched in a stream of another device than its module is on\n\
@@ -75,13 +76,13 @@ impl Machine {
     fn far(&self, stream: u64, place: Address) -> Option<(u32, Range)> {
         let Address::Device(at) = place else { return None };
         let (stream, range): (StreamId, Range) =
-            (self.names.stream(stream).ok()?, self.names.device.range(at, 1).ok()?);
+            (self.handles.stream(stream).ok()?, self.handles.device.range(at, 1).ok()?);
         (range.block.device() != stream.device()).then_some((stream.device(), range))
     }
 
     /// Why a kernel cannot use memory, which is on the other device.
     pub(super) fn check_peer(&self, function: u64, range: &Range) -> Result<(), Failure> {
-        let here = self.names.device_of(function);
+        let here = self.handles.device_of(function);
         if range.block.device() == here {
             return Ok(());
         }

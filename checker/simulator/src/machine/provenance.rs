@@ -17,7 +17,7 @@ mod goal;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use trace::lab::Region;
+use trace::lab_protocol::Region;
 use trace::program::AccessKind;
 use trace::record::{Misled, Origin, Output};
 
@@ -397,7 +397,7 @@ impl Provenance {
     pub(super) fn check(
         &self,
         region: &Region,
-        place: impl Fn(&trace::lab::Buffer) -> Address,
+        place: impl Fn(&trace::lab_protocol::Buffer) -> Address,
     ) -> Option<Output> {
         let goal = self.goal.as_ref()?;
         let (mut wrong, mut unfounded, mut of) = (None, 0, 0);
@@ -514,7 +514,7 @@ mod tests {
         if let Some(over) = over {
             copy(over, 4, 16);
         }
-        let output = trace::lab::Buffer { array: 1, first: 0, address: 1000, bytes: 32 };
+        let output = trace::lab_protocol::Buffer { array: 1, first: 0, address: 1000, bytes: 32 };
         let region = Region { outputs: vec![output], ..Region::default() };
         match provenance.check(&region, |buffer| Address::Pageable(buffer.address)) {
             None => 0,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use trace::lab::{
+use trace::lab_protocol::{
     Buffer, Device as Kind, Pass, Region, Reply as LabReply, Request as LabRequest, Speeds,
 };
 use trace::meter::{self, Trace};
@@ -71,14 +71,14 @@ impl Machine {
             // It has been in force from the first command on.
             LabRequest::Scale { .. } if self.demand.is_some() => LabReply::Done,
             LabRequest::Scale { scale } => {
-                if self.names.has_memory() || !(1..=LARGEST_SCALE).contains(scale) {
+                if self.handles.has_memory() || !(1..=LARGEST_SCALE).contains(scale) {
                     let why = format!(
                         "the scale is set once, before any memory is allocated, to {LARGEST_SCALE} at most"
                     );
                     LabReply::Refused { why }
                 } else {
                     self.program.scale = *scale;
-                    self.names.scale = *scale;
+                    self.handles.scale = *scale;
                     LabReply::Done
                 }
             }
@@ -188,10 +188,10 @@ impl Machine {
     fn address(&self, buffer: &Buffer) -> Address {
         let at = buffer.address;
         let offset = self.pinned_base.and_then(|base| at.checked_sub(base));
-        let pinned = offset.filter(|&at| self.names.pinned.range(at, buffer.bytes).is_ok());
+        let pinned = offset.filter(|&at| self.handles.pinned.range(at, buffer.bytes).is_ok());
         match pinned {
             Some(offset) => Address::Pinned(offset),
-            None if self.names.is_device(at) => Address::Device(at),
+            None if self.handles.is_device(at) => Address::Device(at),
             None => Address::Pageable(at),
         }
     }
@@ -243,7 +243,7 @@ impl Machine {
         host: &mut dyn Host,
     ) -> LabReply {
         let bytes = target.bytes;
-        let ns = self.copying_ns(self.names.nominal(bytes));
+        let ns = self.copying_ns(self.handles.nominal(bytes));
         if self.is_too_long(ns) {
             return LabReply::Refused { why: TOO_LONG.to_owned() };
         }
@@ -269,7 +269,7 @@ impl Machine {
         let mut accesses = Vec::new();
         for buffer in outputs {
             if let Address::Pinned(offset) = self.address(buffer) {
-                let ranges = self.names.pinned_within(offset, buffer.bytes);
+                let ranges = self.handles.pinned_within(offset, buffer.bytes);
                 let reads =
                     ranges.into_iter().map(|range| Access { kind: AccessKind::Read, range });
                 accesses.extend(reads);
@@ -286,8 +286,8 @@ impl Machine {
         let Buffer { address, bytes, first, .. } = *buffer;
         let has_elements = first.checked_add(bytes / 4).is_some();
         has_elements
-            && match self.names.is_device(address) {
-                true => self.names.device.range(address, bytes).is_ok(),
+            && match self.handles.is_device(address) {
+                true => self.handles.device.range(address, bytes).is_ok(),
                 false => bytes <= PINNED_BYTES,
             }
     }

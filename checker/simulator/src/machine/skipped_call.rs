@@ -47,7 +47,7 @@ impl Machine {
             Command::StreamWait { event, .. }
             | Command::EventSynchronize { event }
             | Command::EventQuery { event }
-                if !self.graphs.is_captured(*event) && !self.names.events.facts(*event)?.1 =>
+                if !self.graphs.is_captured(*event) && !self.handles.events.facts(*event)?.1 =>
             {
                 return Ok(Instead::Nothing);
             }

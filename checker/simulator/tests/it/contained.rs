@@ -5,7 +5,7 @@ use simulator::Schedule;
 use simulator::machine::{
     Address, Command, Connections, Demand, GraphCommand, Machine, Reply, Request, code,
 };
-use trace::lab::{self, ThreadRequest};
+use trace::lab_protocol::{self, ThreadRequest};
 use trace::program::{Mode, Site, StreamKind};
 
 use crate::process::{Kernels, Process};
@@ -34,7 +34,7 @@ impl Run {
     fn number(&mut self, command: Command) -> u64 {
         match self.ask(command) {
             Reply::Number(number) => number,
-            Reply::Lab(lab::Reply::Number(number)) => number,
+            Reply::Lab(lab_protocol::Reply::Number(number)) => number,
             other => panic!("{other:?}"),
         }
     }
@@ -52,8 +52,8 @@ impl Run {
     }
 
     fn now_ns(&mut self) -> u64 {
-        match self.ask(Command::Lab(lab::Request::Clock)) {
-            Reply::Lab(lab::Reply::Clock { ns }) => ns,
+        match self.ask(Command::Lab(lab_protocol::Request::Clock)) {
+            Reply::Lab(lab_protocol::Reply::Clock { ns }) => ns,
             other => panic!("{other:?}"),
         }
     }
@@ -76,13 +76,13 @@ fn what_is_launched_or_captured_before_the_lab_asks_for_its_scale_costs_what_it_
     const BYTES: u64 = 1 << 20;
     let took_ns = |is_demanded: bool| {
         let mut run = Run::new();
-        let scale = Command::Lab(lab::Request::Scale { scale: 32 });
+        let scale = Command::Lab(lab_protocol::Request::Scale { scale: 32 });
         if is_demanded {
             let connections = Connections::Any;
             let demand = Demand { task: "fill".to_owned(), seed: 1, scale: 32, connections };
             run.machine.demand(demand).expect("there is such a task");
         } else {
-            assert_eq!(run.ask(scale.clone()), Reply::Lab(lab::Reply::Done));
+            assert_eq!(run.ask(scale.clone()), Reply::Lab(lab_protocol::Reply::Done));
         }
         let stream = run.stream();
         let block = run.number(Command::Alloc { bytes: 2 * BYTES });
@@ -96,9 +96,9 @@ fn what_is_launched_or_captured_before_the_lab_asks_for_its_scale_costs_what_it_
         assert_eq!(run.ask(launch(function, stream, [block, block + BYTES, BYTES])), Reply::Done);
         let graph = run.number(Command::Graph(GraphCommand::EndCapture { stream }));
         if is_demanded {
-            assert_eq!(run.ask(scale), Reply::Lab(lab::Reply::Done));
-            let other = Command::Lab(lab::Request::Scale { scale: 1 });
-            assert!(matches!(run.ask(other), Reply::Lab(lab::Reply::Refused { .. })));
+            assert_eq!(run.ask(scale), Reply::Lab(lab_protocol::Reply::Done));
+            let other = Command::Lab(lab_protocol::Request::Scale { scale: 1 });
+            assert!(matches!(run.ask(other), Reply::Lab(lab_protocol::Reply::Refused { .. })));
         }
         let executable = run.number(Command::Graph(GraphCommand::Instantiate { graph, flags: 0 }));
         let began_ns = run.now_ns();
@@ -111,22 +111,22 @@ fn what_is_launched_or_captured_before_the_lab_asks_for_its_scale_costs_what_it_
 
 #[test]
 fn a_thread_that_has_had_its_turn_is_not_abandoned_and_its_time_counts() {
-    let thread_request = |asked| Command::Lab(lab::Request::Thread(asked));
+    let thread_request = |asked| Command::Lab(lab_protocol::Request::Thread(asked));
     let mut run = Run::new();
     let thread = run.number(thread_request(ThreadRequest::Spawn)) as u32;
     assert_eq!(
         run.ask(thread_request(ThreadRequest::Started { thread: Ok(thread) })),
-        Reply::Lab(lab::Reply::Done)
+        Reply::Lab(lab_protocol::Reply::Done)
     );
     // The first thread waits so long that the other one has its turn.
-    let work = |ns| Command::Lab(lab::Request::HostWork { ns, asking_ns: 0 });
+    let work = |ns| Command::Lab(lab_protocol::Request::HostWork { ns, asking_ns: 0 });
     run.ask(work(100_000));
     run.ask_as(thread, work(6_000_000));
     let abandoned = run.ask(thread_request(ThreadRequest::Started { thread: Err(thread) }));
-    assert!(matches!(abandoned, Reply::Lab(lab::Reply::Refused { .. })), "{abandoned:?}");
+    assert!(matches!(abandoned, Reply::Lab(lab_protocol::Reply::Refused { .. })), "{abandoned:?}");
     assert!(matches!(
-        run.ask(Command::Lab(lab::Request::RegionEnd)),
-        Reply::Lab(lab::Reply::Refused { .. })
+        run.ask(Command::Lab(lab_protocol::Request::RegionEnd)),
+        Reply::Lab(lab_protocol::Reply::Refused { .. })
     ));
     run.ask(thread_request(ThreadRequest::Join { thread }));
     run.ask_as(thread, thread_request(ThreadRequest::End));
@@ -138,14 +138,14 @@ fn a_thread_that_has_had_its_turn_is_not_abandoned_and_its_time_counts() {
     run.ask(thread_request(ThreadRequest::Started { thread: Ok(thread) }));
     run.ask(work(6_000_000));
     let abandoned = run.ask_as(thread, thread_request(ThreadRequest::Started { thread: Err(0) }));
-    assert!(matches!(abandoned, Reply::Lab(lab::Reply::Refused { .. })), "{abandoned:?}");
+    assert!(matches!(abandoned, Reply::Lab(lab_protocol::Reply::Refused { .. })), "{abandoned:?}");
     run.ask_as(thread, thread_request(ThreadRequest::End));
 
     // One that the system could not start is another matter.
     let thread = run.number(thread_request(ThreadRequest::Spawn)) as u32;
     assert_eq!(
         run.ask(thread_request(ThreadRequest::Started { thread: Err(thread) })),
-        Reply::Lab(lab::Reply::Done)
+        Reply::Lab(lab_protocol::Reply::Done)
     );
 }
 
@@ -175,14 +175,14 @@ fn operations_hold_no_more_data_together_than_there_is_room_for() {
 
 #[test]
 fn a_region_is_ended_by_the_thread_that_began_it() {
-    let thread_request = |asked| Command::Lab(lab::Request::Thread(asked));
+    let thread_request = |asked| Command::Lab(lab_protocol::Request::Thread(asked));
     let mut run = Run::new();
-    run.ask(Command::Lab(lab::Request::RegionBegin(lab::Region::default())));
+    run.ask(Command::Lab(lab_protocol::Request::RegionBegin(lab_protocol::Region::default())));
     let thread = run.number(thread_request(ThreadRequest::Spawn)) as u32;
     run.ask(thread_request(ThreadRequest::Started { thread: Ok(thread) }));
     run.ask(thread_request(ThreadRequest::End));
-    match run.ask_as(thread, Command::Lab(lab::Request::RegionEnd)) {
-        Reply::Lab(lab::Reply::Refused { why }) => {
+    match run.ask_as(thread, Command::Lab(lab_protocol::Request::RegionEnd)) {
+        Reply::Lab(lab_protocol::Reply::Refused { why }) => {
             assert_eq!(why, "a measured region is ended by the host thread that began it");
         }
         other => panic!("{other:?}"),

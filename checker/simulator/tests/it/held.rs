@@ -2,7 +2,7 @@
 
 use simulator::machine::{Command, Machine, Reply, Request, Turn, code};
 use simulator::{Profile, Schedule};
-use trace::lab::{self, ThreadRequest};
+use trace::lab_protocol::{self, ThreadRequest};
 use trace::program::{Mode, StreamKind};
 
 use crate::process::{Kernels, Process};
@@ -23,7 +23,7 @@ impl Session {
     /// Starts a second host thread. The first has its turn for some calls more.
     fn spawn(&mut self) {
         for asked in [ThreadRequest::Spawn, ThreadRequest::Started { thread: Ok(1) }] {
-            self.ask(0, Command::Lab(lab::Request::Thread(asked)));
+            self.ask(0, Command::Lab(lab_protocol::Request::Thread(asked)));
         }
     }
 
@@ -61,12 +61,12 @@ fn a_launch_that_was_held_and_does_not_fit_is_refused() {
         arguments: 1_000_000_u64.to_le_bytes().to_vec().into(),
     };
     session.spawn();
-    let work = |ns| Command::Lab(lab::Request::HostWork { ns, asking_ns: 0 });
+    let work = |ns| Command::Lab(lab_protocol::Request::HostWork { ns, asking_ns: 0 });
     assert_eq!(session.ask(0, launch(32)), Reply::Done);
     session.ask(0, work(7_000));
     assert_eq!(session.ask(0, launch(32)), Reply::Done);
     // One runs, one waits: there is no room.
-    assert_eq!(session.ask(0, launch(256)), Reply::Held);
+    assert_eq!(session.ask(0, launch(256)), Reply::Blocked);
     session.ask(1, work(1_000_000_000_000));
     let Reply::Failed(failure) = session.ask(0, Command::Resume) else {
         panic!("a block that no multiprocessor has room for was launched")
@@ -85,7 +85,10 @@ fn a_wait_that_was_held_gives_back_what_was_freed_before_it() {
     session.spawn();
     let pass_the_time = |session: &mut Session| {
         while session.machine.turn() == &Turn::Thread(1) {
-            session.ask(1, Command::Lab(lab::Request::HostWork { ns: 1_000_000, asking_ns: 0 }));
+            session.ask(
+                1,
+                Command::Lab(lab_protocol::Request::HostWork { ns: 1_000_000, asking_ns: 0 }),
+            );
         }
     };
     // Different sizes, so that none is handed out again: together more than the device holds.
@@ -101,7 +104,7 @@ fn a_wait_that_was_held_gives_back_what_was_freed_before_it() {
         pass_the_time(&mut session);
         assert_eq!(session.ask(0, Command::FreeAsync { address, stream }), Reply::Done);
         pass_the_time(&mut session);
-        assert_eq!(session.ask(0, Command::StreamSynchronize { stream }), Reply::Held);
+        assert_eq!(session.ask(0, Command::StreamSynchronize { stream }), Reply::Blocked);
         pass_the_time(&mut session);
         assert_eq!(session.ask(0, Command::Resume), Reply::Done);
     }

@@ -13,7 +13,7 @@ use simulator::Schedule;
 use simulator::machine::{
     Address, Command, DEVICE_BASE, Failure, GraphCommand, Machine, Reply, Request, Turn, code,
 };
-use trace::lab::{self, Buffer, Pass, Region, ThreadRequest};
+use trace::lab_protocol::{self, Buffer, Pass, Region, ThreadRequest};
 use trace::program::{ChannelEnd, Mode, StreamKind, Timing, WorkQueues};
 
 use crate::process::{HEAP, Kernels, Process};
@@ -347,13 +347,13 @@ impl Writer {
                 let array = self.dice.below(2) as u32;
                 let first = if self.odd() { self.dice.below(4096) } else { self.anything() };
                 let place = Buffer { array, first, ..buffer };
-                lab::Request::Load { place, ns: self.bytes(), began_ns: self.anything() }
+                lab_protocol::Request::Load { place, ns: self.bytes(), began_ns: self.anything() }
             }
             14 | 15 => {
                 let (source, target) = (buffer.address, self.anything());
-                lab::Request::HostCopy { source, target, bytes: self.bytes() }
+                lab_protocol::Request::HostCopy { source, target, bytes: self.bytes() }
             }
-            8..=11 => lab::Request::Thread(match self.dice.below(10) {
+            8..=11 => lab_protocol::Request::Thread(match self.dice.below(10) {
                 0 => ThreadRequest::Spawn,
                 1 => ThreadRequest::Started { thread: if self.odd() { Err(few) } else { Ok(few) } },
                 2 => ThreadRequest::Start { thread: few },
@@ -367,11 +367,13 @@ impl Writer {
                     end: if self.odd() { ChannelEnd::Receiver } else { ChannelEnd::Sender },
                 },
             }),
-            0 => lab::Request::Scale { scale: [0, 1, 32, u32::MAX][self.dice.below(4) as usize] },
-            1 => lab::Request::HostWork { ns: self.bytes(), asking_ns: 0 },
-            2 => lab::Request::Clock,
-            3 => lab::Request::Speeds,
-            4 | 5 => lab::Request::RegionBegin(Region {
+            0 => lab_protocol::Request::Scale {
+                scale: [0, 1, 32, u32::MAX][self.dice.below(4) as usize],
+            },
+            1 => lab_protocol::Request::HostWork { ns: self.bytes(), asking_ns: 0 },
+            2 => lab_protocol::Request::Clock,
+            3 => lab_protocol::Request::Speeds,
+            4 | 5 => lab_protocol::Request::RegionBegin(Region {
                 name: String::new(),
                 task: if self.odd() { "none" } else { "fill" }.to_owned(),
                 seed: 1,
@@ -379,7 +381,7 @@ impl Writer {
                 inputs: vec![buffer],
                 outputs: vec![buffer],
             }),
-            _ => lab::Request::RegionEnd,
+            _ => lab_protocol::Request::RegionEnd,
         })
     }
 }
@@ -420,7 +422,7 @@ fn play(seed: u64, mut next: impl FnMut(Option<(&Command, &Reply)>) -> Option<Co
             request.thread = turn(&machine);
         }
         let reply = machine.execute(&request, &mut host);
-        if reply == Reply::Held {
+        if reply == Reply::Blocked {
             held.insert(request.thread);
         }
         write!(&mut Text(&mut said), "{reply:?}").expect("memory takes what is written");

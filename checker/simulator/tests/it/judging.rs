@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use simulator::machine::{Address, Command, GraphCommand, Machine, Reply, Request};
 use simulator::{Schedule, advice};
-use trace::lab::{self, Pass, Region};
+use trace::lab_protocol::{self, Pass, Region};
 use trace::program::{BlockId, Call, Mode, Program, Site, Step, StreamId, StreamKind, Timing};
 use trace::record::Record;
 use trace::{Metrics, causes, draw, hazards, validity};
@@ -236,9 +236,9 @@ impl Player {
             Ask::HostFunction(on) => {
                 Command::HostFunction { stream: stream(self, on), function: 1, data: 2 }
             }
-            Ask::Work(ns) => Command::Lab(lab::Request::HostWork { ns, asking_ns: 0 }),
+            Ask::Work(ns) => Command::Lab(lab_protocol::Request::HostWork { ns, asking_ns: 0 }),
             Ask::Module => Command::ModuleLoad { entries: vec!["touch".to_owned()] },
-            Ask::Begin => Command::Lab(lab::Request::RegionBegin(Region {
+            Ask::Begin => Command::Lab(lab_protocol::Request::RegionBegin(Region {
                 name: String::new(),
                 task: String::new(),
                 seed: 1,
@@ -246,7 +246,7 @@ impl Player {
                 inputs: Vec::new(),
                 outputs: Vec::new(),
             })),
-            Ask::End => Command::Lab(lab::Request::RegionEnd),
+            Ask::End => Command::Lab(lab_protocol::Request::RegionEnd),
         };
         self.say(command);
     }
@@ -604,10 +604,12 @@ fn a_graph_that_was_captured_before_its_memory_was_there_uses_what_is_there_when
 #[test]
 fn a_run_that_would_take_more_than_an_hour_is_refused_and_says_why() {
     let mut player = Player::new(Schedule::Exact);
-    let command = Command::Lab(lab::Request::HostWork { ns: 1 << 60, asking_ns: 0 });
+    let command = Command::Lab(lab_protocol::Request::HostWork { ns: 1 << 60, asking_ns: 0 });
     let request = Request { command, site: None, thread: 0, device: 0 };
     match player.machine.execute(&request, &mut player.process) {
-        Reply::Lab(lab::Reply::Refused { why }) => assert!(why.contains("an hour"), "{why}"),
+        Reply::Lab(lab_protocol::Reply::Refused { why }) => {
+            assert!(why.contains("an hour"), "{why}")
+        }
         other => panic!("{other:?}"),
     }
     let spin = |player: &mut Player| {
@@ -640,7 +642,7 @@ fn a_memset_of_the_hosts_memory_or_of_memory_that_is_gone_is_told_why_it_fails()
     player.ask(1, Ask::Pin);
     player.ask(2, Ask::Alloc);
     player.ask(3, Ask::Free(0));
-    for (target, words) in [(base, "page-locked memory"), (player.blocks[0], "has been freed")] {
+    for (target, words) in [(base, "pinned memory"), (player.blocks[0], "has been freed")] {
         let command = Command::Memset {
             stream: 0,
             mode: Mode::Asynchronous,

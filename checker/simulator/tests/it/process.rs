@@ -6,7 +6,7 @@ use simulator::machine::{
     self, Guard, Host, Kernel, KernelAccess, KernelStep, KernelWork, Library, NotMapped,
     PINNED_BYTES, Protection, SmallGrid, Task, Twin,
 };
-use trace::lab::Speeds;
+use trace::lab_protocol::Speeds;
 use trace::program::AccessKind;
 
 /// The only ordinary memory that the student's process has, by address.
@@ -143,7 +143,7 @@ impl Kernel for Spin {
 pub(crate) struct Process {
     heap: Vec<u8>,
     pinned: Vec<u8>,
-    /// The last that was said of the first page of page-locked memory.
+    /// The last that was said of the first page of pinned memory.
     pub(crate) first_page: Protection,
 }
 

@@ -5,7 +5,7 @@ use simulator::profile::BuiltIn;
 
 use super::{Run, Task};
 use crate::cli;
-use crate::exercise::{Exercise, Place};
+use crate::exercise::{Exercise, Location};
 use crate::grade::Verdict;
 use crate::prediction::{self, Times};
 use crate::progress::{self, Progress};
@@ -33,7 +33,7 @@ impl Run<'_> {
     }
 
     /// Keeps what the student has reached, and what stands in the way.
-    fn keep(&mut self, place: &Place) -> Result<()> {
+    fn keep(&mut self, place: &Location) -> Result<()> {
         let passed = self.report.score.filter(|_| self.report.verdict == Some(Verdict::Passed));
         let counts = passed.filter(|_| self.is_usual());
         let found = self.report.found_first();

@@ -8,8 +8,8 @@ use trace::unsupported::Unsupported;
 
 use super::{Run, Task};
 use crate::book;
-use crate::compile::{Ground, Source};
-use crate::exercise::{self, Place};
+use crate::compile::{RefusedBecause, Source};
+use crate::exercise::{self, Location};
 use crate::grade::{Gate, Verdict};
 use crate::progress::Progress;
 use crate::report::{Planned, Role};
@@ -77,7 +77,7 @@ impl Run<'_> {
             (Some((file, line)), _) => {
                 format!("mend `{file}:{line}`, the first error that the compiler names above")
             }
-            (None, Some(Ground::Limit)) => {
+            (None, Some(RefusedBecause::Limit)) => {
                 format!(
                     "take out of `{file}` what keeps the compiler busy: a macro or a constant without an end"
                 )
@@ -226,10 +226,10 @@ impl Run<'_> {
 
 /// The exercise to go on with after this one: the next that has not been passed, round the end.
 pub(in crate::commands) fn following<'a>(
-    places: &'a [Place],
-    this: &Place,
+    places: &'a [Location],
+    this: &Location,
     progress: &Progress,
-) -> Option<&'a Place> {
+) -> Option<&'a Location> {
     let at = places.iter().position(|place| place.id == this.id)?;
     let others = (1..places.len()).map(|step| &places[(at + step) % places.len()]);
     others.into_iter().find(|place| !progress.is_passed(place))

@@ -12,7 +12,7 @@ use super::{BASELINE, NO_STANDARD, REFERENCE, Run, Task, numbers, reference_char
 use crate::attempt::{self, Order, Runnable, Watched};
 use crate::compile::{Optimisation, Source};
 use crate::device::Simulated;
-use crate::exercise::Place;
+use crate::exercise::Location;
 use crate::exit::Usage;
 use crate::grade::gate::{Demand, too_slow};
 use crate::grade::{Finding, Gate, Standard, judge};
@@ -56,7 +56,7 @@ impl Run<'_> {
                     machine: self.arguments.machine,
                     demand: demanded.as_ref(),
                 },
-                mode: trace::run::MODE_SOLVE,
+                mode: trace::env::MODE_SOLVE,
                 limits: task.limits,
                 sandbox,
             })
@@ -159,8 +159,8 @@ fn demanded(task: &Task, seed: Option<u64>) -> Option<Demanded> {
     let manifest = &task.exercise.manifest;
     Some(Demanded {
         task: manifest.task.clone().unwrap_or_else(|| task.exercise.place.id.clone()),
-        seed: seed.unwrap_or(trace::run::PUBLIC_SEED),
-        scale: trace::lab::SCALE,
+        seed: seed.unwrap_or(trace::env::PUBLIC_SEED),
+        scale: trace::lab_protocol::SCALE,
         connections: recorded
             .map_or(Connections::Any, |program| Connections::Exactly(WorkQueues::of(&program))),
     })
@@ -177,9 +177,9 @@ fn has_rates(profile: &Profile, program: &Program) -> Result<()> {
     Ok(())
 }
 
-fn recorded(place: &Place, file: &str) -> Result<Program> {
+fn recorded(place: &Location, file: &str) -> Result<Program> {
     attempt::read_program(&place.folder.join(file)).with_context(|| {
-        let Place { id, .. } = place;
+        let Location { id, .. } = place;
         format!("cannot read `{file}` of `{id}`\n\nhint: `checker dev record {id}` makes it again")
     })
 }

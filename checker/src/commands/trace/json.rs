@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 use trace::draw::Row;
-use trace::hazards::Names;
+use trace::hazards::StreamNames;
 use trace::import::Process;
 use trace::metrics::critical_path::Sum;
 use trace::metrics::idle::{Doing, Gaps};
-use trace::metrics::{Copies, Held};
+use trace::metrics::{Blocked, Copies};
 use trace::{Metrics, hazards};
 
 use viewer::facts::Run;
@@ -47,7 +47,7 @@ struct Device<'a> {
     idle: &'a [Gaps],
     idle_host: &'a [Doing<'a>],
     critical_path: Vec<Sum>,
-    held: &'a [Held<'a>],
+    held: &'a [Blocked<'a>],
     hazards: Option<Vec<HazardObject>>,
 }
 
@@ -85,5 +85,5 @@ pub(super) fn object<'a>(source: &Source, runs: &'a [Run<'a>]) -> Object<'a> {
 
 /// A hazard in a program whose source is not at hand.
 fn hazard_alone(found: &hazards::Hazard) -> HazardObject {
-    hazard(found, &Names::default(), &Sources::new())
+    hazard(found, &StreamNames::default(), &Sources::new())
 }

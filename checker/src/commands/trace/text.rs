@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use trace::hazards::Names;
+use trace::hazards::StreamNames;
 use viewer::facts::Run;
 use viewer::lessons::lessons;
 use viewer::lines::{Line, NOT_SHOWN, headline, lines};
@@ -27,7 +27,7 @@ pub(super) fn text(source: &Source, runs: &[Run<'_>], timeline: &str, style: Sty
             _ = writeln!(text, "{}", format!("{name:<NAME$}{value}").trim_end());
         }
         if let Some(hazards) = &run.hazards {
-            let names = Names::default();
+            let names = StreamNames::default();
             text.push_str(&hazard::text(hazards, &names, &Sources::new(), None, style));
             if hazards.is_empty() {
                 text.push_str("\nno hazards: every two uses of the same memory are in order\n");

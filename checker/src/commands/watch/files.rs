@@ -7,21 +7,21 @@ use notify::event::{EventKind, ModifyKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::Event;
-use crate::exercise::Place;
+use crate::exercise::Location;
 use crate::workspace::Workspace;
 
 /// Contents of the student's files when they were looked at last, in the order of their exercises.
 pub(super) struct Files(Vec<Option<Vec<u8>>>);
 
 impl Files {
-    pub(super) fn read(places: &[Place]) -> Self {
+    pub(super) fn read(places: &[Location]) -> Self {
         Self(places.iter().map(|place| std::fs::read(place.file()).ok()).collect())
     }
 
     /// Looks again: the exercise whose file holds something else now. Of several the one that is
     /// followed, else the one saved last. A file that is gone is being replaced: its last contents
     /// still count.
-    pub(super) fn changed(&mut self, places: &[Place], at: usize) -> Option<usize> {
+    pub(super) fn changed(&mut self, places: &[Location], at: usize) -> Option<usize> {
         let mut changed = Vec::new();
         for (index, (place, held)) in places.iter().zip(&mut self.0).enumerate() {
             let Ok(holds) = std::fs::read(place.file()) else { continue };

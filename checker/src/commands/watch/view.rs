@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthChar;
 
 use super::Ended;
 use crate::commands::list::Entry;
-use crate::exercise::Place;
+use crate::exercise::Location;
 use crate::grade::Verdict;
 use crate::print::{COLUMNS_AT_MOST, Style};
 use crate::report::terminal;
@@ -34,7 +34,7 @@ pub(super) enum Activity<'a> {
 
 /// All that decides what is to be seen.
 pub(super) struct Scene<'a> {
-    pub(super) place: &'a Place,
+    pub(super) place: &'a Location,
     /// The student's file, as it is called from the workspace.
     pub(super) file: PathBuf,
     /// The words about the last key.
@@ -237,7 +237,7 @@ mod tests {
 
     use super::*;
     use crate::commands::run::Ran;
-    use crate::report::{Chart, Exhibit, Report};
+    use crate::report::{Chart, Presentation, Report};
 
     /// A run whose drawing fills the width.
     fn ran() -> Ended {
@@ -258,14 +258,14 @@ mod tests {
         let chart = Chart { title, lanes: Lanes::Streams, program, timeline, hazards, causes };
         let message = "a long word of the verdict ".repeat(9);
         let report = Report { message, verdict: Some(Verdict::Failed), ..Report::default() };
-        let exhibit = Exhibit { charts: vec![chart], ..Exhibit::default() };
+        let exhibit = Presentation { charts: vec![chart], ..Presentation::default() };
         Ended::Ran(Box::new(Ran { report, exhibit }))
     }
 
     #[test]
     fn every_line_fits_whatever_the_size_and_a_drawing_takes_all_the_room() {
         let (place, ended) =
-            (Place::of(PathBuf::from("exercises/01_swift")).expect("a place"), ran());
+            (Location::of(PathBuf::from("exercises/01_swift")).expect("a place"), ran());
         let views = [View::Report, View::Timeline, View::Text("a long word of a hint ".repeat(20))];
         for view in &views {
             let scene = Scene {

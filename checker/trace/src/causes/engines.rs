@@ -135,11 +135,11 @@ impl Lanes {
 
 /// A call that blocked the host while lanes with work still to come were empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct Blocked {
     /// The call.
     pub step: u32,
     /// How long it blocked the host, in ns.
-    pub held_ns: u64,
+    pub blocked_ns: u64,
     /// How long such a lane stood empty, in ns.
     pub lost_ns: u64,
 }
@@ -150,7 +150,7 @@ pub struct Held {
 const AFTERMATH_NS: u64 = 20_000;
 
 /// All calls of `timeline` that blocked the host and lost time by it, in the order of the calls.
-pub fn held(timeline: &Timeline) -> Vec<Held> {
+pub fn blocked(timeline: &Timeline) -> Vec<Blocked> {
     let lanes = Lanes::of(timeline);
     let extent = timeline.extent();
     let mut starts: Vec<(u32, u64)> = timeline
@@ -161,13 +161,13 @@ pub fn held(timeline: &Timeline) -> Vec<Held> {
         .collect();
     starts.sort_unstable();
     let calls = timeline.host.iter().filter(|call| call.blocked_ns > 0);
-    let held = calls.map(|call| {
+    let blocked = calls.map(|call| {
         let next = starts.partition_point(|&(step, _)| step <= call.step);
         let next_ns = starts.get(next).map_or(call.end_ns, |&(_, start_ns)| start_ns);
         let until = next_ns.clamp(call.end_ns, call.end_ns.saturating_add(AFTERMATH_NS));
         let window = Interval::new(call.blocked().start_ns, until).clip(extent);
         let lost_ns = lanes.lost(window, call.step);
-        Held { step: call.step, held_ns: call.blocked_ns, lost_ns }
+        Blocked { step: call.step, blocked_ns: call.blocked_ns, lost_ns }
     });
-    held.filter(|held| held.lost_ns > 0).collect()
+    blocked.filter(|call| call.lost_ns > 0).collect()
 }

@@ -25,7 +25,7 @@ pub(super) fn look(view: &View<'_>, short: &HashSet<u32>, found: &mut Found) {
         })
         .collect();
     let lost: HashMap<u32, u64> =
-        engines::held(view.timeline).iter().map(|held| (held.step, held.lost_ns)).collect();
+        engines::blocked(view.timeline).iter().map(|call| (call.step, call.lost_ns)).collect();
     let rebuilt = graphs::rebuilt(view.program);
     let mut device_ns = 0; // when the last operation asked for so far ends
     // The first call of a kind finds the host's caches without the driver. No other way to do the

@@ -202,7 +202,7 @@ impl Cause {
 
     /// Whether the call's own time counts, and not what it waited for.
     fn is_the_call_itself(&self) -> bool {
-        self.held_ns < self.call_ns / 2
+        self.blocked_ns < self.call_ns / 2
     }
 
     /// Whether the wait is made on the way by the very call that it delays: by a wrapper that
@@ -219,13 +219,13 @@ impl Cause {
             1 => String::new(),
             n => format!(", {n} times"),
         };
-        let held = duration(self.held_ns);
+        let held = duration(self.blocked_ns);
         let own = match self.code {
             Code::PageableCopy | Code::HostSynchronisation | Code::SynchronousCall => {
                 format!("holds the host for {held}{times}")
             }
             Code::DeviceWideWait if self.is_the_call_itself() => {
-                format!("takes {} itself{times}", duration(self.call_ns - self.held_ns))
+                format!("takes {} itself{times}", duration(self.call_ns - self.blocked_ns))
             }
             Code::DeviceWideWait | Code::FullQueue => format!("waits for {held}{times}"),
             Code::DefaultStreamBarrier => format!("a barrier for every blocking stream{times}"),

@@ -14,7 +14,7 @@ use super::clock::Clock;
 /// of its earlier ones. To ask costs no more than there are threads and streams, however many
 /// statements they made.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct EventClock {
     /// By thread and stream, in the order of the calls.
     rows: BTreeMap<(u32, StreamId), Vec<One>>,
     said: u64,
@@ -39,7 +39,7 @@ pub(super) struct Known<'a> {
     pub(super) maybe: Vec<&'a One>,
 }
 
-impl Said {
+impl EventClock {
     /// It is said again. Of what a thread said before it told others anything, only the last
     /// counts.
     pub(super) fn say(&mut self, thread: u32, stream: StreamId, told: u32, clock: Rc<Clock>) {

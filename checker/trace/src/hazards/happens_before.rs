@@ -18,7 +18,7 @@ use std::rc::Rc;
 use crate::program::{ChannelEnd, ChannelId, DEVICES, EventId, GraphId, StreamId, StreamKind};
 
 use super::clock::Clock;
-use super::event_clocks::Said;
+use super::event_clocks::EventClock;
 
 /// A message of a channel, by its number.
 pub(super) type Message = (ChannelId, u32);
@@ -136,9 +136,9 @@ pub(super) struct Order {
     /// The slot that counts how often a thread told others something, and that number; where there
     /// are several threads.
     calls: BTreeMap<u32, (u32, u32)>,
-    events: HashMap<EventId, Said>,
+    events: HashMap<EventId, EventClock>,
     /// The last launches of each executable copy of a graph.
-    launched: HashMap<(GraphId, u32), Said>,
+    launched: HashMap<(GraphId, u32), EventClock>,
     /// By device.
     legacy: [Legacy; DEVICES as usize],
     /// The effort so far, in entries of clocks.
@@ -477,7 +477,7 @@ impl Order {
     }
 
     /// A thread says what the clock of a stream's queue is now.
-    fn say(&mut self, said: &mut Said, (thread, stream): (u32, StreamId), slot: u32) {
+    fn say(&mut self, said: &mut EventClock, (thread, stream): (u32, StreamId), slot: u32) {
         // It is kept, so it counts for what memory it takes too.
         self.effort += 4 * self.queues.len() as u64 + said.rows() as u64;
         if !self.are_many() {

@@ -8,7 +8,7 @@ use crate::program::{AccessKind, BlockId, Range};
 
 use super::clock::Clock;
 use super::happens_before::{Epoch, Mark};
-use super::range_tree::Somewhere;
+use super::range_tree::PartialUses;
 
 /// Where a block of memory comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(super) struct Block {
     /// By slot, the last read of each byte since it was written.
     reads: BTreeMap<u32, BTreeMap<u64, Read>>,
     /// Uses of which no more is known than that they were somewhere in a range.
-    somewhere: Somewhere,
+    somewhere: PartialUses,
     /// The effort so far, in pieces of memory and of clocks.
     pub(super) effort: u64,
 }

@@ -19,7 +19,7 @@ type Tree = Option<Box<Node>>;
 
 /// The uses of one block, by the range that they are somewhere in.
 #[derive(Debug, Default)]
-pub(super) struct Somewhere {
+pub(super) struct PartialUses {
     root: Tree,
     /// The last number drawn.
     chance: u64,
@@ -62,7 +62,7 @@ impl Node {
     }
 }
 
-impl Somewhere {
+impl PartialUses {
     /// A use somewhere in a range. Says how much was looked at.
     pub(super) fn put(&mut self, range: Bounds, kind: AccessKind, mark: Mark) -> u64 {
         let mut effort = 0;
@@ -260,7 +260,7 @@ mod tests {
                 .wrapping_add(1_442_695_040_888_963_407);
             (chance >> 33) % end
         };
-        let mut tree = Somewhere::default();
+        let mut tree = PartialUses::default();
         let mut list: Vec<(Bounds, AccessKind, Mark)> = Vec::new();
         for count in 1..6000 {
             let from = dice(BYTES);

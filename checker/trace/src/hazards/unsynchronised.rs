@@ -15,7 +15,7 @@ use super::{CallAt, call, stream, words};
 
 /// The last operation of a stream, which is over at the end of a region by luck or not at all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Unwaited {
+pub struct Unsynchronised {
     /// The operation.
     pub last: CallAt,
     /// The stream that it is in.
@@ -38,7 +38,7 @@ pub struct Wait {
 /// Finds work that nothing had waited for at the end of the first measured region of which that can
 /// be said, a stream each, in the order in which the operations were issued. Gives up as
 /// [`find_within`](super::find_within) does.
-pub fn unwaited_within(program: &Program, most: u64) -> Result<Vec<Unwaited>, TooMuch> {
+pub fn unwaited_within(program: &Program, most: u64) -> Result<Vec<Unsynchronised>, TooMuch> {
     let mut search = Search::of_order();
     for (index, step) in (0u32..).zip(&program.steps) {
         search.make_within(index, step, most)?;
@@ -56,7 +56,7 @@ pub fn unwaited_within(program: &Program, most: u64) -> Result<Vec<Unwaited>, To
                 Call::GraphLaunch { stream, .. } => Some(*stream),
                 operation => stream(operation),
             }?;
-            Some(Unwaited { last: call(program, step), stream, wait: wait.clone() })
+            Some(Unsynchronised { last: call(program, step), stream, wait: wait.clone() })
         };
         return Ok(steps.into_iter().filter_map(tell).collect());
     }
@@ -78,7 +78,7 @@ fn last_wait(program: &Program, end: u32) -> Option<Wait> {
     })
 }
 
-impl Unwaited {
+impl Unsynchronised {
     /// Says in one sentence what is wrong and what would put it right. `is_over` says whether the
     /// operation was over in this run.
     pub fn message(&self, is_over: bool) -> String {

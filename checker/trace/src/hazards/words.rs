@@ -60,11 +60,11 @@ pub(crate) fn named(stream: StreamId) -> String {
     format!("{article}{stream}")
 }
 
-/// Names of streams in the source, as far as they are known.
+/// StreamNames of streams in the source, as far as they are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names(BTreeMap<StreamId, String>);
+pub struct StreamNames(BTreeMap<StreamId, String>);
 
-impl Names {
+impl StreamNames {
     /// The name of a stream: that of a variable, for most.
     pub fn of(&self, stream: StreamId) -> Option<&str> {
         self.0.get(&stream).map(String::as_str)
@@ -99,7 +99,7 @@ impl Names {
     }
 }
 
-impl FromIterator<(StreamId, String)> for Names {
+impl FromIterator<(StreamId, String)> for StreamNames {
     fn from_iter<T: IntoIterator<Item = (StreamId, String)>>(names: T) -> Self {
         let mut map = BTreeMap::new();
         names.into_iter().for_each(|(stream, name)| _ = map.insert(stream, name));
@@ -141,7 +141,7 @@ impl CallAt {
 
 impl AccessAt {
     /// The operation and its stream.
-    fn subject(&self, names: &Names) -> String {
+    fn subject(&self, names: &StreamNames) -> String {
         match self.stream_in(names) {
             Some(stream) => format!("{} in {stream}", self.call.what),
             None => self.call.what.clone(),
@@ -149,7 +149,7 @@ impl AccessAt {
     }
 
     /// Its stream, and whose that is.
-    pub fn stream_in(&self, names: &Names) -> Option<String> {
+    pub fn stream_in(&self, names: &StreamNames) -> Option<String> {
         let stream = names.stream(self.stream?);
         Some(match self.call.thread {
             Some(thread) => format!("{stream} of host thread {thread}"),
@@ -170,7 +170,7 @@ impl AccessAt {
 
 impl Hazard {
     /// All that is said about it, with the names of streams that are known.
-    pub fn tell(&self, names: &Names) -> Told {
+    pub fn tell(&self, names: &StreamNames) -> Told {
         let mut places = Vec::from(self.uses());
         if let Some(near) = &self.near {
             let labels = self.labels_near(near, names);
@@ -194,16 +194,16 @@ impl Hazard {
 
     /// The headline, in one line that names no place.
     pub fn headline(&self) -> String {
-        self.headline_with(&Names::default())
+        self.headline_with(&StreamNames::default())
     }
 
     /// The smallest change that puts it right.
     pub fn help(&self) -> String {
-        self.help_with(&Names::default())
+        self.help_with(&StreamNames::default())
     }
 
     /// The same with the names of streams that are known.
-    pub fn headline_with(&self, names: &Names) -> String {
+    pub fn headline_with(&self, names: &StreamNames) -> String {
         let (first, second) = (self.first.subject(names), self.second.subject(names));
         let (did, does) = (self.first.verb(), self.second.verb());
         if self.first.usage == Usage::Free {
@@ -217,7 +217,7 @@ impl Hazard {
     }
 
     fn first_label(&self) -> String {
-        let (subject, verb) = (self.first.subject(&Names::default()), self.first.verb());
+        let (subject, verb) = (self.first.subject(&StreamNames::default()), self.first.verb());
         format!("{subject} {verb} here{}", self.when_launched(&self.first))
     }
 
@@ -237,12 +237,16 @@ impl Hazard {
             }
             (Turn::Later, _) => String::new(),
         };
-        let (subject, verb) = (self.second.subject(&Names::default()), self.second.verb());
+        let (subject, verb) = (self.second.subject(&StreamNames::default()), self.second.verb());
         format!("{subject} {verb} here{}{again}", self.when_launched(&self.second))
     }
 
     /// The label of the synchronisation that comes close, where it stands.
-    fn labels_near<'a>(&'a self, near: &'a NearMiss, names: &Names) -> Vec<(&'a CallAt, String)> {
+    fn labels_near<'a>(
+        &'a self,
+        near: &'a NearMiss,
+        names: &StreamNames,
+    ) -> Vec<(&'a CallAt, String)> {
         let (first, second) = (&self.first.call.what, &self.second.call.what);
         let who = match near.waiter {
             Waiter::Host => "the host".to_owned(),
@@ -335,7 +339,7 @@ impl Hazard {
         }
     }
 
-    fn first_stream(&self, names: &Names) -> String {
+    fn first_stream(&self, names: &StreamNames) -> String {
         self.first.stream.map_or_else(|| "none".to_owned(), |stream| names.short(stream))
     }
 
@@ -485,7 +489,7 @@ impl Hazard {
     }
 
     /// The same with the names of streams that are known.
-    pub fn help_with(&self, names: &Names) -> String {
+    pub fn help_with(&self, names: &StreamNames) -> String {
         match &self.near {
             Some(near) => self.help_near(near, names),
             None => self.help_afresh(names),
@@ -493,7 +497,7 @@ impl Hazard {
     }
 
     /// The change to the synchronisation that comes close.
-    fn help_near(&self, near: &NearMiss, names: &Names) -> String {
+    fn help_near(&self, near: &NearMiss, names: &StreamNames) -> String {
         let (first, second) = (self.first_place(), self.second_run());
         let what = &self.first.call.what;
         let line = |call: &CallAt| call.near(&self.second.call);
@@ -566,7 +570,7 @@ impl Hazard {
     }
 
     /// The call to add where there is nothing.
-    fn help_afresh(&self, names: &Names) -> String {
+    fn help_afresh(&self, names: &StreamNames) -> String {
         let (first, second) = (self.first_place(), self.second_place());
         let before = self.second_run();
         match self.missing {
@@ -619,7 +623,7 @@ impl Hazard {
 
     /// All of it, for one who sees no source: what is wrong, all places, and what to do.
     pub fn message(&self) -> String {
-        let names = Names::default();
+        let names = StreamNames::default();
         let places = self.places();
         let near = self.near.iter().flat_map(|near| self.labels_near(near, &names));
         let near: String = near

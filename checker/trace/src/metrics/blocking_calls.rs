@@ -9,7 +9,7 @@ use crate::timeline::Interval;
 
 /// Calls of one name at one line of the source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Held<'a> {
+pub struct Blocked<'a> {
     /// Why such calls hold the host.
     pub why: Holding,
     /// The function that was called.
@@ -25,8 +25,8 @@ pub struct Held<'a> {
 }
 
 /// Calls that hold the host and take up any time of `window`, the longest first.
-pub fn held<'a>(observed: &Observed<'a>, window: Interval) -> Vec<Held<'a>> {
-    let mut found: BTreeMap<_, Held<'a>> = BTreeMap::new();
+pub fn blocked<'a>(observed: &Observed<'a>, window: Interval) -> Vec<Blocked<'a>> {
+    let mut found: BTreeMap<_, Blocked<'a>> = BTreeMap::new();
     for span in &observed.timeline.host {
         let Some(call) = observed.call(span.step) else { continue };
         let why = match call.holding {
@@ -38,7 +38,7 @@ pub fn held<'a>(observed: &Observed<'a>, window: Interval) -> Vec<Held<'a>> {
         if time.clip(window).ns() == 0 {
             continue;
         }
-        let held = found.entry((why, call.name, call.line)).or_insert(Held {
+        let call = found.entry((why, call.name, call.line)).or_insert(Blocked {
             why,
             call: call.name,
             line: call.line,
@@ -46,11 +46,11 @@ pub fn held<'a>(observed: &Observed<'a>, window: Interval) -> Vec<Held<'a>> {
             ns: 0,
             longest_ns: 0,
         });
-        held.calls += 1;
-        held.ns = held.ns.saturating_add(time.ns());
-        held.longest_ns = held.longest_ns.max(time.ns());
+        call.calls += 1;
+        call.ns = call.ns.saturating_add(time.ns());
+        call.longest_ns = call.longest_ns.max(time.ns());
     }
-    let mut found: Vec<Held<'a>> = found.into_values().collect();
-    found.sort_by_key(|held| std::cmp::Reverse(held.ns));
+    let mut found: Vec<Blocked<'a>> = found.into_values().collect();
+    found.sort_by_key(|call| std::cmp::Reverse(call.ns));
     found
 }

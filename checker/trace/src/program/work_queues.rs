@@ -21,8 +21,8 @@ impl WorkQueues {
     pub const MOST: u32 = 32;
 
     /// The numbers that the environment sets, given the values of
-    /// [`CONNECTIONS`](crate::run::CONNECTIONS) and
-    /// [`COPY_CONNECTIONS`](crate::run::COPY_CONNECTIONS). The second is about copies alone, and
+    /// [`CONNECTIONS`](crate::env::CONNECTIONS) and
+    /// [`COPY_CONNECTIONS`](crate::env::COPY_CONNECTIONS). The second is about copies alone, and
     /// wins there. A value that is no number sets nothing.
     pub fn asked(connections: Option<&str>, copies: Option<&str>) -> Self {
         let number = |text: Option<&str>| text.and_then(|text| text.trim().parse::<u32>().ok());

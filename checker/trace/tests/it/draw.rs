@@ -365,7 +365,7 @@ fn wrong() -> (Program, Timeline, Vec<Hazard>, Vec<Cause>) {
         stream: None,
         cost_ns: 1,
         basis: causes::Basis::Attributed,
-        held_ns: 1,
+        blocked_ns: 1,
         call_ns: 1,
         count: 1,
         is_fixed: false,

@@ -254,7 +254,7 @@ fn the_critical_path_leaves_a_stream_only_where_a_stream_was_made_to_wait() {
 fn calls_that_hold_the_host_have_the_line_of_the_program_not_of_a_library() {
     let trace = read(STORY);
     let observed = only(&trace);
-    let held: Vec<_> = metrics::held(&observed, observed.timeline.extent())
+    let held: Vec<_> = metrics::blocked(&observed, observed.timeline.extent())
         .iter()
         .map(|held| format!("{} {:?} {:?} {} ns", held.call, held.why, held.line, held.ns))
         .collect();

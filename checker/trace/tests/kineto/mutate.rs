@@ -143,7 +143,7 @@ pub(crate) fn take(text: &[u8]) -> bool {
         let parts: u64 = path.segments.iter().map(|part| part.time.ns()).sum();
         assert!(parts == found.makespan_ns, "{parts} of {}", found.makespan_ns);
         assert!(idle >= found.idle_ns, "{idle} of {}", found.idle_ns);
-        _ = metrics::held(&observed, observed.timeline.extent());
+        _ = metrics::blocked(&observed, observed.timeline.extent());
         _ = metrics::copies(&observed.timeline);
         for lanes in [Lanes::Streams, Lanes::Engines] {
             let panel = Panel { title: "t", timeline: &observed.timeline, program: None };

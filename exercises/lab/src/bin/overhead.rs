@@ -13,7 +13,7 @@ use cudarc::driver::sys::{CUdeviceptr, CUevent, CUfunction, CUresult, CUstream};
 use cudarc::driver::{CudaContext, result};
 use lab::{Error, Job, Lab, Result};
 use trace::fidelity::{CallCost, Operations, Overhead, median};
-use trace::{Record, run};
+use trace::{Record, env};
 
 /// Calls that are timed together: few enough for the queue to hold them, so that none waits.
 const CALLS: usize = 100;
@@ -80,9 +80,9 @@ fn measure() -> Result<Overhead> {
     let calls = calls()?;
     let mut overhead = Overhead { calls, ..Overhead::default() };
     for process in 0..PROCESSES {
-        let record = pipeline_with(run::TRACE_OFF, process)?;
+        let record = pipeline_with(env::TRACE_OFF, process)?;
         overhead.untraced_ns.extend(record.trials.iter().map(|trial| trial.makespan_ns));
-        let record = pipeline_with(run::TRACE_CUPTI, process)?;
+        let record = pipeline_with(env::TRACE_CUPTI, process)?;
         overhead.traced_ns.extend(record.trials.iter().map(|trial| trial.makespan_ns));
         overhead.shortest_ns = Operations::of(&record.timeline).shortest_ns().unwrap_or(0);
     }
@@ -113,10 +113,10 @@ fn pipeline_with(trace: &str, process: usize) -> Result<Record> {
     let program = std::env::current_exe().map_err(|error| refused(error.to_string()))?;
     let output = Command::new(program)
         .arg(PIPELINE)
-        .env(run::RECORD, &path)
-        .env(run::TRACE, trace)
-        .env(run::WARMUPS, "3")
-        .env(run::TRIALS, PASSES.to_string())
+        .env(env::RECORD, &path)
+        .env(env::TRACE, trace)
+        .env(env::WARMUPS, "3")
+        .env(env::TRIALS, PASSES.to_string())
         .output()
         .map_err(|error| refused(error.to_string()))?;
     let read = read(&path);

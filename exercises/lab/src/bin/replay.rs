@@ -20,12 +20,12 @@ use cudarc::driver::sys::{
 };
 use kernels::{Access, Argument, Kernel, Mode as Touch};
 use lab::{Error, Lab, Result, peers};
-use trace::lab::Request;
+use trace::env;
+use trace::lab_protocol::Request;
 use trace::program::{
     AccessKind, BlockId, Call, DEVICES, EventId, KernelId, Launch, Mode, Place, Range, Step,
     StreamId, StreamKind, Timing, VERSION, WorkQueues,
 };
-use trace::run;
 use trace::{Program, hazards};
 
 fn main() -> ExitCode {
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         Ok(program) => {
             let WorkQueues { kernels, copies } = WorkQueues::of(&program);
             if WorkQueues::of(&program) != WorkQueues::DEFAULT {
-                for (name, count) in [(run::CONNECTIONS, kernels), (run::COPY_CONNECTIONS, copies)]
+                for (name, count) in [(env::CONNECTIONS, kernels), (env::COPY_CONNECTIONS, copies)]
                 {
                     // SAFETY: this process has no other thread yet.
                     unsafe { std::env::set_var(name, count.to_string()) };
@@ -55,8 +55,8 @@ fn complain(why: &str) {
 }
 
 fn read() -> std::result::Result<Program, String> {
-    let path = std::env::var_os(run::PROGRAM)
-        .ok_or_else(|| format!("`{}` has to name a recorded program", run::PROGRAM))?;
+    let path = std::env::var_os(env::PROGRAM)
+        .ok_or_else(|| format!("`{}` has to name a recorded program", env::PROGRAM))?;
     let path = Path::new(&path);
     let text = std::fs::read(path).map_err(|error| format!("`{}`: {error}", path.display()))?;
     let program: Program =
@@ -497,7 +497,7 @@ impl<'a> Player<'a> {
         }
         let units = self.lab.elements(launch.units as usize) as u64;
         // A recorded program has the scale of the simulated device, and a GPU has none.
-        let copies = self.lab.elements(trace::lab::SCALE as usize).max(1) as u64;
+        let copies = self.lab.elements(trace::lab_protocol::SCALE as usize).max(1) as u64;
         let mut arguments = kernel
             .arguments(&accesses, units, copies)
             .ok_or_else(|| unknown(&format!("a launch of `{}` as it was recorded", kernel.name)))?;

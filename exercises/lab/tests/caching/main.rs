@@ -15,7 +15,7 @@ use lab::{Instant, Lab, Result};
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 use trace::program::{Call, Site};
-use trace::{Record, run};
+use trace::{Record, env};
 
 const STREAMS: usize = 4;
 /// Steps of a sequence that chance makes.
@@ -265,7 +265,7 @@ fn agrees() -> Result<(), Failed> {
     let path = folder.path().join("record.json");
     let output = Command::new(std::env::current_exe()?)
         .env(PLAY, "")
-        .env(run::RECORD, &path)
+        .env(env::RECORD, &path)
         .stderr(std::process::Stdio::inherit())
         .output()?;
     assert!(output.status.success(), "{}", output.status);

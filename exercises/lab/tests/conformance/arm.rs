@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use trace::run;
+use trace::env;
 
 use crate::bench::Bench;
 use crate::row::{Environment, Row, VARIABLES, phrases};
@@ -39,8 +39,8 @@ pub(crate) enum Arm {
 impl Arm {
     fn device(self) -> &'static str {
         match self {
-            Arm::Simulated => run::DEVICE_SIMULATED,
-            Arm::Gpu => run::DEVICE_GPU,
+            Arm::Simulated => env::DEVICE_SIMULATED,
+            Arm::Gpu => env::DEVICE_GPU,
         }
     }
 
@@ -210,7 +210,7 @@ impl Running {
         let said = tempfile::tempfile().map_err(text)?;
         let mut command = Command::new(program);
         for name in
-            [run::RECORD, run::MACHINE, run::SCHEDULE, run::LEAVE_OUT, run::TRACE, run::PROFILE]
+            [env::RECORD, env::MACHINE, env::SCHEDULE, env::LEAVE_OUT, env::TRACE, env::PROFILE]
                 .into_iter()
                 .chain(VARIABLES)
         {
@@ -220,7 +220,7 @@ impl Running {
             .envs(environment)
             .env(ROWS, rows)
             .env(REPEATS, arm.repeats().to_string())
-            .env(run::DEVICE, arm.device())
+            .env(env::DEVICE, arm.device())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(said.try_clone().map_err(text)?)

@@ -5,7 +5,7 @@ use std::fmt;
 
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::CUresult;
-use trace::run;
+use trace::env;
 
 use crate::bench::Bench;
 
@@ -136,7 +136,7 @@ pub(crate) const NOT_SUPPORTED: Fact = Fact::Code(CUresult::CUDA_ERROR_NOT_SUPPO
 type Body = Box<dyn Fn(&Bench) -> Result<Vec<Fact>>>;
 
 /// Variables of CUDA's that decide on order. No row's process has one that the row does not name.
-pub(crate) const VARIABLES: [&str; 2] = [run::CONNECTIONS, run::COPY_CONNECTIONS];
+pub(crate) const VARIABLES: [&str; 2] = [env::CONNECTIONS, env::COPY_CONNECTIONS];
 
 /// Values of variables, by name.
 pub(crate) type Environment = BTreeMap<&'static str, &'static str>;
@@ -184,7 +184,7 @@ impl Row {
     /// In a process with so many work queues.
     #[must_use]
     pub(crate) fn connections(self, connections: &'static str) -> Self {
-        self.variable(run::CONNECTIONS, connections)
+        self.variable(env::CONNECTIONS, connections)
     }
 
     /// In a process in which a variable of CUDA's has this value.

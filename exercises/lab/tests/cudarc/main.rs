@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode, Output, Stdio};
 use std::sync::OnceLock;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use trace::run;
+use trace::env;
 
 const KEPT: &str = include_str!("kept.txt");
 
@@ -193,11 +193,11 @@ impl Built {
         };
         command.current_dir(&self.source).stdin(Stdio::null());
         command.env("LD_LIBRARY_PATH", &self.library).env("RUST_BACKTRACE", "0");
-        for name in [run::RECORD, run::MACHINE, run::DEVICE, run::PROFILE, run::SCHEDULE] {
+        for name in [env::RECORD, env::MACHINE, env::DEVICE, env::PROFILE, env::SCHEDULE] {
             command.env_remove(name);
         }
         if let Some(memory) = memory {
-            command.env(run::MACHINE, memory.as_raw_fd().to_string());
+            command.env(env::MACHINE, memory.as_raw_fd().to_string());
         }
         Ok(command.output()?)
     }

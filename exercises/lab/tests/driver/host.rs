@@ -1,4 +1,4 @@
-//! What the host itself does to page-locked memory is noticed while copies use it.
+//! What the host itself does to pinned memory is noticed while copies use it.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use cudarc::driver::{CudaContext, CudaStream, result, sys};
 use lab::{HostBlock, HostMemory, Instant};
 use trace::hazards;
-use trace::lab::{Buffer, Region, Request};
+use trace::lab_protocol::{Buffer, Region, Request};
 use trace::program::{AccessKind, Call, Program};
 
 use crate::cases::context;
@@ -45,7 +45,7 @@ pub(crate) const CASES: &[Case] = &[
 const WORDS: usize = 16 << 10;
 const BYTES: usize = 4 * WORDS;
 
-/// A block of page-locked memory, as a program sees it that goes round cudarc's own waits.
+/// A block of pinned memory, as a program sees it that goes round cudarc's own waits.
 #[derive(Clone, Copy)]
 struct Pinned(*mut u32);
 
@@ -112,7 +112,7 @@ fn hazards(program: &Program) -> Vec<(&'static str, u32, u32)> {
     found.collect()
 }
 
-/// How often the host itself was seen to use page-locked memory.
+/// How often the host itself was seen to use pinned memory.
 fn seen(program: &Program) -> usize {
     program.steps.iter().filter(|step| matches!(step.call, Call::HostAccess { .. })).count()
 }
@@ -339,7 +339,7 @@ fn a_wild_use_ends_the_process_as_ever() {
             let ends = |how: &str| {
                 let mut again = Command::new(std::env::current_exe().unwrap());
                 let name = "a_wild_use_ends_the_process_as_ever";
-                let again = again.env(CASE, name).env(WILD, how).env_remove(trace::run::MACHINE);
+                let again = again.env(CASE, name).env(WILD, how).env_remove(trace::env::MACHINE);
                 again.output().unwrap()
             };
             assert_eq!(ends("wild").status.signal(), Some(libc::SIGSEGV));

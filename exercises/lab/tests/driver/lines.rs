@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 use trace::Record;
-use trace::lab::{Region, Request};
+use trace::env;
+use trace::lab_protocol::{Region, Request};
 use trace::program::{Call, Program, Site};
-use trace::run;
 
 use crate::cases::context;
 use crate::{Case, RECORDED};
@@ -26,7 +26,7 @@ pub(crate) fn program(body: impl FnOnce()) -> Program {
     let path = std::env::var_os(RECORDED)
         .map_or_else(|| folder.path().join("record.json"), std::path::PathBuf::from);
     // SAFETY: the case is alone in its process, and has no other thread.
-    unsafe { std::env::set_var(run::RECORD, &path) };
+    unsafe { std::env::set_var(env::RECORD, &path) };
     lab::driver::load().unwrap();
     let source = Request::Source { directory: env!("CARGO_MANIFEST_DIR").to_owned() };
     context();

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use trace::run;
+use trace::env;
 
 /// A case and its name, which is a sentence.
 type Case = (&'static str, fn());
@@ -70,10 +70,10 @@ fn main() -> ExitCode {
 
 fn passes(name: &str, device: Option<(&OwnedFd, &Path)>) -> Result<(), Failed> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.env(CASE, name).env_remove(run::RECORD).stdin(Stdio::null());
+    command.env(CASE, name).env_remove(env::RECORD).stdin(Stdio::null());
     command.env("SWIM_SOURCE", env!("CARGO_MANIFEST_DIR"));
     if let Some((memory, record)) = device {
-        command.env(run::MACHINE, memory.as_raw_fd().to_string()).env(RECORDED, record);
+        command.env(env::MACHINE, memory.as_raw_fd().to_string()).env(RECORDED, record);
     }
     let output = command.output()?;
     if output.status.success() {
@@ -88,7 +88,7 @@ fn in_another_process(name: &str) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let record = folder.path().join("record.json");
     let mut device = Command::new(std::env::current_exe()?)
-        .env(run::RECORD, &record)
+        .env(env::RECORD, &record)
         .env(SERVE, memory.as_raw_fd().to_string())
         .stdin(Stdio::null())
         .spawn()?;

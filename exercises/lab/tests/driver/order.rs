@@ -58,8 +58,8 @@ const ELEMENTS: usize = 1024;
 
 /// The machine's clock, in ns.
 pub(crate) fn now() -> u64 {
-    match lab::driver::ask(&trace::lab::Request::Clock) {
-        Ok(trace::lab::Reply::Clock { ns }) => ns,
+    match lab::driver::ask(&trace::lab_protocol::Request::Clock) {
+        Ok(trace::lab_protocol::Reply::Clock { ns }) => ns,
         other => panic!("no clock but {other:?}"),
     }
 }

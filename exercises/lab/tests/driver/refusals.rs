@@ -7,7 +7,7 @@ use cudarc::driver::sys::{self, CUresult};
 use cudarc::driver::{LaunchConfig, PushKernelArg, result};
 use cudarc::nvrtc::Ptx;
 use kernels::Stage;
-use trace::lab::{Region, Request};
+use trace::lab_protocol::{Region, Request};
 
 use crate::Case;
 use crate::cases::{context, launch, map};
@@ -230,8 +230,8 @@ fn a_query_finds_the_lost_context_once_the_kernel_has_run() {
 }
 
 const REASONS: &str = "\
-a memset of page-locked memory:
-swim: ADDRESS is page-locked memory of the host: a GPU takes it for memory of the device too, and the simulated device does not
+a memset of pinned memory:
+swim: ADDRESS is pinned memory of the host: a GPU takes it for memory of the device too, and the simulated device does not
 hint: write to it from the host, or use memory of the device in this memset
 a memset of freed memory:
 swim: the memset uses memory that is not there: it has been freed, or was never allocated
@@ -239,15 +239,15 @@ hint: ask for the memset before the memory is freed
 a memset that is too long:
 swim: the memset of 68 bytes goes beyond the end of the block of memory that it begins in
 one of a stream:
-swim: ADDRESS is page-locked memory of the host: a GPU takes it for memory of the device too, and the simulated device does not
+swim: ADDRESS is pinned memory of the host: a GPU takes it for memory of the device too, and the simulated device does not
 hint: write to it from the host, or use memory of the device in this memset
 a copy from freed memory:
 swim: the copy uses memory that is not there: it has been freed, or was never allocated
 hint: ask for the copy before the memory is freed
 a copy that is too long:
 swim: the copy of 65 bytes goes beyond the end of the block of memory that it begins in
-a copy to page-locked memory:
-swim: ADDRESS is page-locked memory of the host: a GPU takes it for memory of the device too, and the simulated device does not
+a copy to pinned memory:
+swim: ADDRESS is pinned memory of the host: a GPU takes it for memory of the device too, and the simulated device does not
 hint: write to it from the host, or use memory of the device in this copy
 ";
 
@@ -264,14 +264,14 @@ fn memory_that_is_not_there_is_refused() {
             let why = stderr_of(|| assert_eq!(call(), INVALID, "{what}"));
             said += &format!("{what}:\n{}", why.replace(&format!("{pinned:#x}"), "ADDRESS"));
         };
-        refused("a memset of page-locked memory", &|| sys::cuMemsetD8_v2(pinned, 7, 16));
+        refused("a memset of pinned memory", &|| sys::cuMemsetD8_v2(pinned, 7, 16));
         refused("a memset of freed memory", &|| sys::cuMemsetD32_v2(freed, 7, 16));
         refused("a memset that is too long", &|| sys::cuMemsetD32_v2(block, 7, 17));
         let stream = std::ptr::null_mut();
         refused("one of a stream", &|| sys::cuMemsetD8Async(pinned, 7, 16, stream));
         refused("a copy from freed memory", &|| sys::cuMemcpyDtoD_v2(block, freed, 64));
         refused("a copy that is too long", &|| sys::cuMemcpyDtoD_v2(block, block, 65));
-        refused("a copy to page-locked memory", &|| sys::cuMemcpyDtoD_v2(pinned, block, 64));
+        refused("a copy to pinned memory", &|| sys::cuMemcpyDtoD_v2(pinned, block, 64));
     }
     assert_eq!(said, REASONS);
 }
@@ -312,7 +312,7 @@ fn ranges_and_shapes_that_cannot_be_are_refused() {
         assert_eq!(sys::cuMemAlloc_v2(&mut address, 0), INVALID, "nothing, at once");
         let mut pinned = std::ptr::dangling_mut();
         assert_eq!(sys::cuMemHostAlloc(&mut pinned, 0, 0), CUresult::CUDA_SUCCESS);
-        assert!(pinned.is_null(), "nothing, page-locked");
+        assert!(pinned.is_null(), "nothing, pinned");
         let (mut new, mut event) = (std::ptr::null_mut(), std::ptr::null_mut());
         assert_eq!(sys::cuStreamCreate(&mut new, 2), INVALID, "flags of a stream");
         assert_eq!(sys::cuStreamCreateWithPriority(&mut new, 4, 0), INVALID);

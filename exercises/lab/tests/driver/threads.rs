@@ -8,9 +8,9 @@ use cudarc::driver::sys;
 use kernels::Stage;
 use lab::thread;
 use trace::Record;
-use trace::lab::{Region, Request};
+use trace::env;
+use trace::lab_protocol::{Region, Request};
 use trace::program::Call;
-use trace::run;
 
 use crate::Case;
 use crate::cases::{context, launch, map};
@@ -133,7 +133,7 @@ fn record_with(asked: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("record.json");
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.env(run::RECORD, &path).env(asked, "1").env_remove(run::MACHINE);
+    command.env(env::RECORD, &path).env(asked, "1").env_remove(env::MACHINE);
     let output = command.stdin(Stdio::null()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     std::fs::read_to_string(path).unwrap()
@@ -314,7 +314,7 @@ fn threads_that_all_wait() {
         unreachable!("the program ends before");
     }
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.env(STUCK, "1").env_remove(run::MACHINE).stdin(Stdio::null());
+    command.env(STUCK, "1").env_remove(env::MACHINE).stdin(Stdio::null());
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(101), "{said}");

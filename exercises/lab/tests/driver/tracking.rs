@@ -2,7 +2,7 @@
 
 use lab::Lab;
 use trace::hazards::{self, Code};
-use trace::{Record, run};
+use trace::{Record, env};
 
 use crate::{Case, RECORDED};
 
@@ -58,7 +58,7 @@ fn record(program: impl Fn(&Lab) -> lab::Result<()>) -> Record {
     let path = std::env::var_os(RECORDED)
         .map_or_else(|| folder.path().join("record.json"), std::path::PathBuf::from);
     // SAFETY: the case is alone in its process, and has no other thread.
-    unsafe { std::env::set_var(run::RECORD, &path) };
+    unsafe { std::env::set_var(env::RECORD, &path) };
     let lab = Lab::open(env!("CARGO_MANIFEST_DIR")).unwrap();
     program(&lab).unwrap();
     serde_json::from_slice(&std::fs::read(&path).expect("there is a record")).unwrap()

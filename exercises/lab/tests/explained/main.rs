@@ -15,7 +15,7 @@ use std::process::{Command, ExitCode, Stdio};
 use lab::{Lab, Result};
 use libtest_mimic::{Arguments, Failed, Trial};
 use simulator::{Profile, advice};
-use trace::{Record, run};
+use trace::{Record, env};
 
 /// A program with a flaw, and the same without.
 struct Explained {
@@ -63,7 +63,7 @@ fn expect(code: &str, which: &str, expected: &[&str]) -> Result<(), Failed> {
     let path = folder.path().join("record.json");
     let output = Command::new(std::env::current_exe()?)
         .env(PROGRAM, format!("{code} {which}"))
-        .env(run::RECORD, &path)
+        .env(env::RECORD, &path)
         .stdin(Stdio::null())
         .output()?;
     if !output.status.success() {

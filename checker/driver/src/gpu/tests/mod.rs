@@ -9,7 +9,7 @@ use kernels::task::{Task, chunked_pipeline};
 use kernels::{Stage, map_constants};
 use simulator::machine::{Address, Arguments, Library as _, Part};
 use trace::Record;
-use trace::lab::{Buffer, Device, Pass, Region, ThreadRequest};
+use trace::lab_protocol::{Buffer, Device, Pass, Region, ThreadRequest};
 use trace::program::{AccessKind, Call, ChannelEnd, ChannelId, Mode, Step, StreamKind};
 use trace::record::{DeviceState, Output, Trial};
 use trace::timeline::{HostMemory, Origin, SpanKind};
@@ -223,10 +223,13 @@ impl Program {
             inputs: buffer(chunked_pipeline::INPUT, self.input),
             outputs: buffer(chunked_pipeline::OUTPUT, self.output),
         };
-        assert_eq!(self.gpu.ask(lab::Request::RegionBegin(region)), lab::Reply::Done);
+        assert_eq!(
+            self.gpu.ask(lab_protocol::Request::RegionBegin(region)),
+            lab_protocol::Reply::Done
+        );
         work();
-        match self.gpu.ask(lab::Request::RegionEnd) {
-            lab::Reply::Trial(trial) => *trial,
+        match self.gpu.ask(lab_protocol::Request::RegionEnd) {
+            lab_protocol::Reply::Trial(trial) => *trial,
             other => panic!("a region that ends gives a trial, not {other:?}"),
         }
     }
@@ -408,18 +411,24 @@ fn work_that_is_not_done_or_not_over_is_found() {
 fn the_lab_is_answered() {
     let program = Program::new(Trace::Off);
     let ask = |request| program.gpu.ask(request);
-    assert_eq!(ask(lab::Request::Scale { scale: 1 }), lab::Reply::Done);
-    assert!(matches!(ask(lab::Request::Scale { scale: 32 }), lab::Reply::Refused { .. }));
-    assert_eq!(ask(lab::Request::Speeds), lab::Reply::Speeds(SPEEDS));
-    assert!(matches!(ask(lab::Request::RegionEnd), lab::Reply::Refused { .. }));
-    let clock = || match ask(lab::Request::Clock) {
-        lab::Reply::Clock { ns } => ns,
+    assert_eq!(ask(lab_protocol::Request::Scale { scale: 1 }), lab_protocol::Reply::Done);
+    assert!(matches!(
+        ask(lab_protocol::Request::Scale { scale: 32 }),
+        lab_protocol::Reply::Refused { .. }
+    ));
+    assert_eq!(ask(lab_protocol::Request::Speeds), lab_protocol::Reply::Speeds(SPEEDS));
+    assert!(matches!(ask(lab_protocol::Request::RegionEnd), lab_protocol::Reply::Refused { .. }));
+    let clock = || match ask(lab_protocol::Request::Clock) {
+        lab_protocol::Reply::Clock { ns } => ns,
         other => panic!("a clock, not {other:?}"),
     };
     let start = clock();
-    assert_eq!(ask(lab::Request::HostWork { ns: 300_000, asking_ns: 0 }), lab::Reply::Done);
+    assert_eq!(
+        ask(lab_protocol::Request::HostWork { ns: 300_000, asking_ns: 0 }),
+        lab_protocol::Reply::Done
+    );
     assert!(clock() - start >= 300_000);
-    assert_eq!(ask(lab::Request::Ready), lab::Reply::Done);
+    assert_eq!(ask(lab_protocol::Request::Ready), lab_protocol::Reply::Done);
     let worked = |step: &Step| step.call == Call::HostWork { ns: 300_000 };
     assert_eq!(program.record().program.steps.iter().filter(|step| worked(step)).count(), 1);
 }
@@ -429,10 +438,10 @@ fn what_it_takes_to_ask_for_declared_work_is_part_of_its_time() {
     const ASKING: u64 = 20_000_000;
     let program = Program::new(Trace::Events);
     program.gpu.clock.spin_until(program.gpu.clock.now() + ASKING);
-    let work = lab::Request::HostWork { ns: ASKING / 2, asking_ns: ASKING };
-    assert_eq!(program.gpu.ask(work), lab::Reply::Done);
+    let work = lab_protocol::Request::HostWork { ns: ASKING / 2, asking_ns: ASKING };
+    assert_eq!(program.gpu.ask(work), lab_protocol::Reply::Done);
     let back = program.gpu.clock.now();
-    assert_eq!(program.gpu.ask(lab::Request::Ready), lab::Reply::Done);
+    assert_eq!(program.gpu.ask(lab_protocol::Request::Ready), lab_protocol::Reply::Done);
     let record = program.record();
     let worked = |step: &Step| step.call == Call::HostWork { ns: ASKING / 2 };
     let step = record.program.steps.iter().position(worked).expect("it is a step") as u32;
@@ -449,17 +458,25 @@ fn a_request_waits_from_its_arrival_to_its_answer_whether_or_not_the_run_is_trac
     for trace in [Trace::Off, Trace::Events] {
         let program = Program::new(trace);
         let ask = |request| program.gpu.ask(request);
-        let arrival = || ask(lab::Request::Arrival { played_ns: Some(ARRIVES) });
-        let answer = || ask(lab::Request::Answer { request: 0 });
-        assert_eq!(arrival(), lab::Reply::Gone);
-        assert!(matches!(answer(), lab::Reply::Refused { .. }));
-        assert_eq!(ask(lab::Request::RegionBegin(Region::default())), lab::Reply::Done);
-        assert!(matches!(answer(), lab::Reply::Refused { .. }));
-        assert_eq!(arrival(), lab::Reply::Number(0));
-        assert_eq!(ask(lab::Request::HostWork { ns: SERVED, asking_ns: 0 }), lab::Reply::Done);
-        assert_eq!(answer(), lab::Reply::Done);
-        assert!(matches!(answer(), lab::Reply::Refused { .. }));
-        let lab::Reply::Trial(trial) = ask(lab::Request::RegionEnd) else { panic!("a trial") };
+        let arrival = || ask(lab_protocol::Request::Arrival { played_ns: Some(ARRIVES) });
+        let answer = || ask(lab_protocol::Request::Answer { request: 0 });
+        assert_eq!(arrival(), lab_protocol::Reply::Gone);
+        assert!(matches!(answer(), lab_protocol::Reply::Refused { .. }));
+        assert_eq!(
+            ask(lab_protocol::Request::RegionBegin(Region::default())),
+            lab_protocol::Reply::Done
+        );
+        assert!(matches!(answer(), lab_protocol::Reply::Refused { .. }));
+        assert_eq!(arrival(), lab_protocol::Reply::Number(0));
+        assert_eq!(
+            ask(lab_protocol::Request::HostWork { ns: SERVED, asking_ns: 0 }),
+            lab_protocol::Reply::Done
+        );
+        assert_eq!(answer(), lab_protocol::Reply::Done);
+        assert!(matches!(answer(), lab_protocol::Reply::Refused { .. }));
+        let lab_protocol::Reply::Trial(trial) = ask(lab_protocol::Request::RegionEnd) else {
+            panic!("a trial")
+        };
         let latency = trial.latency.expect("one was answered");
         assert_eq!(latency.answers, 1);
         assert!(latency.mean_ns >= SERVED, "{latency:?}");
@@ -492,19 +509,25 @@ fn an_answer_counts_only_if_it_was_in_memory_when_it_was_sent() {
         outputs: outputs.collect(),
         ..Region::default()
     };
-    assert_eq!(program.gpu.ask(lab::Request::RegionBegin(region)), lab::Reply::Done);
+    assert_eq!(
+        program.gpu.ask(lab_protocol::Request::RegionBegin(region)),
+        lab_protocol::Reply::Done
+    );
     for request in 0..2 {
-        let arrival = program.gpu.ask(lab::Request::Arrival { played_ns: None });
-        assert_eq!(arrival, lab::Reply::Number(request));
+        let arrival = program.gpu.ask(lab_protocol::Request::Arrival { played_ns: None });
+        assert_eq!(arrival, lab_protocol::Reply::Number(request));
     }
-    let answer = |request| program.gpu.ask(lab::Request::Answer { request });
+    let answer = |request| program.gpu.ask(lab_protocol::Request::Answer { request });
     answers[0].copy_from_slice(&right);
-    assert_eq!([answer(0), answer(1)], [lab::Reply::Done, lab::Reply::Done]);
+    assert_eq!([answer(0), answer(1)], [lab_protocol::Reply::Done, lab_protocol::Reply::Done]);
     // What becomes of the memory afterwards does not matter.
     answers[0].fill(0);
     let part = task.answer(1).expect("it has two");
     task.expected(part.array, seed, part.first, &mut answers[1]);
-    let lab::Reply::Trial(trial) = program.gpu.ask(lab::Request::RegionEnd) else { panic!() };
+    let lab_protocol::Reply::Trial(trial) = program.gpu.ask(lab_protocol::Request::RegionEnd)
+    else {
+        panic!()
+    };
     assert_eq!(trial.latency.map(|it| it.answers), Some(1));
 }
 
@@ -515,12 +538,12 @@ fn work_that_two_threads_declare_at_once_is_done_one_after_the_other() {
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
-                let work = lab::Request::HostWork { ns: NS, asking_ns: 0 };
-                assert_eq!(program.gpu.ask(work), lab::Reply::Done);
+                let work = lab_protocol::Request::HostWork { ns: NS, asking_ns: 0 };
+                assert_eq!(program.gpu.ask(work), lab_protocol::Reply::Done);
             });
         }
     });
-    assert_eq!(program.gpu.ask(lab::Request::Ready), lab::Reply::Done);
+    assert_eq!(program.gpu.ask(lab_protocol::Request::Ready), lab_protocol::Reply::Done);
     let mut spans = program.record().timeline.host;
     spans.retain(|span| span.end_ns - span.start_ns >= NS);
     spans.sort_by_key(|span| span.start_ns);
@@ -533,11 +556,11 @@ fn a_region_inside_a_region_or_for_an_unknown_task_is_refused() {
     let program = Program::new(Trace::Off);
     let begin = |task: &str| {
         let region = Region { task: task.to_owned(), ..Region::default() };
-        program.gpu.ask(lab::Request::RegionBegin(region))
+        program.gpu.ask(lab_protocol::Request::RegionBegin(region))
     };
-    assert!(matches!(begin("unheard_of"), lab::Reply::Refused { .. }));
-    assert_eq!(begin(""), lab::Reply::Done);
-    assert!(matches!(begin(""), lab::Reply::Refused { .. }));
+    assert!(matches!(begin("unheard_of"), lab_protocol::Reply::Refused { .. }));
+    assert_eq!(begin(""), lab_protocol::Reply::Done);
+    assert!(matches!(begin(""), lab_protocol::Reply::Refused { .. }));
 }
 
 #[test]
@@ -558,31 +581,40 @@ fn the_number_of_work_queues_is_in_the_program_of_every_pass() {
 #[test]
 fn host_threads_run_side_by_side_and_what_they_tell_one_another_is_noted() {
     let program = Program::new(Trace::Off);
-    let ask = |request| program.gpu.ask(lab::Request::Thread(request));
+    let ask = |request| program.gpu.ask(lab_protocol::Request::Thread(request));
     let number = |request| match ask(request) {
-        lab::Reply::Number(number) => number as u32,
+        lab_protocol::Reply::Number(number) => number as u32,
         other => panic!("a number, not {other:?}"),
     };
-    assert_eq!(program.gpu.ask(lab::Request::RegionBegin(Region::default())), lab::Reply::Done);
+    assert_eq!(
+        program.gpu.ask(lab_protocol::Request::RegionBegin(Region::default())),
+        lab_protocol::Reply::Done
+    );
     let channel = number(ThreadRequest::Channel { capacity: Some(1) });
     let thread = number(ThreadRequest::Spawn);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             ask(ThreadRequest::Start { thread });
             for token in [11, 12, 13] {
-                assert_eq!(ask(ThreadRequest::Send { channel, token }), lab::Reply::Done);
+                assert_eq!(ask(ThreadRequest::Send { channel, token }), lab_protocol::Reply::Done);
             }
             ask(ThreadRequest::Close { channel, end: ChannelEnd::Sender });
             ask(ThreadRequest::End);
         });
-        assert!(matches!(program.gpu.ask(lab::Request::RegionEnd), lab::Reply::Refused { .. }));
+        assert!(matches!(
+            program.gpu.ask(lab_protocol::Request::RegionEnd),
+            lab_protocol::Reply::Refused { .. }
+        ));
         for token in [11, 12, 13] {
-            assert_eq!(ask(ThreadRequest::Receive { channel }), lab::Reply::Number(token));
+            assert_eq!(ask(ThreadRequest::Receive { channel }), lab_protocol::Reply::Number(token));
         }
-        assert_eq!(ask(ThreadRequest::Receive { channel }), lab::Reply::Gone);
-        assert_eq!(ask(ThreadRequest::Join { thread }), lab::Reply::Done);
+        assert_eq!(ask(ThreadRequest::Receive { channel }), lab_protocol::Reply::Gone);
+        assert_eq!(ask(ThreadRequest::Join { thread }), lab_protocol::Reply::Done);
     });
-    assert!(matches!(program.gpu.ask(lab::Request::RegionEnd), lab::Reply::Trial(_)));
+    assert!(matches!(
+        program.gpu.ask(lab_protocol::Request::RegionEnd),
+        lab_protocol::Reply::Trial(_)
+    ));
     let steps = program.record().program.steps;
     let mut calls = steps.iter().map(|step| (step.thread == thread, &step.call));
     let channel = ChannelId(channel);
@@ -601,9 +633,9 @@ fn host_threads_run_side_by_side_and_what_they_tell_one_another_is_noted() {
 #[test]
 fn a_foreign_thread_that_waits_is_not_taken_for_the_last_that_could_go_on() {
     let program = Program::new(Trace::Off);
-    let ask = |request| program.gpu.ask(lab::Request::Thread(request));
+    let ask = |request| program.gpu.ask(lab_protocol::Request::Thread(request));
     let number = |request| match ask(request) {
-        lab::Reply::Number(number) => number as u32,
+        lab_protocol::Reply::Number(number) => number as u32,
         other => panic!("a number, not {other:?}"),
     };
     let channel = number(ThreadRequest::Channel { capacity: None });
@@ -615,19 +647,22 @@ fn a_foreign_thread_that_waits_is_not_taken_for_the_last_that_could_go_on() {
             asks.wait();
             // Long enough for both others to wait, if they may.
             std::thread::sleep(std::time::Duration::from_millis(50));
-            assert_eq!(ask(ThreadRequest::Send { channel, token: 7 }), lab::Reply::Done);
+            assert_eq!(ask(ThreadRequest::Send { channel, token: 7 }), lab_protocol::Reply::Done);
             ask(ThreadRequest::End);
         });
         scope.spawn(|| {
             asks.wait();
             for request in [ThreadRequest::Receive { channel }, ThreadRequest::Join { thread }] {
-                assert!(matches!(ask(request), lab::Reply::Refused { .. }), "{request:?}");
+                assert!(matches!(ask(request), lab_protocol::Reply::Refused { .. }), "{request:?}");
             }
         });
-        assert_eq!(ask(ThreadRequest::Receive { channel }), lab::Reply::Number(7));
-        assert_eq!(ask(ThreadRequest::Join { thread }), lab::Reply::Done);
+        assert_eq!(ask(ThreadRequest::Receive { channel }), lab_protocol::Reply::Number(7));
+        assert_eq!(ask(ThreadRequest::Join { thread }), lab_protocol::Reply::Done);
     });
-    assert_eq!(ask(ThreadRequest::Close { channel, end: ChannelEnd::Sender }), lab::Reply::Done);
+    assert_eq!(
+        ask(ThreadRequest::Close { channel, end: ChannelEnd::Sender }),
+        lab_protocol::Reply::Done
+    );
 }
 
 #[test]
@@ -636,11 +671,11 @@ fn memory_that_the_host_takes_at_hand_is_held_against_copies_in_flight() {
         let program = Program::new(Trace::Events);
         let bytes = program.bytes();
         let take = |address, kind| {
-            let request = lab::Request::HostAccess { address, bytes, kind };
-            assert_eq!(program.gpu.ask(request), lab::Reply::Done);
+            let request = lab_protocol::Request::HostAccess { address, bytes, kind };
+            assert_eq!(program.gpu.ask(request), lab_protocol::Reply::Done);
         };
         program.pass(Pass::Counts, || {
-            // Memory that is not page-locked is nobody's business.
+            // Memory that is not pinned is nobody's business.
             take(0x10, AccessKind::Write);
             program.copy(Address::Pageable(program.input), Address::Device(program.device));
             if waits {

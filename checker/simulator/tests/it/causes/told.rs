@@ -86,7 +86,7 @@ fn a_free_that_finds_the_device_idle_is_said_to_take_time_and_not_to_wait() {
     let cause = found(&own, Code::DeviceWideWait).expect("the free");
     let (label, _) = cause.labels();
     assert!(
-        cause.held_ns == 0 && label.starts_with("takes ") && label.contains(" itself"),
+        cause.blocked_ns == 0 && label.starts_with("takes ") && label.contains(" itself"),
         "{label}"
     );
     assert!(!cause.headline().contains("waits"), "{}", cause.headline());

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use trace::Program;
-use trace::hazards::{self, Names};
+use trace::hazards::{self, StreamNames};
 
 use super::script;
 
@@ -30,7 +30,7 @@ fn laps(slots: usize, laps: usize, body: &[&str]) -> Program {
 fn told(program: &Program) -> String {
     let mut text = String::new();
     for hazard in hazards::find(program) {
-        let told = hazard.tell(&Names::default());
+        let told = hazard.tell(&StreamNames::default());
         _ = writeln!(text, "{}: {}", hazard.code, told.headline);
         for (call, label) in told.places {
             _ = writeln!(text, "  {}: {label}", call.place());

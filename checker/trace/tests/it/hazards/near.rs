@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use trace::Hazard;
 use trace::hazards::near_misses::{NearMiss, Slip, Waiter};
-use trace::hazards::{self, Names};
+use trace::hazards::{self, StreamNames};
 use trace::program::{
     Access, AccessKind, BlockId, Call, EventId, Extent, Program, Range, Step, StreamId,
 };
@@ -240,7 +240,7 @@ fn event(call: &Call) -> EventId {
     }
 }
 
-/// What nothing orders, by the numbers of the steps; also if the host uses all page-locked memory
+/// What nothing orders, by the numbers of the steps; also if the host uses all pinned memory
 /// wherever it waited in `program` for what it used.
 fn unordered(steps: Vec<(u32, Step)>, program: &Program) -> BTreeSet<(u32, u32)> {
     const UNSEEN: u32 = 1000;
@@ -365,7 +365,7 @@ fn a_use_in_a_later_turn_is_said_to_be_one() {
     let turn = [up, record, wait, map];
     program.steps.extend(turn.iter().chain(&turn).cloned());
     let hazard = &hazards::find(&program)[0];
-    let told = hazard.tell(&Names::default());
+    let told = hazard.tell(&StreamNames::default());
     assert_eq!(
         told.places[0].1,
         "the copy to the device in stream 1 writes here, when this line is run again"
@@ -396,7 +396,7 @@ fn a_slot_that_comes_round_after_several_laps_is_said_to_need_an_event_of_its_ow
     }
     let hazard = &hazards::find(&program)[0];
     assert_eq!((hazard.code, hazard.laps), (hazards::Code::WriteAfterRead, 2));
-    let told = hazard.tell(&Names::default());
+    let told = hazard.tell(&StreamNames::default());
     assert_eq!(
         told.places[0].1,
         "the copy to the device in stream 1 writes here, 2 laps of the loop later"
@@ -413,7 +413,8 @@ fn a_slot_that_comes_round_after_several_laps_is_said_to_need_an_event_of_its_ow
 fn streams_are_called_what_the_source_calls_them() {
     let hazard = &hazards::find(&script::program("rec e a; up a h x; wait b e; map b x"))[0];
     let (a, b) = (StreamId(StreamId::FIRST_CREATED), StreamId(StreamId::FIRST_CREATED + 1));
-    let names: Names = [(a, "copy_in".to_owned()), (b, "compute".to_owned())].into_iter().collect();
+    let names: StreamNames =
+        [(a, "copy_in".to_owned()), (b, "compute".to_owned())].into_iter().collect();
     let told = hazard.tell(&names);
     assert_eq!(
         told.headline,
@@ -421,7 +422,7 @@ fn streams_are_called_what_the_source_calls_them() {
          (`copy_in`) writes, and nothing orders the two"
     );
     assert_eq!(told.places[3].1, "`compute` waits for it here");
-    assert_eq!(hazard.tell(&Names::default()).places[3].1, "stream 2 waits for it here");
+    assert_eq!(hazard.tell(&StreamNames::default()).places[3].1, "stream 2 waits for it here");
 }
 
 /// Lines of the uses, the slip, and the lines to look at.

@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use trace::Program;
-use trace::hazards::{self, MOST_EFFORT, Unwaited};
+use trace::hazards::{self, MOST_EFFORT, Unsynchronised};
 use trace::program::{Call, EventId, Place, Step, StreamId};
 
 use super::oracle::{Frees, Oracle};
 use super::random::random;
 use super::script;
 
-fn unwaited(program: &Program) -> Vec<Unwaited> {
+fn unwaited(program: &Program) -> Vec<Unsynchronised> {
     hazards::unwaited_within(program, MOST_EFFORT).expect("a small program")
 }
 

@@ -1,6 +1,6 @@
 //! What is said about a hazard.
 
-use trace::hazards::{self, Code, Hazard, Names};
+use trace::hazards::{self, Code, Hazard, StreamNames};
 
 use super::script;
 
@@ -100,7 +100,7 @@ fn two_branches_of_one_launch_are_of_one_turn_and_two_launches_are_not() {
         launches.help(),
         "record an event in stream 1 after line 6, and let stream 2 wait for it before line 7"
     );
-    let told = launches.tell(&Names::default());
+    let told = launches.tell(&StreamNames::default());
     assert_eq!(
         told.places[1].1,
         "kernel 0 in stream 1 writes here, in the graph that src/lib.rs:6 launches"
@@ -130,7 +130,7 @@ fn where_threads_do_not_know_of_one_anothers_calls_they_have_to_tell_each_other(
 
 #[test]
 fn the_labels_say_what_each_of_the_two_does() {
-    let told = only("up a h x; map b x").tell(&Names::default());
+    let told = only("up a h x; map b x").tell(&StreamNames::default());
     let labels: Vec<&str> = told.places.iter().map(|(_, label)| label.as_str()).collect();
     let first = "the copy to the device in stream 1 writes here";
     assert_eq!(labels, ["kernel 0 in stream 2 reads here", first]);

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cudarc::driver::sys;
-use trace::lab::Request;
+use trace::lab_protocol::Request;
 
 /// An error is a message: nothing here acts on its kind.
 pub(crate) type Outcome<T> = Result<T, String>;

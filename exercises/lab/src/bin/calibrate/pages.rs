@@ -3,7 +3,7 @@
 
 use std::ptr;
 
-use trace::lab::{Region, Request};
+use trace::lab_protocol::{Region, Request};
 
 use crate::arm::Arm;
 use crate::arm::Outcome;

@@ -551,7 +551,7 @@ impl Table {
     }
 }
 
-/// Ordinary memory that may have been page-locked.
+/// Pageable memory that may have been pinned.
 struct Registered(Vec<u8>);
 
 impl Drop for Registered {

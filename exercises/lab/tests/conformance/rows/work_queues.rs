@@ -5,7 +5,7 @@
 //! Measured on an H200: `queues.delay` in `book/measured/h200.json`.
 
 use cudarc::driver::sys::CUevent_flags;
-use trace::run::{CONNECTIONS, COPY_CONNECTIONS};
+use trace::env::{CONNECTIONS, COPY_CONNECTIONS};
 
 use Operation::{Download, Kernel, SmallUpload, TinyUpload, Upload};
 

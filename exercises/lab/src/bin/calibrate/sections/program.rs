@@ -3,7 +3,7 @@
 
 use cudarc::driver::{CudaContext, DriverError, LaunchConfig, PushKernelArg as _};
 use cudarc::nvrtc::Ptx;
-use trace::lab::{Region, Request};
+use trace::lab_protocol::{Region, Request};
 
 use crate::arm::Arm;
 use crate::arm::Outcome;

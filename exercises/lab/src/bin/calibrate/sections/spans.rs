@@ -1,7 +1,7 @@
 //! One region for the driver library to watch: rows of the smallest operations, and a pageable
 //! upload. What its record says of their starts and ends is read by `checker calibrate`.
 
-use trace::lab::{Region, Request};
+use trace::lab_protocol::{Region, Request};
 
 use crate::arm::Arm;
 use crate::arm::Outcome;

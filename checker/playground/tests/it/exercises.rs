@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use page::run::Run;
+use playground::run::Run;
 use trace::timeline::SpanKind;
 use trace::{Record, Timeline};
 

@@ -1,7 +1,7 @@
 //! What a page shows of a program.
 
-use page::program::show;
-use page::run::Run;
+use playground::program::show;
+use playground::run::Run;
 
 /// What is to be read in it, a block to a line, without the drawing.
 fn read(html: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use page::language::compile;
+use playground::language::compile;
 
 /// Each is wrong in another way; most in one place.
 const WRONG: [&str; 46] = [

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use trace::program::{BlockId, Call, Range};
 use trace::record::Watched;
 
-use super::names::Names;
+use super::handles::Handles;
 use super::store::Store;
 use super::{Address, Host, POISON};
 use crate::device::At;
@@ -69,9 +69,9 @@ impl Watching {
     }
 
     /// Finds the memory, as soon as there is some.
-    pub(super) fn look_for(&mut self, names: &Names) {
+    pub(super) fn look_for(&mut self, handles: &Handles) {
         if self.place.is_none() {
-            self.place = names.place_of(self.watch.range);
+            self.place = handles.place_of(self.watch.range);
         }
     }
 

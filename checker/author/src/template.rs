@@ -1,4 +1,4 @@
-//! The chapter that a new one starts as: files under `checker/model` that compile and pass `dev
+//! The chapter that a new one starts as: files under `checker/author/template` that compile and pass `dev
 //! check`, with a mark wherever an author has something to say. The rest of a chapter's shape is in
 //! the files that list chapters.
 
@@ -61,25 +61,31 @@ impl Names {
 }
 
 const FILES: &[(&str, &str)] = &[
-    ("exercises/00_chapter_name/Cargo.toml", include_str!("../model/exercise_cargo.toml")),
-    ("exercises/00_chapter_name/exercise.toml", include_str!("../model/exercise.toml")),
-    ("exercises/00_chapter_name/.shipped/Cargo.toml", include_str!("../model/exercise_cargo.toml")),
-    ("exercises/00_chapter_name/.shipped/exercise.toml", include_str!("../model/exercise.toml")),
-    ("exercises/00_chapter_name/src/lib.rs", include_str!("../model/lib.rs")),
-    ("exercises/00_chapter_name/.shipped/lib.rs", include_str!("../model/lib.rs")),
-    ("exercises/00_chapter_name/src/main.rs", include_str!("../model/main.rs")),
-    ("exercises/00_chapter_name/baseline.rs", include_str!("../model/baseline.rs")),
-    ("exercises/00_chapter_name/examples/chapter_name_first.rs", include_str!("../model/first.rs")),
+    ("exercises/00_chapter_name/Cargo.toml", include_str!("../template/exercise_cargo.toml")),
+    ("exercises/00_chapter_name/exercise.toml", include_str!("../template/exercise.toml")),
+    (
+        "exercises/00_chapter_name/.shipped/Cargo.toml",
+        include_str!("../template/exercise_cargo.toml"),
+    ),
+    ("exercises/00_chapter_name/.shipped/exercise.toml", include_str!("../template/exercise.toml")),
+    ("exercises/00_chapter_name/src/lib.rs", include_str!("../template/lib.rs")),
+    ("exercises/00_chapter_name/.shipped/lib.rs", include_str!("../template/lib.rs")),
+    ("exercises/00_chapter_name/src/main.rs", include_str!("../template/main.rs")),
+    ("exercises/00_chapter_name/baseline.rs", include_str!("../template/baseline.rs")),
+    (
+        "exercises/00_chapter_name/examples/chapter_name_first.rs",
+        include_str!("../template/first.rs"),
+    ),
     (
         "exercises/00_chapter_name/examples/chapter_name_second.rs",
-        include_str!("../model/second.rs"),
+        include_str!("../template/second.rs"),
     ),
-    ("solutions/00_chapter_name/Cargo.toml", include_str!("../model/solution_cargo.toml")),
-    ("solutions/00_chapter_name/src/lib.rs", include_str!("../model/solution.rs")),
-    ("solutions/00_chapter_name/src/main.rs", include_str!("../model/solution_main.rs")),
-    ("exercises/lab/src/chapter_name.rs", include_str!("../model/lab.rs")),
-    ("book/chapters/chapter_name.md", include_str!("../model/page.md")),
-    ("book/quizzes/chapter_name.toml", include_str!("../model/quiz.toml")),
+    ("solutions/00_chapter_name/Cargo.toml", include_str!("../template/solution_cargo.toml")),
+    ("solutions/00_chapter_name/src/lib.rs", include_str!("../template/solution.rs")),
+    ("solutions/00_chapter_name/src/main.rs", include_str!("../template/solution_main.rs")),
+    ("exercises/lab/src/chapter_name.rs", include_str!("../template/lab.rs")),
+    ("book/chapters/chapter_name.md", include_str!("../template/page.md")),
+    ("book/quizzes/chapter_name.toml", include_str!("../template/quiz.toml")),
 ];
 
 /// `text` with `line` inserted in order among the sorted lines that begin with `start`.

@@ -69,7 +69,7 @@ pub fn editor(page: &mut Page<'_>, line: usize, name: &str, id: &str) -> Option<
         return None;
     };
     let chapters = page.contents(line)?;
-    let shown = page::program::show(&first.text, "", &format!("{id}-drawing"));
+    let shown = playground::program::show(&first.text, "", &format!("{id}-drawing"));
     Some(format!(
         "<form class=\"controls\" aria-label=\"Controls\" hidden>\
          <p class=\"control\"><label for=\"{id}-from\">Start from</label> <select id=\"{id}-from\" class=\"from\">{}</select></p>\

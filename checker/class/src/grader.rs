@@ -12,7 +12,7 @@ use crate::record::{FORMAT, Finding, Reason, Row, TEXT_BYTES, With};
 use checker::attempt::Machine;
 use checker::cli::{self, Feedback};
 use checker::commands::run::{self, Ran};
-use checker::compile::{self, Ground};
+use checker::compile::{self, RefusedBecause};
 use checker::device::Simulated;
 use checker::exercise::Exercise;
 use checker::grade::{Gate, Verdict, score};
@@ -32,7 +32,7 @@ pub(crate) struct Outcome {
 
 /// Everything that the files of one exercise are graded with.
 #[derive(Clone, Debug)]
-pub(crate) struct Bench {
+pub(crate) struct Grader {
     exercise: Exercise,
     /// The program's start, the instructor's copy.
     main: Vec<u8>,
@@ -52,7 +52,7 @@ fn arguments(exercise: &str, seed: u64) -> cli::Run {
     }
 }
 
-impl Bench {
+impl Grader {
     /// Gets everything ready that is the same for all.
     pub(crate) fn new(exercise: Exercise, shared: Shared, device: Simulated) -> Result<Self> {
         let path = exercise.place.folder.join("src/main.rs");
@@ -249,9 +249,9 @@ pub(crate) fn kept_as(exercise: &str, sha256: &str) -> String {
 fn reason(ran: &Ran) -> Option<Reason> {
     let Ran { report, exhibit } = ran;
     match (exhibit.ground, report.verdict, report.gate) {
-        (Some(Ground::Errors), ..) => Some(Reason::CompileError),
-        (Some(Ground::Limit), ..) => Some(Reason::CompileLimit),
-        (Some(Ground::Forbidden), ..) => Some(Reason::ForbiddenCode),
+        (Some(RefusedBecause::Errors), ..) => Some(Reason::CompileError),
+        (Some(RefusedBecause::Limit), ..) => Some(Reason::CompileLimit),
+        (Some(RefusedBecause::Forbidden), ..) => Some(Reason::ForbiddenCode),
         (None, Some(Verdict::Error), _) => Some(Reason::Infrastructure),
         (None, _, Some(_)) if exhibit.exceeded.is_some_and(|it| it != Exceeded::Time) => {
             Some(Reason::Limit)

@@ -15,7 +15,7 @@ use crate::status::{Indicator, Status};
 use crate::workspace::Workspace;
 
 /// A program with more commands.
-pub(crate) struct Tools {
+pub(crate) struct Companion {
     /// Its purpose, in words.
     name: &'static str,
     /// Its package, which is also its folder's name below `checker`.
@@ -25,13 +25,14 @@ pub(crate) struct Tools {
 }
 
 /// The program that grades a class.
-pub(crate) const CLASS: Tools = Tools { name: "class", package: "class", program: "checker-class" };
+pub(crate) const CLASS: Companion =
+    Companion { name: "class", package: "class", program: "checker-class" };
 /// The program that makes exercises and measures devices.
-pub(crate) const AUTHOR: Tools =
-    Tools { name: "authors'", package: "author", program: "checker-author" };
+pub(crate) const AUTHOR: Companion =
+    Companion { name: "authors'", package: "author", program: "checker-author" };
 
 /// Becomes the program that has this command, with the same arguments.
-pub(crate) fn call(tools: &Tools) -> Result<Exit> {
+pub(crate) fn call(tools: &Companion) -> Result<Exit> {
     let this = std::env::current_exe().context("cannot find this program")?;
     let beside = this.with_file_name(tools.program);
     let program = match tools.sources() {
@@ -56,7 +57,7 @@ fn own_sources() -> &'static Path {
     package.parent().unwrap_or(package)
 }
 
-impl Tools {
+impl Companion {
     /// The workspace that they can be built in.
     fn sources(&self) -> Option<Workspace> {
         let workspace = Workspace::find().ok()?;

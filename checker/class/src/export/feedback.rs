@@ -13,13 +13,13 @@ use checker::cli::Feedback;
 use checker::grade::{Verdict, score};
 
 /// The words of a row about lost overlap, as far as that goes.
-pub(super) struct Told<'a> {
+pub(super) struct ShownCauses<'a> {
     pub(super) causes: Vec<Cow<'a, Finding>>,
     pub(super) advice: &'a [Finding],
 }
 
 /// As much about the causes in `row` as `feedback` allows, the same as of a single run.
-pub(super) fn told(row: &Row, feedback: Feedback) -> Told<'_> {
+pub(super) fn shown_causes(row: &Row, feedback: Feedback) -> ShownCauses<'_> {
     let causes = row.causes.iter();
     match feedback {
         Feedback::Symptom => {
@@ -30,11 +30,14 @@ pub(super) fn told(row: &Row, feedback: Feedback) -> Told<'_> {
                 seen.push(&cause.code);
                 is_new
             });
-            Told { causes: new.map(|cause| Cow::Owned(symptom(cause))).collect(), advice: &[] }
+            ShownCauses {
+                causes: new.map(|cause| Cow::Owned(symptom(cause))).collect(),
+                advice: &[],
+            }
         }
-        Feedback::Cause => Told { causes: causes.map(Cow::Borrowed).collect(), advice: &[] },
+        Feedback::Cause => ShownCauses { causes: causes.map(Cow::Borrowed).collect(), advice: &[] },
         Feedback::Advice => {
-            Told { causes: causes.map(Cow::Borrowed).collect(), advice: &row.advice }
+            ShownCauses { causes: causes.map(Cow::Borrowed).collect(), advice: &row.advice }
         }
     }
 }
@@ -131,7 +134,7 @@ pub(super) fn text(row: &Row, feedback: Feedback) -> String {
     for change in changes(row).into_iter().chain(on_gpu(row)) {
         text += &quoted(&change, "  ");
     }
-    let told = told(row, feedback);
+    let told = shown_causes(row, feedback);
     let parts: [(&str, Vec<String>); 4] = [
         ("hazards", row.hazards.iter().map(full).collect()),
         ("lost overlap", told.causes.iter().map(|cause| full(cause)).collect()),

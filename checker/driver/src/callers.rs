@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::thread::ThreadId;
 
 use simulator::machine::Turn;
-use trace::lab::{Request, ThreadRequest};
+use trace::lab_protocol::{Request, ThreadRequest};
 
 /// Exit code of a program in which every host thread waits for another: as of one that panics.
 pub(crate) const STUCK: i32 = 101;

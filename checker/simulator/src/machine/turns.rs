@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trace::lab::{Reply as LabReply, ThreadRequest};
+use trace::lab_protocol::{Reply as LabReply, ThreadRequest};
 use trace::program::{Call, ChannelEnd, ChannelId};
 
 use super::command::{Command, Failure, Reply, Request, Turn, code};
@@ -119,7 +119,7 @@ impl Machine {
     pub(super) fn hold(&mut self, pending: Pending) -> Reply {
         let step = self.program.steps.len() as u32 - 1;
         self.threads.pending.insert(self.threads.running(), (step, pending));
-        Reply::Held
+        Reply::Blocked
     }
 
     /// The outcome of a call that blocked.
@@ -129,7 +129,7 @@ impl Machine {
         let answer = self.device.take_answer(thread).ok_or_else(nothing)?;
         match pending {
             Pending::Lab(reply) => Ok(Reply::Lab(reply)),
-            Pending::Call(command, reply) => self.came_back(step, &command, reply, answer),
+            Pending::Call(command, reply) => self.returned(step, &command, reply, answer),
             Pending::Sent(channel) => Ok(Reply::Lab(self.sent(channel, step, answer.yes))),
             Pending::Received(channel) => Ok(Reply::Lab(self.received(channel, step, answer.yes))),
         }
@@ -254,9 +254,9 @@ impl Machine {
     fn who_waits(&self) -> String {
         let mut lines =
             vec!["every host thread waits for another, so none ever goes on:".to_owned()];
-        let mut held: Vec<(u32, u32)> = self.device.threads_held().collect();
-        held.sort_unstable();
-        for (thread, step) in held {
+        let mut blocked: Vec<(u32, u32)> = self.device.threads_blocked().collect();
+        blocked.sort_unstable();
+        for (thread, step) in blocked {
             let step = &self.program.steps[step as usize];
             let what = match &step.call {
                 Call::ThreadJoin { thread } => format!("waits for host thread {thread} to end"),

@@ -5,7 +5,7 @@ use std::mem::ManuallyDrop;
 
 use trace::draw::layout::Chart;
 use trace::draw::{Findings, Lanes, Layout, Panel, duration, svg_of_page};
-use trace::hazards::{Edge, Hazard, Names};
+use trace::hazards::{Edge, Hazard, StreamNames};
 use trace::metrics::Metrics;
 
 use crate::fragment::{in_numbers, named, percent};
@@ -71,7 +71,7 @@ fn run(text: &str, run: &Run, before: Option<&Run>, id: &str) -> String {
     html.push_str("</dl>");
 
     let races = run.races();
-    let names: Names =
+    let names: StreamNames =
         run.compiled.named_streams().map(|(stream, name)| (stream, name.to_owned())).collect();
     self::races(&mut html, text, races.as_deref(), &names);
 
@@ -113,7 +113,7 @@ fn name_lanes(chart: &mut Chart, run: &Run) {
     }
 }
 
-fn races(html: &mut String, text: &str, races: Option<&[Hazard]>, names: &Names) {
+fn races(html: &mut String, text: &str, races: Option<&[Hazard]>, names: &StreamNames) {
     let Some(races) = races else {
         html.push_str(
             "<p class=\"races\">There are too many calls to look for races while you write.</p>",
@@ -155,7 +155,7 @@ fn races(html: &mut String, text: &str, races: Option<&[Hazard]>, names: &Names)
 }
 
 /// The line that is missing, where it is one of two streams or of the host.
-fn in_this_language(race: &Hazard, names: &Names) -> Option<String> {
+fn in_this_language(race: &Hazard, names: &StreamNames) -> Option<String> {
     let line = race.second.call.site.as_ref()?.line;
     let written = match race.missing {
         Edge::Wait { record_in, wait_in, .. } => {

@@ -9,7 +9,7 @@ pub mod editor;
 
 use std::fmt::Write as _;
 
-use page::setting::{Control, Setting};
+use playground::setting::{Control, Setting};
 
 use trace::draw;
 
@@ -40,8 +40,9 @@ fn playground(page: &mut Page<'_>, at: &Directive, ids: &mut Vec<String>) -> Opt
         }
         None => {
             let setting = Setting::parse_strictly(&at.argument);
-            let unknown =
-                |unknown: page::setting::Unknown| format!("no playground has `{}`", unknown.0);
+            let unknown = |unknown: playground::setting::Unknown| {
+                format!("no playground has `{}`", unknown.0)
+            };
             let setting = page.note(at.line, setting.map_err(unknown))?;
             let name = setting.sheet.name();
             let id = format!("play-{}-{}", identifier(&page.name()), identifier(name));
@@ -91,7 +92,7 @@ fn sheet(setting: &Setting, id: &str) -> String {
         .iter()
         .map(|control| choices(control, setting.index(control.key), id))
         .collect();
-    let shown = page::play(&setting.address(), &format!("{id}-drawing"));
+    let shown = playground::play(&setting.address(), &format!("{id}-drawing"));
     format!(
         "<form class=\"controls\" aria-label=\"Controls\" hidden>{controls}\
          <p class=\"actions\"><button type=\"button\" class=\"again\">As it was</button> \

@@ -10,7 +10,7 @@ use mdbook_preprocessor::{Preprocessor, PreprocessorContext};
 use crate::page::Page;
 use crate::problem::{Problem, Problems, Reach};
 use crate::records::Records;
-use crate::{figure, play, puzzle, quiz, tables, viewer};
+use crate::{figure, playground, puzzle, quiz, tables, viewer};
 
 /// Turns the blocks of one kind into HTML.
 pub struct Step {
@@ -25,7 +25,7 @@ pub const STEPS: [Step; 6] = [
     Step { name: "figure", expand: figure::expand, records: None },
     Step { name: "puzzle", expand: puzzle::expand, records: None },
     Step { name: "quiz", expand: quiz::expand, records: None },
-    Step { name: "play", expand: play::expand, records: None },
+    Step { name: "play", expand: playground::expand, records: None },
     Step { name: "viewer", expand: viewer::expand, records: None },
     Step { name: "tables", expand: tables::expand, records: None },
 ];

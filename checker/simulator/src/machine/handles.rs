@@ -1,4 +1,4 @@
-//! Names: what the driver's caller holds, handles and addresses, and the numbers that the
+//! Handles: what the driver's caller holds, handles and addresses, and the numbers that the
 //! [`Program`](trace::Program) knows it by.
 //!
 //! Both arms use it: the simulator gives out handles of its own, a GPU gives its own, and the same
@@ -117,7 +117,7 @@ impl Blocks {
 }
 
 /// Everything that one run has names for.
-pub struct Names {
+pub struct Handles {
     pub(super) scale: u32,
     /// The device whose context is current as the next call is made.
     current: u32,
@@ -146,7 +146,7 @@ pub struct Names {
     pub(super) memory_changes: u64,
 }
 
-impl Default for Names {
+impl Default for Handles {
     fn default() -> Self {
         Self {
             scale: 1,
@@ -175,7 +175,7 @@ const LEGACY: u64 = 1;
 /// `CU_STREAM_PER_THREAD`.
 const PER_THREAD: u64 = 2;
 
-impl Names {
+impl Handles {
     /// Whether pinned memory that was given out holds this address.
     pub fn is_pinned(&self, address: u64) -> bool {
         self.pinned.holds(address)

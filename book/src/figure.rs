@@ -22,7 +22,7 @@ use crate::evidence::without_marks;
 use crate::markup::{escape, identifier, in_markdown, inline};
 use crate::page::{Fence, Page, as_text, directives, fences, replace};
 use crate::records::metric::number;
-use crate::records::{Recorded, Source};
+use crate::records::{Recorded, Records, Source};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -92,17 +92,8 @@ fn figure(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
         return None;
     }
     let titles: Vec<String> = records.iter().map(|recorded| title(recorded)).collect();
-    let panels: Vec<Panel<'_>> = records
-        .iter()
-        .zip(&titles)
-        .map(|(recorded, title)| Panel {
-            title,
-            timeline: &recorded.record.timeline,
-            program: Some(&recorded.record.program),
-        })
-        .collect();
     let id = format!("{}-{}", identifier(&page.name()), identifier(&id));
-    let layout = Layout::new(&panels, lanes.into());
+    let layout = laid_out(&records, &titles, lanes);
     let (svg, drawn) = draw::svg_and_bars(&layout, &format!("{id}-drawing"));
     let interactive = interactive::html(&page.records.exercises, &id, &records, &layout, &drawn);
     let clock = interactive::clock(&layout);
@@ -118,6 +109,30 @@ fn figure(page: &mut Page<'_>, fence: &Fence) -> Option<String> {
          <div class=\"table-wrapper\">{table}</div><ul class=\"origins\">{origins}</ul></details>\
          </figure>"
     ))
+}
+
+fn laid_out(records: &[&Recorded], titles: &[String], lanes: By) -> Layout {
+    let panels: Vec<Panel<'_>> = records
+        .iter()
+        .zip(titles)
+        .map(|(recorded, title)| Panel {
+            title,
+            timeline: &recorded.record.timeline,
+            program: Some(&recorded.record.program),
+        })
+        .collect();
+    Layout::new(&panels, lanes.into())
+}
+
+/// The drawing of the first figure in the text of a page.
+pub(crate) fn first(records: &Records, text: &str) -> Option<Layout> {
+    let fence = fences(text, "figure").into_iter().next()?;
+    let figure: Figure = toml::from_str(&fence.body).ok()?;
+    let shown: Result<Vec<&Recorded>, String> =
+        figure.records.iter().map(|name| records.get(name)).collect();
+    let shown = shown.ok()?;
+    let titles: Vec<String> = shown.iter().map(|recorded| title(recorded)).collect();
+    Some(laid_out(&shown, &titles, figure.lanes))
 }
 
 /// The title above a timeline: the run, and whether it was simulated or measured.

@@ -1,52 +1,83 @@
-//! The head of a page, for sites that show a link to it: its own description, and
-//! title and description as [Open Graph](https://ogp.me) has them.
+//! The head of a page, for sites that show a link to it: its own description, and title,
+//! description and picture as [Open Graph](https://ogp.me) has them.
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use mdbook_driver::MDBook;
-use mdbook_driver::book::Chapter;
 use mdbook_markdown::pulldown_cmark::{Event, Tag, TagEnd};
 
 use crate::markup::escape;
 use crate::page::events;
+use crate::records::Records;
+use crate::{cards, figure};
 
 /// The part of a description that search engines show, in characters.
 const LONGEST: usize = 160;
 
+/// The folder of the pages' pictures.
+const CARDS: &str = "cards";
+
 /// Describes the pages in `folder`, each by its first paragraph. The first page keeps the
-/// description of the book.
-pub fn describe(book: &MDBook, folder: &Path) -> Result<()> {
+/// description of the book. Where `site-url` is a whole address, each page gets a card too: links to
+/// pictures have to be whole. It is written as SVG; the PNG that the page names is made of it where
+/// the book is published, in `.github/workflows/book.yml`.
+pub fn describe(book: &MDBook, records: &Records, folder: &Path) -> Result<()> {
     let whole = book.config.book.description.clone().unwrap_or_default();
     let site = book.config.book.title.clone().unwrap_or_default();
+    let address = book.config.html_config().and_then(|html| html.site_url);
+    let address = address.filter(|address| address.starts_with("http"));
     for (number, chapter) in book.book.chapters().enumerate() {
         let Some(path) = &chapter.path else { continue };
         let described = match number {
             0 => whole.clone(),
             _ => description(&chapter.content).unwrap_or_else(|| whole.clone()),
         };
+        let mut tags = vec![
+            ("og:title", chapter.name.clone()),
+            ("og:description", described.clone()),
+            ("og:type", "article".to_owned()),
+            ("og:site_name", site.clone()),
+        ];
+        if let Some(address) = &address {
+            let address = address.trim_end_matches('/');
+            let page = path.with_extension("html");
+            let picture = Path::new(CARDS).join(path.with_extension("png"));
+            let figure = figure::first(records, &chapter.content);
+            let card = cards::card(&site, &chapter.name, &described, figure.as_ref());
+            write(&folder.join(CARDS).join(path.with_extension("svg")), &card)?;
+            tags.push(("og:url", format!("{address}/{}", page.display())));
+            tags.push(("og:image", format!("{address}/{}", picture.display())));
+            tags.push(("twitter:card", "summary_large_image".to_owned()));
+        }
         let mut pages = vec![folder.join(path.with_extension("html"))];
         if number == 0 {
             pages.push(folder.join("index.html")); // the same page again
         }
         for page in pages {
-            rewrite(&page, chapter, &site, &whole, &described)?;
+            rewrite(&page, &whole, &described, &tags)?;
         }
     }
     Ok(())
 }
 
-fn rewrite(page: &Path, chapter: &Chapter, site: &str, whole: &str, own: &str) -> Result<()> {
+fn rewrite(page: &Path, whole: &str, own: &str, tags: &[(&str, String)]) -> Result<()> {
     let html = std::fs::read_to_string(page)
         .with_context(|| format!("cannot read `{}`", page.display()))?;
     let meta = |text: &str| format!("<meta name=\"description\" content=\"{}\">", escape(text));
-    let tags =
-        [("title", &*chapter.name), ("description", own), ("type", "article"), ("site_name", site)];
-    let tags = tags.map(|(name, content)| {
-        format!("\n        <meta property=\"og:{name}\" content=\"{}\">", escape(content))
+    let tags = tags.iter().map(|(name, content)| {
+        format!("\n        <meta property=\"{name}\" content=\"{}\">", escape(content))
     });
-    let described = html.replacen(&meta(whole), &(meta(own) + &tags.concat()), 1);
-    std::fs::write(page, described).with_context(|| format!("cannot write `{}`", page.display()))
+    let described = html.replacen(&meta(whole), &(meta(own) + &tags.collect::<String>()), 1);
+    write(page, &described)
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make `{}`", folder.display()))?;
+    }
+    std::fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))
 }
 
 /// The first paragraph that has no number to be filled in, as plain text: as many sentences as

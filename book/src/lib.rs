@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | [`site`] | one build of the whole book |
 //! | [`head`] | what a page says of itself where a link to it is shown |
+//! | [`cards`] | the picture that goes with a link to a page |
 //! | [`search`] | the search index, without what a gate keeps |
 //! | [`serve`] | the built book on a local address, built again when a file changes |
 //! | [`proof`] | everything that mdBook says nothing about, as errors with file and line |
@@ -27,6 +28,7 @@
 //! | [`door`] | the puzzle of the first page as pictures, for the README |
 //! | [`problem`] | what is wrong, with file and line |
 
+pub mod cards;
 pub mod cli;
 pub mod door;
 pub mod evidence;

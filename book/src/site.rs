@@ -38,7 +38,7 @@ pub fn build(root: &Path, folder: Option<&Path>) -> Result<Site> {
         }
         book.build()?;
         let folder = book.build_dir_for("html");
-        head::describe(&book, &folder)?;
+        head::describe(&book, &records, &folder)?;
         Ok(folder)
     });
     let folder = built?;

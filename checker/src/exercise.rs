@@ -317,7 +317,7 @@ fn choose(places: &[Location], wanted: &str) -> Result<usize, Usage> {
     }
 }
 
-/// StreamNames more alike than this are worth asking about; `jaro_winkler` of unrelated ones lies below.
+/// Names more alike than this are worth asking about; `jaro_winkler` of unrelated ones lies below.
 const ALIKE: f64 = 0.75;
 
 fn advice(places: &[Location], name: &str) -> String {

@@ -53,7 +53,7 @@ impl Page {
     }
 }
 
-/// StreamNames more alike than this are worth asking about; `jaro_winkler` of unrelated ones lies below.
+/// Names more alike than this are worth asking about; `jaro_winkler` of unrelated ones lies below.
 const ALIKE: f64 = 0.75;
 
 /// The page that `wanted` means: a code with or without `SWIM-`, or its name. Otherwise a

@@ -130,6 +130,35 @@ fn each_page_is_described_by_words_of_its_own() {
 }
 
 #[test]
+fn where_the_address_of_the_site_is_known_a_link_to_a_page_has_its_first_figure_beside_it() {
+    const PAGE: &str = "# Two & three\n\nSome words.\n\n```figure\nid = \"a\"\ncaption = \"c\"\n\
+                        records = [\"tiny.slow\"]\n```\n";
+    let tiny = || crate::tiny::Tiny::new(PAGE).with_records();
+    let addressed = |url: &str| {
+        let more = format!("input-404 = \"\"\nsite-url = \"{url}\"");
+        tiny().with_config("input-404 = \"\"", &more)
+    };
+    let known = addressed("https://book.example/streams/");
+    let html = known.built("page.html").expect("a page");
+    for tag in [
+        "property=\"og:url\" content=\"https://book.example/streams/page.html\"",
+        "property=\"og:image\" content=\"https://book.example/streams/cards/page.png\"",
+        "property=\"twitter:card\" content=\"summary_large_image\"",
+    ] {
+        assert!(html.contains(tag), "{tag}");
+    }
+    let card = known.built("cards/page.svg").expect("a card");
+    assert!(card.contains(">Page</text>"), "the page's name in the summary: {card}");
+    assert!(card.contains("Timeline. slow · simulated H200: 6.00 ms"), "{card}");
+
+    // A path alone is no address that another site could fetch a picture from.
+    for elsewhere in [tiny(), addressed("/streams/")] {
+        assert!(!elsewhere.built("page.html").expect("a page").contains("og:image"));
+        assert_eq!(elsewhere.built("cards/page.svg"), None);
+    }
+}
+
+#[test]
 fn the_pictures_of_the_readme_are_the_puzzle_of_the_first_page() {
     let records = Records::read(&root()).expect("the records");
     let pictures = [

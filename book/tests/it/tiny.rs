@@ -161,12 +161,17 @@ impl Tiny {
         site::build(&self.root(), Some(scratch)).expect("the book builds").folder
     }
 
-    /// What stands in `main` on the page.
-    pub(crate) fn page(&self) -> String {
+    /// A file of the built book; none if there is no such file.
+    pub(crate) fn built(&self, file: &str) -> Option<String> {
         let site = site::build(&self.root(), Some(&self.scratch.path().join("site")));
         let site = site.expect("the book builds");
         assert_eq!(site.warnings, Vec::<String>::new());
-        let html = std::fs::read_to_string(site.folder.join("page.html")).expect("a page");
+        std::fs::read_to_string(site.folder.join(file)).ok()
+    }
+
+    /// What stands in `main` on the page.
+    pub(crate) fn page(&self) -> String {
+        let html = self.built("page.html").expect("a page");
         let (_, main) = html.split_once("<main>").expect("a page has a main part");
         main.split_once("</main>").expect("and it ends").0.trim().to_owned()
     }

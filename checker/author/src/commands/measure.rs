@@ -183,6 +183,69 @@ impl Program {
     }
 }
 
+/// A program on the GPU, and its measurements so far.
+struct Subject<'a> {
+    exercise: &'a Exercise,
+    program: &'a Program,
+    build: &'a Build,
+    budget: &'a Budget,
+    measured: Measured,
+}
+
+impl<'a> Subject<'a> {
+    fn new(
+        exercise: &'a Exercise,
+        program: &'a Program,
+        build: &'a Build,
+        budget: &'a Budget,
+        bounds: Option<Bounds>,
+    ) -> Self {
+        let measured = Measured {
+            exercise: exercise.place.id.clone(),
+            program: program.name.clone(),
+            bounds: bounds.filter(|_| !program.is_puzzle()),
+            ..Measured::default()
+        };
+        Self { exercise, program, build, budget, measured }
+    }
+
+    /// Times it in another process, without a trace.
+    fn time(&mut self) -> Result<()> {
+        if self.measured.failure.is_some() {
+            return Ok(());
+        }
+        let runnable = self.program.runnable(self.exercise, self.build)?;
+        match measure::timed(runnable, self.program.demand(PASSES), self.budget) {
+            Ok(Outcome::Done(passes)) => {
+                self.measured.makespans_ns.extend(passes.iter().map(|pass| pass.makespan_ns));
+            }
+            Ok(Outcome::Stopped(finding, _)) => self.measured.failure = Some(words(finding)),
+            Err(error) => self.measured.failure = Some(print::chain(&error)),
+        }
+        sandbox::interrupt::check()?;
+        Ok(())
+    }
+
+    /// Traces it.
+    fn trace(&mut self) -> Result<()> {
+        if self.measured.failure.is_some() {
+            return Ok(());
+        }
+        let runnable = self.program.runnable(self.exercise, self.build)?;
+        let limit_s = self.budget.limit_s;
+        let traced = measure::trace(runnable, PASSES, self.budget)
+            .and_then(|attempt| sound(&attempt, limit_s, Demand::Region).cloned());
+        match traced {
+            Ok(record) => see(&mut self.measured, &record),
+            Err(error) => {
+                self.measured.failure = Some(format!("no timeline: {}", print::chain(&error)));
+            }
+        }
+        sandbox::interrupt::check()?;
+        Ok(())
+    }
+}
+
 impl Session {
     fn trouble(&mut self, what: &str, error: &anyhow::Error) {
         let message = format!("{what}: {}", print::chain(error));
@@ -325,102 +388,93 @@ impl Session {
         targets: &[Target],
     ) -> Result<()> {
         let build = self.build(targets, Optimisation::Release)?;
-        let limit_s = exercise.manifest.time_limit_s;
         let budget = Budget {
             driver: build.driver.clone(),
             folder: exercise.place.folder.clone(),
             limits: limits(exercise),
-            limit_s,
+            limit_s: exercise.manifest.time_limit_s,
             cap: Duration::MAX,
         };
-        let id = &exercise.place.id;
-        let mut bounds = None;
-        for program in programs.iter().filter(|program| program.role == Role::Baseline) {
-            match measure::calibrate(build.executable(&program.target.name)?, &budget) {
-                Ok(found) => bounds = Some(found),
-                Err(error) => self.trouble(&format!("{id}, each engine alone"), &error),
+        let bounds = self.task_alone(exercise, programs, &build, &budget);
+        let subject = |program| Subject::new(exercise, program, &build, &budget, bounds);
+        let mut subjects: Vec<Subject<'_>> = programs.iter().map(subject).collect();
+        for subject in &mut subjects {
+            if let Some(asked) = asked.get(&subject.program.name) {
+                self.program_alone(subject, asked)?;
             }
-        }
-        let mut all: Vec<Measured> = programs
-            .iter()
-            .map(|program| Measured {
-                exercise: id.clone(),
-                program: program.name.clone(),
-                bounds: bounds.filter(|_| !program.is_puzzle()),
-                ..Measured::default()
-            })
-            .collect();
-        for (program, measured) in programs.iter().zip(&mut all).filter(|(it, _)| it.is_puzzle()) {
-            let Some(asked) = asked.get(&program.name) else { continue };
-            let of_this = |it: &&Predicted| it.exercise == *id && it.program == program.name;
-            if self.kept.programs.iter().find(of_this).is_some_and(|it| it.ends == Ends::Task) {
-                continue;
-            }
-            // What a graph does is one operation, and the player makes no graphs.
-            if asked.steps.iter().any(|step| matches!(step.call, Call::GraphCreate { .. })) {
-                continue;
-            }
-            match self.shares(asked, &budget) {
-                Ok(found) => measured.bounds = Some(found),
-                Err(error) => {
-                    self.trouble(&format!("{id} {}, each engine alone", program.name), &error);
-                }
-            }
-            sandbox::interrupt::check()?;
         }
         for _ in 0..PROCESSES {
-            for (program, measured) in programs.iter().zip(&mut all) {
-                if measured.failure.is_some() {
-                    continue;
-                }
-                let runnable = program.runnable(exercise, &build)?;
-                let demand = program.demand(PASSES);
-                match measure::timed(runnable, demand, &budget) {
-                    Ok(Outcome::Done(passes)) => {
-                        measured.makespans_ns.extend(passes.iter().map(|pass| pass.makespan_ns));
-                    }
-                    Ok(Outcome::Stopped(finding, _)) => measured.failure = Some(words(finding)),
-                    Err(error) => measured.failure = Some(print::chain(&error)),
-                }
-                sandbox::interrupt::check()?;
-            }
+            subjects.iter_mut().try_for_each(Subject::time)?;
         }
-        for (program, measured) in programs.iter().zip(&mut all) {
-            if measured.failure.is_some() {
-                continue;
-            }
-            let runnable = program.runnable(exercise, &build)?;
-            let traced = measure::trace(runnable, PASSES, &budget)
-                .and_then(|attempt| sound(&attempt, limit_s, Demand::Region).cloned());
-            match traced {
-                Ok(record) => see(measured, &record),
-                Err(error) => {
-                    measured.failure = Some(format!("no timeline: {}", print::chain(&error)));
-                }
-            }
-            sandbox::interrupt::check()?;
+        subjects.iter_mut().try_for_each(Subject::trace)?;
+        for subject in &subjects {
+            self.draw(subject, drawn)?;
         }
-        let budget = Budget { driver: drawn.driver.clone(), ..budget };
-        for (program, measured) in programs.iter().zip(&all) {
-            if !self.files.shows(id, &program.name) || measured.failure.is_some() {
-                continue;
-            }
-            let runnable = program.runnable(exercise, drawn)?;
-            let attempt = measure::trace(runnable, 1, &budget)?;
-            match sound(&attempt, limit_s, Demand::Region) {
-                Ok(record) => {
-                    self.written.push(self.files.write_record(id, &program.name, record)?);
-                }
-                Err(error) => self.trouble(&format!("{id} {}", program.name), &error),
-            }
-        }
-        for measured in &all {
+        for Subject { measured, .. } in &subjects {
             if let Some(failure) = &measured.failure {
-                self.trouble(&format!("{id} {}", measured.program), &anyhow!("{failure}"));
+                let what = format!("{} {}", measured.exercise, measured.program);
+                self.trouble(&what, &anyhow!("{failure}"));
             }
         }
         if let Some(visit) = &mut self.visit {
-            visit.programs.extend(all);
+            visit.programs.extend(subjects.into_iter().map(|subject| subject.measured));
+        }
+        Ok(())
+    }
+
+    /// Measures the work of the task on each engine alone.
+    fn task_alone(
+        &mut self,
+        exercise: &Exercise,
+        programs: &[Program],
+        build: &Build,
+        budget: &Budget,
+    ) -> Option<Bounds> {
+        let baseline = programs.iter().find(|program| program.role == Role::Baseline)?;
+        let executable = build.executable(&baseline.target.name);
+        match executable.and_then(|executable| measure::calibrate(executable, budget)) {
+            Ok(bounds) => Some(bounds),
+            Err(error) => {
+                self.trouble(&format!("{}, each engine alone", exercise.place.id), &error);
+                None
+            }
+        }
+    }
+
+    /// Measures the work of a program that is on no task's scale on each engine alone.
+    fn program_alone(&mut self, subject: &mut Subject<'_>, asked: &trace::Program) -> Result<()> {
+        let (id, program) = (&subject.measured.exercise, subject.program);
+        let of_this = |it: &&Predicted| it.exercise == *id && it.program == program.name;
+        let is_of_task =
+            || self.kept.programs.iter().find(of_this).is_some_and(|it| it.ends == Ends::Task);
+        // What a graph does is one operation, and the player makes no graphs.
+        let has_graphs =
+            || asked.steps.iter().any(|step| matches!(step.call, Call::GraphCreate { .. }));
+        if !program.is_puzzle() || is_of_task() || has_graphs() {
+            return Ok(());
+        }
+        match self.shares(asked, subject.budget) {
+            Ok(found) => subject.measured.bounds = Some(found),
+            Err(error) => {
+                self.trouble(&format!("{id} {}, each engine alone", program.name), &error);
+            }
+        }
+        sandbox::interrupt::check()?;
+        Ok(())
+    }
+
+    /// Keeps one traced run of a program that the book draws.
+    fn draw(&mut self, subject: &Subject<'_>, build: &Build) -> Result<()> {
+        let (id, name) = (&subject.measured.exercise, &subject.program.name);
+        if !self.files.shows(id, name) || subject.measured.failure.is_some() {
+            return Ok(());
+        }
+        let budget = Budget { driver: build.driver.clone(), ..subject.budget.clone() };
+        let attempt =
+            measure::trace(subject.program.runnable(subject.exercise, build)?, 1, &budget)?;
+        match sound(&attempt, budget.limit_s, Demand::Region) {
+            Ok(record) => self.written.push(self.files.write_record(id, name, record)?),
+            Err(error) => self.trouble(&format!("{id} {name}"), &error),
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use simulator::machine::Command;
+use simulator::machine::{Command, ContextCommand};
 use trace::program::DEVICES;
 
 use super::device::known as device_known;
@@ -68,7 +68,7 @@ fn access(context: Handle, flags: u32, enabled: bool) -> Result<Command, CUresul
         }
         check_peer(context)?;
     }
-    Ok(Command::PeerAccess { by: current_device(), pool: false, enabled })
+    Ok(Command::Context(ContextCommand::PeerAccess { by: current_device(), pool: false, enabled }))
 }
 
 answers! {
@@ -197,7 +197,7 @@ answers! {
 calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__CTX.html>
     fn cuCtxSynchronize() {
-        command Command::ContextSynchronize;
+        command Command::Context(ContextCommand::Synchronize);
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PEER__ACCESS.html>

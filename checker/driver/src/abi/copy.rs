@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use simulator::machine::{Address, Command};
+use simulator::machine::{Address, Command, WorkCommand};
 use trace::program::Mode;
 
 use super::{Handle, calls};
@@ -70,9 +70,9 @@ calls! {
 
 fn peer_copy(stream: Handle, mode: Mode, source: Handle, target: Handle, bytes: usize) -> Command {
     let (source, target) = (Address::Device(source), Address::Device(target));
-    Command::PeerCopy { stream, mode, source, target, bytes: bytes as u64 }
+    Command::Work(WorkCommand::PeerCopy { stream, mode, source, target, bytes: bytes as u64 })
 }
 
 fn copy(stream: Handle, mode: Mode, source: Address, target: Address, bytes: usize) -> Command {
-    Command::Copy { stream, mode, source, target, bytes: bytes as u64 }
+    Command::Work(WorkCommand::Copy { stream, mode, source, target, bytes: bytes as u64 })
 }

@@ -1,6 +1,6 @@
 //! Events.
 
-use simulator::machine::{Command, GraphCommand, Reply};
+use simulator::machine::{Command, EventCommand, GraphCommand, Reply};
 use trace::program::Timing;
 
 use super::{Handle, calls, code};
@@ -31,7 +31,7 @@ calls! {
             if call::refuses_flags(flags, KNOWN_FLAGS) || lacks_a_flag && call::gpu().is_none() {
                 return code::INVALID_VALUE;
             }
-            Command::EventCreate { timing: timing(flags) }
+            Command::Event(EventCommand::Create { timing: timing(flags) })
         };
         // SAFETY: the real driver has just written it.
         gpu Reply::Number(unsafe { *event });
@@ -41,18 +41,18 @@ calls! {
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html>
     fn cuEventDestroy_v2(event: Handle) {
-        command Command::EventDestroy { event };
+        command Command::Event(EventCommand::Destroy { event });
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html>
     fn cuEventRecord(event: Handle, stream: Handle) {
-        command Command::EventRecord { event, stream };
+        command Command::Event(EventCommand::Record { event, stream });
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html>
     fn cuEventRecordWithFlags(event: Handle, stream: Handle, flags: u32) {
         command match flags {
-            0 => Command::EventRecord { event, stream },
+            0 => Command::Event(EventCommand::Record { event, stream }),
             _ if call::refuses_flags(flags, EXTERNAL) => return code::INVALID_VALUE,
             _ => Command::Graph(GraphCommand::External { event, stream }),
         };
@@ -60,18 +60,18 @@ calls! {
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html>
     fn cuEventSynchronize(event: Handle) {
-        command Command::EventSynchronize { event };
+        command Command::Event(EventCommand::Synchronize { event });
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html>
     fn cuEventQuery(event: Handle) {
-        command Command::EventQuery { event };
+        command Command::Event(EventCommand::Query { event });
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html>
     fn cuEventElapsedTime(ms: *mut f32, start: Handle, end: Handle) {
         require ms;
-        command Command::EventElapsed { start, end };
+        command Command::Event(EventCommand::Elapsed { start, end });
         // SAFETY: checked not to be null; the caller gives room for a float.
         sim Reply::Elapsed { ns } => unsafe { *ms = (ns as f64 / NS_PER_MS) as f32 };
     }
@@ -79,7 +79,7 @@ calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html>
     fn cuEventElapsedTime_v2(ms: *mut f32, start: Handle, end: Handle) {
         require ms;
-        command Command::EventElapsed { start, end };
+        command Command::Event(EventCommand::Elapsed { start, end });
         // SAFETY: checked not to be null; the caller gives room for a float.
         sim Reply::Elapsed { ns } => unsafe { *ms = (ns as f64 / NS_PER_MS) as f32 };
     }

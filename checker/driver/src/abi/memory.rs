@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use simulator::machine::{Command, Reply};
+use simulator::machine::{Command, MemoryCommand, Reply, WorkCommand};
 use trace::program::Mode;
 
 use super::{Handle, answers, calls, code};
@@ -14,7 +14,7 @@ calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html>
     fn cuMemAlloc_v2(address: *mut Handle, bytes: usize) {
         require address;
-        command Command::Alloc { bytes: bytes as u64 };
+        command Command::Memory(MemoryCommand::Alloc { bytes: bytes as u64 });
         // SAFETY: the real driver has just written it.
         gpu Reply::Number(unsafe { *address });
         // SAFETY: checked not to be null; the caller gives room for an address.
@@ -23,13 +23,13 @@ calls! {
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html>
     fn cuMemFree_v2(address: Handle) {
-        command Command::Free { address };
+        command Command::Memory(MemoryCommand::Free { address });
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html>
     fn cuMemAllocAsync(address: *mut Handle, bytes: usize, stream: Handle) {
         require address;
-        command Command::AllocAsync { bytes: bytes as u64, stream };
+        command Command::Memory(MemoryCommand::AllocAsync { bytes: bytes as u64, stream });
         // SAFETY: the real driver has just written it.
         gpu Reply::Number(unsafe { *address });
         // SAFETY: checked not to be null; the caller gives room for an address.
@@ -38,14 +38,14 @@ calls! {
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MALLOC__ASYNC.html>
     fn cuMemFreeAsync(address: Handle, stream: Handle) {
-        command Command::FreeAsync { address, stream };
+        command Command::Memory(MemoryCommand::FreeAsync { address, stream });
     }
 
     /// The flags (portable, mapped, write-combined) change nothing on the simulated device.
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html>
     fn cuMemHostAlloc(address: *mut *mut c_void, bytes: usize, flags: u32) {
         require address;
-        command { let _ = flags; Command::AllocHost { bytes: bytes as u64 } };
+        command { let _ = flags; Command::Memory(MemoryCommand::AllocHost { bytes: bytes as u64 }) };
         // SAFETY: the real driver has just written it.
         gpu Reply::Number(unsafe { *address } as u64);
         // SAFETY: checked not to be null; the caller gives room for a pointer.
@@ -55,7 +55,7 @@ calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html>
     fn cuMemAllocHost_v2(address: *mut *mut c_void, bytes: usize) {
         require address;
-        command Command::AllocHost { bytes: bytes as u64 };
+        command Command::Memory(MemoryCommand::AllocHost { bytes: bytes as u64 });
         // SAFETY: the real driver has just written it.
         gpu Reply::Number(unsafe { *address } as u64);
         // SAFETY: checked not to be null; the caller gives room for a pointer.
@@ -65,13 +65,13 @@ calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html>
     fn cuMemFreeHost(address: *mut c_void) {
         require address;
-        command Command::FreeHost { offset: call::pinned_offset(address as u64) };
+        command Command::Memory(MemoryCommand::FreeHost { offset: call::pinned_offset(address as u64) });
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html>
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
         require free, total;
-        command Command::MemoryInfo;
+        command Command::Memory(MemoryCommand::Info);
         // SAFETY: checked not to be null; the caller gives room for two sizes.
         sim Reply::Memory { free: left, total: all } => unsafe {
             *free = left as usize;
@@ -127,7 +127,7 @@ fn memset(
     width: u8,
     count: usize,
 ) -> Command {
-    Command::Memset { stream, mode, target, pattern, width, count: count as u64 }
+    Command::Work(WorkCommand::Memset { stream, mode, target, pattern, width, count: count as u64 })
 }
 
 answers! {

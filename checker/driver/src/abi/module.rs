@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use simulator::machine::{Arguments, Command, Reply};
+use simulator::machine::{Arguments, Command, ModuleCommand, Reply, WorkCommand};
 
 use super::{CUresult, Handle, answers, calls, code};
 use crate::call;
@@ -51,14 +51,14 @@ calls! {
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html>
     fn cuModuleUnload(module: Handle) {
-        command Command::ModuleUnload { module };
+        command Command::Module(ModuleCommand::Unload { module });
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MODULE.html>
     fn cuModuleGetFunction(function: *mut Handle, module: Handle, name: *const c_char) {
         require function, name;
         // SAFETY: checked not to be null; the name is a C string.
-        command Command::FunctionGet { module, name: unsafe { text(name) } };
+        command Command::Module(ModuleCommand::FunctionGet { module, name: unsafe { text(name) } });
         // SAFETY: the real driver has just written it.
         gpu Reply::Entry { function: unsafe { *function }, parameters: Vec::new() };
         sim Reply::Entry { function: handle, parameters } => {
@@ -81,14 +81,14 @@ calls! {
             if call::gpu().is_none() && !matches!(attribute, DYNAMIC | CARVEOUT) {
                 return code::INVALID_VALUE;
             }
-            Command::FunctionAllow { function, shared_bytes }
+            Command::Module(ModuleCommand::FunctionAllow { function, shared_bytes })
         };
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html>
     fn cuFuncGetAttribute(value: *mut c_int, attribute: u32, function: Handle) {
         require value;
-        command Command::FunctionFacts { function, threads: 1, shared_bytes: 0 };
+        command Command::Module(ModuleCommand::FunctionFacts { function, threads: 1, shared_bytes: 0 });
         sim Reply::Function { registers, shared_bytes, .. } => {
             const MAX_THREADS_PER_BLOCK: u32 = 0;
             const SHARED_SIZE_BYTES: u32 = 1;
@@ -109,7 +109,7 @@ calls! {
         blocks: *mut c_int, function: Handle, threads: c_int, shared_bytes: usize,
     ) {
         require blocks;
-        command Command::FunctionFacts { function, threads: threads as u32, shared_bytes: shared_bytes as u32 };
+        command Command::Module(ModuleCommand::FunctionFacts { function, threads: threads as u32, shared_bytes: shared_bytes as u32 });
         // SAFETY: checked not to be null; the caller gives room for an int.
         sim Reply::Function { resident_blocks, .. } => unsafe { *blocks = resident_blocks as c_int };
     }
@@ -134,7 +134,7 @@ calls! {
                 None if call::gpu().is_some() => Arguments::new(),
                 None => return code::INVALID_HANDLE,
             };
-            Command::Launch { function, grid, block, shared_bytes, stream, arguments }
+            Command::Work(WorkCommand::Launch { function, grid, block, shared_bytes, stream, arguments })
         };
     }
 }
@@ -164,7 +164,7 @@ unsafe fn text(text: *const c_char) -> String {
 /// `image` is PTX as a C string, or another kind of image that begins with its magic number.
 unsafe fn entries(image: *const c_char) -> Result<Command, CUresult> {
     if call::gpu().is_some() {
-        return Ok(Command::ModuleLoad { entries: Vec::new() });
+        return Ok(Command::Module(ModuleCommand::Load { entries: Vec::new() }));
     }
     // A cubin begins with ELF's magic, a fatbin with 0xBA55ED50: neither is text.
     let first = |index: usize| {
@@ -181,7 +181,7 @@ unsafe fn entries(image: *const c_char) -> Result<Command, CUresult> {
     if !image.contains(".version") {
         return Err(code::INVALID_IMAGE);
     }
-    Ok(Command::ModuleLoad { entries: entry_names(&image) })
+    Ok(Command::Module(ModuleCommand::Load { entries: entry_names(&image) }))
 }
 
 /// # Safety
@@ -189,11 +189,11 @@ unsafe fn entries(image: *const c_char) -> Result<Command, CUresult> {
 unsafe fn entries_of_file(path: *const c_char) -> Result<Command, CUresult> {
     const FILE_NOT_FOUND: CUresult = 301;
     if call::gpu().is_some() {
-        return Ok(Command::ModuleLoad { entries: Vec::new() });
+        return Ok(Command::Module(ModuleCommand::Load { entries: Vec::new() }));
     }
     // SAFETY: the caller's duty.
     let ptx = std::fs::read_to_string(unsafe { text(path) }).map_err(|_| FILE_NOT_FOUND)?;
-    Ok(Command::ModuleLoad { entries: entry_names(&ptx) })
+    Ok(Command::Module(ModuleCommand::Load { entries: entry_names(&ptx) }))
 }
 
 fn entry_names(ptx: &str) -> Vec<String> {

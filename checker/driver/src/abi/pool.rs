@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::sync::Mutex;
 
-use simulator::machine::{Command, Reply};
+use simulator::machine::{Command, ContextCommand, MemoryCommand, Reply};
 use trace::program::DEVICES;
 
 use super::device::known;
@@ -69,7 +69,11 @@ fn set_access(
 ) -> Result<Command, CUresult> {
     let is_real = call::gpu().is_some();
     if list.is_null() || count != 1 {
-        return if is_real { Ok(Command::PoolFacts) } else { Err(code::INVALID_VALUE) };
+        return if is_real {
+            Ok(Command::Memory(MemoryCommand::PoolFacts))
+        } else {
+            Err(code::INVALID_VALUE)
+        };
     }
     // SAFETY: not null, and the caller says that there is one.
     let AccessDescription { location_type, location, flags } = unsafe { list.read() };
@@ -77,11 +81,11 @@ fn set_access(
     let enabled = flags == READ_WRITE;
     match (by, device_of(pool), flags) {
         (Some(by), Some(of), 0 | READ_WRITE) if by != of => {
-            Ok(Command::PeerAccess { by, pool: true, enabled })
+            Ok(Command::Context(ContextCommand::PeerAccess { by, pool: true, enabled }))
         }
-        _ if is_real => Ok(Command::PoolFacts),
+        _ if is_real => Ok(Command::Memory(MemoryCommand::PoolFacts)),
         // A device can always use its own memory.
-        (Some(_), Some(_), READ_WRITE) => Ok(Command::PoolFacts),
+        (Some(_), Some(_), READ_WRITE) => Ok(Command::Memory(MemoryCommand::PoolFacts)),
         (Some(_), Some(_), 0) => Err(code::INVALID_DEVICE),
         (Some(_), Some(_), READ) => Err(code::NOT_SUPPORTED),
         _ => Err(code::INVALID_VALUE),
@@ -121,11 +125,15 @@ unsafe fn setting(attribute: u32, value: *const u64) -> Result<Command, CUresult
     // SAFETY: as the caller promises.
     let bytes = unsafe { *value };
     match attribute {
-        attribute::RELEASE_THRESHOLD => Ok(Command::PoolKeep { bytes }),
+        attribute::RELEASE_THRESHOLD => Ok(Command::Memory(MemoryCommand::PoolKeep { bytes })),
         // The most that there was can be forgotten and nothing else (measured: 1 on all else).
-        attribute::RESERVED_MEM_HIGH if bytes == 0 => Ok(Command::PoolReset { of_reserved: true }),
-        attribute::USED_MEM_HIGH if bytes == 0 => Ok(Command::PoolReset { of_reserved: false }),
-        _ if call::gpu().is_some() => Ok(Command::PoolFacts),
+        attribute::RESERVED_MEM_HIGH if bytes == 0 => {
+            Ok(Command::Memory(MemoryCommand::PoolReset { of_reserved: true }))
+        }
+        attribute::USED_MEM_HIGH if bytes == 0 => {
+            Ok(Command::Memory(MemoryCommand::PoolReset { of_reserved: false }))
+        }
+        _ if call::gpu().is_some() => Ok(Command::Memory(MemoryCommand::PoolFacts)),
         _ => Err(code::INVALID_VALUE),
     }
 }
@@ -166,7 +174,7 @@ calls! {
         device device_of(pool);
         command match refused(pool, attribute) {
             Some(code) => return code,
-            None => Command::PoolFacts,
+            None => Command::Memory(MemoryCommand::PoolFacts),
         };
         // SAFETY: checked not to be null; these attributes are numbers of 64 bits.
         sim Reply::Pool(facts) => unsafe {
@@ -187,7 +195,7 @@ calls! {
         command match refused(pool, attribute) {
             Some(code) => return code,
             // Those of 32 bits are not ours.
-            None if attribute < attribute::RELEASE_THRESHOLD => Command::PoolFacts,
+            None if attribute < attribute::RELEASE_THRESHOLD => Command::Memory(MemoryCommand::PoolFacts),
             // SAFETY: checked not to be null; these attributes are numbers of 64 bits.
             None => match unsafe { setting(attribute, value) } {
                 Ok(command) => command,
@@ -201,7 +209,7 @@ calls! {
         device device_of(pool);
         command match refused(pool, attribute::RELEASE_THRESHOLD) {
             Some(code) => return code,
-            None => Command::PoolTrim { bytes: bytes as u64 },
+            None => Command::Memory(MemoryCommand::PoolTrim { bytes: bytes as u64 }),
         };
     }
 
@@ -210,7 +218,7 @@ calls! {
         require address;
         command match refused(pool, attribute::RELEASE_THRESHOLD) {
             Some(code) => return code,
-            None => Command::AllocAsync { bytes: bytes as u64, stream },
+            None => Command::Memory(MemoryCommand::AllocAsync { bytes: bytes as u64, stream }),
         };
         // SAFETY: the real driver has just written it.
         gpu Reply::Number(unsafe { *address });

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use simulator::machine::{Command, GraphCommand, Reply};
+use simulator::machine::{Command, GraphCommand, Reply, StreamCommand, WorkCommand};
 use trace::program::StreamKind;
 
 use super::{Handle, calls, code};
@@ -25,7 +25,7 @@ calls! {
             if call::refuses_flags(flags, NON_BLOCKING) {
                 return code::INVALID_VALUE;
             }
-            Command::StreamCreate { kind: kind(flags), priority: 0 }
+            Command::Stream(StreamCommand::Create { kind: kind(flags), priority: 0 })
         };
         // SAFETY: the real driver has just written it.
         gpu Reply::Number(unsafe { *stream });
@@ -40,7 +40,7 @@ calls! {
             if call::refuses_flags(flags, NON_BLOCKING) {
                 return code::INVALID_VALUE;
             }
-            Command::StreamCreate { kind: kind(flags), priority }
+            Command::Stream(StreamCommand::Create { kind: kind(flags), priority })
         };
         // SAFETY: the real driver has just written it.
         gpu Reply::Number(unsafe { *stream });
@@ -50,23 +50,23 @@ calls! {
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
     fn cuStreamDestroy_v2(stream: Handle) {
-        command Command::StreamDestroy { stream };
+        command Command::Stream(StreamCommand::Destroy { stream });
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
     fn cuStreamSynchronize(stream: Handle) {
-        command Command::StreamSynchronize { stream };
+        command Command::Stream(StreamCommand::Synchronize { stream });
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
     fn cuStreamQuery(stream: Handle) {
-        command Command::StreamQuery { stream };
+        command Command::Stream(StreamCommand::Query { stream });
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
     fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: u32) {
         command match flags {
-            0 => Command::StreamWait { stream, event },
+            0 => Command::Stream(StreamCommand::Wait { stream, event }),
             _ if call::refuses_flags(flags, EXTERNAL) => return code::INVALID_VALUE,
             _ => Command::Graph(GraphCommand::External { event, stream }),
         };
@@ -75,7 +75,7 @@ calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
     fn cuStreamGetPriority(stream: Handle, priority: *mut c_int) {
         require priority;
-        command Command::StreamFacts { stream };
+        command Command::Stream(StreamCommand::Facts { stream });
         // SAFETY: checked not to be null; the caller gives room for an int.
         sim Reply::Stream { priority: found, .. } => unsafe { *priority = found };
     }
@@ -83,13 +83,13 @@ calls! {
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html>
     fn cuStreamGetFlags(stream: Handle, flags: *mut u32) {
         require flags;
-        command Command::StreamFacts { stream };
+        command Command::Stream(StreamCommand::Facts { stream });
         // SAFETY: checked not to be null; the caller gives room for an int.
         sim Reply::Stream { kind, .. } => unsafe { *flags = u32::from(kind == StreamKind::NonBlocking) };
     }
 
     /// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EXEC.html>
     fn cuLaunchHostFunc(stream: Handle, function: Handle, data: *mut c_void) {
-        command Command::HostFunction { stream, function, data: data as u64 };
+        command Command::Work(WorkCommand::HostFunction { stream, function, data: data as u64 });
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use simulator::machine::{Command, GraphCommand, code};
+use simulator::machine::{Command, EventCommand, GraphCommand, StreamCommand, WorkCommand, code};
 use trace::program::{Call, GraphId, GraphNode, StreamId};
 
 use crate::cuda::{CUresult, Handle};
@@ -71,14 +71,14 @@ impl Graphs {
         let stream = command.stream();
         let capturing = stream.filter(|&stream| self.capture(stream).is_some());
         match (command, capturing) {
-            (Command::EventRecord { event, .. }, Some(stream)) => {
+            (Command::Event(EventCommand::Record { event, .. }), Some(stream)) => {
                 if let Some(capture) = self.capture(stream) {
                     let entry = (capture.number, capture.streams[&stream].clone());
                     self.events.insert(*event, entry);
                 }
                 Meaning::Noted
             }
-            (Command::StreamWait { event, .. }, _) => {
+            (Command::Stream(StreamCommand::Wait { event, .. }), _) => {
                 let Some((number, nodes)) = self.events.get(event).cloned() else {
                     return if capturing.is_some() { Meaning::Noted } else { Meaning::Unrelated };
                 };
@@ -88,12 +88,16 @@ impl Graphs {
                 }
                 Meaning::Noted
             }
-            (Command::EventRecord { event, .. } | Command::EventDestroy { event }, None) => {
+            (
+                Command::Event(EventCommand::Record { event, .. })
+                | Command::Event(EventCommand::Destroy { event }),
+                None,
+            ) => {
                 self.events.remove(event);
                 Meaning::Unrelated
             }
             // The capture that began there is over, and the next stream may get the same handle.
-            (Command::StreamDestroy { .. }, Some(stream)) => {
+            (Command::Stream(StreamCommand::Destroy { .. }), Some(stream)) => {
                 self.open.retain(|capture| capture.origin != stream);
                 for capture in &mut self.open {
                     capture.streams.remove(&stream);
@@ -101,10 +105,10 @@ impl Graphs {
                 Meaning::Unrelated
             }
             (
-                Command::Copy { .. }
-                | Command::Memset { .. }
-                | Command::Launch { .. }
-                | Command::HostFunction { .. },
+                Command::Work(WorkCommand::Copy { .. })
+                | Command::Work(WorkCommand::Memset { .. })
+                | Command::Work(WorkCommand::Launch { .. })
+                | Command::Work(WorkCommand::HostFunction { .. }),
                 Some(stream),
             ) => Meaning::Node(stream),
             _ => Meaning::Unrelated,

@@ -4,7 +4,10 @@
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 
-use simulator::machine::{Command, GraphCommand, Touch, code};
+use simulator::machine::{
+    Command, EventCommand, GraphCommand, MemoryCommand, ModuleCommand, StreamCommand, Touch,
+    WorkCommand, code,
+};
 use trace::program::Call;
 
 use crate::cuda::{CUresult, Handle};
@@ -70,8 +73,10 @@ impl Log {
         if let (Asked::Command(command), None | Some(code::SUCCESS)) = (&noted.asked, noted.result)
         {
             match command {
-                Command::StreamCreate { .. } => self.streams.push(noted.given),
-                Command::StreamDestroy { stream } => self.streams.retain(|known| known != stream),
+                Command::Stream(StreamCommand::Create { .. }) => self.streams.push(noted.given),
+                Command::Stream(StreamCommand::Destroy { stream }) => {
+                    self.streams.retain(|known| known != stream)
+                }
                 _ => {}
             }
         }
@@ -103,12 +108,12 @@ pub(super) fn is_noted(command: &Command) -> bool {
             | Command::Lab(_)
             | Command::DeviceFacts
             | Command::Graph(GraphCommand::IsCapturing { .. } | GraphCommand::ExchangeMode { .. })
-            | Command::StreamFacts { .. }
-            | Command::MemoryInfo
-            | Command::PoolFacts
-            | Command::PoolReset { .. }
-            | Command::FunctionFacts { .. }
-            | Command::FunctionAllow { .. }
+            | Command::Stream(StreamCommand::Facts { .. })
+            | Command::Memory(MemoryCommand::Info)
+            | Command::Memory(MemoryCommand::PoolFacts)
+            | Command::Memory(MemoryCommand::PoolReset { .. })
+            | Command::Module(ModuleCommand::FunctionFacts { .. })
+            | Command::Module(ModuleCommand::FunctionAllow { .. })
     )
 }
 
@@ -119,13 +124,13 @@ pub(super) fn is_noted(command: &Command) -> bool {
 pub(super) fn gives_a_name(command: &Command) -> bool {
     matches!(
         command,
-        Command::StreamCreate { .. }
-            | Command::EventCreate { .. }
-            | Command::Alloc { .. }
-            | Command::AllocAsync { .. }
-            | Command::AllocHost { .. }
-            | Command::ModuleLoad { .. }
-            | Command::FunctionGet { .. }
+        Command::Stream(StreamCommand::Create { .. })
+            | Command::Event(EventCommand::Create { .. })
+            | Command::Memory(MemoryCommand::Alloc { .. })
+            | Command::Memory(MemoryCommand::AllocAsync { .. })
+            | Command::Memory(MemoryCommand::AllocHost { .. })
+            | Command::Module(ModuleCommand::Load { .. })
+            | Command::Module(ModuleCommand::FunctionGet { .. })
             | Command::Graph(GraphCommand::EndCapture { .. } | GraphCommand::Instantiate { .. })
     )
 }
@@ -133,24 +138,25 @@ pub(super) fn gives_a_name(command: &Command) -> bool {
 pub(super) fn takes_a_name(command: &Command) -> bool {
     matches!(
         command,
-        Command::StreamDestroy { .. }
-            | Command::EventDestroy { .. }
-            | Command::Free { .. }
-            | Command::FreeAsync { .. }
-            | Command::FreeHost { .. }
-            | Command::ModuleUnload { .. }
+        Command::Stream(StreamCommand::Destroy { .. })
+            | Command::Event(EventCommand::Destroy { .. })
+            | Command::Memory(MemoryCommand::Free { .. })
+            | Command::Memory(MemoryCommand::FreeAsync { .. })
+            | Command::Memory(MemoryCommand::FreeHost { .. })
+            | Command::Module(ModuleCommand::Unload { .. })
     )
 }
 
 /// The stream of a command that gives the device something to do.
 pub(super) fn stream_of_work(command: &Command) -> Option<Handle> {
     match command {
-        Command::Copy { bytes: 0, .. } | Command::PeerCopy { bytes: 0, .. } => None,
-        Command::Copy { stream, .. }
-        | Command::PeerCopy { stream, .. }
-        | Command::Memset { stream, .. }
-        | Command::Launch { stream, .. }
-        | Command::HostFunction { stream, .. } => Some(*stream),
+        Command::Work(WorkCommand::Copy { bytes: 0, .. })
+        | Command::Work(WorkCommand::PeerCopy { bytes: 0, .. }) => None,
+        Command::Work(WorkCommand::Copy { stream, .. })
+        | Command::Work(WorkCommand::PeerCopy { stream, .. })
+        | Command::Work(WorkCommand::Memset { stream, .. })
+        | Command::Work(WorkCommand::Launch { stream, .. })
+        | Command::Work(WorkCommand::HostFunction { stream, .. }) => Some(*stream),
         _ => None,
     }
 }

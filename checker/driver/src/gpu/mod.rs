@@ -45,7 +45,7 @@ use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
-use simulator::machine::{self, Command, Library as _, Reply, Touch};
+use simulator::machine::{self, Command, Library as _, ModuleCommand, Reply, Touch};
 use trace::env;
 use trace::lab_protocol::{self, Speeds};
 use trace::program::{Call, Site, WorkQueues};
@@ -309,7 +309,7 @@ impl Gpu {
             && let Reply::Number(number) | Reply::Entry { function: number, .. } = reply()
         {
             given = number;
-            if let Command::FunctionGet { name, .. } = &command {
+            if let Command::Module(ModuleCommand::FunctionGet { name, .. }) = &command {
                 self.remember_parameters(given, name);
             }
         }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use simulator::machine::{Address, Command, Handles, Reply, Touch, code};
+use simulator::machine::{Address, Command, Handles, Reply, Touch, WorkCommand, code};
 use trace::Program;
 use trace::program::{
     Access, BlockId, Call, Direction, EventId, Extent, KernelId, Mode, Place, Step, StreamId,
@@ -26,7 +26,7 @@ pub(super) struct Work {
 
 /// The program so far, and the host's side of its timeline.
 pub(super) struct Observed {
-    names: Handles,
+    handles: Handles,
     graphs: Graphs,
     program: Program,
     /// One for each step.
@@ -42,7 +42,7 @@ pub(super) struct Observed {
 impl Observed {
     pub(super) fn new() -> Self {
         Self {
-            names: Handles::default(),
+            handles: Handles::default(),
             graphs: Graphs::default(),
             program: Program::new(1),
             host: Vec::new(),
@@ -106,7 +106,7 @@ impl Observed {
                 // Another thread is still in it.
                 (noted.times.start, noted.times.end) = (noted.times.entered, now_ns);
             }
-            self.names.set_current(noted.device);
+            self.handles.set_current(noted.device);
             let result = noted.result.unwrap_or(code::SUCCESS);
             let asked = std::mem::replace(&mut noted.asked, Asked::Lab(Call::ThreadEnd));
             let call = match asked {
@@ -131,7 +131,7 @@ impl Observed {
     /// The use of pinned memory; none if it is not known to be pinned.
     fn host_access(&self, touch: Touch) -> Option<Call> {
         let Touch { offset: address, bytes, kind } = touch;
-        let ranges = self.names.pinned_within(address, bytes);
+        let ranges = self.handles.pinned_within(address, bytes);
         let accesses: Vec<Access> =
             ranges.into_iter().map(|range| Access { kind, range }).collect();
         (!accesses.is_empty()).then_some(Call::HostAccess { accesses, extent: Extent::Part })
@@ -139,7 +139,7 @@ impl Observed {
 
     /// The step that a command is; none if it is none.
     fn step(&mut self, command: Command, noted: &Noted, result: CUresult) -> Option<Call> {
-        let names = &self.names;
+        let names = &self.handles;
         let stream_named = |stream| names.stream(stream).ok();
         match self.graphs.follow(&command, noted.given, result, stream_named) {
             Meaning::Unrelated => self.name(command, noted.given, result),
@@ -164,7 +164,7 @@ impl Observed {
             return None;
         }
         let command = self.placed(command);
-        match self.names.call(&command, &Reply::Number(given), &Library) {
+        match command.call(&mut self.handles, &Reply::Number(given), &Library) {
             Ok(call) => {
                 if let Some(Call::FunctionGet { kernel, name, .. }) = &call {
                     self.kernels.insert(*kernel, name.as_str().into());
@@ -173,7 +173,8 @@ impl Observed {
             }
             Err(failure) => {
                 self.miss(|| {
-                    let what = format!("{command:?}");
+                    // `Stream(Synchronize { …` and `Work(Launch { …`
+                    let what = format!("{command:?}").replace("Work(", "").replace('(', "");
                     let what = what.split([' ', '{']).next().unwrap_or_default();
                     match failure.why {
                         Some(why) => format!("`{what}`: {why}"),
@@ -197,14 +198,14 @@ impl Observed {
     /// The same command with what its host addresses turn out to be: device addresses and
     /// pinned memory are told apart here, not while the program waits.
     fn placed(&self, mut command: Command) -> Command {
-        if let Command::Copy { source, target, .. } | Command::PeerCopy { source, target, .. } =
-            &mut command
+        if let Command::Work(WorkCommand::Copy { source, target, .. })
+        | Command::Work(WorkCommand::PeerCopy { source, target, .. }) = &mut command
         {
             for address in [source, target] {
                 if let Address::Pageable(at) = *address {
-                    if self.names.is_device(at) {
+                    if self.handles.is_device(at) {
                         *address = Address::Device(at);
-                    } else if self.names.is_pinned(at) {
+                    } else if self.handles.is_pinned(at) {
                         *address = Address::Pinned(at);
                     }
                 }
@@ -239,7 +240,7 @@ impl Observed {
             end_ns: times.end,
             blocked_ns,
         });
-        let device = self.names.device_of_call(&call);
+        let device = self.handles.device_of_call(&call);
         self.program.steps.push(Step { call, site, thread, gap_ns, result, device });
     }
 
@@ -252,7 +253,7 @@ impl Observed {
 
     /// Whether device memory of the program's is at this address.
     pub(super) fn is_device(&self, address: u64) -> bool {
-        self.names.is_device(address)
+        self.handles.is_device(address)
     }
 
     /// A region begins with the next step. Where one was before, nothing that is over stays: the
@@ -399,7 +400,9 @@ fn may_hold(call: &Call) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use simulator::machine::GraphCommand;
+    use simulator::machine::{
+        ContextCommand, EventCommand, GraphCommand, MemoryCommand, StreamCommand,
+    };
     use trace::program::{Range, StreamKind, Timing};
 
     use super::*;
@@ -411,47 +414,55 @@ mod tests {
     }
 
     fn copy(source: u64, target: u64) -> Command {
-        Command::Copy {
+        Command::Work(WorkCommand::Copy {
             stream: 0x70,
             mode: Mode::Asynchronous,
             source: Address::Pageable(source),
             target: Address::Device(target),
             bytes: 64,
-        }
+        })
     }
 
     /// A log with a stream 0x70, device memory at 0x1000 and pinned memory at 0x9000.
     fn setup() -> Log {
         let mut log = Log::new();
         log.note(done(
-            Command::StreamCreate { kind: StreamKind::NonBlocking, priority: 0 },
+            Command::Stream(StreamCommand::Create { kind: StreamKind::NonBlocking, priority: 0 }),
             0x70,
             10,
         ));
-        log.note(done(Command::Alloc { bytes: 256 }, 0x1000, 20));
-        log.note(done(Command::AllocHost { bytes: 256 }, 0x9000, 30));
+        log.note(done(Command::Memory(MemoryCommand::Alloc { bytes: 256 }), 0x1000, 20));
+        log.note(done(Command::Memory(MemoryCommand::AllocHost { bytes: 256 }), 0x9000, 30));
         log
     }
 
     #[test]
     fn what_a_stream_captures_becomes_a_graph_and_its_launches_steps() {
         let (mut log, mut observed) = (setup(), Observed::new());
-        let created = Command::StreamCreate { kind: StreamKind::NonBlocking, priority: 0 };
+        let created =
+            Command::Stream(StreamCommand::Create { kind: StreamKind::NonBlocking, priority: 0 });
         log.note(done(created, 0x71, 40));
-        log.note(done(Command::EventCreate { timing: Timing::Disabled }, 0x80, 45));
+        log.note(done(Command::Event(EventCommand::Create { timing: Timing::Disabled }), 0x80, 45));
         let graph = |asked, given, at| done(Command::Graph(asked), given, at);
         log.note(graph(GraphCommand::BeginCapture { stream: 0x70, mode: 0 }, 0, 50));
         log.note(done(copy(0x9000, 0x1000), 0, 60));
-        log.note(done(Command::EventRecord { event: 0x80, stream: 0x70 }, 0, 61));
-        log.note(done(Command::StreamWait { stream: 0x71, event: 0x80 }, 0, 62));
+        log.note(done(Command::Event(EventCommand::Record { event: 0x80, stream: 0x70 }), 0, 61));
+        log.note(done(Command::Stream(StreamCommand::Wait { stream: 0x71, event: 0x80 }), 0, 62));
         let set = |stream| {
             let mode = Mode::Asynchronous;
-            Command::Memset { stream, mode, target: 0x1000, pattern: 0, width: 1, count: 64 }
+            Command::Work(WorkCommand::Memset {
+                stream,
+                mode,
+                target: 0x1000,
+                pattern: 0,
+                width: 1,
+                count: 64,
+            })
         };
         log.note(done(set(0x71), 0, 63));
         log.note(done(set(0x70), 0, 64));
-        log.note(done(Command::EventRecord { event: 0x80, stream: 0x71 }, 0, 65));
-        log.note(done(Command::StreamWait { stream: 0x70, event: 0x80 }, 0, 66));
+        log.note(done(Command::Event(EventCommand::Record { event: 0x80, stream: 0x71 }), 0, 65));
+        log.note(done(Command::Stream(StreamCommand::Wait { stream: 0x70, event: 0x80 }), 0, 66));
         log.note(done(copy(0x9040, 0x1040), 0, 67));
         log.note(graph(GraphCommand::EndCapture { stream: 0x70 }, 0xa0, 70));
         log.note(graph(GraphCommand::Instantiate { graph: 0xa0, flags: 0 }, 0xb0, 71));
@@ -486,17 +497,30 @@ mod tests {
 
     #[test]
     fn a_stream_that_is_destroyed_captures_nothing_more_under_the_handle_of_the_next() {
-        let created = Command::StreamCreate { kind: StreamKind::NonBlocking, priority: 0 };
+        let created =
+            Command::Stream(StreamCommand::Create { kind: StreamKind::NonBlocking, priority: 0 });
         let begin = |stream| Command::Graph(GraphCommand::BeginCapture { stream, mode: 0 });
         // The stream 0x70 began a capture, or takes part in that of 0x71.
         for origin in [0x70, 0x71] {
             let (mut log, mut observed) = (setup(), Observed::new());
             log.note(done(created.clone(), 0x71, 40));
-            log.note(done(Command::EventCreate { timing: Timing::Disabled }, 0x80, 45));
+            log.note(done(
+                Command::Event(EventCommand::Create { timing: Timing::Disabled }),
+                0x80,
+                45,
+            ));
             log.note(done(begin(origin), 0, 50));
-            log.note(done(Command::EventRecord { event: 0x80, stream: origin }, 0, 51));
-            log.note(done(Command::StreamWait { stream: 0x70, event: 0x80 }, 0, 52));
-            log.note(done(Command::StreamDestroy { stream: 0x70 }, 0, 60));
+            log.note(done(
+                Command::Event(EventCommand::Record { event: 0x80, stream: origin }),
+                0,
+                51,
+            ));
+            log.note(done(
+                Command::Stream(StreamCommand::Wait { stream: 0x70, event: 0x80 }),
+                0,
+                52,
+            ));
+            log.note(done(Command::Stream(StreamCommand::Destroy { stream: 0x70 }), 0, 60));
             log.note(done(created.clone(), 0x70, 70));
             log.note(done(copy(0x9000, 0x1000), 0, 80));
             let work = observed.take_up(&mut log, 100);
@@ -535,10 +559,18 @@ mod tests {
             // for each pass.
             assert_eq!(observed.program().steps.len(), if pass == 0 { 4 } else { 3 + pass });
             let (stays, goes) = (0x80 + pass as u64, 0x90);
-            log.note(done(Command::EventCreate { timing: Timing::Disabled }, stays, 200));
-            log.note(done(Command::EventCreate { timing: Timing::Disabled }, goes, 210));
+            log.note(done(
+                Command::Event(EventCommand::Create { timing: Timing::Disabled }),
+                stays,
+                200,
+            ));
+            log.note(done(
+                Command::Event(EventCommand::Create { timing: Timing::Disabled }),
+                goes,
+                210,
+            ));
             log.note(done(copy(0x9000, 0x1000), 0, 220));
-            log.note(done(Command::EventDestroy { event: goes }, 0, 230));
+            log.note(done(Command::Event(EventCommand::Destroy { event: goes }), 0, 230));
             let first = observed.program().steps.len() as u32;
             let work = observed.take_up(&mut log, 300);
             assert_eq!(work[0].step, first + 2);
@@ -553,8 +585,8 @@ mod tests {
             let (mut log, mut observed) = (setup(), Observed::new());
             let graph = |asked, given, at| done(Command::Graph(asked), given, at);
             log.note(done(copy(0x9000, 0x1000), 0, 40));
-            log.note(done(Command::Alloc { bytes: 64 }, 0x2000, 41));
-            log.note(done(Command::Free { address: 0x2000 }, 0, 42));
+            log.note(done(Command::Memory(MemoryCommand::Alloc { bytes: 64 }), 0x2000, 41));
+            log.note(done(Command::Memory(MemoryCommand::Free { address: 0x2000 }), 0, 42));
             // The log is full amid a capture, of which nothing may be lost.
             log.note(graph(GraphCommand::BeginCapture { stream: 0x70, mode: 0 }, 0, 50));
             log.note(done(copy(0x9000, 0x1000), 0, 51));
@@ -585,9 +617,15 @@ mod tests {
     fn what_failed_is_a_step_with_its_code_where_it_can_be_named() {
         let (mut log, mut observed) = (setup(), Observed::new());
         let failed = |command, code| Noted { result: Some(code), ..done(command, 0, 40) };
-        log.note(failed(Command::Alloc { bytes: 1 << 50 }, code::OUT_OF_MEMORY));
-        log.note(failed(Command::Free { address: 0x1000 }, code::INVALID_VALUE));
-        log.note(failed(Command::StreamQuery { stream: 0x70 }, code::NOT_READY));
+        log.note(failed(
+            Command::Memory(MemoryCommand::Alloc { bytes: 1 << 50 }),
+            code::OUT_OF_MEMORY,
+        ));
+        log.note(failed(
+            Command::Memory(MemoryCommand::Free { address: 0x1000 }),
+            code::INVALID_VALUE,
+        ));
+        log.note(failed(Command::Stream(StreamCommand::Query { stream: 0x70 }), code::NOT_READY));
         log.note(failed(copy(0x9000, 0x1000), code::INVALID_VALUE));
         let work = observed.take_up(&mut log, 100);
         assert!(work.is_empty());
@@ -599,7 +637,7 @@ mod tests {
     #[test]
     fn a_call_that_cannot_be_named_is_counted() {
         let (mut log, mut observed) = (setup(), Observed::new());
-        log.note(done(Command::StreamSynchronize { stream: 0x99 }, 0, 40));
+        log.note(done(Command::Stream(StreamCommand::Synchronize { stream: 0x99 }), 0, 40));
         observed.take_up(&mut log, 100);
         assert_eq!(observed.program().steps.len(), 3);
         let note = observed.note().expect("one is missing");
@@ -614,7 +652,8 @@ mod tests {
     #[test]
     fn a_call_that_has_not_come_back_ends_now_and_is_left_alone_later() {
         let (mut log, mut observed) = (setup(), Observed::new());
-        let pending = Noted { result: None, ..done(Command::ContextSynchronize, 0, 40) };
+        let pending =
+            Noted { result: None, ..done(Command::Context(ContextCommand::Synchronize), 0, 40) };
         let (number, _) = log.note(pending);
         observed.take_up(&mut log, 100);
         log.returned(number, Times::default(), code::UNKNOWN);

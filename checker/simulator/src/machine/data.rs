@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 
 use trace::program::AccessKind;
 
-use super::command::{Address, Command, Failure, Reply, Touch, code};
+use super::command::{Command, Touch};
+use super::handles::Address;
 use super::library::{KernelAccess, Twin};
+use super::memory::MemoryCommand;
 use super::probe::{Watching, poison};
 use super::provenance::{Launched, Piece, WORD};
+use super::reply::{Failure, Reply, code};
 use super::store::Store;
+use super::work::WorkCommand;
 use super::{Host, Machine, NotMapped};
 use crate::device::{At, Effects};
 
@@ -205,8 +209,10 @@ impl Machine {
     /// Stream-ordered memory holds nothing that anyone wrote, once it has come to be or is gone.
     pub(super) fn poisoning(&self, command: &Command, reply: &Reply) -> Option<Movement> {
         let (address, bytes) = match (command, reply) {
-            (Command::AllocAsync { bytes, .. }, Reply::Number(address)) => (*address, *bytes),
-            (Command::FreeAsync { address, .. }, _) => {
+            (Command::Memory(MemoryCommand::AllocAsync { bytes, .. }), Reply::Number(address)) => {
+                (*address, *bytes)
+            }
+            (Command::Memory(MemoryCommand::FreeAsync { address, .. }), _) => {
                 (*address, self.handles.device.size(*address).ok()?)
             }
             _ => return None,
@@ -214,20 +220,20 @@ impl Machine {
         (address != 0).then_some(Movement::Poison { address, bytes })
     }
 
-    /// The movement of data by a command's operation; none if it queues no operation that does
-    /// anything.
-    pub(super) fn movement(&self, command: &Command) -> Result<Option<Movement>, Failure> {
-        Ok(Some(match command {
-            Command::Copy { bytes, .. } if *bytes > LARGEST_COPY => {
+    /// The movement of data by an operation.
+    pub(super) fn movement(&self, command: &WorkCommand) -> Result<Movement, Failure> {
+        Ok(match *command {
+            WorkCommand::Copy { bytes, .. } if bytes > LARGEST_COPY => {
                 return Err(Failure::bare(code::INVALID_VALUE));
             }
-            &Command::Copy { source, target, bytes, .. } => {
+            WorkCommand::Copy { source, target, bytes, .. }
+            | WorkCommand::PeerCopy { source, target, bytes, .. } => {
                 for end in [source, target] {
                     self.check_there("copy", end, bytes)?;
                 }
                 Movement::Copy { source, target, bytes, data: None, pieces: Vec::new() }
             }
-            &Command::Memset { target, pattern, width, count, .. } => {
+            WorkCommand::Memset { target, pattern, width, count, .. } => {
                 if !matches!(width, 1 | 2 | 4) {
                     return Err(Failure::bare(code::INVALID_VALUE));
                 }
@@ -241,16 +247,15 @@ impl Machine {
                 self.check_there("memset", Address::Device(target), bytes)?;
                 Movement::Memset { target, pattern, width, count }
             }
-            Command::Launch { function, grid, block, shared_bytes, arguments, .. } => {
-                self.check_shape(*function, *grid, *block, *shared_bytes)?;
+            WorkCommand::Launch { function, grid, block, shared_bytes, ref arguments, .. } => {
+                self.check_shape(function, grid, block, shared_bytes)?;
                 let blocks = grid.iter().map(|&blocks| u64::from(blocks)).product();
-                self.kernel_movement(*function, blocks, arguments)?
+                self.kernel_movement(function, blocks, arguments)?
             }
-            &Command::HostFunction { function, data, .. } => {
+            WorkCommand::HostFunction { function, data, .. } => {
                 Movement::HostFunction { function, data }
             }
-            _ => return Ok(None),
-        }))
+        })
     }
 
     /// Fails, and says why, where an operation is to use memory that is not there.

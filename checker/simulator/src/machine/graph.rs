@@ -10,8 +10,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use trace::hazards;
 use trace::program::{Access, Call, GraphId, GraphNode, NodeAccesses, StreamId, StreamKind};
 
-use super::command::{Address, Command, Failure, GraphCommand, Reply, code};
+use super::command::{Command, GraphCommand};
+use super::contexts::ContextCommand;
 use super::data::Movement;
+use super::events::EventCommand;
+use super::family::Family;
+use super::handles::Address;
+use super::memory::MemoryCommand;
+use super::reply::{Failure, Reply, code};
+use super::streams::StreamCommand;
+use super::work::WorkCommand;
 use super::{Host, Machine, STEP_BYTES};
 
 /// A `CUstreamCaptureMode`: how a capture, or a thread, wants to be kept from calls that may be
@@ -46,7 +54,7 @@ pub(super) struct Graphs {
     /// The mode of each host thread, where it is not the default.
     modes: BTreeMap<u32, Mode>,
     /// The commands of each graph's nodes.
-    commands: Vec<Vec<Command>>,
+    commands: Vec<Vec<WorkCommand>>,
     /// The step that made each graph.
     made: Vec<u32>,
     /// How often memory had come or gone when the capture of each graph began.
@@ -64,7 +72,7 @@ struct Capture {
     memory_changes: u64,
     invalid: bool,
     nodes: Vec<GraphNode>,
-    commands: Vec<Command>,
+    commands: Vec<WorkCommand>,
     /// The streams that take part: whether each is a blocking one, and the nodes that its next
     /// operation comes after.
     streams: BTreeMap<StreamId, (bool, BTreeSet<u32>)>,
@@ -102,7 +110,7 @@ impl Graphs {
     }
 
     /// The commands of a graph's nodes.
-    pub(super) fn commands_of(&self, graph: GraphId) -> &[Command] {
+    pub(super) fn commands_of(&self, graph: GraphId) -> &[WorkCommand] {
         self.commands.get(graph.0 as usize).map_or(&[], Vec::as_slice)
     }
 
@@ -152,7 +160,7 @@ impl Machine {
         if let Some(stream) = stream
             && let Some(capture) = self.graphs.of_stream(stream)
         {
-            if matches!(command, Command::StreamDestroy { .. }) {
+            if matches!(command, Command::Stream(StreamCommand::Destroy { .. })) {
                 // The capture that began there is over; another one can no longer be joined.
                 capture.invalid = true;
                 self.graphs.open.retain(|it| it.origin != stream);
@@ -167,7 +175,7 @@ impl Machine {
         self.check_beside_captures(stream, command)?;
         match command {
             // The stream comes into the capture that the event was recorded in.
-            Command::StreamWait { event, .. } => {
+            Command::Stream(StreamCommand::Wait { event, .. }) => {
                 let Some((number, nodes)) = self.graphs.events.get(event).cloned() else {
                     return Ok(None);
                 };
@@ -183,7 +191,8 @@ impl Machine {
                 capture.streams.insert(stream, (blocking, nodes));
                 Ok(Some(Reply::Done))
             }
-            Command::EventRecord { event, .. } | Command::EventDestroy { event } => {
+            Command::Event(EventCommand::Record { event, .. })
+            | Command::Event(EventCommand::Destroy { event }) => {
                 self.graphs.events.remove(event);
                 Ok(None)
             }
@@ -204,12 +213,13 @@ impl Machine {
     ) -> Result<(), Failure> {
         let graphs = &mut self.graphs;
         match command {
-            Command::EventQuery { event } | Command::EventSynchronize { event } => {
+            Command::Event(EventCommand::Query { event })
+            | Command::Event(EventCommand::Synchronize { event }) => {
                 if let Some(&(number, _)) = graphs.events.get(event) {
                     return Err(graphs.refuse(code::CAPTURED_EVENT, |it| it.number == number));
                 }
             }
-            Command::EventElapsed { start, end }
+            Command::Event(EventCommand::Elapsed { start, end })
                 if [start, end].iter().any(|event| graphs.events.contains_key(event)) =>
             {
                 return Err(Failure::bare(code::CAPTURED_EVENT));
@@ -225,14 +235,14 @@ impl Machine {
         }
         match command {
             // The context encloses whatever is being captured.
-            Command::ContextSynchronize => {
+            Command::Context(ContextCommand::Synchronize) => {
                 Err(graphs.refuse(code::STREAM_CAPTURE_UNSUPPORTED, |_| true))
             }
-            Command::Alloc { .. }
-            | Command::Free { .. }
-            | Command::AllocHost { .. }
-            | Command::FreeHost { .. }
-            | Command::EventQuery { .. } => self.check_unsafe(),
+            Command::Memory(MemoryCommand::Alloc { .. })
+            | Command::Memory(MemoryCommand::Free { .. })
+            | Command::Memory(MemoryCommand::AllocHost { .. })
+            | Command::Memory(MemoryCommand::FreeHost { .. })
+            | Command::Event(EventCommand::Query { .. }) => self.check_unsafe(),
             _ => Ok(()),
         }
     }
@@ -255,13 +265,13 @@ impl Machine {
         site: Option<u32>,
     ) -> Result<Reply, Failure> {
         match command {
-            Command::EventRecord { event, .. } => {
+            Command::Event(EventCommand::Record { event, .. }) => {
                 self.handles.events.find(*event)?;
                 let capture = self.graphs.of_stream(stream).expect("it is capturing");
                 let entry = (capture.number, capture.streams[&stream].1.clone());
                 self.graphs.events.insert(*event, entry);
             }
-            Command::StreamWait { event, .. } => {
+            Command::Stream(StreamCommand::Wait { event, .. }) => {
                 self.handles.events.find(*event)?;
                 let recorded = self.graphs.events.get(event).cloned();
                 let number = self.graphs.of_stream(stream).expect("it is capturing").number;
@@ -283,15 +293,13 @@ impl Machine {
                     }
                 }
             }
-            Command::AllocAsync { .. } | Command::FreeAsync { .. } => {
+            Command::Memory(MemoryCommand::AllocAsync { .. })
+            | Command::Memory(MemoryCommand::FreeAsync { .. }) => {
                 let why =
                     "stream-ordered allocation in a stream that is being captured is not simulated";
                 return Err(Failure::because(code::NOT_SUPPORTED, why.to_owned()));
             }
-            Command::Copy { .. }
-            | Command::Memset { .. }
-            | Command::Launch { .. }
-            | Command::HostFunction { .. } => self.add_node(stream, command, site)?,
+            Command::Work(work) => self.add_node(stream, work, site)?,
             // Synchronise, query.
             _ => {
                 let this = |it: &Capture| it.streams.contains_key(&stream);
@@ -304,13 +312,13 @@ impl Machine {
     fn add_node(
         &mut self,
         stream: StreamId,
-        command: &Command,
+        command: &WorkCommand,
         site: Option<u32>,
     ) -> Result<(), Failure> {
         let library = self.library.as_ref();
         let call = match self.movement(command)? {
-            Some(Movement::Fault(_)) => Some(self.handles.faulty_launch(command, library)?),
-            _ => self.handles.call(command, &Reply::Done, library)?,
+            Movement::Fault(_) => Some(self.handles.faulty_launch(command, library)?),
+            _ => command.call(&mut self.handles, &Reply::Done, library)?,
         };
         // A copy of nothing is nothing.
         let Some(call) = call else { return Ok(()) };
@@ -570,13 +578,12 @@ impl Machine {
 
     /// The movement of data by a node, as things are now. Memory that it was captured with may be
     /// gone.
-    fn movement_in_graph(&self, command: &Command) -> Option<Movement> {
+    fn movement_in_graph(&self, command: &WorkCommand) -> Option<Movement> {
         let Ok(movement) = self.movement(command) else {
             let why = "a graph was launched after the module of its kernel had been unloaded";
             let fault = Failure::because(code::ILLEGAL_ADDRESS, why.to_owned());
             return Some(Movement::Fault(fault));
         };
-        let movement = movement?;
         let is_there = |address: Address, bytes: u64| match address {
             Address::Device(at) => self.handles.device.range(at, bytes).is_ok(),
             Address::Pinned(at) => self.handles.pinned.range(at, bytes).is_ok(),

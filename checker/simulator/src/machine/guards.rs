@@ -19,8 +19,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use trace::program::{Access, AccessKind, Call, EventId, Extent, Mode, StreamId, StreamKind};
 
-use super::command::{Address, Command, Touch};
-use super::memory::PAGE;
+use super::command::{Command, Touch};
+use super::handles::Address;
+use super::handles::PAGE;
+use super::work::WorkCommand;
 use super::{Host, Machine};
 
 /// Accesses of one call that are kept account of: there is one for each page of a large block. It
@@ -188,7 +190,7 @@ impl Machine {
         match &made.call {
             Call::Copy { stream, .. } => {
                 let stream = *stream;
-                if let Some(command) = command {
+                if let Some(Command::Work(command)) = command {
                     self.guard_copy(command, stream, step, host);
                 }
             }
@@ -226,10 +228,21 @@ impl Machine {
     }
 
     /// Guards the pages of pinned memory that a copy uses by itself after the call.
-    fn guard_copy(&mut self, command: &Command, stream: StreamId, step: u32, host: &mut dyn Host) {
-        let Command::Copy { mode: Mode::Asynchronous, source, target, bytes, .. } = command else {
+    fn guard_copy(
+        &mut self,
+        command: &WorkCommand,
+        stream: StreamId,
+        step: u32,
+        host: &mut dyn Host,
+    ) {
+        let (WorkCommand::Copy { mode, source, target, bytes, .. }
+        | WorkCommand::PeerCopy { mode, source, target, bytes, .. }) = command
+        else {
             return;
         };
+        if *mode != Mode::Asynchronous {
+            return;
+        }
         // Between two places of the host, the copy is over when the call returns.
         if !matches!((source, target), (Address::Device(_), _) | (_, Address::Device(_))) {
             return;

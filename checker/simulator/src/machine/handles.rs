@@ -6,18 +6,31 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use trace::program::{
-    Access, AccessKind, BlockId, Call, DEVICES, EventId, KernelId, Launch, Place, Range, StreamId,
-    StreamKind, Timing,
+    BlockId, Call, DEVICES, EventId, KernelId, Range, StreamId, StreamKind, Timing,
 };
 
-use super::command::{Address, Command, Failure, Reply, code};
-use super::library::{KernelAccess, Library};
-use super::memory::PAGE;
+use super::library::Library;
+use super::reply::{Failure, code};
+
+/// One end of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Address {
+    /// A device address.
+    Device(u64),
+    /// Pinned memory, by its offset in the memory that both sides map.
+    Pinned(u64),
+    /// Pageable memory, by its address in the student's process.
+    Pageable(u64),
+}
+
+/// Pinned memory is handed out in whole pages.
+pub(super) const PAGE: u64 = 4096;
 
 /// Handles of one kind.
 pub(super) struct Table<Id, Facts> {
-    entries: BTreeMap<u64, (Id, Facts)>,
+    pub(super) entries: BTreeMap<u64, (Id, Facts)>,
     /// Of each device.
     count: [u32; DEVICES as usize],
     id: fn(u32, u32) -> Id,
@@ -39,7 +52,7 @@ impl<Id: Copy, Facts> Table<Id, Facts> {
         Failure::bare(if destroyed.contains(&handle) { *code } else { code::INVALID_HANDLE })
     }
 
-    fn add(&mut self, device: u32, handle: u64, facts: Facts) -> Id {
+    pub(super) fn add(&mut self, device: u32, handle: u64, facts: Facts) -> Id {
         let count = &mut self.count[device as usize];
         let id = (self.id)(device, *count);
         *count += 1;
@@ -56,7 +69,7 @@ impl<Id: Copy, Facts> Table<Id, Facts> {
         self.entries.get(&handle).map(|entry| &entry.1).ok_or_else(|| self.missing(handle))
     }
 
-    fn remove(&mut self, handle: u64) -> Result<Id, Failure> {
+    pub(super) fn remove(&mut self, handle: u64) -> Result<Id, Failure> {
         let (id, _) = self.entries.remove(&handle).ok_or_else(|| self.missing(handle))?;
         if self.destroyed.1 != code::INVALID_HANDLE {
             self.destroyed.0.insert(handle);
@@ -67,7 +80,7 @@ impl<Id: Copy, Facts> Table<Id, Facts> {
 
 /// Blocks of memory of one kind, by address.
 #[derive(Default)]
-pub(super) struct Blocks(BTreeMap<u64, (u64, BlockId)>);
+pub(super) struct Blocks(pub(super) BTreeMap<u64, (u64, BlockId)>);
 
 impl Blocks {
     /// The part of a live block that `bytes` at `address` are.
@@ -111,7 +124,7 @@ impl Blocks {
         self.0.iter().map(|(&start, &(size, _))| (start, size))
     }
 
-    fn remove(&mut self, address: u64) -> Result<BlockId, Failure> {
+    pub(super) fn remove(&mut self, address: u64) -> Result<BlockId, Failure> {
         self.0.remove(&address).map(|block| block.1).ok_or(Failure::bare(code::INVALID_VALUE))
     }
 }
@@ -135,7 +148,7 @@ pub struct Handles {
     /// The name of each function.
     pub(super) functions: Table<KernelId, String>,
     /// The functions of each module, which go with it.
-    functions_of: BTreeMap<u64, Vec<u64>>,
+    pub(super) functions_of: BTreeMap<u64, Vec<u64>>,
     /// Device memory, by device address.
     pub(super) device: Blocks,
     /// Pinned memory, by what [`Address::Pinned`] holds.
@@ -202,7 +215,7 @@ impl Handles {
         bytes.saturating_mul(u64::from(self.scale))
     }
 
-    fn nominal_range(&self, range: Range) -> Range {
+    pub(super) fn nominal_range(&self, range: Range) -> Range {
         Range {
             block: range.block,
             offset: self.nominal(range.offset),
@@ -265,7 +278,7 @@ impl Handles {
         (bytes > 0).then_some((address, bytes))
     }
 
-    fn new_block(&mut self, device: u32) -> BlockId {
+    pub(super) fn new_block(&mut self, device: u32) -> BlockId {
         let blocks = &mut self.blocks[device as usize];
         *blocks += 1;
         BlockId::on(device, *blocks - 1)
@@ -294,12 +307,23 @@ impl Handles {
     }
 
     /// Gives a handle that is created to the device whose context is current.
-    fn belongs(&mut self, handle: u64) {
+    pub(super) fn belongs(&mut self, handle: u64) {
         if self.current > 0 {
             self.devices.insert(handle, self.current);
         } else if self.are_several {
             self.devices.remove(&handle);
         }
+    }
+
+    /// A function of a module, which goes with it.
+    pub(super) fn add_function(&mut self, module: u64, function: u64, name: &str) -> KernelId {
+        let kernel = self.functions.add(0, function, name.to_owned());
+        let device = self.device_of(module);
+        if device > 0 {
+            self.devices.insert(function, device);
+        }
+        self.functions_of.entry(module).or_default().push(function);
+        kernel
     }
 
     /// The device of an event, a module or a function.
@@ -322,285 +346,5 @@ impl Handles {
             | Call::PoolTrim { .. } => self.current,
             _ => 0,
         }
-    }
-
-    /// The call that a command makes, given what the device answers or is about to answer to it:
-    /// new handles and addresses get their numbers, old ones lose theirs. None for commands that
-    /// neither take time nor order anything.
-    pub fn call(
-        &mut self,
-        command: &Command,
-        reply: &Reply,
-        library: &dyn Library,
-    ) -> Result<Option<Call>, Failure> {
-        let changes_memory = matches!(
-            command,
-            Command::Alloc { .. }
-                | Command::AllocAsync { .. }
-                | Command::AllocHost { .. }
-                | Command::Free { .. }
-                | Command::FreeAsync { .. }
-                | Command::FreeHost { .. }
-        );
-        self.memory_changes += u64::from(changes_memory);
-        let number = || match reply {
-            Reply::Number(number) => Ok(*number),
-            Reply::Entry { function, .. } => Ok(*function),
-            _ => Err(Failure::bare(code::UNKNOWN)),
-        };
-        Ok(Some(match command {
-            Command::Connections(queues) => return Ok(queues.call()),
-            Command::StreamCreate { kind, priority } => {
-                let stream = self.streams.add(self.current, number()?, (*kind, *priority));
-                Call::StreamCreate { stream, kind: *kind, priority: *priority }
-            }
-            Command::StreamDestroy { stream } => {
-                Call::StreamDestroy { stream: self.streams.remove(*stream)? }
-            }
-            Command::StreamSynchronize { stream } => {
-                Call::StreamSynchronize { stream: self.stream(*stream)? }
-            }
-            Command::StreamQuery { stream } => Call::StreamQuery { stream: self.stream(*stream)? },
-            Command::StreamWait { stream, event } => {
-                Call::StreamWait { stream: self.stream(*stream)?, event: self.events.find(*event)? }
-            }
-            Command::ContextSynchronize => Call::ContextSynchronize,
-
-            Command::EventCreate { timing } => {
-                let event = self.events.add(0, number()?, (*timing, false));
-                self.belongs(number()?);
-                Call::EventCreate { event, timing: *timing }
-            }
-            Command::EventDestroy { event } => {
-                Call::EventDestroy { event: self.events.remove(*event)? }
-            }
-            Command::EventRecord { event, stream } => {
-                let call = Call::EventRecord {
-                    event: self.events.find(*event)?,
-                    stream: self.stream(*stream)?,
-                };
-                if let Some((_, (_, recorded))) = self.events.entries.get_mut(event) {
-                    *recorded = true;
-                }
-                call
-            }
-            Command::EventSynchronize { event } => {
-                Call::EventSynchronize { event: self.events.find(*event)? }
-            }
-            Command::EventQuery { event } => Call::EventQuery { event: self.events.find(*event)? },
-            Command::EventElapsed { start, end } => Call::EventElapsed {
-                start: self.events.find(*start)?,
-                end: self.events.find(*end)?,
-            },
-
-            Command::Alloc { bytes } => {
-                let block = self.new_block(self.current);
-                self.device.0.insert(number()?, (*bytes, block));
-                Call::Alloc { block, bytes: self.nominal(*bytes) }
-            }
-            // Nothing is allocated, and its address is 0.
-            Command::AllocAsync { bytes: 0, .. } | Command::AllocHost { bytes: 0 } => {
-                return Ok(None);
-            }
-            Command::AllocAsync { bytes, stream } => {
-                let stream = self.stream(*stream)?;
-                let block = self.new_block(stream.device());
-                self.device.0.insert(number()?, (*bytes, block));
-                Call::AllocAsync { block, bytes: self.nominal(*bytes), stream }
-            }
-            Command::Free { address: 0 } | Command::FreeAsync { address: 0, .. } => {
-                return Ok(None);
-            }
-            Command::Free { address } => Call::Free { block: self.device.remove(*address)? },
-            Command::FreeAsync { address, stream } => {
-                let stream = self.stream(*stream)?;
-                Call::FreeAsync { block: self.device.remove(*address)?, stream }
-            }
-            Command::PoolKeep { bytes } => Call::PoolKeep { bytes: self.nominal(*bytes) },
-            Command::PoolTrim { bytes } => Call::PoolTrim { bytes: self.nominal(*bytes) },
-            Command::AllocHost { bytes } => {
-                let block = self.new_block(0);
-                self.pinned.0.insert(number()?, (*bytes, block));
-                Call::AllocHost { block, bytes: self.nominal(*bytes) }
-            }
-            Command::FreeHost { offset } => Call::FreeHost { block: self.pinned.remove(*offset)? },
-
-            Command::Copy { bytes: 0, .. } | Command::PeerCopy { bytes: 0, .. } => return Ok(None),
-            Command::PeerAccess { by, pool, enabled } => {
-                Call::PeerAccess { by: *by, pool: *pool, enabled: *enabled }
-            }
-            Command::Copy { stream, mode, source, target, bytes }
-            | Command::PeerCopy { stream, mode, source, target, bytes } => Call::Copy {
-                stream: self.stream(*stream)?,
-                mode: *mode,
-                source: self.place(*source, *bytes)?,
-                target: self.place(*target, *bytes)?,
-                bytes: self.nominal(*bytes),
-            },
-            Command::Memset { count: 0, .. } => return Ok(None),
-            Command::Memset { stream, mode, target, width, count, .. } => {
-                let bytes = count.checked_mul(u64::from(*width));
-                let bytes = bytes.ok_or(Failure::bare(code::INVALID_VALUE))?;
-                let range = self.device.range(*target, bytes)?;
-                let stream = self.stream(*stream)?;
-                Call::Memset { stream, mode: *mode, target: self.nominal_range(range) }
-            }
-
-            Command::ModuleLoad { entries } => {
-                self.modules.add(0, number()?, entries.clone());
-                self.belongs(number()?);
-                Call::ModuleLoad
-            }
-            Command::ModuleUnload { module } => {
-                self.modules.remove(*module)?;
-                for function in self.functions_of.remove(module).unwrap_or_default() {
-                    self.functions.entries.remove(&function);
-                }
-                Call::ModuleUnload
-            }
-            Command::FunctionGet { module, name } => {
-                let function = number()?;
-                let kernel = self.functions.add(0, function, name.clone());
-                let device = self.device_of(*module);
-                if device > 0 {
-                    self.devices.insert(function, device);
-                }
-                self.functions_of.entry(*module).or_default().push(function);
-                let known = library.kernel(name);
-                let known = known.as_deref();
-                Call::FunctionGet {
-                    kernel,
-                    name: name.clone(),
-                    rate: known.map_or_else(String::new, |known| known.rate().to_owned()),
-                    registers: known.map_or(0, |known| known.registers()),
-                    shared_bytes: known.map_or(0, |known| known.shared_bytes()),
-                    items: known.and_then(|known| known.items()),
-                    inner_loop: known.and_then(|known| known.inner_loop()),
-                }
-            }
-            Command::Launch { .. } => Call::Launch(self.launch(command, library, false)?),
-            Command::HostFunction { stream, .. } => {
-                Call::HostFunction { stream: self.stream(*stream)?, accesses: Vec::new() }
-            }
-            // The machine makes their calls: it knows what was captured.
-            Command::Graph(_)
-            | Command::Site(_)
-            | Command::PinnedBase { .. }
-            | Command::HostAccess { .. }
-            | Command::HostUse { .. }
-            | Command::Lab(_)
-            | Command::Resume
-            | Command::DeviceFacts
-            | Command::StreamFacts { .. }
-            | Command::MemoryInfo
-            | Command::PoolFacts
-            | Command::PoolReset { .. }
-            | Command::FunctionFacts { .. }
-            | Command::FunctionAllow { .. } => return Ok(None),
-        }))
-    }
-
-    fn place(&self, address: Address, bytes: u64) -> Result<Place, Failure> {
-        Ok(match address {
-            Address::Device(at) => Place::Device(self.nominal_range(self.device.range(at, bytes)?)),
-            Address::Pinned(at) => Place::Pinned(self.nominal_range(self.pinned.range(at, bytes)?)),
-            Address::Pageable(_) => Place::Pageable,
-        })
-    }
-
-    /// The memory that a captured operation uses if it runs now, reads first; none where some of it
-    /// is not there.
-    pub(super) fn uses(&self, command: &Command, library: &dyn Library) -> Option<Vec<Access>> {
-        let access = |kind, range: Range| Access { kind, range };
-        match command {
-            Command::Launch { .. } => Some(self.launch(command, library, false).ok()?.accesses),
-            Command::Copy { source, target, bytes, .. } => {
-                let ends = [(AccessKind::Read, source), (AccessKind::Write, target)];
-                let mut uses = Vec::new();
-                for (kind, end) in ends {
-                    match self.place(*end, *bytes).ok()? {
-                        Place::Device(range) | Place::Pinned(range) => {
-                            uses.push(access(kind, range));
-                        }
-                        Place::Pageable => {}
-                    }
-                }
-                Some(uses)
-            }
-            Command::Memset { target, width, count, .. } => {
-                let bytes = count.checked_mul(u64::from(*width))?;
-                let range = self.nominal_range(self.device.range(*target, bytes).ok()?);
-                Some(vec![access(AccessKind::Write, range)])
-            }
-            _ => None,
-        }
-    }
-
-    /// The call that a launch makes although its kernel touches memory that is not there: that much
-    /// is left out.
-    pub(super) fn faulty_launch(
-        &self,
-        command: &Command,
-        library: &dyn Library,
-    ) -> Result<Call, Failure> {
-        self.launch(command, library, true).map(Call::Launch)
-    }
-
-    fn launch(
-        &self,
-        command: &Command,
-        library: &dyn Library,
-        may_fault: bool,
-    ) -> Result<Launch, Failure> {
-        let Command::Launch { function, grid, block, shared_bytes, stream, arguments } = command
-        else {
-            unreachable!("only launches are named here")
-        };
-        let mut launch = Launch {
-            stream: self.stream(*stream)?,
-            kernel: self.functions.find(*function)?,
-            grid: *grid,
-            block: *block,
-            shared_bytes: *shared_bytes,
-            units: 0,
-            bytes: 0,
-            accesses: Vec::new(),
-        };
-        let Some(known) = library.kernel(self.functions.facts(*function)?) else {
-            return Ok(launch);
-        };
-        let missing = || Failure::bare(code::INVALID_VALUE);
-        let work = known.work(arguments, self.scale).ok_or_else(missing)?;
-        launch.units = self.nominal(work.units);
-        launch.bytes = self.nominal(work.bytes);
-        for access in known.accesses(arguments, self.scale).ok_or_else(missing)? {
-            match self.touched(&access, *function) {
-                Ok(Some(range)) => launch.accesses.push(Access { kind: access.kind, range }),
-                Err(failure) if !may_fault => return Err(failure),
-                Ok(None) | Err(_) => {}
-            }
-        }
-        Ok(launch)
-    }
-
-    /// The memory that an access of a kernel touches; none if it touches nothing.
-    pub(super) fn touched(
-        &self,
-        access: &KernelAccess,
-        function: u64,
-    ) -> Result<Option<Range>, Failure> {
-        let &KernelAccess { kind, address, bytes } = access;
-        if bytes == 0 {
-            return Ok(None);
-        }
-        let range = self.device.range(address, bytes).map_err(|_| {
-            let name = self.functions.facts(function).map_or("", String::as_str);
-            let does = if kind == AccessKind::Read { "reads" } else { "writes" };
-            let why = format!(
-                "kernel `{name}` {does} {bytes} bytes at {address:#x}, which are not in live device memory"
-            );
-            Failure::because(code::ILLEGAL_ADDRESS, why)
-        })?;
-        Ok(Some(self.nominal_range(range)))
     }
 }

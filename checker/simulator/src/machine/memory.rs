@@ -1,15 +1,179 @@
 //! Memory that the program allocates: device memory, out of the pool or not, and pinned memory.
 
-use trace::program::{BlockId, DEVICES, StreamId};
+use serde::{Deserialize, Serialize};
+use trace::program::{BlockId, Call, DEVICES, StreamId};
 
-use super::Machine;
-use super::command::{Failure, PoolFacts, Reply, code};
+use super::family::Family;
+use super::handles::{Address, Handles, PAGE};
+use super::library::Library;
+use super::probe;
+use super::reply::{Failure, PoolFacts, Reply, code};
+use super::{Host, Machine};
+
+/// `cuMem…`, each field as the driver's call has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each stands for the driver call of the same name, field by field")]
+pub enum MemoryCommand {
+    Alloc {
+        bytes: u64,
+    },
+    AllocAsync {
+        bytes: u64,
+        stream: u64,
+    },
+    Free {
+        address: u64,
+    },
+    FreeAsync {
+        address: u64,
+        stream: u64,
+    },
+    AllocHost {
+        bytes: u64,
+    },
+    FreeHost {
+        offset: u64,
+    },
+    /// `cuMemGetInfo`.
+    Info,
+    /// `cuMemPoolGetAttribute` of the default pool: all its numbers.
+    PoolFacts,
+    /// `cuMemPoolSetAttribute` of the default pool: the most that there was is what there is now,
+    /// of what the pool has or of what is in use of it.
+    PoolReset {
+        of_reserved: bool,
+    },
+    /// `cuMemPoolSetAttribute` of the default pool: its release threshold.
+    PoolKeep {
+        bytes: u64,
+    },
+    /// `cuMemPoolTrimTo` of the default pool.
+    PoolTrim {
+        bytes: u64,
+    },
+}
+
+impl Family for MemoryCommand {
+    fn reply(&self, machine: &mut Machine, host: &mut dyn Host) -> Result<Reply, Failure> {
+        match *self {
+            Self::Alloc { bytes } => return machine.allocate(machine.handles.current(), bytes),
+            Self::AllocAsync { bytes, stream } => {
+                let stream = machine.handles.stream(stream)?;
+                return match bytes {
+                    0 => Ok(Reply::Number(0)),
+                    _ => machine.allocate_in_order(bytes, stream),
+                };
+            }
+            Self::AllocHost { bytes: 0 } => return Ok(Reply::Number(0)),
+            Self::AllocHost { bytes } => {
+                let offset = machine.allocate_pinned(bytes)?;
+                machine.free_block(offset, bytes, host);
+                return Ok(Reply::Number(offset));
+            }
+            Self::Free { address: 0 } | Self::FreeAsync { address: 0, .. } => {}
+            Self::Free { address } => {
+                let bytes = machine.handles.device.size(address)?;
+                if machine.watching.is_some() {
+                    let poison = probe::poison(bytes);
+                    let _ = machine.store.write(Address::Device(address), &poison, host);
+                }
+                machine.store.free(address);
+            }
+            Self::FreeAsync { address, stream } => {
+                let bytes = machine.handles.device.size(address)?;
+                machine.handles.stream(stream)?;
+                let block = machine.handles.device.range(address, 1)?.block;
+                machine.free_in_order(address, block, bytes);
+            }
+            Self::FreeHost { offset } => {
+                machine.unguard_block(offset, host);
+                if machine.watching.is_some()
+                    && let Ok(bytes) = machine.handles.pinned.size(offset)
+                {
+                    host.write_pinned(offset, &probe::poison(bytes));
+                }
+            }
+            Self::Info => {
+                let scale = u64::from(machine.handles.scale);
+                let total = machine.device.profile().chip.memory_bytes.value;
+                let taken = machine.taken_nominal_bytes(machine.handles.current());
+                let free = total.saturating_sub(taken);
+                return Ok(Reply::Memory { free: free / scale, total: total / scale });
+            }
+            Self::PoolFacts => return Ok(Reply::Pool(machine.pool_facts())),
+            Self::PoolReset { of_reserved } => {
+                machine.device.reset_pool_high(machine.handles.current(), of_reserved);
+            }
+            Self::PoolKeep { .. } | Self::PoolTrim { .. } => {}
+        }
+        Ok(Reply::Done)
+    }
+
+    fn call(
+        &self,
+        handles: &mut Handles,
+        reply: &Reply,
+        _: &dyn Library,
+    ) -> Result<Option<Call>, Failure> {
+        handles.memory_changes += u64::from(self.is_change());
+        Ok(Some(match *self {
+            Self::Alloc { bytes } => {
+                let block = handles.new_block(handles.current());
+                handles.device.0.insert(reply.number()?, (bytes, block));
+                Call::Alloc { block, bytes: handles.nominal(bytes) }
+            }
+            // Nothing is allocated, and its address is 0.
+            Self::AllocAsync { bytes: 0, .. } | Self::AllocHost { bytes: 0 } => return Ok(None),
+            Self::AllocAsync { bytes, stream } => {
+                let stream = handles.stream(stream)?;
+                let block = handles.new_block(stream.device());
+                handles.device.0.insert(reply.number()?, (bytes, block));
+                Call::AllocAsync { block, bytes: handles.nominal(bytes), stream }
+            }
+            Self::Free { address: 0 } | Self::FreeAsync { address: 0, .. } => return Ok(None),
+            Self::Free { address } => Call::Free { block: handles.device.remove(address)? },
+            Self::FreeAsync { address, stream } => {
+                let stream = handles.stream(stream)?;
+                Call::FreeAsync { block: handles.device.remove(address)?, stream }
+            }
+            Self::AllocHost { bytes } => {
+                let block = handles.new_block(0);
+                handles.pinned.0.insert(reply.number()?, (bytes, block));
+                Call::AllocHost { block, bytes: handles.nominal(bytes) }
+            }
+            Self::FreeHost { offset } => Call::FreeHost { block: handles.pinned.remove(offset)? },
+            Self::PoolKeep { bytes } => Call::PoolKeep { bytes: handles.nominal(bytes) },
+            Self::PoolTrim { bytes } => Call::PoolTrim { bytes: handles.nominal(bytes) },
+            Self::Info | Self::PoolFacts | Self::PoolReset { .. } => return Ok(None),
+        }))
+    }
+
+    fn stream(&self) -> Option<u64> {
+        match self {
+            Self::AllocAsync { stream, .. } | Self::FreeAsync { stream, .. } => Some(*stream),
+            _ => None,
+        }
+    }
+}
+
+impl MemoryCommand {
+    /// Whether memory is given out or taken back.
+    fn is_change(&self) -> bool {
+        matches!(
+            self,
+            Self::Alloc { .. }
+                | Self::AllocAsync { .. }
+                | Self::AllocHost { .. }
+                | Self::Free { .. }
+                | Self::FreeAsync { .. }
+                | Self::FreeHost { .. }
+        )
+    }
+}
 
 /// Pinned memory that a run can have, in bytes. It is reserved, not used, until it is touched.
 pub const PINNED_BYTES: u64 = 1 << 30;
 
-/// Pinned memory is handed out in whole pages.
-pub(super) const PAGE: u64 = 4096;
 /// Device addresses start here: far from anything that a process has mapped.
 pub const DEVICE_BASE: u64 = 0x0200_0000_0000;
 /// Device addresses end here: the machine never hands out this much.
@@ -119,7 +283,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn allocate_pinned(&self, bytes: u64) -> Result<Reply, Failure> {
+    pub(super) fn allocate_pinned(&self, bytes: u64) -> Result<u64, Failure> {
         // First fit: the gaps between what is given out, then the rest.
         let mut offset: u64 = 0;
         for (start, taken) in self.handles.pinned.spans() {
@@ -131,6 +295,6 @@ impl Machine {
         if offset.checked_add(bytes).is_none_or(|end| end > PINNED_BYTES) {
             return Err(Failure::bare(code::OUT_OF_MEMORY));
         }
-        Ok(Reply::Number(offset))
+        Ok(offset)
     }
 }

@@ -6,45 +6,54 @@
 //! end.
 
 mod command;
+mod contexts;
 mod data;
 mod demand;
-mod functions;
+mod events;
+mod family;
 mod graph;
 mod guards;
 mod handles;
 mod library;
 mod memory;
+mod modules;
 mod peers;
 mod probe;
 mod provenance;
 mod region;
+mod reply;
 mod requests;
 mod skipped_call;
 mod store;
+mod streams;
 mod turns;
+mod work;
 
 use std::collections::BTreeMap;
 
 use trace::lab_protocol::Request as LabRequest;
-use trace::program::{BlockId, Call, DEVICES, Program, Step, Timing, WorkQueues};
+use trace::program::{BlockId, Call, DEVICES, Program, Step, WorkQueues};
 use trace::record::{self, Record, Trial};
 use trace::timeline::HostSpan;
 
-pub use command::{
-    Address, Arguments, Command, DeviceFacts, Failure, GraphCommand, PoolFacts, Reply, Request,
-    Touch, Turn, code,
-};
+pub use command::{Command, GraphCommand, Request, Touch, Turn};
+pub use contexts::ContextCommand;
 pub use demand::{Connections, Demand};
+pub use events::EventCommand;
 pub use guards::{Guard, Protection};
-pub use handles::Handles;
+pub use handles::{Address, Handles};
 pub use library::{
     Kernel, KernelAccess, KernelStep, KernelWork, Library, Part, Role, Side, SmallGrid, Span, Task,
     Twin,
 };
-pub use memory::{DEVICE_BASE, DEVICE_END, PINNED_BYTES};
+pub use memory::{DEVICE_BASE, DEVICE_END, MemoryCommand, PINNED_BYTES};
+pub use modules::ModuleCommand;
 pub use probe::Watch;
 pub use region::{POISON, answer_of, check_outputs, memory_of, shortfalls, speeds};
+pub use reply::{DeviceFacts, Failure, PoolFacts, Reply, code};
 pub use requests::Requests;
+pub use streams::StreamCommand;
+pub use work::{Arguments, WorkCommand};
 
 use crate::device::{Answer, At, Device, Schedule};
 use crate::profile::Profile;
@@ -76,11 +85,11 @@ fn shorten(file: &mut String) {
 fn left_behind(command: &Command) -> u64 {
     let bytes = match command {
         Command::Site(place) => place.file.len() + size_of_val(place),
-        Command::ModuleLoad { entries } => {
+        Command::Module(ModuleCommand::Load { entries }) => {
             entries.iter().map(|entry| entry.len() + size_of_val(entry)).sum()
         }
-        Command::FunctionGet { name, .. } => 2 * name.len(),
-        Command::Launch { arguments, .. } => arguments.len(),
+        Command::Module(ModuleCommand::FunctionGet { name, .. }) => 2 * name.len(),
+        Command::Work(WorkCommand::Launch { arguments, .. }) => arguments.len(),
         // A graph's nodes make no steps, and each launch takes all of them anew.
         Command::Graph(GraphCommand::Launch { .. }) => 0,
         Command::Lab(LabRequest::Thread(_)) => 64,
@@ -266,15 +275,9 @@ impl Machine {
             Instead::Command(command) => Some(Request { command, ..*request }),
         };
         let request = skipped_call.as_ref().unwrap_or(request);
-        let plain = match request.command {
-            Command::PeerCopy { stream, mode, source, target, bytes } => {
-                let command = Command::Copy { stream, mode, source, target, bytes };
-                Some(Request { command, ..*request })
-            }
-            _ => None,
-        };
-        self.check_devices(&request.command, plain.is_some())?;
-        let request = plain.as_ref().unwrap_or(request);
+        let clamped = self.clamped(request);
+        let request = clamped.as_ref().unwrap_or(request);
+        self.check_devices(&request.command)?;
         if let Command::Graph(asked) = &request.command {
             return self.graph(asked, site, host);
         }
@@ -284,12 +287,15 @@ impl Machine {
         if let Some(reply) = self.answer(request, host)? {
             return Ok(reply);
         }
-        let movement = self.movement(&request.command)?;
+        let movement = match &request.command {
+            Command::Work(work) => Some(self.movement(work)?),
+            _ => None,
+        };
         let reply = self.reply(&request.command, host)?;
         self.perform(request, movement, reply, host)
     }
 
-    /// Answers requests that are no call of the program's; none for those that are.
+    /// Answers requests that are no driver call; none for those that are.
     fn answer(&mut self, request: &Request, host: &mut dyn Host) -> Result<Option<Reply>, Failure> {
         let site = request.site;
         let reply = match &request.command {
@@ -310,27 +316,6 @@ impl Machine {
             Command::Connections(queues) => {
                 self.connect(queues.within_limits(), site, host);
                 Reply::Done
-            }
-            Command::StreamFacts { stream } => {
-                let (kind, priority) = self.handles.stream_facts(*stream)?;
-                Reply::Stream { kind, priority }
-            }
-            Command::MemoryInfo => {
-                let scale = u64::from(self.handles.scale);
-                let total = self.device.profile().chip.memory_bytes.value;
-                let free = total.saturating_sub(self.taken_nominal_bytes(self.handles.current()));
-                Reply::Memory { free: free / scale, total: total / scale }
-            }
-            Command::PoolFacts => Reply::Pool(self.pool_facts()),
-            Command::PoolReset { of_reserved } => {
-                self.device.reset_pool_high(self.handles.current(), *of_reserved);
-                Reply::Done
-            }
-            Command::FunctionFacts { function, threads, shared_bytes } => {
-                self.function_facts(*function, *threads, *shared_bytes)?
-            }
-            Command::FunctionAllow { function, shared_bytes } => {
-                self.allow_shared(*function, *shared_bytes)?
             }
             _ => return Ok(None),
         };
@@ -353,80 +338,7 @@ impl Machine {
 
     /// The reply to a call of the program's, with what it makes or takes away.
     fn reply(&mut self, command: &Command, host: &mut dyn Host) -> Result<Reply, Failure> {
-        Ok(match command {
-            Command::StreamCreate { .. } if self.handles.has_no_streams_left() => {
-                return Err(Failure::bare(code::OUT_OF_MEMORY));
-            }
-            Command::StreamCreate { .. }
-            | Command::EventCreate { .. }
-            | Command::ModuleLoad { .. } => self.new_handle(),
-            Command::FunctionGet { module, name } => self.entry(*module, name)?,
-            Command::Alloc { bytes } => self.allocate(self.handles.current(), *bytes)?,
-            Command::PeerAccess { by, pool, enabled } => self.check_access(*by, *pool, *enabled)?,
-
-            Command::AllocAsync { bytes: 0, stream } => {
-                self.handles.stream(*stream)?;
-                Reply::Number(0)
-            }
-            Command::AllocHost { bytes: 0 } => Reply::Number(0),
-            Command::AllocAsync { bytes, stream } => {
-                let stream = self.handles.stream(*stream)?;
-                self.allocate_in_order(*bytes, stream)?
-            }
-            Command::AllocHost { bytes } => {
-                let reply = self.allocate_pinned(*bytes)?;
-                if let Reply::Number(offset) = reply {
-                    self.free_block(offset, *bytes, host);
-                }
-                reply
-            }
-            Command::FreeHost { offset } => {
-                self.unguard_block(*offset, host);
-                if self.watching.is_some()
-                    && let Ok(bytes) = self.handles.pinned.size(*offset)
-                {
-                    host.write_pinned(*offset, &probe::poison(bytes));
-                }
-                Reply::Done
-            }
-            Command::Free { address } if *address != 0 => {
-                let bytes = self.handles.device.size(*address)?;
-                if self.watching.is_some() {
-                    let poison = probe::poison(bytes);
-                    let _ = self.store.write(Address::Device(*address), &poison, host);
-                }
-                self.store.free(*address);
-                Reply::Done
-            }
-            Command::FreeAsync { address, stream } if *address != 0 => {
-                let bytes = self.handles.device.size(*address)?;
-                self.handles.stream(*stream)?;
-                let block = self.handles.device.range(*address, 1)?.block;
-                self.free_in_order(*address, block, bytes);
-                Reply::Done
-            }
-            Command::EventElapsed { start, end } => self.check_timed([*start, *end])?,
-            _ => Reply::Done,
-        })
-    }
-
-    /// Whether the time between two events can be told.
-    fn check_timed(&self, events: [u64; 2]) -> Result<Reply, Failure> {
-        for event in events {
-            let (timing, recorded) = *self.handles.events.facts(event)?;
-            let why = match timing {
-                Timing::Disabled => {
-                    "an event that is asked for a time was made without timing\n\
-                     hint: it is made with timing by `Some(CUevent_flags::CU_EVENT_DEFAULT)` in the place of `None`"
-                }
-                Timing::Enabled if !recorded => {
-                    "an event that is asked for a time has never been recorded"
-                }
-                Timing::Enabled => continue,
-            };
-            return Err(Failure::because(code::INVALID_HANDLE, why.to_owned()));
-        }
-        Ok(Reply::Done)
+        command.family().map_or(Ok(Reply::Done), |family| family.reply(self, host))
     }
 
     /// Makes the call, with the data that it moves.
@@ -441,14 +353,13 @@ impl Machine {
             None if self.watching.is_some() => self.poisoning(&request.command, &reply),
             known => known,
         };
-        let command = self.clamped(&request.command);
         let library = self.library.as_ref();
-        let call = match (&command, &movement) {
+        let call = match (&request.command, &movement) {
             // It is accepted, and goes wrong when it runs.
-            (Command::Launch { .. }, Some(Movement::Fault(_))) => {
-                Some(self.handles.faulty_launch(&command, library)?)
+            (Command::Work(work), Some(Movement::Fault(_))) => {
+                Some(self.handles.faulty_launch(work, library)?)
             }
-            _ => self.handles.call(&command, &reply, library)?,
+            (command, _) => command.call(&mut self.handles, &reply, library)?,
         };
         let Some(call) = call else { return Ok(reply) };
         if let Some(mut movement) = movement {
@@ -490,14 +401,17 @@ impl Machine {
         }
         self.follow_pool();
         match command {
-            Command::EventElapsed { .. } => match answer.elapsed_ns {
+            Command::Event(EventCommand::Elapsed { .. }) => match answer.elapsed_ns {
                 Some(ns) => Ok(Reply::Elapsed { ns }),
                 None => Err(self.refuse(step, code::NOT_READY)),
             },
-            Command::StreamQuery { .. } | Command::EventQuery { .. } if !answer.yes => {
+            Command::Stream(StreamCommand::Query { .. })
+            | Command::Event(EventCommand::Query { .. })
+                if !answer.yes =>
+            {
                 Err(self.refuse(step, code::NOT_READY))
             }
-            Command::Launch { .. } if !answer.yes => {
+            Command::Work(WorkCommand::Launch { .. }) if !answer.yes => {
                 Err(self.refuse(step, code::LAUNCH_OUT_OF_RESOURCES))
             }
             _ => Ok(reply),
@@ -553,13 +467,14 @@ impl Machine {
     }
 
     /// A priority out of range is clamped, as the driver does.
-    fn clamped(&self, command: &Command) -> Command {
-        let mut command = command.clone();
-        if let Command::StreamCreate { priority, .. } = &mut command {
-            let highest = -(self.device.profile().chip.highest_priority.value as i32);
-            *priority = (*priority).clamp(highest, 0);
-        }
-        command
+    fn clamped(&self, request: &Request) -> Option<Request> {
+        let Command::Stream(StreamCommand::Create { kind, priority }) = request.command else {
+            return None;
+        };
+        let highest = -(self.device.profile().chip.highest_priority.value as i32);
+        let priority = priority.clamp(highest, 0);
+        let command = Command::Stream(StreamCommand::Create { kind, priority });
+        Some(Request { command, ..*request })
     }
 
     /// Handles look like addresses and are never given twice, so one that is kept beyond the
@@ -581,13 +496,7 @@ fn takes_too_long() -> Failure {
 
 /// Whether a command gives the device work that takes time.
 fn asks_for_work(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::Launch { .. }
-            | Command::Copy { .. }
-            | Command::Memset { .. }
-            | Command::Graph(GraphCommand::Launch { .. })
-    )
+    matches!(command, Command::Work(_) | Command::Graph(GraphCommand::Launch { .. }))
 }
 
 /// Whether a command is a call that fails once the context is lost.

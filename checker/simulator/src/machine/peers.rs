@@ -8,11 +8,15 @@
 use trace::program::{Range, StreamId};
 
 use super::Machine;
-use super::command::{Address, Command, Failure, Reply, code};
+use super::command::Command;
+use super::events::EventCommand;
+use super::handles::Address;
+use super::reply::{Failure, code};
+use super::work::WorkCommand;
 
 impl Machine {
     /// Fails where a command mixes the two devices as none may.
-    pub(super) fn check_devices(&self, command: &Command, is_peer: bool) -> Result<(), Failure> {
+    pub(super) fn check_devices(&self, command: &Command) -> Result<(), Failure> {
         if !self.handles.are_several() {
             return Ok(());
         }
@@ -23,7 +27,7 @@ impl Machine {
         let handle = |why: &str| Err(Failure::because(code::INVALID_HANDLE, why.to_owned()));
         let value = |why: &str| Err(Failure::because(code::INVALID_VALUE, why.to_owned()));
         match command {
-            Command::EventRecord { event, stream }
+            Command::Event(EventCommand::Record { event, stream })
                 if self.handles.events.find(*event).is_ok() && foreign(*event, *stream) =>
             {
                 handle(
@@ -31,12 +35,12 @@ impl Machine {
                      hint: record an event of the stream's device; streams of any device may wait for it",
                 )
             }
-            Command::EventElapsed { start, end }
+            Command::Event(EventCommand::Elapsed { start, end })
                 if self.handles.device_of(*start) != self.handles.device_of(*end) =>
             {
                 handle("no time is measured between events of two devices")
             }
-            Command::Launch { function, stream, .. }
+            Command::Work(WorkCommand::Launch { function, stream, .. })
                 if self.handles.functions.find(*function).is_ok()
                     && foreign(*function, *stream) =>
             {
@@ -45,7 +49,7 @@ impl Machine {
                      hint: load the module once for each device, with its context",
                 )
             }
-            Command::Memset { stream, target, .. } => {
+            Command::Work(WorkCommand::Memset { stream, target, .. }) => {
                 match self.far(*stream, Address::Device(*target)) {
                     Some((here, range)) if !self.device.may_use(here, &range) => value(
                         "a memset uses memory of the other device, to which this one has no access\n\
@@ -54,7 +58,7 @@ impl Machine {
                     _ => Ok(()),
                 }
             }
-            Command::Copy { stream, source, target, .. } if !is_peer => {
+            Command::Work(WorkCommand::Copy { stream, source, target, .. }) => {
                 let unknown = |end: &Address| {
                     self.far(*stream, *end).is_some_and(|(here, range)| {
                         self.device.is_of_pool(range.block) && !self.device.may_use(here, &range)
@@ -95,21 +99,5 @@ impl Machine {
                        hint: copy it to this one first, by `cuMemcpyPeerAsync`";
             Failure::because(code::ILLEGAL_ADDRESS, why.to_owned())
         })
-    }
-
-    /// `cuCtxEnablePeerAccess` and `cuCtxDisablePeerAccess` refuse to do what is done already.
-    pub(super) fn check_access(
-        &self,
-        by: u32,
-        pool: bool,
-        enabled: bool,
-    ) -> Result<Reply, Failure> {
-        if !pool && self.device.has_access(by) == enabled {
-            return Err(Failure::bare(match enabled {
-                true => code::PEER_ACCESS_ALREADY_ENABLED,
-                false => code::PEER_ACCESS_NOT_ENABLED,
-            }));
-        }
-        Ok(Reply::Done)
     }
 }

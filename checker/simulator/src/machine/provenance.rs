@@ -21,7 +21,7 @@ use trace::lab_protocol::Region;
 use trace::program::AccessKind;
 use trace::record::{Misled, Origin, Output};
 
-use super::command::Address;
+use super::handles::Address;
 use super::library::{KernelAccess, Span, Task};
 use claims::{Claims, Elements, Source, Station, given};
 pub(super) use claims::{Piece, WORD};

@@ -11,8 +11,8 @@ use trace::metrics::memory::peak;
 use trace::program::{Access, AccessKind, Call, Direction, Extent, Program};
 use trace::record::{DeviceState, Memory, Output, Shortfall, Trial};
 
-use super::command::Address;
 use super::data::World;
+use super::handles::Address;
 use super::library::Task;
 use super::requests::Requests;
 use super::{Host, Machine, PINNED_BYTES, Protection};

@@ -10,7 +10,12 @@
 
 use trace::program::{Mode, Site};
 
-use super::command::{Command, Reply};
+use super::command::Command;
+use super::contexts::ContextCommand;
+use super::events::EventCommand;
+use super::reply::Reply;
+use super::streams::StreamCommand;
+use super::work::WorkCommand;
 use super::{Failure, Machine};
 
 /// Which synchronisation is left out, and what it was.
@@ -44,21 +49,23 @@ impl Machine {
             return Ok(Instead::Nothing);
         };
         let name = match command {
-            Command::StreamWait { event, .. }
-            | Command::EventSynchronize { event }
-            | Command::EventQuery { event }
+            Command::Stream(StreamCommand::Wait { event, .. })
+            | Command::Event(EventCommand::Synchronize { event })
+            | Command::Event(EventCommand::Query { event })
                 if !self.graphs.is_captured(*event) && !self.handles.events.facts(*event)?.1 =>
             {
                 return Ok(Instead::Nothing);
             }
-            Command::StreamWait { .. } => "cuStreamWaitEvent",
-            Command::EventRecord { .. } => "cuEventRecord",
-            Command::StreamSynchronize { .. } => "cuStreamSynchronize",
-            Command::EventSynchronize { .. } => "cuEventSynchronize",
-            Command::ContextSynchronize => "cuCtxSynchronize",
-            Command::StreamQuery { .. } => "cuStreamQuery",
-            Command::EventQuery { .. } => "cuEventQuery",
-            Command::Copy { mode: Mode::Synchronous, .. } => "the wait of a synchronous copy",
+            Command::Stream(StreamCommand::Wait { .. }) => "cuStreamWaitEvent",
+            Command::Event(EventCommand::Record { .. }) => "cuEventRecord",
+            Command::Stream(StreamCommand::Synchronize { .. }) => "cuStreamSynchronize",
+            Command::Event(EventCommand::Synchronize { .. }) => "cuEventSynchronize",
+            Command::Context(ContextCommand::Synchronize) => "cuCtxSynchronize",
+            Command::Stream(StreamCommand::Query { .. }) => "cuStreamQuery",
+            Command::Event(EventCommand::Query { .. }) => "cuEventQuery",
+            Command::Work(WorkCommand::Copy { mode: Mode::Synchronous, .. }) => {
+                "the wait of a synchronous copy"
+            }
             _ => return Ok(Instead::Nothing),
         };
         if *ahead > 0 {
@@ -70,7 +77,7 @@ impl Machine {
         *what = Some(format!("left out: {name} ({place})"));
         let mut instead = command.clone();
         Ok(match &mut instead {
-            Command::Copy { mode, .. } => {
+            Command::Work(WorkCommand::Copy { mode, .. }) => {
                 *mode = Mode::Asynchronous;
                 Instead::Command(instead)
             }

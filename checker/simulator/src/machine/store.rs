@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::command::{Address, Failure, code};
+use super::handles::Address;
 use super::provenance::Provenance;
+use super::reply::{Failure, code};
 use super::{Host, NotMapped, PINNED_BYTES};
 
 /// Contents of device memory, by address. Ranges are checked at the call, against live blocks;

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use trace::lab_protocol::{Reply as LabReply, ThreadRequest};
 use trace::program::{Call, ChannelEnd, ChannelId};
 
-use super::command::{Command, Failure, Reply, Request, Turn, code};
+use super::command::{Command, Request, Turn};
 use super::data::World;
+use super::reply::{Failure, Reply, code};
 use super::{Host, LabRequest, Machine};
 
 /// Everything about host threads.

@@ -3,7 +3,8 @@
 
 use simulator::Schedule;
 use simulator::machine::{
-    Address, Command, Connections, Demand, GraphCommand, Machine, Reply, Request, code,
+    Address, Command, Connections, Demand, GraphCommand, Machine, MemoryCommand, ModuleCommand,
+    Reply, Request, StreamCommand, WorkCommand, code,
 };
 use trace::lab_protocol::{self, ThreadRequest};
 use trace::program::{Mode, Site, StreamKind};
@@ -40,12 +41,18 @@ impl Run {
     }
 
     fn stream(&mut self) -> u64 {
-        self.number(Command::StreamCreate { kind: StreamKind::NonBlocking, priority: 0 })
+        self.number(Command::Stream(StreamCommand::Create {
+            kind: StreamKind::NonBlocking,
+            priority: 0,
+        }))
     }
 
     fn kernel(&mut self, name: &str) -> u64 {
-        let module = self.number(Command::ModuleLoad { entries: vec![name.to_owned()] });
-        match self.ask(Command::FunctionGet { module, name: name.to_owned() }) {
+        let module =
+            self.number(Command::Module(ModuleCommand::Load { entries: vec![name.to_owned()] }));
+        match self
+            .ask(Command::Module(ModuleCommand::FunctionGet { module, name: name.to_owned() }))
+        {
             Reply::Entry { function, .. } => function,
             other => panic!("{other:?}"),
         }
@@ -62,13 +69,13 @@ impl Run {
 /// From one end of a block to the other.
 fn copy(stream: u64, block: u64, bytes: u64) -> Command {
     let (source, target) = (Address::Device(block), Address::Device(block + bytes));
-    Command::Copy { stream, mode: Mode::Asynchronous, source, target, bytes }
+    Command::Work(WorkCommand::Copy { stream, mode: Mode::Asynchronous, source, target, bytes })
 }
 
 fn launch(function: u64, stream: u64, arguments: [u64; 3]) -> Command {
     let (grid, block, shared_bytes) = ([1; 3], [256, 1, 1], 0);
     let arguments = arguments.map(u64::to_le_bytes).concat().into_iter().collect();
-    Command::Launch { function, grid, block, shared_bytes, stream, arguments }
+    Command::Work(WorkCommand::Launch { function, grid, block, shared_bytes, stream, arguments })
 }
 
 #[test]
@@ -85,12 +92,12 @@ fn what_is_launched_or_captured_before_the_lab_asks_for_its_scale_costs_what_it_
             assert_eq!(run.ask(scale.clone()), Reply::Lab(lab_protocol::Reply::Done));
         }
         let stream = run.stream();
-        let block = run.number(Command::Alloc { bytes: 2 * BYTES });
+        let block = run.number(Command::Memory(MemoryCommand::Alloc { bytes: 2 * BYTES }));
         let function = run.kernel("touch");
         // What a kernel costs hangs on the scale; what a copy costs does not.
         let began_ns = run.now_ns();
         assert_eq!(run.ask(launch(function, stream, [block, block + BYTES, BYTES])), Reply::Done);
-        run.ask(Command::StreamSynchronize { stream });
+        run.ask(Command::Stream(StreamCommand::Synchronize { stream }));
         let launched_ns = run.now_ns() - began_ns;
         run.ask(Command::Graph(GraphCommand::BeginCapture { stream, mode: 0 }));
         assert_eq!(run.ask(launch(function, stream, [block, block + BYTES, BYTES])), Reply::Done);
@@ -103,7 +110,7 @@ fn what_is_launched_or_captured_before_the_lab_asks_for_its_scale_costs_what_it_
         let executable = run.number(Command::Graph(GraphCommand::Instantiate { graph, flags: 0 }));
         let began_ns = run.now_ns();
         run.ask(Command::Graph(GraphCommand::Launch { executable, stream }));
-        run.ask(Command::StreamSynchronize { stream });
+        run.ask(Command::Stream(StreamCommand::Synchronize { stream }));
         (launched_ns, run.now_ns() - began_ns)
     };
     assert_eq!(took_ns(true), took_ns(false));
@@ -153,17 +160,17 @@ fn a_thread_that_has_had_its_turn_is_not_abandoned_and_its_time_counts() {
 fn operations_hold_no_more_data_together_than_there_is_room_for() {
     const BYTES: u64 = 320 << 20;
     let mut run = Run::new();
-    let block = run.number(Command::Alloc { bytes: 2 * BYTES });
+    let block = run.number(Command::Memory(MemoryCommand::Alloc { bytes: 2 * BYTES }));
     // One after the other they have room.
     let stream = run.stream();
     for _ in 0..4 {
         assert_eq!(run.ask(copy(stream, block, BYTES)), Reply::Done);
-        assert_eq!(run.ask(Command::StreamSynchronize { stream }), Reply::Done);
+        assert_eq!(run.ask(Command::Stream(StreamCommand::Synchronize { stream })), Reply::Done);
     }
     let function = run.kernel("touch");
-    let large = run.number(Command::Alloc { bytes: (1 << 30) + 512 });
+    let large = run.number(Command::Memory(MemoryCommand::Alloc { bytes: (1 << 30) + 512 }));
     run.ask(launch(function, stream, [large, large, (1 << 30) + 512]));
-    match run.ask(Command::StreamSynchronize { stream }) {
+    match run.ask(Command::Stream(StreamCommand::Synchronize { stream })) {
         Reply::Failed(failure) => {
             assert_eq!(failure.code, code::OUT_OF_MEMORY);
             let why = failure.why.unwrap_or_default();

@@ -1,6 +1,9 @@
 //! Calls that do not come back in their turn get what they would have got at once.
 
-use simulator::machine::{Command, Machine, Reply, Request, Turn, code};
+use simulator::machine::{
+    Command, Machine, MemoryCommand, ModuleCommand, Reply, Request, StreamCommand, Turn,
+    WorkCommand, code,
+};
 use simulator::{Profile, Schedule};
 use trace::lab_protocol::{self, ThreadRequest};
 use trace::program::{Mode, StreamKind};
@@ -48,17 +51,20 @@ fn a_launch_that_was_held_and_does_not_fit_is_refused() {
     profile.chip.registers_per_multiprocessor.value = 8192;
     let mut session = Session::new(profile);
     let kind = StreamKind::NonBlocking;
-    let stream = session.number(Command::StreamCreate { kind, priority: 0 });
-    let module = session.number(Command::ModuleLoad { entries: vec!["spin".to_owned()] });
+    let stream = session.number(Command::Stream(StreamCommand::Create { kind, priority: 0 }));
+    let module =
+        session.number(Command::Module(ModuleCommand::Load { entries: vec!["spin".to_owned()] }));
     let name = "spin".to_owned();
-    let function = session.number(Command::FunctionGet { module, name });
-    let launch = |threads| Command::Launch {
-        function,
-        grid: [1, 1, 1],
-        block: [threads, 1, 1],
-        shared_bytes: 0,
-        stream,
-        arguments: 1_000_000_u64.to_le_bytes().to_vec().into(),
+    let function = session.number(Command::Module(ModuleCommand::FunctionGet { module, name }));
+    let launch = |threads| {
+        Command::Work(WorkCommand::Launch {
+            function,
+            grid: [1, 1, 1],
+            block: [threads, 1, 1],
+            shared_bytes: 0,
+            stream,
+            arguments: 1_000_000_u64.to_le_bytes().to_vec().into(),
+        })
     };
     session.spawn();
     let work = |ns| Command::Lab(lab_protocol::Request::HostWork { ns, asking_ns: 0 });
@@ -81,7 +87,7 @@ fn a_launch_that_was_held_and_does_not_fit_is_refused() {
 fn a_wait_that_was_held_gives_back_what_was_freed_before_it() {
     let mut session = Session::new(h200());
     let kind = StreamKind::NonBlocking;
-    let stream = session.number(Command::StreamCreate { kind, priority: 0 });
+    let stream = session.number(Command::Stream(StreamCommand::Create { kind, priority: 0 }));
     session.spawn();
     let pass_the_time = |session: &mut Session| {
         while session.machine.turn() == &Turn::Thread(1) {
@@ -94,17 +100,32 @@ fn a_wait_that_was_held_gives_back_what_was_freed_before_it() {
     // Different sizes, so that none is handed out again: together more than the device holds.
     for turn in 1..=8 {
         pass_the_time(&mut session);
-        let address =
-            session.number(Command::AllocAsync { bytes: (1 << 30) - turn * 4096, stream });
+        let address = session.number(Command::Memory(MemoryCommand::AllocAsync {
+            bytes: (1 << 30) - turn * 4096,
+            stream,
+        }));
         pass_the_time(&mut session);
         let count = 16 << 20; // long against the calls after it
         let (mode, target) = (Mode::Asynchronous, address);
-        let set = Command::Memset { stream, mode, target, pattern: 0, width: 1, count };
+        let set = Command::Work(WorkCommand::Memset {
+            stream,
+            mode,
+            target,
+            pattern: 0,
+            width: 1,
+            count,
+        });
         assert_eq!(session.ask(0, set), Reply::Done);
         pass_the_time(&mut session);
-        assert_eq!(session.ask(0, Command::FreeAsync { address, stream }), Reply::Done);
+        assert_eq!(
+            session.ask(0, Command::Memory(MemoryCommand::FreeAsync { address, stream })),
+            Reply::Done
+        );
         pass_the_time(&mut session);
-        assert_eq!(session.ask(0, Command::StreamSynchronize { stream }), Reply::Blocked);
+        assert_eq!(
+            session.ask(0, Command::Stream(StreamCommand::Synchronize { stream })),
+            Reply::Blocked
+        );
         pass_the_time(&mut session);
         assert_eq!(session.ask(0, Command::Resume), Reply::Done);
     }

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use simulator::Schedule;
 use simulator::machine::{
-    Address, Command, DEVICE_BASE, Failure, GraphCommand, Machine, Reply, Request, Turn, code,
+    Address, Command, ContextCommand, DEVICE_BASE, EventCommand, Failure, GraphCommand, Machine,
+    MemoryCommand, ModuleCommand, Reply, Request, StreamCommand, Turn, WorkCommand, code,
 };
 use trace::lab_protocol::{self, Buffer, Pass, Region, ThreadRequest};
 use trace::program::{ChannelEnd, Mode, StreamKind, Timing, WorkQueues};
@@ -49,14 +50,15 @@ impl Given {
             _ => return,
         };
         let list = match command {
-            Command::StreamCreate { .. } => &mut self.streams,
-            Command::EventCreate { .. } => &mut self.events,
-            Command::ModuleLoad { .. } => &mut self.modules,
-            Command::FunctionGet { .. } => &mut self.functions,
+            Command::Stream(StreamCommand::Create { .. }) => &mut self.streams,
+            Command::Event(EventCommand::Create { .. }) => &mut self.events,
+            Command::Module(ModuleCommand::Load { .. }) => &mut self.modules,
+            Command::Module(ModuleCommand::FunctionGet { .. }) => &mut self.functions,
             Command::Graph(GraphCommand::EndCapture { .. }) => &mut self.graphs,
             Command::Graph(GraphCommand::Instantiate { .. }) => &mut self.executables,
-            Command::Alloc { .. } | Command::AllocAsync { .. } => &mut self.memory,
-            Command::AllocHost { .. } => &mut self.pinned,
+            Command::Memory(MemoryCommand::Alloc { .. })
+            | Command::Memory(MemoryCommand::AllocAsync { .. }) => &mut self.memory,
+            Command::Memory(MemoryCommand::AllocHost { .. }) => &mut self.pinned,
             _ => return,
         };
         list.push(found);
@@ -206,100 +208,107 @@ impl Writer {
                     0 => StreamKind::Blocking,
                     _ => StreamKind::NonBlocking,
                 };
-                Command::StreamCreate { kind, priority: self.anything() as i32 }
+                Command::Stream(StreamCommand::Create { kind, priority: self.anything() as i32 })
             }
-            2 => Command::StreamDestroy { stream },
-            3 => Command::StreamSynchronize { stream },
-            4 => Command::StreamQuery { stream },
-            5..=8 => Command::StreamWait { stream, event: self.event() },
-            9 => Command::StreamFacts { stream },
-            10 => Command::ContextSynchronize,
+            2 => Command::Stream(StreamCommand::Destroy { stream }),
+            3 => Command::Stream(StreamCommand::Synchronize { stream }),
+            4 => Command::Stream(StreamCommand::Query { stream }),
+            5..=8 => Command::Stream(StreamCommand::Wait { stream, event: self.event() }),
+            9 => Command::Stream(StreamCommand::Facts { stream }),
+            10 => Command::Context(ContextCommand::Synchronize),
             11..=12 => {
                 let timing =
                     if self.dice.below(2) == 0 { Timing::Enabled } else { Timing::Disabled };
-                Command::EventCreate { timing }
+                Command::Event(EventCommand::Create { timing })
             }
-            13 => Command::EventDestroy { event: self.event() },
-            14..=17 => Command::EventRecord { event: self.event(), stream },
-            18 => Command::EventSynchronize { event: self.event() },
-            19 => Command::EventQuery { event: self.event() },
-            20 => Command::EventElapsed { start: self.event(), end: self.event() },
-            21..=22 => Command::Alloc { bytes: self.bytes() },
-            23..=24 => Command::AllocAsync { bytes: self.bytes(), stream },
-            25 => Command::Free { address: self.memory() },
-            26..=27 => Command::FreeAsync { address: self.memory(), stream },
-            28..=29 => Command::AllocHost { bytes: self.bytes() },
-            30 => Command::FreeHost { offset: self.pinned() },
+            13 => Command::Event(EventCommand::Destroy { event: self.event() }),
+            14..=17 => Command::Event(EventCommand::Record { event: self.event(), stream }),
+            18 => Command::Event(EventCommand::Synchronize { event: self.event() }),
+            19 => Command::Event(EventCommand::Query { event: self.event() }),
+            20 => Command::Event(EventCommand::Elapsed { start: self.event(), end: self.event() }),
+            21..=22 => Command::Memory(MemoryCommand::Alloc { bytes: self.bytes() }),
+            23..=24 => Command::Memory(MemoryCommand::AllocAsync { bytes: self.bytes(), stream }),
+            25 => Command::Memory(MemoryCommand::Free { address: self.memory() }),
+            26..=27 => Command::Memory(MemoryCommand::FreeAsync { address: self.memory(), stream }),
+            28..=29 => Command::Memory(MemoryCommand::AllocHost { bytes: self.bytes() }),
+            30 => Command::Memory(MemoryCommand::FreeHost { offset: self.pinned() }),
             31 => match self.dice.below(4) {
-                0 => Command::PoolFacts,
-                1 => Command::PoolKeep { bytes: self.bytes() },
-                2 => Command::PoolTrim { bytes: self.bytes() },
-                _ => Command::MemoryInfo,
+                0 => Command::Memory(MemoryCommand::PoolFacts),
+                1 => Command::Memory(MemoryCommand::PoolKeep { bytes: self.bytes() }),
+                2 => Command::Memory(MemoryCommand::PoolTrim { bytes: self.bytes() }),
+                _ => Command::Memory(MemoryCommand::Info),
             },
-            32..=39 => Command::Copy {
+            32..=39 => Command::Work(WorkCommand::Copy {
                 stream,
                 mode: self.mode(),
                 source: self.address(),
                 target: self.address(),
                 bytes: self.bytes(),
-            },
+            }),
             40..=41 => {
                 let width = match self.odd() {
                     true => self.anything() as u8,
                     false => 1 << self.dice.below(3),
                 };
-                Command::Memset {
+                Command::Work(WorkCommand::Memset {
                     stream,
                     mode: self.mode(),
                     target: self.memory(),
                     pattern: self.anything() as u32,
                     width,
                     count: self.bytes(),
-                }
+                })
             }
             42 => {
                 let entries = vec!["touch".to_owned(), "spin".to_owned(), String::new()];
-                Command::ModuleLoad { entries }
+                Command::Module(ModuleCommand::Load { entries })
             }
-            43 if self.odd() => Command::ModuleUnload { module: self.of(|given| &given.modules) },
+            43 if self.odd() => {
+                Command::Module(ModuleCommand::Unload { module: self.of(|given| &given.modules) })
+            }
             43..=44 => {
                 let names = ["touch", "spin", "spin", "", "none"];
                 let name = names[self.dice.below(names.len() as u64) as usize].to_owned();
-                Command::FunctionGet { module: self.of(|given| &given.modules), name }
+                Command::Module(ModuleCommand::FunctionGet {
+                    module: self.of(|given| &given.modules),
+                    name,
+                })
             }
-            45 if self.odd() => Command::FunctionAllow {
+            45 if self.odd() => Command::Module(ModuleCommand::FunctionAllow {
                 function: self.of(|given| &given.functions),
                 shared_bytes: Some(self.anything() as u32),
-            },
-            45 => Command::FunctionFacts {
+            }),
+            45 => Command::Module(ModuleCommand::FunctionFacts {
                 function: self.of(|given| &given.functions),
                 threads: self.anything() as u32,
                 shared_bytes: self.anything() as u32,
-            },
-            46..=52 => Command::Launch {
+            }),
+            46..=52 => Command::Work(WorkCommand::Launch {
                 function: self.of(|given| &given.functions),
                 grid: self.shape(600),
                 block: self.shape(64),
                 shared_bytes: if self.odd() { self.anything() as u32 } else { 0 },
                 stream,
                 arguments: self.arguments().into(),
-            },
-            53 => {
-                Command::HostFunction { stream, function: self.anything(), data: self.anything() }
-            }
+            }),
+            53 => Command::Work(WorkCommand::HostFunction {
+                stream,
+                function: self.anything(),
+                data: self.anything(),
+            }),
             54 => self.lab(),
-            64..=65 => Command::PeerCopy {
+            64..=65 => Command::Work(WorkCommand::PeerCopy {
                 stream,
                 mode: self.mode(),
                 source: Address::Device(self.memory()),
                 target: Address::Device(self.memory()),
                 bytes: self.bytes(),
-            },
-            66 => Command::PeerAccess {
+            }),
+            66 => Command::Context(ContextCommand::PeerAccess {
                 by: self.dice.below(2) as u32,
                 pool: self.dice.below(2) == 0,
                 enabled: self.dice.below(3) > 0,
-            },
+            }),
             55 => Command::Connections(WorkQueues {
                 kernels: self.anything() as u32,
                 copies: self.anything() as u32,
@@ -430,7 +439,12 @@ fn play(seed: u64, mut next: impl FnMut(Option<(&Command, &Reply)>) -> Option<Co
     }
     // Whatever state it is in, the device comes to rest, and the run can be written down.
     let thread = turn(&machine);
-    let request = Request { command: Command::ContextSynchronize, site: None, thread, device: 0 };
+    let request = Request {
+        command: Command::Context(ContextCommand::Synchronize),
+        site: None,
+        thread,
+        device: 0,
+    };
     machine.execute(&request, &mut host);
     serde_json::to_writer(&mut said, &machine.record()).expect("a record can be written");
     said
@@ -536,7 +550,7 @@ fn a_program_that_asks_for_too_much_is_refused_from_then_on_and_told_why_once() 
     let mut machine = Machine::new(h200(), Schedule::Exact, Box::new(Kernels));
     let mut process = Process::new();
     let mut request = || {
-        let command = Command::ContextSynchronize;
+        let command = Command::Context(ContextCommand::Synchronize);
         machine.execute(&Request { command, site: None, thread: 0, device: 0 }, &mut process)
     };
     let mut fits = 0;

@@ -5,7 +5,10 @@
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use simulator::machine::{Address, Command, GraphCommand, Machine, Reply, Request};
+use simulator::machine::{
+    Address, Command, ContextCommand, EventCommand, GraphCommand, Machine, MemoryCommand,
+    ModuleCommand, Reply, Request, StreamCommand, WorkCommand,
+};
 use simulator::{Schedule, advice};
 use trace::lab_protocol::{self, Pass, Region};
 use trace::program::{BlockId, Call, Mode, Program, Site, Step, StreamId, StreamKind, Timing};
@@ -90,11 +93,15 @@ impl Player {
             let site = Site { file: "src/lib.rs".to_owned(), line, column: Some(5) };
             player.say(Command::Site(site));
         }
-        let module =
-            player.say(Command::ModuleLoad { entries: vec!["touch".into(), "spin".into()] });
+        let module = player.say(Command::Module(ModuleCommand::Load {
+            entries: vec!["touch".into(), "spin".into()],
+        }));
         for name in ["touch", "spin"] {
             let name = name.to_owned();
-            let function = player.say(Command::FunctionGet { module: module.unwrap_or(0), name });
+            let function = player.say(Command::Module(ModuleCommand::FunctionGet {
+                module: module.unwrap_or(0),
+                name,
+            }));
             player.functions.extend(function);
         }
         player
@@ -135,24 +142,30 @@ impl Player {
         let event = |player: &Self, number| one_of(&player.events, number).unwrap_or(0);
         let command = match ask {
             Ask::NewStream(kind) => {
-                let new = self.say(Command::StreamCreate { kind, priority: 0 });
+                let new = self.say(Command::Stream(StreamCommand::Create { kind, priority: 0 }));
                 return self.streams.extend(new);
             }
             Ask::NewEvent => {
-                let new = self.say(Command::EventCreate { timing: Timing::Disabled });
+                let new =
+                    self.say(Command::Event(EventCommand::Create { timing: Timing::Disabled }));
                 return self.events.extend(new);
             }
             Ask::Alloc => {
-                let new = self.say(Command::Alloc { bytes: PARTS * PART_BYTES });
+                let new =
+                    self.say(Command::Memory(MemoryCommand::Alloc { bytes: PARTS * PART_BYTES }));
                 return self.blocks.extend(new);
             }
             Ask::AllocAsync(on) => {
                 let stream = self.stream(on);
-                let new = self.say(Command::AllocAsync { bytes: PARTS * PART_BYTES, stream });
+                let new = self.say(Command::Memory(MemoryCommand::AllocAsync {
+                    bytes: PARTS * PART_BYTES,
+                    stream,
+                }));
                 return self.blocks.extend(new);
             }
             Ask::Pin => {
-                let new = self.say(Command::AllocHost { bytes: PARTS * PART_BYTES });
+                let new = self
+                    .say(Command::Memory(MemoryCommand::AllocHost { bytes: PARTS * PART_BYTES }));
                 return self.pinned.extend(new);
             }
             Ask::EndCapture(on) => {
@@ -172,72 +185,89 @@ impl Player {
                 executable: self.executables.last().copied().unwrap_or(0),
                 stream: stream(self, on),
             }),
-            Ask::DropStream(of) => Command::StreamDestroy { stream: stream(self, of) },
-            Ask::DropEvent(of) => Command::EventDestroy { event: event(self, of) },
-            Ask::Record(of, on) => {
-                Command::EventRecord { event: event(self, of), stream: stream(self, on) }
+            Ask::DropStream(of) => {
+                Command::Stream(StreamCommand::Destroy { stream: stream(self, of) })
             }
-            Ask::Wait(on, of) => {
-                Command::StreamWait { stream: stream(self, on), event: event(self, of) }
-            }
-            Ask::Sync(of) => Command::StreamSynchronize { stream: stream(self, of) },
-            Ask::SyncEvent(of) => Command::EventSynchronize { event: event(self, of) },
-            Ask::Query(of) => Command::StreamQuery { stream: stream(self, of) },
-            Ask::SyncAll => Command::ContextSynchronize,
-            Ask::Free(of) => Command::Free { address: block(self, of) },
-            Ask::FreeAsync(of, on) => {
-                Command::FreeAsync { address: block(self, of), stream: stream(self, on) }
-            }
-            Ask::Unpin(of) => {
-                Command::FreeHost { offset: one_of(&self.pinned, of).unwrap_or(u64::MAX) }
-            }
-            Ask::Up { stream: on, block: of, pinned, part, mode } => Command::Copy {
+            Ask::DropEvent(of) => Command::Event(EventCommand::Destroy { event: event(self, of) }),
+            Ask::Record(of, on) => Command::Event(EventCommand::Record {
+                event: event(self, of),
                 stream: stream(self, on),
-                mode,
-                source: self.host(of, pinned, part),
-                target: Address::Device(block(self, of) + part * PART_BYTES),
-                bytes: PART_BYTES,
-            },
-            Ask::Down { stream: on, block: of, pinned, part, mode } => Command::Copy {
+            }),
+            Ask::Wait(on, of) => Command::Stream(StreamCommand::Wait {
                 stream: stream(self, on),
-                mode,
-                source: Address::Device(block(self, of) + part * PART_BYTES),
-                target: self.host(of + 1, pinned, part),
-                bytes: PART_BYTES,
-            },
+                event: event(self, of),
+            }),
+            Ask::Sync(of) => {
+                Command::Stream(StreamCommand::Synchronize { stream: stream(self, of) })
+            }
+            Ask::SyncEvent(of) => {
+                Command::Event(EventCommand::Synchronize { event: event(self, of) })
+            }
+            Ask::Query(of) => Command::Stream(StreamCommand::Query { stream: stream(self, of) }),
+            Ask::SyncAll => Command::Context(ContextCommand::Synchronize),
+            Ask::Free(of) => Command::Memory(MemoryCommand::Free { address: block(self, of) }),
+            Ask::FreeAsync(of, on) => Command::Memory(MemoryCommand::FreeAsync {
+                address: block(self, of),
+                stream: stream(self, on),
+            }),
+            Ask::Unpin(of) => Command::Memory(MemoryCommand::FreeHost {
+                offset: one_of(&self.pinned, of).unwrap_or(u64::MAX),
+            }),
+            Ask::Up { stream: on, block: of, pinned, part, mode } => {
+                Command::Work(WorkCommand::Copy {
+                    stream: stream(self, on),
+                    mode,
+                    source: self.host(of, pinned, part),
+                    target: Address::Device(block(self, of) + part * PART_BYTES),
+                    bytes: PART_BYTES,
+                })
+            }
+            Ask::Down { stream: on, block: of, pinned, part, mode } => {
+                Command::Work(WorkCommand::Copy {
+                    stream: stream(self, on),
+                    mode,
+                    source: Address::Device(block(self, of) + part * PART_BYTES),
+                    target: self.host(of + 1, pinned, part),
+                    bytes: PART_BYTES,
+                })
+            }
             Ask::Kernel { stream: on, source, target, part } => {
                 let [source, target] =
                     [source, target].map(|of| block(self, of) + part * PART_BYTES);
-                Command::Launch {
+                Command::Work(WorkCommand::Launch {
                     function: self.functions[0],
                     grid: [256, 1, 1],
                     block: [256, 1, 1],
                     shared_bytes: 0,
                     stream: stream(self, on),
                     arguments: [source, target, PART_BYTES].map(u64::to_le_bytes).concat().into(),
-                }
+                })
             }
-            Ask::Spin { stream: on, units } => Command::Launch {
+            Ask::Spin { stream: on, units } => Command::Work(WorkCommand::Launch {
                 function: self.functions[1],
                 grid: [32, 1, 1],
                 block: [64, 1, 1],
                 shared_bytes: 0,
                 stream: stream(self, on),
                 arguments: units.to_le_bytes().to_vec().into(),
-            },
-            Ask::Set(of, on) => Command::Memset {
+            }),
+            Ask::Set(of, on) => Command::Work(WorkCommand::Memset {
                 stream: stream(self, on),
                 mode: Mode::Asynchronous,
                 target: block(self, of),
                 pattern: 7,
                 width: 4,
                 count: PART_BYTES,
-            },
-            Ask::HostFunction(on) => {
-                Command::HostFunction { stream: stream(self, on), function: 1, data: 2 }
-            }
+            }),
+            Ask::HostFunction(on) => Command::Work(WorkCommand::HostFunction {
+                stream: stream(self, on),
+                function: 1,
+                data: 2,
+            }),
             Ask::Work(ns) => Command::Lab(lab_protocol::Request::HostWork { ns, asking_ns: 0 }),
-            Ask::Module => Command::ModuleLoad { entries: vec!["touch".to_owned()] },
+            Ask::Module => {
+                Command::Module(ModuleCommand::Load { entries: vec!["touch".to_owned()] })
+            }
             Ask::Begin => Command::Lab(lab_protocol::Request::RegionBegin(Region {
                 name: String::new(),
                 task: String::new(),
@@ -389,7 +419,7 @@ fn record(asks: &[Ask], schedule: Schedule) -> Record {
         // Chunks are of the same few lines.
         player.ask((index % 50) as u32, *ask);
     }
-    player.say(Command::ContextSynchronize);
+    player.say(Command::Context(ContextCommand::Synchronize));
     player.machine.record()
 }
 
@@ -613,14 +643,14 @@ fn a_run_that_would_take_more_than_an_hour_is_refused_and_says_why() {
         other => panic!("{other:?}"),
     }
     let spin = |player: &mut Player| {
-        let command = Command::Launch {
+        let command = Command::Work(WorkCommand::Launch {
             function: player.functions[1],
             grid: [1, 1, 1],
             block: [1, 1, 1],
             shared_bytes: 0,
             stream: 0,
             arguments: (1_u64 << 60).to_le_bytes().to_vec().into(),
-        };
+        });
         player
             .machine
             .execute(&Request { command, site: None, thread: 0, device: 0 }, &mut player.process)
@@ -643,14 +673,14 @@ fn a_memset_of_the_hosts_memory_or_of_memory_that_is_gone_is_told_why_it_fails()
     player.ask(2, Ask::Alloc);
     player.ask(3, Ask::Free(0));
     for (target, words) in [(base, "pinned memory"), (player.blocks[0], "has been freed")] {
-        let command = Command::Memset {
+        let command = Command::Work(WorkCommand::Memset {
             stream: 0,
             mode: Mode::Asynchronous,
             target,
             pattern: 0,
             width: 1,
             count: 16,
-        };
+        });
         let request = Request { command, site: None, thread: 0, device: 0 };
         match player.machine.execute(&request, &mut player.process) {
             Reply::Failed(failure) => {

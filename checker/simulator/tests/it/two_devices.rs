@@ -1,7 +1,10 @@
 //! A machine of two devices: the data of copies between them, whose memory is whose, and what one learns of the other's work.
 
 use simulator::Schedule;
-use simulator::machine::{Address, Command, Host, Machine, Protection, Reply, Request, code};
+use simulator::machine::{
+    Address, Command, ContextCommand, Host, Machine, MemoryCommand, ModuleCommand, Protection,
+    Reply, Request, StreamCommand, WorkCommand, code,
+};
 use trace::program::{Mode, StreamKind};
 
 use crate::process::{HEAP, Kernels, Process};
@@ -34,24 +37,37 @@ impl Session {
     }
 
     fn alloc(&mut self, device: u32) -> u64 {
-        self.number(device, Command::Alloc { bytes: BYTES })
+        self.number(device, Command::Memory(MemoryCommand::Alloc { bytes: BYTES }))
     }
 
     fn stream(&mut self, device: u32) -> u64 {
         let kind = StreamKind::NonBlocking;
-        self.number(device, Command::StreamCreate { kind, priority: 0 })
+        self.number(device, Command::Stream(StreamCommand::Create { kind, priority: 0 }))
     }
 
     fn function(&mut self, device: u32, name: &str) -> u64 {
-        let module = self.number(device, Command::ModuleLoad { entries: vec![name.to_owned()] });
-        self.number(device, Command::FunctionGet { module, name: name.to_owned() })
+        let module = self.number(
+            device,
+            Command::Module(ModuleCommand::Load { entries: vec![name.to_owned()] }),
+        );
+        self.number(
+            device,
+            Command::Module(ModuleCommand::FunctionGet { module, name: name.to_owned() }),
+        )
     }
 
     fn launch(&mut self, device: u32, name: &str, stream: u64, arguments: &[u64]) -> Reply {
         let function = self.function(device, name);
         let arguments = arguments.iter().flat_map(|it| it.to_le_bytes()).collect();
         let (grid, block, shared_bytes) = ([1, 1, 1], [32, 1, 1], 0);
-        let command = Command::Launch { function, grid, block, shared_bytes, stream, arguments };
+        let command = Command::Work(WorkCommand::Launch {
+            function,
+            grid,
+            block,
+            shared_bytes,
+            stream,
+            arguments,
+        });
         self.ask(device, command)
     }
 
@@ -62,18 +78,19 @@ impl Session {
 
     fn fill(&mut self, device: u32, target: u64, pattern: u32) {
         let (mode, width, count) = (Mode::Synchronous, 1, BYTES);
-        let command = Command::Memset { stream: 0, mode, target, pattern, width, count };
+        let command =
+            Command::Work(WorkCommand::Memset { stream: 0, mode, target, pattern, width, count });
         assert_eq!(self.ask(device, command), Reply::Done);
     }
 
     /// The first byte of a device's memory, once both devices are idle.
     fn byte(&mut self, device: u32, address: u64) -> u8 {
         for device in 0..2 {
-            self.ask(device, Command::ContextSynchronize);
+            self.ask(device, Command::Context(ContextCommand::Synchronize));
         }
         let (source, target) = (Address::Device(address), Address::Pageable(HEAP.start));
         let (stream, mode, bytes) = (0, Mode::Synchronous, BYTES);
-        let command = Command::Copy { stream, mode, source, target, bytes };
+        let command = Command::Work(WorkCommand::Copy { stream, mode, source, target, bytes });
         assert_eq!(self.ask(device, command), Reply::Done);
         let mut byte = [0];
         self.host.read(HEAP.start, &mut byte).expect("it is there");
@@ -91,7 +108,11 @@ fn a_copy_between_devices_carries_its_data_in_every_stream_and_over_every_way() 
                 session.fill(0, from, 5);
                 session.fill(1, to, 9);
                 if access {
-                    let command = Command::PeerAccess { by: 0, pool: false, enabled: true };
+                    let command = Command::Context(ContextCommand::PeerAccess {
+                        by: 0,
+                        pool: false,
+                        enabled: true,
+                    });
                     assert_eq!(session.ask(0, command), Reply::Done);
                 }
                 let stream = if in_default { 0 } else { session.stream(0) };
@@ -99,10 +120,23 @@ fn a_copy_between_devices_carries_its_data_in_every_stream_and_over_every_way() 
                 session.spin(0, stream, 1 << 30);
                 let (pattern, width, count) = (7, 1, BYTES);
                 let (target, how) = (from, Mode::Asynchronous);
-                let memset = Command::Memset { stream, mode: how, target, pattern, width, count };
+                let memset = Command::Work(WorkCommand::Memset {
+                    stream,
+                    mode: how,
+                    target,
+                    pattern,
+                    width,
+                    count,
+                });
                 assert_eq!(session.ask(0, memset), Reply::Done);
                 let (source, target) = (Address::Device(from), Address::Device(to));
-                let command = Command::PeerCopy { stream, mode, source, target, bytes: BYTES };
+                let command = Command::Work(WorkCommand::PeerCopy {
+                    stream,
+                    mode,
+                    source,
+                    target,
+                    bytes: BYTES,
+                });
                 assert_eq!(session.ask(0, command), Reply::Done);
                 let how = format!("access {access}, {mode:?}, default stream {in_default}");
                 assert_eq!(session.byte(1, to), 7, "{how}");
@@ -115,13 +149,13 @@ fn a_copy_between_devices_carries_its_data_in_every_stream_and_over_every_way() 
 fn each_device_has_memory_and_a_pool_of_its_own() {
     let mut session = Session::new();
     let free = |session: &mut Session| {
-        [0, 1].map(|device| match session.ask(device, Command::MemoryInfo) {
+        [0, 1].map(|device| match session.ask(device, Command::Memory(MemoryCommand::Info)) {
             Reply::Memory { free, .. } => free,
             other => panic!("{other:?}"),
         })
     };
     let reserved = |session: &mut Session| {
-        [0, 1].map(|device| match session.ask(device, Command::PoolFacts) {
+        [0, 1].map(|device| match session.ask(device, Command::Memory(MemoryCommand::PoolFacts)) {
             Reply::Pool(facts) => facts.reserved,
             other => panic!("{other:?}"),
         })
@@ -132,13 +166,17 @@ fn each_device_has_memory_and_a_pool_of_its_own() {
     assert_eq!(reserved(&mut session), [0, 0]);
     let stream = session.stream(1);
     // In the order of a stream of the second device, whatever is current.
-    let address = session.number(0, Command::AllocAsync { bytes: BYTES, stream });
+    let address =
+        session.number(0, Command::Memory(MemoryCommand::AllocAsync { bytes: BYTES, stream }));
     assert_eq!(reserved(&mut session).map(|bytes| bytes > 0), [false, true]);
-    assert_eq!(session.ask(0, Command::FreeAsync { address, stream }), Reply::Done);
+    assert_eq!(
+        session.ask(0, Command::Memory(MemoryCommand::FreeAsync { address, stream })),
+        Reply::Done
+    );
     // Waiting for the other device's context gives nothing of this one's back.
-    session.ask(0, Command::ContextSynchronize);
+    session.ask(0, Command::Context(ContextCommand::Synchronize));
     assert_eq!(reserved(&mut session).map(|bytes| bytes > 0), [false, true]);
-    session.ask(1, Command::ContextSynchronize);
+    session.ask(1, Command::Context(ContextCommand::Synchronize));
     assert_eq!(reserved(&mut session), [0, 0]);
 }
 
@@ -148,11 +186,12 @@ fn a_kernel_on_the_other_devices_memory_is_lost_without_access_and_not_supported
         let mut session = Session::new();
         let (here, there) = (session.alloc(0), session.alloc(1));
         if access {
-            let command = Command::PeerAccess { by: 0, pool: false, enabled: true };
+            let command =
+                Command::Context(ContextCommand::PeerAccess { by: 0, pool: false, enabled: true });
             assert_eq!(session.ask(0, command), Reply::Done);
         }
         let launched = session.launch(0, "touch", 0, &[here, there, BYTES]);
-        let waited = session.ask(0, Command::ContextSynchronize);
+        let waited = session.ask(0, Command::Context(ContextCommand::Synchronize));
         let code_of = |reply: &Reply| match reply {
             Reply::Failed(failure) => failure.code,
             _ => code::SUCCESS,
@@ -169,16 +208,16 @@ fn a_kernel_on_the_other_devices_memory_is_lost_without_access_and_not_supported
 fn a_page_that_a_copy_of_one_device_uses_is_not_let_go_by_waiting_for_the_other() {
     let mut session = Session::new();
     let (stream, target) = (session.stream(1), session.alloc(1));
-    let offset = session.number(1, Command::AllocHost { bytes: BYTES });
+    let offset = session.number(1, Command::Memory(MemoryCommand::AllocHost { bytes: BYTES }));
     assert_eq!(offset, 0);
     session.spin(1, stream, 1 << 30);
     let (source, target) = (Address::Pinned(offset), Address::Device(target));
     let (mode, bytes) = (Mode::Asynchronous, BYTES);
-    let command = Command::Copy { stream, mode, source, target, bytes };
+    let command = Command::Work(WorkCommand::Copy { stream, mode, source, target, bytes });
     assert_eq!(session.ask(1, command), Reply::Done);
     assert_ne!(session.host.first_page, Protection::Open);
-    session.ask(0, Command::ContextSynchronize);
+    session.ask(0, Command::Context(ContextCommand::Synchronize));
     assert_ne!(session.host.first_page, Protection::Open);
-    session.ask(1, Command::ContextSynchronize);
+    session.ask(1, Command::Context(ContextCommand::Synchronize));
     assert_eq!(session.host.first_page, Protection::Open);
 }

@@ -4,12 +4,13 @@
 use anyhow::{Context, Result};
 use simulator::machine::{Connections, Demand as Demanded};
 use simulator::{Profile, Schedule};
+use trace::metrics::Bounds;
 use trace::metrics::latency;
 use trace::program::{Call, WorkQueues};
 use trace::{Program, Timeline};
 
 use super::{BASELINE, NO_STANDARD, REFERENCE, Run, Task, numbers, reference_chart, target};
-use crate::attempt::{self, Order, Runnable, Watched};
+use crate::attempt::{self, Attempt, Order, Runnable, Watched};
 use crate::compile::{Optimisation, Source};
 use crate::device::Simulated;
 use crate::exercise::Location;
@@ -25,92 +26,21 @@ impl Run<'_> {
     /// One run on the simulated device, which is exact.
     pub(super) fn simulated(&mut self, task: &Task, device: &Simulated) -> Result<()> {
         self.profile = Some(device.profile.clone());
-        let target = target(&task.exercise, &task.role)?;
-        let name = target.name.clone();
-        let Some(build) = self.build(task, &[target], Optimisation::Dev)? else { return Ok(()) };
-        let numbers = numbers(&task.exercise, &task.role);
-        let program = Runnable { numbers, ..Runnable::program(build.executable(&name)?) };
-        let tried = match self.arguments.confined {
-            true => Some(Sandbox::probe(Required::Floor)?),
-            false => None,
-        };
-        if let (false, Ok(reference)) =
-            (matches!(task.role, Role::Puzzle(_)), recorded(&task.exercise.place, REFERENCE))
-        {
-            has_rates(&device.profile, &reference)?;
-        }
-        let demanded = demanded(task, self.arguments.seed);
-        let sandbox = match &task.source {
-            Source::Apart(apart) => apart.sandbox(),
-            Source::Cargo(_) | Source::Prebuilt(_) => tried.as_ref(),
-        };
-        let attempt = |schedule, watch| {
-            attempt::run(&Order {
-                program,
-                folder: &task.folder,
-                driver: build.driver.as_deref(),
-                device: Watched::Simulated {
-                    profile: device.file.as_deref(),
-                    schedule,
-                    watch,
-                    machine: self.arguments.machine,
-                    demand: demanded.as_ref(),
-                },
-                mode: trace::env::MODE_SOLVE,
-                limits: task.limits,
-                sandbox,
-            })
-        };
-        let schedule = match self.arguments.schedule {
-            Some(Wanted::Seed(seed)) => Schedule::Perturbed(seed),
-            Some(Wanted::Witness(_)) | None => Schedule::Exact,
-        };
-        let plain = attempt(schedule, None)?;
-        let attempt = match self.arguments.schedule {
-            Some(Wanted::Witness(number)) => {
-                let (attempt, found) = witness::play(number, plain, attempt)?;
-                match found {
-                    Some(witness) => self.report.witness = Some(witness),
-                    None => self.report.notes.push(NOTHING_TO_SEE.to_owned()),
-                }
-                attempt
-            }
-            _ => plain,
-        };
+        let Some(attempt) = self.attempt(task, device)? else { return Ok(()) };
         (self.tell)(Status::Judging);
-        let demand = task.role.demand();
-        let mut finding = judge(&attempt, task.limit_s, demand);
-        if let Finding::Failed { gate: Gate::Time, message } = &mut finding
-            && attempt.record().is_none_or(|record| record.trials.is_empty())
-        {
-            message.push_str(TIME_PASSES_IN_CALLS);
-        }
-        if let (None, Finding::Clear, Some(trial)) = (
-            self.arguments.schedule,
-            &finding,
-            attempt.record().and_then(|record| record.trials.last()),
-        ) && let Some(bounds) = trial.bounds
-            && let Some(message) = too_slow(trial.makespan_ns, bounds, trial.latency)
-        {
-            finding = Finding::Failed { gate: Gate::Pace, message };
-        }
+        let finding = self.finding(task, &attempt);
         self.observe(task, &attempt)?;
         if let Some(trial) = attempt.record().and_then(|record| record.trials.last()) {
             self.report.makespan_ns = Some(trial.makespan_ns);
             self.report.latency = trial.latency;
             self.report.bounds = trial.bounds;
         }
-        if demand == Demand::Region {
+        if task.role.demand() == Demand::Region {
             self.settle(task, finding);
             return Ok(());
         }
-
-        let replay = |file: &str| -> Result<(Program, Timeline)> {
-            let program = recorded(&task.exercise.place, file)?;
-            let timeline = simulator::replay(&program, &device.profile, schedule);
-            Ok((program, timeline))
-        };
-        let reference = replay(REFERENCE);
+        let ends = Ends { task, device, schedule: self.schedule() };
+        let reference = ends.replayed(REFERENCE);
         if let Ok((program, timeline)) = &reference
             && !self.exhibit.charts.is_empty()
             && task.role != Role::Solution
@@ -129,19 +59,113 @@ impl Run<'_> {
             self.report.message = CHECKED_ALONE.to_owned();
             return Ok(());
         }
-
-        let bounds = self.report.bounds.context(NO_BOUNDS)?;
-        let value = |(program, timeline): &(Program, Timeline)| {
-            let ns = metric.ns(timeline.extent().ns(), latency(program, timeline));
-            metric.of(bounds, ns).with_context(|| metric.lacks())
-        };
-        let standard = Standard::new(value(&replay(BASELINE)?)?, value(&reference?)?);
-        let profile = &device.profile.name;
-        let standard = standard.with_context(|| format!("{NO_STANDARD} on profile `{profile}`"))?;
+        let standard = ends.standard(self.report.bounds.context(NO_BOUNDS)?, &reference?)?;
         self.report.standard = Some(standard);
         self.report.score = self.report.metric_value.map(|value| standard.score(value));
         self.decide(task);
         Ok(())
+    }
+
+    /// Builds the program and runs it; none where it does not compile, which is reported.
+    fn attempt(&mut self, task: &Task, device: &Simulated) -> Result<Option<Attempt>> {
+        let target = target(&task.exercise, &task.role)?;
+        let name = target.name.clone();
+        let Some(build) = self.build(task, &[target], Optimisation::Dev)? else { return Ok(None) };
+        let numbers = numbers(&task.exercise, &task.role);
+        let program = Runnable { numbers, ..Runnable::program(build.executable(&name)?) };
+        let tried = match self.arguments.confined {
+            true => Some(Sandbox::probe(Required::Floor)?),
+            false => None,
+        };
+        if let (false, Ok(reference)) =
+            (matches!(task.role, Role::Puzzle(_)), recorded(&task.exercise.place, REFERENCE))
+        {
+            has_rates(&device.profile, &reference)?;
+        }
+        let demanded = demanded(task, self.arguments.seed);
+        let sandbox = match &task.source {
+            Source::Apart(apart) => apart.sandbox(),
+            Source::Cargo(_) | Source::Prebuilt(_) => tried.as_ref(),
+        };
+        let run = |schedule, watch| {
+            attempt::run(&Order {
+                program,
+                folder: &task.folder,
+                driver: build.driver.as_deref(),
+                device: Watched::Simulated {
+                    profile: device.file.as_deref(),
+                    schedule,
+                    watch,
+                    machine: self.arguments.machine,
+                    demand: demanded.as_ref(),
+                },
+                mode: trace::env::MODE_SOLVE,
+                limits: task.limits,
+                sandbox,
+            })
+        };
+        let plain = run(self.schedule(), None)?;
+        let Some(Wanted::Witness(number)) = self.arguments.schedule else { return Ok(Some(plain)) };
+        let (attempt, found) = witness::play(number, plain, run)?;
+        match found {
+            Some(witness) => self.report.witness = Some(witness),
+            None => self.report.notes.push(NOTHING_TO_SEE.to_owned()),
+        }
+        Ok(Some(attempt))
+    }
+
+    /// The schedule that was asked for. The orders of a witness follow an exact run.
+    fn schedule(&self) -> Schedule {
+        match self.arguments.schedule {
+            Some(Wanted::Seed(seed)) => Schedule::Perturbed(seed),
+            Some(Wanted::Witness(_)) | None => Schedule::Exact,
+        }
+    }
+
+    /// Looks at the run itself, before what it did: its outputs and its time.
+    fn finding(&self, task: &Task, attempt: &Attempt) -> Finding {
+        let finding = judge(attempt, task.limit_s, task.role.demand());
+        let trial = attempt.record().and_then(|record| record.trials.last());
+        match (finding, trial) {
+            (Finding::Failed { gate: Gate::Time, message }, None) => {
+                Finding::Failed { gate: Gate::Time, message: message + TIME_PASSES_IN_CALLS }
+            }
+            (Finding::Clear, Some(trial)) if self.arguments.schedule.is_none() => {
+                let bounds = trial.bounds;
+                match bounds.and_then(|it| too_slow(trial.makespan_ns, it, trial.latency)) {
+                    Some(message) => Finding::Failed { gate: Gate::Pace, message },
+                    None => Finding::Clear,
+                }
+            }
+            (finding, _) => finding,
+        }
+    }
+}
+
+/// The recorded programs that a task's points are measured between.
+struct Ends<'a> {
+    task: &'a Task,
+    device: &'a Simulated,
+    schedule: Schedule,
+}
+
+impl Ends<'_> {
+    /// One of them, with its times on this device.
+    fn replayed(&self, file: &str) -> Result<(Program, Timeline)> {
+        let program = recorded(&self.task.exercise.place, file)?;
+        let timeline = simulator::replay(&program, &self.device.profile, self.schedule);
+        Ok((program, timeline))
+    }
+
+    fn standard(&self, bounds: Bounds, reference: &(Program, Timeline)) -> Result<Standard> {
+        let metric = self.task.exercise.manifest.metric;
+        let value = |(program, timeline): &(Program, Timeline)| {
+            let ns = metric.ns(timeline.extent().ns(), latency(program, timeline));
+            metric.of(bounds, ns).with_context(|| metric.lacks())
+        };
+        let standard = Standard::new(value(&self.replayed(BASELINE)?)?, value(reference)?);
+        let profile = &self.device.profile.name;
+        standard.with_context(|| format!("{NO_STANDARD} on profile `{profile}`"))
     }
 }
 

@@ -7,7 +7,10 @@ use std::sync::{MutexGuard, PoisonError};
 
 use kernels::task::{Task, chunked_pipeline};
 use kernels::{Stage, map_constants};
-use simulator::machine::{Address, Arguments, Library as _, Part};
+use simulator::machine::{
+    Address, Arguments, Library as _, MemoryCommand, ModuleCommand, Part, StreamCommand,
+    WorkCommand,
+};
 use trace::Record;
 use trace::lab_protocol::{Buffer, Device, Pass, Region, ThreadRequest};
 use trace::program::{AccessKind, Call, ChannelEnd, ChannelId, Mode, Step, StreamKind};
@@ -124,16 +127,17 @@ impl Program {
         let kind = StreamKind::NonBlocking;
         // SAFETY: writes one handle.
         let create = |to| unsafe { self.gpu.real.create_stream(to, 1) };
-        let stream = self.gives(Command::StreamCreate { kind, priority: 0 }, create);
+        let stream =
+            self.gives(Command::Stream(StreamCommand::Create { kind, priority: 0 }), create);
         // SAFETY: writes one address.
         let on_host = |to| unsafe { alloc_host(to, bytes as usize, 0) };
-        let input = self.gives(Command::AllocHost { bytes }, on_host);
-        let output = self.gives(Command::AllocHost { bytes }, on_host);
+        let input = self.gives(Command::Memory(MemoryCommand::AllocHost { bytes }), on_host);
+        let output = self.gives(Command::Memory(MemoryCommand::AllocHost { bytes }), on_host);
         // SAFETY: writes one address.
         let on_device = |to| unsafe { alloc(to, bytes as usize) };
-        let device = self.gives(Command::Alloc { bytes }, on_device);
+        let device = self.gives(Command::Memory(MemoryCommand::Alloc { bytes }), on_device);
         let name = Stage::A.name().to_owned();
-        self.gives(Command::FunctionGet { module: 0, name }, |to| {
+        self.gives(Command::Module(ModuleCommand::FunctionGet { module: 0, name }), |to| {
             // SAFETY: room for one handle.
             unsafe { *to = self.function };
             code::SUCCESS
@@ -147,7 +151,13 @@ impl Program {
 
     fn copy(&self, source: Address, target: Address) {
         let (stream, bytes) = (self.stream, self.bytes());
-        let command = Command::Copy { stream, mode: Mode::Asynchronous, source, target, bytes };
+        let command = Command::Work(WorkCommand::Copy {
+            stream,
+            mode: Mode::Asynchronous,
+            source,
+            target,
+            bytes,
+        });
         let real = || {
             let size = bytes as usize;
             // SAFETY: all of it is live and of this size.
@@ -182,14 +192,14 @@ impl Program {
         let sum = |sizes: &[u8]| sizes.iter().map(|size| usize::from(*size)).sum::<usize>();
         let bytes = self.gpu.with_parameter_sizes(self.function, sum);
         assert_eq!(bytes, Some(arguments.len()), "the lab knows the kernel");
-        let command = Command::Launch {
+        let command = Command::Work(WorkCommand::Launch {
             function: self.function,
             grid: [132, 1, 1],
             block: [256, 1, 1],
             shared_bytes: 0,
             stream: self.stream,
             arguments,
-        };
+        });
         let real = || {
             let map = map_constants(Stage::A).power(rounds);
             // SAFETY: device memory of the stand-in is ordinary memory, and nobody else's now.
@@ -207,7 +217,7 @@ impl Program {
     }
 
     fn synchronize(&self) {
-        let command = Command::StreamSynchronize { stream: self.stream };
+        let command = Command::Stream(StreamCommand::Synchronize { stream: self.stream });
         self.gpu.call(command, || code::SUCCESS, || Reply::Done);
     }
 
@@ -318,7 +328,7 @@ fn a_call_that_fails_is_a_step_with_its_code_in_a_run_whose_time_counts_too() {
     let program = Program::new(Trace::Off);
     let stream = program.stream;
     program.pass(Pass::Counts, || {
-        let command = Command::StreamQuery { stream };
+        let command = Command::Stream(StreamCommand::Query { stream });
         let failed = program.gpu.call(command, || code::NOT_READY, || Reply::Done);
         assert_eq!(failed, code::NOT_READY);
     });

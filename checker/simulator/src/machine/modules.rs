@@ -1,8 +1,97 @@
-//! Functions of modules: which kernels they are, what those need, and how they can be launched.
+//! Modules and their functions: which kernels they are, what those need, and how they can be
+//! launched.
 
-use super::Machine;
-use super::command::{Failure, Reply, code};
-use super::library::Kernel;
+use serde::{Deserialize, Serialize};
+use trace::program::Call;
+
+use super::family::Family;
+use super::handles::Handles;
+use super::library::{Kernel, Library};
+use super::reply::{Failure, Reply, code};
+use super::{Host, Machine};
+
+/// `cuModule…` and `cuFunc…`, each field as the driver's call has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each stands for the driver call of the same name, field by field")]
+pub enum ModuleCommand {
+    /// A module, by the entries that its image holds.
+    Load {
+        entries: Vec<String>,
+    },
+    Unload {
+        module: u64,
+    },
+    /// `cuModuleGetFunction`.
+    FunctionGet {
+        module: u64,
+        name: String,
+    },
+    /// `cuFuncGetAttribute`, `cuOccupancy…`.
+    FunctionFacts {
+        function: u64,
+        threads: u32,
+        shared_bytes: u32,
+    },
+    /// `cuFuncSetAttribute`: blocks may have this much dynamic shared memory; none for attributes
+    /// that change nothing.
+    FunctionAllow {
+        function: u64,
+        shared_bytes: Option<u32>,
+    },
+}
+
+impl Family for ModuleCommand {
+    fn reply(&self, machine: &mut Machine, _: &mut dyn Host) -> Result<Reply, Failure> {
+        match self {
+            Self::Load { .. } => Ok(machine.new_handle()),
+            Self::Unload { .. } => Ok(Reply::Done),
+            Self::FunctionGet { module, name } => machine.entry(*module, name),
+            Self::FunctionFacts { function, threads, shared_bytes } => {
+                machine.function_facts(*function, *threads, *shared_bytes)
+            }
+            Self::FunctionAllow { function, shared_bytes } => {
+                machine.allow_shared(*function, *shared_bytes)
+            }
+        }
+    }
+
+    fn call(
+        &self,
+        handles: &mut Handles,
+        reply: &Reply,
+        library: &dyn Library,
+    ) -> Result<Option<Call>, Failure> {
+        Ok(Some(match self {
+            Self::Load { entries } => {
+                handles.modules.add(0, reply.number()?, entries.clone());
+                handles.belongs(reply.number()?);
+                Call::ModuleLoad
+            }
+            Self::Unload { module } => {
+                handles.modules.remove(*module)?;
+                for function in handles.functions_of.remove(module).unwrap_or_default() {
+                    handles.functions.entries.remove(&function);
+                }
+                Call::ModuleUnload
+            }
+            Self::FunctionGet { module, name } => {
+                let kernel = handles.add_function(*module, reply.number()?, name);
+                let known = library.kernel(name);
+                let known = known.as_deref();
+                Call::FunctionGet {
+                    kernel,
+                    name: name.clone(),
+                    rate: known.map_or_else(String::new, |known| known.rate().to_owned()),
+                    registers: known.map_or(0, |known| known.registers()),
+                    shared_bytes: known.map_or(0, |known| known.shared_bytes()),
+                    items: known.and_then(|known| known.items()),
+                    inner_loop: known.and_then(|known| known.inner_loop()),
+                }
+            }
+            Self::FunctionFacts { .. } | Self::FunctionAllow { .. } => return Ok(None),
+        }))
+    }
+}
 
 impl Machine {
     pub(super) fn entry(&mut self, module: u64, name: &str) -> Result<Reply, Failure> {

@@ -19,9 +19,11 @@ const LONGEST: usize = 160;
 const CARDS: &str = "cards";
 
 /// Describes the pages in `folder`, each by its first paragraph. The first page keeps the
-/// description of the book. Where `site-url` is a whole address, each page gets a card too: links to
-/// pictures have to be whole. It is written as SVG; the PNG that the page names is made of it where
-/// the book is published, in `.github/workflows/book.yml`.
+/// description of the book.
+///
+/// Where `site-url` is a whole address, each page gets a card too: links to pictures have to be
+/// whole. It is written as SVG; the PNG that the page names is made of it where the book is
+/// published, in `.github/workflows/book.yml`.
 pub fn describe(book: &MDBook, records: &Records, folder: &Path) -> Result<()> {
     let whole = book.config.book.description.clone().unwrap_or_default();
     let site = book.config.book.title.clone().unwrap_or_default();

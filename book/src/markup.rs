@@ -2,21 +2,7 @@
 
 use mdbook_markdown::pulldown_cmark::{Event, Tag, TagEnd, html};
 use mdbook_markdown::{MarkdownOptions, new_cmark_parser};
-
-/// `text` as character data or as the value of an attribute.
-pub fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
+pub use trace::words::escape;
 
 /// A short text in Markdown as HTML that can stand inside a paragraph: one paragraph loses its
 /// tags.

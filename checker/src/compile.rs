@@ -473,7 +473,7 @@ pub fn crate_arguments<'a>(
         }
         Optimisation::Release => &["-C", "opt-level=3"],
     };
-    // StreamNames that say which crate each thing is of.
+    // Names that say which crate each thing is of.
     let format = ["--error-format=json", "-C", "symbol-mangling-version=v0"];
     whole.into_iter().chain(format).chain(how.iter().copied())
 }

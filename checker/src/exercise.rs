@@ -14,6 +14,7 @@ use crate::exit::Usage;
 use crate::explain;
 use crate::grade::{Gate, score};
 use crate::hints::{self, List};
+use crate::likeness::nearest;
 use crate::question::Question;
 use crate::workspace::Workspace;
 
@@ -317,15 +318,10 @@ fn choose(places: &[Location], wanted: &str) -> Result<usize, Usage> {
     }
 }
 
-/// Names more alike than this are worth asking about; `jaro_winkler` of unrelated ones lies below.
-const ALIKE: f64 = 0.75;
-
 fn advice(places: &[Location], name: &str) -> String {
-    let likeness = |place: &&Location| strsim::jaro_winkler(&place.id, name);
-    let nearest = places.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    match nearest {
-        Some(place) if likeness(&place) > ALIKE => format!("did you mean `{}`?", place.id),
-        _ => "`checker list` names them all".to_owned(),
+    match nearest(places, name, |place| [&place.id]) {
+        Some(place) => format!("did you mean `{}`?", place.id),
+        None => "`checker list` names them all".to_owned(),
     }
 }
 

@@ -5,6 +5,7 @@
 //! not: every kernel of the lab takes longer than the call that launches it.
 
 use crate::grade::Gate;
+use crate::likeness::nearest;
 
 /// The page of one code.
 #[derive(Debug)]
@@ -53,9 +54,6 @@ impl Page {
     }
 }
 
-/// Names more alike than this are worth asking about; `jaro_winkler` of unrelated ones lies below.
-const ALIKE: f64 = 0.75;
-
 /// The page that `wanted` means: a code with or without `SWIM-`, or its name. Otherwise a
 /// suggestion.
 pub fn find(wanted: &str) -> Result<&'static Page, String> {
@@ -70,13 +68,7 @@ pub fn find(wanted: &str) -> Result<&'static Page, String> {
     if let Some(gate) = Gate::named(wanted) {
         return Err(format!("`{gate}` is a gate, which has no page: {}", gate.asks()));
     }
-    let lower = wanted.to_lowercase();
-    let likeness = |page: &Page| {
-        let code = strsim::jaro_winkler(&page.code.to_lowercase(), &lower);
-        code.max(strsim::jaro_winkler(page.name(), &lower))
-    };
-    let nearest = PAGES.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    Err(match nearest.filter(|page| likeness(page) > ALIKE) {
+    Err(match nearest(PAGES, wanted, |page| [page.code, page.name()]) {
         Some(page) => format!("did you mean `{}`, {}?", page.code, page.name()),
         None => "`checker explain` lists them all".to_owned(),
     })

@@ -17,8 +17,9 @@
 //! | `prediction` | what a student expects of it, and what happens |
 //! | `handout` | what students are handed, and what of it is still as it was |
 //! | `regions` | what of a student's file is the exercise's own |
+//! | `likeness` | suggestions for names that were mistyped |
 //! | `hints` | what an exercise's author says to one who is stuck |
-//! | `tools` | commands that are programs of their own, built when they are first called |
+//! | `companions` | commands that are programs of their own, built when they are first called |
 //! | `compile` | cargo, or binaries that were built elsewhere |
 //! | `variant` | another text in place of the student's, compiled beside it |
 //! | `status` | what a run is at, for one who waits for it |
@@ -26,7 +27,7 @@
 //! | `device` | which device a run takes; whether there is a GPU |
 //! | `measure` | many runs on a GPU, and what they say together |
 //! | `witness` | an order in which the data of a hazard goes wrong |
-//! | `environment` | when and where a measurement is made |
+//! | `host_facts` | when and where a measurement is made |
 //! | `grade` | gates, score, verdict: functions of what was seen |
 //! | `explain` | the long form of every code |
 //! | `report` | the same report for a terminal and as JSON |
@@ -53,6 +54,7 @@ pub mod grade;
 pub mod handout;
 pub mod hints;
 pub mod host_facts;
+mod likeness;
 pub mod measure;
 pub mod prediction;
 pub mod print;

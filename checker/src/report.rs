@@ -182,7 +182,7 @@ pub struct Presentation {
     pub charts: Vec<Chart>,
     /// The source that hazards and causes point into, as far as it is there.
     pub sources: sources::Sources,
-    /// StreamNames of streams there.
+    /// Names of streams there.
     pub names: StreamNames,
     /// The command that shows what a hazard does, but for its number; none where there is none.
     pub play: Option<String>,

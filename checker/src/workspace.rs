@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::exit::Usage;
 
-/// StreamNames the workspace for a checker that is started somewhere else.
+/// Names the workspace for a checker that is started somewhere else.
 pub const VARIABLE: &str = "SWIM_WORKSPACE";
 
 /// A folder with `exercises/`, and, unless its programs were built elsewhere, a cargo workspace.

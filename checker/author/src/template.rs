@@ -1,6 +1,6 @@
-//! The chapter that a new one starts as: files under `checker/author/template` that compile and pass `dev
-//! check`, with a mark wherever an author has something to say. The rest of a chapter's shape is in
-//! the files that list chapters.
+//! The chapter that a new one starts as: files under `checker/author/template` that compile and
+//! pass `dev check`, with a mark wherever an author has something to say. The rest of a chapter's
+//! shape is in the files that list chapters.
 
 use anyhow::{Context, Result, bail};
 

@@ -16,7 +16,7 @@
 //! | `gpu` | the real driver: forwarding, CUPTI, event pairs |
 //! | `library` | the lab's kernels and tasks, as the simulator wants to see them |
 //! | `call_sites` | from a call to the line of the student's that made it |
-//! | `threads` | host threads: which may call, and whose turn it is |
+//! | `callers` | host threads: which may call, and whose turn it is |
 //! | `failed` | calls that failed, for the lab to name |
 //! | `extension` | what the lab and the checker call beside the driver API |
 //! | `contexts` | the device of each thread's current context |

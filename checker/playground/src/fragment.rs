@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use trace::Timeline;
+use trace::draw::scale::percent;
 use trace::draw::{Lanes, Layout, Panel, duration, svg_of_page, table};
 use trace::metrics::Metrics;
 
@@ -95,8 +96,4 @@ fn efficiency(played: &Played, makespan_ns: u64) -> String {
     let percent_points = ((2 * saved.abs() + savable) / (2 * savable)) as u64;
     let sign = if saved < 0 && percent_points > 0 { "−" } else { "" };
     format!("{sign}{percent_points} %")
-}
-
-pub(crate) fn percent(part: u64, whole: u64) -> String {
-    format!("{} %", (part * 200 + whole) / (2 * whole).max(1))
 }

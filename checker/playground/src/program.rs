@@ -4,11 +4,13 @@ use std::fmt::Write as _;
 use std::mem::ManuallyDrop;
 
 use trace::draw::layout::Chart;
+use trace::draw::scale::percent;
 use trace::draw::{Findings, Lanes, Layout, Panel, duration, svg_of_page};
 use trace::hazards::{Edge, Hazard, StreamNames};
 use trace::metrics::Metrics;
+use trace::words::escape;
 
-use crate::fragment::{in_numbers, named, percent};
+use crate::fragment::{in_numbers, named};
 use crate::language::Mistake;
 use crate::run::Run;
 
@@ -175,20 +177,6 @@ fn prose(text: &str) -> String {
     for (place, part) in text.split(['`']).enumerate() {
         let part = escape(part);
         html += &if place % 2 == 1 { format!("<code>{part}</code>") } else { part };
-    }
-    html
-}
-
-fn escape(text: &str) -> String {
-    let mut html = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => html.push_str("&amp;"),
-            '<' => html.push_str("&lt;"),
-            '>' => html.push_str("&gt;"),
-            '"' => html.push_str("&quot;"),
-            other => html.push(other),
-        }
     }
     html
 }

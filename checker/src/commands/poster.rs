@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use trace::draw::{self, duration};
+use trace::words::escape;
 
 use crate::cli;
 use crate::commands::run::{self, Ran};
@@ -171,11 +172,6 @@ figure svg { width: 100%; height: auto; }
 .where { font-size: 14px; color: #555; }
 @media print { main { max-width: none; padding: 0; } figure svg { max-height: 118mm; } }
 ";
-
-/// As text of a page.
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
 
 fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::Serialize;
+use trace::words::counted;
 
 use crate::cli;
 use crate::cli::Look;
@@ -117,7 +118,7 @@ fn text(updated: &Updated) -> String {
     ]
     .into_iter()
     .filter(|(count, _)| *count > 0)
-    .map(|(count, what)| format!("{} {what}", files_of(count)))
+    .map(|(count, what)| format!("{} {what}", counted(count, "file")))
     .collect();
     let mut text = match (&done[..], kept.is_empty() && gone.is_empty() && missing.is_empty()) {
         ([], true) => "everything is as it is handed out".to_owned(),
@@ -149,10 +150,6 @@ fn text(updated: &Updated) -> String {
         text.push_str(&format!("\nhint: {hint}\n"));
     }
     text
-}
-
-fn files_of(count: usize) -> String {
-    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }
 
 #[cfg(test)]

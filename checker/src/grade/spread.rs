@@ -1,11 +1,6 @@
 //! Statistics of several measurements, without assuming how they are distributed.
 
-/// The median; of an even number of values the lower middle one, so that it is one of them.
-pub fn median<T: Copy + Ord>(values: &[T]) -> Option<T> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable();
-    sorted.get(sorted.len().saturating_sub(1) / 2).copied()
-}
+pub use trace::fidelity::median;
 
 /// How sure the interval is to hold the median.
 const CONFIDENCE: f64 = 0.95;

@@ -1,4 +1,4 @@
-//! StreamNames of streams in the student's source.
+//! Names of streams in the student's source.
 //!
 //! A program knows streams by number. The variable in front of `.memcpy_htod(…)` on the line of a
 //! copy is what its author calls the copy's stream; so is the one that a new stream is bound to. A

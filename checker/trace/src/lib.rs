@@ -12,6 +12,7 @@
 //! | [`timeline`] | spans of device work and of host calls |
 //! | [`record`] | one run of one program: both of the above and what was checked |
 //! | [`env`] | how a run is started: environment variables |
+//! | [`words`] | words that all reports and pages share |
 //! | [`version`] | refusing a JSON form of another version |
 //! | [`lab_protocol`] | what the lab asks of the driver beside the driver API |
 //! | [`numbers`] | numbers by which programs of one file differ |
@@ -56,6 +57,7 @@ pub mod timeline;
 pub mod unsupported;
 pub mod validity;
 pub mod version;
+pub mod words;
 
 #[cfg(test)]
 mod schema;

@@ -1,9 +1,10 @@
 //! A trace or a run as one file that stands alone: any browser shows it, and it loads nothing.
 
 use trace::draw::layout::Layout;
+use trace::words::escape;
 
 use crate::facts::Run;
-use crate::page::{Chapters, escape, figure, inside};
+use crate::page::{Chapters, figure, inside};
 use crate::source::Source;
 
 /// Bars that stay apart, so that zooming shows each: one to two megabytes of them. With more,

@@ -8,6 +8,7 @@ use trace::metrics::idle::Cause;
 use trace::metrics::{Copies, Usage};
 use trace::observed::Holding;
 use trace::timeline::{HostMemory, SpanKind};
+use trace::words::{counted, times};
 
 use crate::facts::Run;
 use crate::source::Source;
@@ -134,9 +135,9 @@ fn share(ns: u64, whole: u64) -> String {
 }
 
 fn engine(count: u64, usage: Option<Usage>, whole: u64) -> String {
-    let operations = if count == 1 { "operation" } else { "operations" };
-    let Some(usage) = usage else { return format!("{count} {operations}") };
-    let mut text = format!("{}, {count} {operations}", share(usage.busy_ns, whole));
+    let operations = counted(count as usize, "operation");
+    let Some(usage) = usage else { return operations };
+    let mut text = format!("{}, {operations}", share(usage.busy_ns, whole));
     if usage.work_ns > usage.busy_ns {
         _ = write!(text, " of {} together", duration(usage.work_ns));
     }
@@ -152,7 +153,7 @@ fn idle(run: &Run<'_>, lines: &mut Vec<Line>) {
             Cause::EmptyQueue => ("  empty queue", "nothing followed"),
             Cause::Unknown => ("  unknown", "its call is not in the trace"),
         };
-        let count = if gaps.gaps == 1 { "1 gap".into() } else { format!("{} gaps", gaps.gaps) };
+        let count = counted(gaps.gaps as usize, "gap");
         let from = duration(gaps.longest.start_ns.saturating_sub(run.extent.start_ns));
         let longest = duration(gaps.longest.ns());
         let text = format!("{}, {count}: {why}", duration(gaps.ns));
@@ -250,10 +251,6 @@ fn held(run: &Run<'_>, lines: &mut Vec<Line>) {
     if run.held.len() > MOST {
         lines.push((String::new(), format!("and {} more calls", run.held.len() - MOST)));
     }
-}
-
-fn times(count: u64) -> String {
-    if count == 1 { "once".into() } else { format!("{count} times") }
 }
 
 fn kind(why: Holding) -> &'static str {

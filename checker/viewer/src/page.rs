@@ -6,6 +6,7 @@ use trace::Program;
 use trace::draw::layout::{Chart, Lane, Layout, MOST_SINGLE_BARS};
 use trace::draw::{self, svg};
 use trace::timeline::Interval;
+use trace::words::escape;
 
 use crate::facts::Run;
 use crate::lessons::lessons;
@@ -229,20 +230,6 @@ pub fn prose(text: &str) -> String {
     for (place, part) in text.split('`').enumerate() {
         let part = escape(part).replace("\n\n", "<br>").replace('\n', " ");
         html += &if place % 2 == 1 { format!("<code>{part}</code>") } else { part };
-    }
-    html
-}
-
-pub(crate) fn escape(text: &str) -> String {
-    let mut html = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => html.push_str("&amp;"),
-            '<' => html.push_str("&lt;"),
-            '>' => html.push_str("&gt;"),
-            '"' => html.push_str("&quot;"),
-            other => html.push(other),
-        }
     }
     html
 }

@@ -2,7 +2,9 @@
 
 use anyhow::Result;
 
-use super::reports::{self, Reports, count};
+use trace::words::counted;
+
+use super::reports::{self, Reports};
 use crate::forget_student;
 use crate::record::Row;
 use crate::store::{self, Earlier, Store};
@@ -37,7 +39,7 @@ pub(crate) fn forget(arguments: &cli::Forget) -> Result<Exit> {
         roster: roster.as_ref(),
         exercises: &exercises,
     };
-    print::err(&format!("{} written anew\n", count(reports.write()?.len(), "report")));
+    print::err(&format!("{} written anew\n", counted(reports.write()?.len(), "report")));
     print::err(&format!("{BESIDES}\n"));
     Ok(Exit::Passed)
 }

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::reports::{self, Reports, count, table};
+use trace::words::counted;
+
+use super::reports::{self, Reports, table};
 use crate::compile::Shared;
 use crate::fingerprints::Prints;
 use crate::grader::Grader;
@@ -153,8 +155,8 @@ pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
     }
     print::err(&format!(
         "{} of {} in {wall_s:.1} s, {run} of them run; `{}`\n",
-        count(rows.len(), "exercise"),
-        count(students.len(), "student"),
+        counted(rows.len(), "exercise"),
+        counted(students.len(), "student"),
         written.display()
     ));
     if arguments.timings {
@@ -167,7 +169,7 @@ pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
         reports::tell_reports(&store);
     }
     if alike > 0 {
-        let pairs = count(alike, "pair");
+        let pairs = counted(alike, "pair");
         print::err(&format!("{pairs} of similar files; `{}`\n", store.similar().display()));
     }
     reports::tell_notes(&notes, &noted);

@@ -2,7 +2,9 @@
 
 use anyhow::Result;
 
-use super::reports::{self, Reports, count};
+use trace::words::counted;
+
+use super::reports::{self, Reports};
 use crate::store::{self, Earlier, Store};
 use checker::cli;
 use checker::exit::Exit;
@@ -28,7 +30,7 @@ pub(crate) fn merge(arguments: &cli::Merge) -> Result<Exit> {
         exercises: &exercises,
     };
     reports.write_and_show(arguments.look)?;
-    print::err(&format!("{}; `{}`\n", count(rows.len(), "exercise"), written.display()));
+    print::err(&format!("{}; `{}`\n", counted(rows.len(), "exercise"), written.display()));
     reports::tell_reports(&store);
     reports::tell_notes(&notes, &noted);
     Ok(reports::exit(&rows))

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::Serialize;
+use trace::words::counted;
 
 use crate::export::{self, Gradebook, Identical, Person, Timelines};
 use crate::record::{Reason, Row};
@@ -153,15 +154,7 @@ pub(super) fn tell_reports(store: &Store) {
 /// Says how many notes there are, and where.
 pub(super) fn tell_notes(notes: &[String], noted: &Path) {
     if !notes.is_empty() {
-        print::err(&format!("{}; `{}`\n", count(notes.len(), "note"), noted.display()));
-    }
-}
-
-/// `1 note`, `2 notes`.
-pub(super) fn count(number: usize, noun: &str) -> String {
-    match number {
-        1 => format!("1 {noun}"),
-        _ => format!("{number} {noun}s"),
+        print::err(&format!("{}; `{}`\n", counted(notes.len(), "note"), noted.display()));
     }
 }
 

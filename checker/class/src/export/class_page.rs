@@ -3,11 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use trace::words::counted;
+
 use super::html::{Html, Width, points, signs};
 use super::plain::name;
 use super::points::{Points, RULE};
 use super::roll::{Roll, concerns};
-use super::summary::{counted, median};
+use super::summary::median;
 use super::{Context, roll};
 use crate::name::slug;
 use crate::record::{Finding, Row};

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use trace::causes::Code;
 use trace::draw::duration;
+use trace::words::counted;
 
 use super::csv;
 use super::plain::{line, quoted};
@@ -94,8 +95,8 @@ pub(super) fn changes(row: &Row) -> Vec<String> {
     if let (Some(late), Some(lost)) =
         (&row.late, row.late.as_ref().and_then(|late| Points::from(late.points)))
     {
-        let hours = if late.hours == 1 { "hour" } else { "hours" };
-        changes.push(format!("{lost} points off for {} {hours} late", late.hours));
+        let hours = counted(late.hours as usize, "hour");
+        changes.push(format!("{lost} points off for {hours} late"));
     }
     if let (Some(replaced), Some(points)) =
         (&row.replaced, row.replaced.as_ref().and_then(|replaced| Points::from(replaced.points)))

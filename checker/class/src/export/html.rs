@@ -10,6 +10,7 @@ use super::plain;
 use super::points::Points;
 use crate::record::Row;
 use checker::grade::Verdict;
+use trace::words::escape;
 
 /// A page that is being written.
 pub(super) struct Html {
@@ -69,13 +70,13 @@ impl Html {
 
     /// Text in a line.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
-        escape(&mut self.text, &plain::line(text));
+        self.text.push_str(&escape(&plain::line(text)));
         self
     }
 
     /// Text with its lines.
     pub(super) fn lines(&mut self, text: &str) -> &mut Self {
-        escape(&mut self.text, &plain::lines(text));
+        self.text.push_str(&escape(&plain::lines(text)));
         self
     }
 
@@ -86,7 +87,7 @@ impl Html {
             self.text.push(' ');
             self.text.push_str(name);
             self.text.push_str("=\"");
-            escape(&mut self.text, &plain::line(value));
+            self.text.push_str(&escape(&plain::line(value)));
             self.text.push('"');
         }
         self.text.push('>');
@@ -165,19 +166,6 @@ pub(super) fn signs(verdict: Verdict) -> (&'static str, &'static str) {
 /// The points of a row, or a dash.
 pub(super) fn points(row: Option<&Row>) -> String {
     row.and_then(Points::of).map_or("–".to_owned(), |points| points.to_string())
-}
-
-fn escape(out: &mut String, text: &str) {
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
 }
 
 /// Elements of a drawing.

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use trace::words::counted;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::plain::{line, name};
@@ -175,11 +176,6 @@ fn bar(share: u32) -> String {
         bar += &"░".repeat(BAR - whole - 1);
     }
     bar
-}
-
-/// `3 students`, `1 student`
-pub(super) fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// `text` in at most so many columns.

@@ -119,7 +119,7 @@ impl Graphs {
         Some((*self.made.get(graph.0 as usize)?, (node as usize).checked_sub(1)?))
     }
 
-    /// Handles the executable copy that is made of a graph now.
+    /// Names the executable copy that is made of a graph now.
     fn next_copy(&mut self, graph: GraphId) -> (GraphId, u32) {
         let made = self.copies.entry(graph).or_default();
         *made += 1;

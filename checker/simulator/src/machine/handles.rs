@@ -1,5 +1,5 @@
-//! Handles: what the driver's caller holds, handles and addresses, and the numbers that the
-//! [`Program`](trace::Program) knows it by.
+//! Handles and addresses that the driver's caller holds, and the numbers that the
+//! [`Program`](trace::Program) knows them by.
 //!
 //! Both arms use it: the simulator gives out handles of its own, a GPU gives its own, and the same
 //! commands become the same calls.

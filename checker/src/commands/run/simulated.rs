@@ -114,7 +114,7 @@ impl Run<'_> {
         Ok(Some(attempt))
     }
 
-    /// The schedule that was asked for. The orders of a witness follow an exact run.
+    /// The schedule that the command line names. The orders of a witness follow an exact run.
     fn schedule(&self) -> Schedule {
         match self.arguments.schedule {
             Some(Wanted::Seed(seed)) => Schedule::Perturbed(seed),

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use crate::program::{Call, Direction, KernelId, Site, StreamId};
 
+use crate::words::{counted, times};
+
 use super::near_misses::{NearMiss, Slip, Turn, Waiter};
 use super::{AccessAt, CallAt, Code, Edge, Hazard, Usage};
 
@@ -60,7 +62,7 @@ pub(crate) fn named(stream: StreamId) -> String {
     format!("{article}{stream}")
 }
 
-/// StreamNames of streams in the source, as far as they are known.
+/// Names of streams in the source, as far as they are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StreamNames(BTreeMap<StreamId, String>);
 
@@ -410,12 +412,11 @@ impl Hazard {
                 }
                 Slip::ByTurns { first: one, second: other } => {
                     let (first, second) = (self.first_place(), self.second_place());
-                    let streams = |n: u32| if n == 1 { "stream" } else { "streams" };
                     format!(
-                        "{first} is run in {one} {}, {second} in {other} {}: where both use the \
+                        "{first} is run in {}, {second} in {}: where both use the \
                          memory in the same stream they are in order, and here they do not",
-                        streams(*one),
-                        streams(*other)
+                        counted(*one as usize, "stream"),
+                        counted(*other as usize, "stream")
                     )
                 }
             });
@@ -507,12 +508,11 @@ impl Hazard {
                 format!("record the event after {first}, not at {}", line(record))
             }
             Slip::NotRecordedAgain { record, records, uses, .. } => {
-                let times = |n: u32| if n == 1 { "once".to_owned() } else { format!("{n} times") };
                 format!(
                     "record the event each time that {first} is run: {} was run {}, {first} {}",
                     line(record),
-                    times(*records),
-                    times(*uses)
+                    times(u64::from(*records)),
+                    times(u64::from(*uses))
                 )
             }
             Slip::WaitsForAnotherEvent { wait, stale: Some(stale), record }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::words;
+
 /// A length in hundredths of a px, written without trailing zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hundredths(pub(super) u64);
@@ -16,23 +18,11 @@ impl fmt::Display for Hundredths {
     }
 }
 
-/// `text` as character data or as the value of an attribute. Control characters, most of which XML
-/// cannot hold and some of which would make a blank line, become spaces.
+/// `text` in a drawing. Control characters, most of which XML cannot hold and some of which would
+/// make a blank line, become spaces.
 pub(super) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            '\u{fffe}' | '\u{ffff}' => escaped.push(' '),
-            c if c.is_control() => escaped.push(' '),
-            c => escaped.push(c),
-        }
-    }
-    escaped
+    let cannot_stand = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+    words::escape(&text.replace(cannot_stand, " "))
 }
 
 /// `id` as an identifier that needs no escape in XML or in CSS.

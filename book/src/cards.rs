@@ -17,15 +17,15 @@ const TEXT: usize = 40;
 const TITLE_CHARS: usize = 38;
 const TEXT_CHARS: usize = 72;
 
-/// The card of a page as SVG: its text where it has no figure.
-pub fn card(site: &str, title: &str, text: &str, figure: Option<&Layout>) -> String {
+/// The card of a page as SVG, with a line above its title, and its text where it has no figure.
+pub fn card(above: &str, title: &str, text: &str, figure: Option<&Layout>) -> String {
     let (width, height) = SIZE;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
          height=\"{height}\" font-family=\"system-ui,sans-serif\">\n<rect width=\"{width}\" height=\"{height}\" \
          fill=\"#fff\"/>\n<text x=\"{GAP}\" y=\"{}\" font-size=\"26\" fill=\"#555\">{}</text>\n",
         GAP + 20,
-        escape(site)
+        escape(above)
     );
     let mut y = GAP + 24;
     for line in lines(title, TITLE_CHARS) {

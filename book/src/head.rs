@@ -31,12 +31,13 @@ pub fn describe(book: &MDBook, records: &Records, folder: &Path) -> Result<()> {
     let address = address.filter(|address| address.starts_with("http"));
     for (number, chapter) in book.book.chapters().enumerate() {
         let Some(path) = &chapter.path else { continue };
-        let described = match number {
-            0 => whole.clone(),
-            _ => description(&chapter.content).unwrap_or_else(|| whole.clone()),
+        // The first page stands for the book.
+        let (title, described) = match number {
+            0 => (&site, whole.clone()),
+            _ => (&chapter.name, description(&chapter.content).unwrap_or_else(|| whole.clone())),
         };
         let mut tags = vec![
-            ("og:title", chapter.name.clone()),
+            ("og:title", title.clone()),
             ("og:description", described.clone()),
             ("og:type", "article".to_owned()),
             ("og:site_name", site.clone()),
@@ -46,7 +47,8 @@ pub fn describe(book: &MDBook, records: &Records, folder: &Path) -> Result<()> {
             let page = path.with_extension("html");
             let picture = Path::new(CARDS).join(path.with_extension("png"));
             let figure = figure::first(records, &chapter.content);
-            let card = cards::card(&site, &chapter.name, &described, figure.as_ref());
+            let above = if number == 0 { whole.split_inclusive('.').next() } else { Some(&*site) };
+            let card = cards::card(above.unwrap_or(""), title, &described, figure.as_ref());
             write(&folder.join(CARDS).join(path.with_extension("svg")), &card)?;
             tags.push(("og:url", format!("{address}/{}", page.display())));
             tags.push(("og:image", format!("{address}/{}", picture.display())));

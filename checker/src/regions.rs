@@ -8,8 +8,24 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-const BEGIN: &str = "// region: ";
-const END: &str = "// endregion";
+/// A line that marks a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark<'a> {
+    /// The region of this name begins.
+    Begin(&'a str),
+    /// It ends.
+    End,
+}
+
+impl<'a> Mark<'a> {
+    /// The mark that a line is, whatever its margin.
+    pub fn of(line: &'a str) -> Option<Self> {
+        match line.trim() {
+            "// endregion" => Some(Self::End),
+            line => line.strip_prefix("// region: ").map(Self::Begin),
+        }
+    }
+}
 
 /// A line outside of the regions that is not as it was shipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,12 +55,12 @@ impl<'a> Parts<'a> {
         for (number, line) in (1..).zip(text.lines()) {
             parts.lines = number;
             let trimmed = line.trim();
-            if let Some(name) = trimmed.strip_prefix(BEGIN) {
-                open = Some(name);
-                parts.inside.entry(name).or_default();
-                parts.fixed.push((number, trimmed));
-            } else if trimmed == END {
+            if let Some(mark) = Mark::of(line) {
                 open = None;
+                if let Mark::Begin(name) = mark {
+                    open = Some(name);
+                    parts.inside.entry(name).or_default();
+                }
                 parts.fixed.push((number, trimmed));
             } else if let Some(name) = open {
                 parts.inside.entry(name).or_default().push(line);
@@ -60,9 +76,9 @@ impl<'a> Parts<'a> {
 /// Whether a line, from 1, lies outside of the regions of a file that has some: it is not the
 /// student's to change.
 pub fn is_outside(text: &str, line: usize) -> bool {
-    let before = text.lines().take(line).map(str::trim);
-    let open = before.fold(false, |open, line| (open || line.starts_with(BEGIN)) && line != END);
-    !open && text.lines().any(|line| line.trim().starts_with(BEGIN))
+    let open = text.lines().take(line).filter_map(Mark::of).last();
+    let is_open = matches!(open, Some(Mark::Begin(_)));
+    !is_open && text.lines().any(|line| matches!(Mark::of(line), Some(Mark::Begin(_))))
 }
 
 /// The first edit outside of the regions, if there is one. A file without a single mark is
@@ -115,8 +131,10 @@ pub fn differences(own: &str, reference: &str) -> Vec<Difference> {
         let code = lines.filter(|line| !line.is_empty() && !line.starts_with("//"));
         code.map(str::to_owned).collect()
     };
-    let begins =
-        |&(line, text): &(usize, &'_ str)| Some((line, text.strip_prefix(BEGIN)?.to_owned()));
+    let begins = |&(line, text): &(usize, &str)| match Mark::of(text) {
+        Some(Mark::Begin(name)) => Some((line, name.to_owned())),
+        _ => None,
+    };
     let differs = |(line, name): (usize, String)| {
         let (own, reference) = (mine.inside.get(&*name)?, theirs.inside.get(&*name)?);
         let margin = own.iter().chain(reference).filter(|line| !line.trim().is_empty());
@@ -143,7 +161,8 @@ pub fn replaced(text: &str, other: &str, wanted: impl Fn(&str) -> bool) -> Strin
     let mut replaced = String::new();
     let mut skips = false;
     for line in text.lines() {
-        if line.trim() == END {
+        let mark = Mark::of(line);
+        if mark == Some(Mark::End) {
             skips = false;
         }
         if skips {
@@ -151,8 +170,10 @@ pub fn replaced(text: &str, other: &str, wanted: impl Fn(&str) -> bool) -> Strin
         }
         replaced.push_str(line);
         replaced.push('\n');
-        let name = line.trim().strip_prefix(BEGIN).filter(|name| wanted(name));
-        if let Some(inside) = name.and_then(|name| other.inside.get(name)) {
+        if let Some(Mark::Begin(name)) = mark
+            && wanted(name)
+            && let Some(inside) = other.inside.get(name)
+        {
             inside.iter().for_each(|line| replaced.extend([line, "\n"]));
             skips = true;
         }

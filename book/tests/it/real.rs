@@ -108,6 +108,15 @@ fn the_scripts_are_at_most_60_kb_gzipped_and_name_no_other_origin() {
 }
 
 #[test]
+fn type_has_five_sizes_beside_the_texts_own() {
+    let style = std::fs::read_to_string(root().join("theme/swim.css")).expect("the style sheet");
+    assert_eq!(style.matches("\n  --type-").count(), 5);
+    let sizes = style.lines().filter_map(|line| line.trim().strip_prefix("font-size:"));
+    let others: Vec<&str> = sizes.filter(|size| !size.trim().starts_with("var(--type-")).collect();
+    assert_eq!(others, Vec::<&str>::new());
+}
+
+#[test]
 fn each_page_is_described_by_words_of_its_own() {
     let site = &crate::browser::book().site;
     let mut seen = std::collections::BTreeMap::new();

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::Problems;
+use checker::regions::Mark;
 
 /// A line of a file, from 1, without its margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +34,6 @@ struct Parts<'a> {
     /// Lines of code inside regions.
     marked: Vec<Line<'a>>,
 }
-
-const BEGIN: &str = "// region: ";
-const END: &str = "// endregion";
 
 /// Compares the shipped file with a solution, and notes where that does what it may not: where it
 /// is free, regions may be rewritten. The lines of code that it adds, moves or takes out.
@@ -75,7 +73,8 @@ fn parts<'a>(path: &Path, text: &'a str, problems: &mut Problems) -> Parts<'a> {
     let mut names: Vec<&str> = Vec::new();
     for (number, text) in (1..).zip(text.lines()) {
         let line = Line { number, text: text.trim(), region: names.len() };
-        if let Some(name) = line.text.strip_prefix(BEGIN) {
+        let mark = Mark::of(text);
+        if let Some(Mark::Begin(name)) = mark {
             if open.is_some() {
                 problems.add(path, number, "a region begins inside another");
             }
@@ -85,7 +84,7 @@ fn parts<'a>(path: &Path, text: &'a str, problems: &mut Problems) -> Parts<'a> {
             names.push(name);
             open = Some(line);
             parts.fixed.push(line);
-        } else if line.text == END {
+        } else if mark == Some(Mark::End) {
             if open.take().is_none() {
                 problems.add(path, number, "no region ends here");
             }

@@ -10,6 +10,7 @@ use trace::Hazard;
 use trace::hazards::near_misses::{NearMiss, Slip, Turn, Waiter};
 use trace::hazards::{CallAt, Edge, StreamNames};
 
+use crate::regions::Mark;
 use crate::report::names::{receiver, variable};
 use crate::report::sources::{Sources, is_word};
 
@@ -255,14 +256,10 @@ impl<'a> Source<'a> {
 
     /// Whether something may be put before a line: where regions are marked, only inside of one.
     fn is_open(&self, line: usize) -> bool {
-        let mark = |line: &usize| {
-            let text = self.text(*line);
-            let begins = text.starts_with("// region:");
-            (begins || text.starts_with("// endregion")).then_some(begins)
-        };
-        match (0..line).rev().find_map(|line| mark(&line)) {
-            Some(begins) => begins,
-            None => (line..self.lines.len()).all(|line| mark(&line).is_none()),
+        let mark = |line: usize| Mark::of(self.text(line));
+        match (0..line).rev().find_map(mark) {
+            Some(mark) => matches!(mark, Mark::Begin(_)),
+            None => (line..self.lines.len()).all(|line| mark(line).is_none()),
         }
     }
 

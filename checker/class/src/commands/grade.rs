@@ -40,140 +40,253 @@ use sandbox::{Required, Sandbox};
 
 /// Grades a class.
 pub(crate) fn grade(arguments: &cli::Grade) -> Result<Exit> {
-    let workspace = Workspace::find()?;
-    let exercises = reports::exercises(&workspace, &arguments.exercises)?;
-    let ids = |places: Vec<Location>| places.into_iter().map(|place| place.id).collect::<Vec<_>>();
-    let mut class = Class::open(&arguments.folder, &ids(exercise::all(&workspace)?))?;
-    let mut notes = class.notes.clone();
-    let roster = reports::roster(&arguments.report)?;
-    if let Some(roster) = &roster {
-        notes.extend(enrol(&mut class, roster)?);
-    }
-    let lateness = Lateness::read(arguments)?;
-    let earlier = if arguments.resume { Earlier::Resumed } else { Earlier::Refused };
-    let store = Store::open(&arguments.out, earlier)?;
-    let sandbox = sandbox(arguments)?;
-    let gpu = gpu(arguments, &exercises)?;
+    let mut setup = Setup::open(arguments)?;
+    let kits = Kits::stage(&setup)?;
+    let mut graded = setup.grade(&kits)?;
+    setup.adjust(&kits, &mut graded)?;
+    setup.publish(&graded)
+}
 
-    scratch::sweep();
-    let staged = Scratch::passable()?;
-    let places: Vec<Location> = exercises.iter().map(|exercise| exercise.place.clone()).collect();
-    let indicator = Indicator::start();
-    let stage = |optimisation, folder: &Path| {
-        Kit::stage(&workspace, &places, optimisation, folder, &|stage| indicator.tell(stage))
-    };
-    let kit = stage(Optimisation::Dev, staged.path())?;
-    let staged_for_gpu = gpu.as_ref().map(|_| Scratch::passable()).transpose()?;
-    let for_gpu = staged_for_gpu.as_ref().map(|to| stage(Optimisation::Release, to.path()));
-    let for_gpu = for_gpu.transpose()?;
-    drop(indicator);
-    let setting = Setting {
-        kit: kit.clone(),
-        exercises: places.iter().map(|place| place.folder.clone()).collect(),
-        profile: arguments.profile.clone(),
-        sandbox: sandbox.clone(),
-    };
-    let shared = Shared { kit: Arc::new(kit), sandbox: Arc::new(sandbox) };
-    let for_gpu = for_gpu.map(|kit| Shared { kit: Arc::new(kit), ..shared.clone() });
-    let device = Simulated::named(arguments.profile.as_deref())?;
-    let grader =
-        |exercise: &Exercise| Grader::new(exercise.clone(), shared.clone(), device.clone());
-    let graders = exercises.iter().map(grader).collect::<Result<Vec<_>>>()?;
+/// The class and everything that grades it.
+struct Setup<'a> {
+    arguments: &'a cli::Grade,
+    workspace: Workspace,
+    exercises: Vec<Exercise>,
+    class: Class,
+    roster: Option<Roster>,
+    lateness: Lateness,
+    store: Store,
+    sandbox: Sandbox,
+    gpu: Option<device::Gpu>,
+    /// Remarks on what was handed in.
+    notes: Vec<String>,
+}
 
-    let ids: Vec<String> = class.ids().map(str::to_owned).collect();
-    let in_shard = |id: &str| arguments.shard.is_none_or(|shard| holds(shard, id));
-    let students: Vec<usize> = (0..class.len()).filter(|&number| in_shard(&ids[number])).collect();
-    let start = Instant::now();
-    let plan = Plan {
-        workspace: &workspace,
-        setting: &setting,
-        graders: &graders,
-        store: &store,
-        jobs: arguments.jobs.unwrap_or_else(cores),
-        budget_s: arguments.budget,
-        progress: &|done, total| print::progress(&format!("graded {done} of {total}")),
-    };
-    let wanted: Vec<Wanted> = places.iter().map(Wanted::of).collect();
-    let mut prints = Prints::new(&workspace, &places);
-    let mut times = BTreeMap::new();
-    let mut reading = Duration::ZERO;
-    let processor_s = timings::processor_s();
-    let graded = grading::grade(&plan, &students, |number| {
-        let begun = Instant::now();
-        let student = class.read(number, &wanted);
-        let said = student.notes.iter().map(|note| format!("{}: {note}", student.id));
-        notes.extend(said);
-        times.extend(student.at.map(|at| (student.id.clone(), at)));
-        if arguments.shard.is_none() {
-            prints.add(&student.id, &student.handed);
+/// The exercises' files and the libraries, where programs of students find them.
+struct Kits {
+    setting: Setting,
+    graders: Vec<Grader>,
+    for_gpu: Option<Shared>,
+    /// The folders, which go with it.
+    _staged: Vec<Scratch>,
+}
+
+/// Rows, and what the reports take besides.
+struct Graded {
+    /// Numbers of the students.
+    students: Vec<usize>,
+    rows: Vec<Row>,
+    prints: Prints,
+    /// When each student handed in.
+    times: BTreeMap<String, jiff::Timestamp>,
+    /// How many files were compiled and run.
+    run: usize,
+    start: Instant,
+    spent: Spent,
+}
+
+/// The time that grading took.
+#[derive(Clone, Copy, Serialize)]
+struct Spent {
+    /// From the first file to the last.
+    graded_s: f64,
+    /// Of that, what one thread does for all: reading what was handed in.
+    reading_s: f64,
+    /// On processors meanwhile, of all that was started and is over.
+    processor_s: f64,
+    took: Took,
+    late: Took,
+}
+
+impl<'a> Setup<'a> {
+    fn open(arguments: &'a cli::Grade) -> Result<Self> {
+        let workspace = Workspace::find()?;
+        let exercises = reports::exercises(&workspace, &arguments.exercises)?;
+        let all: Vec<String> =
+            exercise::all(&workspace)?.into_iter().map(|place| place.id).collect();
+        let mut class = Class::open(&arguments.folder, &all)?;
+        let mut notes = class.notes.clone();
+        let roster = reports::roster(&arguments.report)?;
+        if let Some(roster) = &roster {
+            notes.extend(enrol(&mut class, roster)?);
         }
-        reading += begun.elapsed();
-        student
-    });
-    print::progress("");
-    let grading::Graded { mut rows, run, took, late } = graded?;
-    let graded_s = start.elapsed().as_secs_f64();
-    let processor_s = timings::processor_s() - processor_s;
-    let reading_s = reading.as_secs_f64();
-    if let (Some(gpu), Some(shared)) = (&gpu, &for_gpu) {
-        let indicator = Indicator::start();
-        let mut gpu = GpuSetup {
-            workspace: &workspace,
+        let lateness = Lateness::read(arguments)?;
+        let earlier = if arguments.resume { Earlier::Resumed } else { Earlier::Refused };
+        let store = Store::open(&arguments.out, earlier)?;
+        let sandbox = sandbox(arguments)?;
+        let gpu = gpu(arguments, &exercises)?;
+        Ok(Self {
+            arguments,
+            workspace,
+            exercises,
+            class,
+            roster,
+            lateness,
+            store,
+            sandbox,
             gpu,
-            shared,
-            store: &store,
-            tell: &|stage| indicator.tell(stage),
-            beside: BTreeMap::new(),
+            notes,
+        })
+    }
+
+    fn places(&self) -> Vec<Location> {
+        self.exercises.iter().map(|exercise| exercise.place.clone()).collect()
+    }
+
+    fn wanted(&self) -> Vec<Wanted> {
+        self.exercises.iter().map(|exercise| Wanted::of(&exercise.place)).collect()
+    }
+
+    /// Grades the files of the class, or of its shard, on the simulated device.
+    fn grade(&mut self, kits: &Kits) -> Result<Graded> {
+        let (arguments, wanted) = (self.arguments, self.wanted());
+        let mut prints = Prints::new(&self.workspace, &self.places());
+        let Self { workspace, class, store, notes, .. } = self;
+        let ids: Vec<String> = class.ids().map(str::to_owned).collect();
+        let in_shard = |id: &str| arguments.shard.is_none_or(|shard| holds(shard, id));
+        let students: Vec<usize> =
+            (0..class.len()).filter(|&number| in_shard(&ids[number])).collect();
+        let start = Instant::now();
+        let plan = Plan {
+            workspace,
+            setting: &kits.setting,
+            graders: &kits.graders,
+            store,
+            jobs: arguments.jobs.unwrap_or_else(cores),
+            budget_s: arguments.budget,
+            progress: &|done, total| print::progress(&format!("graded {done} of {total}")),
         };
-        let read = |number| class.read(number, &wanted);
-        measure(&mut gpu, &graders, &mut rows, students.iter().map(|&number| read(number)))?;
-    }
-    for row in &mut rows {
-        lateness.charge(row, times.get(&row.student).copied(), roster.as_ref());
-    }
-    if arguments.absent == cli::Absent::Blank {
-        leave_blank(&mut rows, class.absent());
-    }
-    if let Some(path) = &arguments.replace {
-        replace(path, &mut rows)?;
-    }
-    let written = store.write_rows(&rows, arguments.shard)?;
-    let wall_s = start.elapsed().as_secs_f64();
-    let noted = store.write_notes(&notes, arguments.shard)?;
-    let mut alike = 0;
-    if arguments.shard.is_none() {
-        store.drop_parts()?;
-        alike = prints.write(&store)?;
-        let reports = Reports {
-            arguments: &arguments.report,
-            store: &store,
-            rows: &rows,
-            roster: roster.as_ref(),
-            exercises: &exercises,
+        let mut times = BTreeMap::new();
+        let mut reading = Duration::ZERO;
+        let processor_s = timings::processor_s();
+        let graded = grading::grade(&plan, &students, |number| {
+            let begun = Instant::now();
+            let student = class.read(number, &wanted);
+            let said = student.notes.iter().map(|note| format!("{}: {note}", student.id));
+            notes.extend(said);
+            times.extend(student.at.map(|at| (student.id.clone(), at)));
+            if arguments.shard.is_none() {
+                prints.add(&student.id, &student.handed);
+            }
+            reading += begun.elapsed();
+            student
+        });
+        print::progress("");
+        let grading::Graded { rows, run, took, late } = graded?;
+        let spent = Spent {
+            graded_s: start.elapsed().as_secs_f64(),
+            reading_s: reading.as_secs_f64(),
+            processor_s: timings::processor_s() - processor_s,
+            took,
+            late,
         };
-        reports.write_and_show(arguments.look)?;
+        Ok(Graded { students, rows, prints, times, run, start, spent })
     }
-    print::err(&format!(
-        "{} of {} in {wall_s:.1} s, {run} of them run; `{}`\n",
-        counted(rows.len(), "exercise"),
-        counted(students.len(), "student"),
-        written.display()
-    ));
-    if arguments.timings {
-        let rows = rows.len();
-        let kib = timings::own_kib();
-        let timings = Timings { graded_s, reading_s, processor_s, wall_s, rows, took, late, kib };
-        print::err(&format!("timings {}\n", serde_json::to_string(&timings)?));
+
+    /// Adds what a GPU says, and what the class's rules and its instructors do to points.
+    fn adjust(&self, kits: &Kits, graded: &mut Graded) -> Result<()> {
+        let rows = &mut graded.rows;
+        if let (Some(gpu), Some(shared)) = (&self.gpu, &kits.for_gpu) {
+            let indicator = Indicator::start();
+            let mut gpu = GpuSetup {
+                workspace: &self.workspace,
+                gpu,
+                shared,
+                store: &self.store,
+                tell: &|stage| indicator.tell(stage),
+                beside: BTreeMap::new(),
+            };
+            let wanted = self.wanted();
+            let students = graded.students.iter().map(|&number| self.class.read(number, &wanted));
+            measure(&mut gpu, &kits.graders, rows, students)?;
+        }
+        for row in &mut *rows {
+            let at = graded.times.get(&row.student).copied();
+            self.lateness.charge(row, at, self.roster.as_ref());
+        }
+        if self.arguments.absent == cli::Absent::Blank {
+            leave_blank(rows, self.class.absent());
+        }
+        if let Some(path) = &self.arguments.replace {
+            replace(path, rows)?;
+        }
+        Ok(())
     }
-    if arguments.shard.is_none() {
-        reports::tell_reports(&store);
+
+    /// Writes everything, and says where it is.
+    fn publish(&self, graded: &Graded) -> Result<Exit> {
+        let (arguments, store) = (self.arguments, &self.store);
+        let Graded { students, rows, prints, run, start, spent, .. } = graded;
+        let written = store.write_rows(rows, arguments.shard)?;
+        let wall_s = start.elapsed().as_secs_f64();
+        let noted = store.write_notes(&self.notes, arguments.shard)?;
+        let mut alike = 0;
+        if arguments.shard.is_none() {
+            store.drop_parts()?;
+            alike = prints.write(store)?;
+            let reports = Reports {
+                arguments: &arguments.report,
+                store,
+                rows,
+                roster: self.roster.as_ref(),
+                exercises: &self.exercises,
+            };
+            reports.write_and_show(arguments.look)?;
+        }
+        print::err(&format!(
+            "{} of {} in {wall_s:.1} s, {run} of them run; `{}`\n",
+            counted(rows.len(), "exercise"),
+            counted(students.len(), "student"),
+            written.display()
+        ));
+        if arguments.timings {
+            let (rows, kib) = (rows.len(), timings::own_kib());
+            let timings = Timings { spent: *spent, wall_s, rows, kib };
+            print::err(&format!("timings {}\n", serde_json::to_string(&timings)?));
+        }
+        if arguments.shard.is_none() {
+            reports::tell_reports(store);
+        }
+        if alike > 0 {
+            let pairs = counted(alike, "pair");
+            print::err(&format!("{pairs} of similar files; `{}`\n", store.similar().display()));
+        }
+        reports::tell_notes(&self.notes, &noted);
+        Ok(reports::exit(rows))
     }
-    if alike > 0 {
-        let pairs = counted(alike, "pair");
-        print::err(&format!("{pairs} of similar files; `{}`\n", store.similar().display()));
+}
+
+impl Kits {
+    fn stage(setup: &Setup<'_>) -> Result<Self> {
+        let (places, sandbox) = (setup.places(), &setup.sandbox);
+        let profile = &setup.arguments.profile;
+        scratch::sweep();
+        let mut staged = Vec::new();
+        let indicator = Indicator::start();
+        let mut stage = |optimisation| -> Result<Kit> {
+            let folder = Scratch::passable()?;
+            let tell = |stage| indicator.tell(stage);
+            let kit = Kit::stage(&setup.workspace, &places, optimisation, folder.path(), &tell)?;
+            staged.push(folder);
+            Ok(kit)
+        };
+        let kit = stage(Optimisation::Dev)?;
+        let for_gpu = setup.gpu.as_ref().map(|_| stage(Optimisation::Release)).transpose()?;
+        drop(indicator);
+        let setting = Setting {
+            kit: kit.clone(),
+            exercises: places.iter().map(|place| place.folder.clone()).collect(),
+            profile: profile.clone(),
+            sandbox: sandbox.clone(),
+        };
+        let shared = Shared { kit: Arc::new(kit), sandbox: Arc::new(sandbox.clone()) };
+        let for_gpu = for_gpu.map(|kit| Shared { kit: Arc::new(kit), ..shared.clone() });
+        let device = Simulated::named(profile.as_deref())?;
+        let grader =
+            |exercise: &Exercise| Grader::new(exercise.clone(), shared.clone(), device.clone());
+        let graders = setup.exercises.iter().map(grader).collect::<Result<Vec<_>>>()?;
+        Ok(Self { setting, graders, for_gpu, _staged: staged })
     }
-    reports::tell_notes(&notes, &noted);
-    Ok(reports::exit(&rows))
 }
 
 /// Gives the students of a roster their places and names. Remarks on where the two differ.
@@ -254,17 +367,11 @@ const GPU_IS_OPEN: &str = "`--device gpu` needs `--accept-risk`: on a GPU studen
 /// The time that grading a class took: a line for a benchmark to read.
 #[derive(Serialize)]
 struct Timings {
-    /// From the first file to the last.
-    graded_s: f64,
-    /// Of that, what one thread does for all: reading what was handed in.
-    reading_s: f64,
-    /// On processors meanwhile, of all that was started and is over.
-    processor_s: f64,
+    #[serde(flatten)]
+    spent: Spent,
     /// With the writing of the rows.
     wall_s: f64,
     rows: usize,
-    took: Took,
-    late: Took,
     /// Most memory that this process has had.
     kib: u64,
 }

@@ -119,6 +119,15 @@ impl Graphs {
         Some((*self.made.get(graph.0 as usize)?, (node as usize).checked_sub(1)?))
     }
 
+    fn graph(&self, handle: u64) -> Result<GraphId, Failure> {
+        self.graphs.get(&handle).copied().ok_or_else(no_graph)
+    }
+
+    /// An executable graph: which copy of which graph it is.
+    fn executable(&self, handle: u64) -> Result<(GraphId, u32), Failure> {
+        self.executables.get(&handle).copied().ok_or_else(no_graph)
+    }
+
     /// Names the executable copy that is made of a graph now.
     fn next_copy(&mut self, graph: GraphId) -> (GraphId, u32) {
         let made = self.copies.entry(graph).or_default();
@@ -141,6 +150,12 @@ impl Graphs {
         }
         Failure::bare(code)
     }
+}
+
+/// The failure of a call about a graph that is not there. The codes of these calls know no invalid
+/// handle (CUDA driver API, graph management).
+fn no_graph() -> Failure {
+    Failure::bare(code::INVALID_VALUE)
 }
 
 impl Machine {
@@ -343,116 +358,127 @@ impl Machine {
         site: Option<u32>,
         host: &mut dyn Host,
     ) -> Result<Reply, Failure> {
-        // The codes of these calls know no invalid handle (CUDA driver API, graph management).
-        let no_graph = Failure::bare(code::INVALID_VALUE);
         match *asked {
-            GraphCommand::BeginCapture { stream: handle, mode } => {
-                let (stream, mode) = (self.handles.stream(handle)?, Mode::of(mode)?);
-                if stream.is_legacy() {
-                    return Err(Failure::bare(code::STREAM_CAPTURE_UNSUPPORTED));
-                }
-                if self.graphs.of_stream(stream).is_some() {
-                    return Err(Failure::bare(code::ILLEGAL_STATE));
-                }
-                let blocking = self.handles.stream_facts(handle)?.0 == StreamKind::Blocking;
-                self.graphs.captures += 1;
-                self.graphs.open.push(Capture {
-                    number: self.graphs.captures,
-                    origin: stream,
-                    thread: self.threads.running(),
-                    mode,
-                    memory_changes: self.handles.memory_changes,
-                    invalid: false,
-                    nodes: Vec::new(),
-                    commands: Vec::new(),
-                    streams: BTreeMap::from([(stream, (blocking, BTreeSet::new()))]),
-                });
-                Ok(Reply::Done)
-            }
+            GraphCommand::BeginCapture { stream, mode } => self.begin_capture(stream, mode),
             GraphCommand::EndCapture { stream } => {
                 let stream = self.handles.stream(stream)?;
                 self.end_capture(stream, site, host)
             }
             GraphCommand::IsCapturing { stream } => {
                 let stream = self.handles.stream(stream)?;
-                let has_blocking = |it: &Capture| it.streams.values().any(|stream| stream.0);
-                if stream.is_legacy() && self.graphs.open.iter().any(has_blocking) {
-                    return Err(Failure::bare(code::STREAM_CAPTURE_IMPLICIT));
-                }
-                // `CUstreamCaptureStatus`: none, active, invalidated.
-                let status =
-                    self.graphs.of_stream(stream).map_or(0, |it| 1 + u64::from(it.invalid));
-                Ok(Reply::Number(status))
+                self.is_capturing(stream)
             }
             GraphCommand::ExchangeMode { mode } => {
                 let new = Mode::of(mode)?;
                 let before = self.graphs.modes.insert(self.threads.running(), new);
                 Ok(Reply::Number(before.unwrap_or_default() as u64))
             }
-            GraphCommand::External { event, stream } => {
-                let stream = self.handles.stream(stream)?;
-                self.handles.events.find(event)?;
-                match self.graphs.of_stream(stream) {
-                    // The flag is for captures alone (`cuda.h`, `CUevent_record_flags`).
-                    None => Err(Failure::bare(code::ILLEGAL_STATE)),
-                    Some(it) if it.invalid => Err(Failure::bare(code::STREAM_CAPTURE_INVALIDATED)),
-                    Some(_) => {
-                        let why = "an external event in a capture is not simulated";
-                        Err(Failure::because(code::NOT_SUPPORTED, why.to_owned()))
-                    }
-                }
-            }
+            GraphCommand::External { event, stream } => self.external(event, stream),
             GraphCommand::Instantiate { graph, flags } => {
-                let found = self.graphs.graphs.get(&graph).copied().ok_or(no_graph)?;
-                // Free on launch, upload, launch on the device, node priorities (`cuda.h`). Nothing
-                // frees the memory of a graph that the device launches.
-                const FREE_ON_LAUNCH: u64 = 1;
-                const DEVICE_LAUNCH: u64 = 4;
-                let both = FREE_ON_LAUNCH | DEVICE_LAUNCH;
-                if flags > 15 || flags & both == both {
-                    return Err(Failure::bare(code::INVALID_VALUE));
-                }
-                self.make(Call::GraphInstantiate { graph: found, updates: None }, site, host);
-                let reply = self.new_handle();
-                if let Reply::Number(handle) = reply {
-                    let copy = self.graphs.next_copy(found);
-                    self.graphs.executables.insert(handle, copy);
-                }
-                Ok(reply)
+                let graph = self.graphs.graph(graph)?;
+                self.instantiate(graph, flags, site, host)
             }
             GraphCommand::Update { executable, graph } => {
-                let updated =
-                    self.graphs.executables.get(&executable).copied().ok_or(no_graph.clone())?;
-                let found = self.graphs.graphs.get(&graph).copied().ok_or(no_graph)?;
-                if !self.is_alike(updated.0, found) {
+                let updated = self.graphs.executable(executable)?;
+                let graph = self.graphs.graph(graph)?;
+                if !self.is_alike(updated.0, graph) {
                     return Err(Failure::bare(code::GRAPH_EXEC_UPDATE_FAILURE));
                 }
                 let updates = Some(updated);
-                self.make(Call::GraphInstantiate { graph: found, updates }, site, host);
-                let copy = self.graphs.next_copy(found);
+                self.make(Call::GraphInstantiate { graph, updates }, site, host);
+                let copy = self.graphs.next_copy(graph);
                 self.graphs.executables.insert(executable, copy);
                 Ok(Reply::Done)
             }
             GraphCommand::Launch { executable, stream } => {
-                let found = self.graphs.executables.get(&executable).copied();
-                let (which, stream) = (found.ok_or(no_graph)?, self.handles.stream(stream)?);
+                let (which, stream) =
+                    (self.graphs.executable(executable)?, self.handles.stream(stream)?);
                 self.launch_graph(which, stream, site, host)
             }
             GraphCommand::Upload { executable, stream } => {
                 self.handles.stream(stream)?;
-                let found = self.graphs.executables.contains_key(&executable);
-                if found { Ok(Reply::Done) } else { Err(no_graph) }
+                self.graphs.executable(executable).map(|_| Reply::Done)
             }
             GraphCommand::ExecDestroy { executable } => {
                 self.check_unsafe()?;
-                self.graphs.executables.remove(&executable).ok_or(no_graph)?;
+                self.graphs.executables.remove(&executable).ok_or_else(no_graph)?;
                 Ok(Reply::Done)
             }
             GraphCommand::Destroy { graph } => {
-                self.graphs.graphs.remove(&graph).ok_or(no_graph)?;
+                self.graphs.graphs.remove(&graph).ok_or_else(no_graph)?;
                 Ok(Reply::Done)
             }
         }
+    }
+
+    fn begin_capture(&mut self, handle: u64, mode: u32) -> Result<Reply, Failure> {
+        let (stream, mode) = (self.handles.stream(handle)?, Mode::of(mode)?);
+        if stream.is_legacy() {
+            return Err(Failure::bare(code::STREAM_CAPTURE_UNSUPPORTED));
+        }
+        if self.graphs.of_stream(stream).is_some() {
+            return Err(Failure::bare(code::ILLEGAL_STATE));
+        }
+        let blocking = self.handles.stream_facts(handle)?.0 == StreamKind::Blocking;
+        self.graphs.captures += 1;
+        self.graphs.open.push(Capture {
+            number: self.graphs.captures,
+            origin: stream,
+            thread: self.threads.running(),
+            mode,
+            memory_changes: self.handles.memory_changes,
+            invalid: false,
+            nodes: Vec::new(),
+            commands: Vec::new(),
+            streams: BTreeMap::from([(stream, (blocking, BTreeSet::new()))]),
+        });
+        Ok(Reply::Done)
+    }
+
+    fn is_capturing(&mut self, stream: StreamId) -> Result<Reply, Failure> {
+        let has_blocking = |it: &Capture| it.streams.values().any(|stream| stream.0);
+        if stream.is_legacy() && self.graphs.open.iter().any(has_blocking) {
+            return Err(Failure::bare(code::STREAM_CAPTURE_IMPLICIT));
+        }
+        // `CUstreamCaptureStatus`: none, active, invalidated.
+        let status = self.graphs.of_stream(stream).map_or(0, |it| 1 + u64::from(it.invalid));
+        Ok(Reply::Number(status))
+    }
+
+    fn external(&mut self, event: u64, stream: u64) -> Result<Reply, Failure> {
+        let stream = self.handles.stream(stream)?;
+        self.handles.events.find(event)?;
+        match self.graphs.of_stream(stream) {
+            // The flag is for captures alone (`cuda.h`, `CUevent_record_flags`).
+            None => Err(Failure::bare(code::ILLEGAL_STATE)),
+            Some(it) if it.invalid => Err(Failure::bare(code::STREAM_CAPTURE_INVALIDATED)),
+            Some(_) => {
+                let why = "an external event in a capture is not simulated";
+                Err(Failure::because(code::NOT_SUPPORTED, why.to_owned()))
+            }
+        }
+    }
+
+    fn instantiate(
+        &mut self,
+        graph: GraphId,
+        flags: u64,
+        site: Option<u32>,
+        host: &mut dyn Host,
+    ) -> Result<Reply, Failure> {
+        // Free on launch, upload, launch on the device, node priorities (`cuda.h`). Nothing frees
+        // the memory of a graph that the device launches.
+        const FREE_ON_LAUNCH: u64 = 1;
+        const DEVICE_LAUNCH: u64 = 4;
+        let both = FREE_ON_LAUNCH | DEVICE_LAUNCH;
+        if flags > 15 || flags & both == both {
+            return Err(Failure::bare(code::INVALID_VALUE));
+        }
+        self.make(Call::GraphInstantiate { graph, updates: None }, site, host);
+        let reply = self.new_handle();
+        let copy = self.graphs.next_copy(graph);
+        self.graphs.executables.insert(reply.number()?, copy);
+        Ok(reply)
     }
 
     fn end_capture(

@@ -59,7 +59,9 @@ impl Run<'_> {
             self.report.message = CHECKED_ALONE.to_owned();
             return Ok(());
         }
-        let standard = ends.standard(self.report.bounds.context(NO_BOUNDS)?, &reference?)?;
+        let bounds = self.report.bounds.context(NO_BOUNDS)?;
+        let baseline = ends.replayed(BASELINE)?;
+        let standard = ends.standard(bounds, [&baseline, &reference?])?;
         self.report.standard = Some(standard);
         self.report.score = self.report.metric_value.map(|value| standard.score(value));
         self.decide(task);
@@ -157,13 +159,15 @@ impl Ends<'_> {
         Ok((program, timeline))
     }
 
-    fn standard(&self, bounds: Bounds, reference: &(Program, Timeline)) -> Result<Standard> {
+    /// The scale that they are the ends of.
+    fn standard(&self, bounds: Bounds, ends: [&(Program, Timeline); 2]) -> Result<Standard> {
         let metric = self.task.exercise.manifest.metric;
         let value = |(program, timeline): &(Program, Timeline)| {
             let ns = metric.ns(timeline.extent().ns(), latency(program, timeline));
             metric.of(bounds, ns).with_context(|| metric.lacks())
         };
-        let standard = Standard::new(value(&self.replayed(BASELINE)?)?, value(reference)?);
+        let [baseline, reference] = ends;
+        let standard = Standard::new(value(baseline)?, value(reference)?);
         let profile = &self.device.profile.name;
         standard.with_context(|| format!("{NO_STANDARD} on profile `{profile}`"))
     }

@@ -157,7 +157,7 @@ fn where_the_address_of_the_site_is_known_a_link_to_a_page_has_its_first_figure_
         assert!(html.contains(tag), "{tag}");
     }
     let card = known.built("cards/page.svg").expect("a card");
-    assert!(card.contains(">Page</text>"), "the page's name in the summary: {card}");
+    assert!(card.contains(">Tiny</text>"), "the first page stands for the book: {card}");
     assert!(card.contains("Timeline. slow · simulated H200: 6.00 ms"), "{card}");
 
     // A path alone is no address that another site could fetch a picture from.

@@ -22,46 +22,37 @@ pub fn card(above: &str, title: &str, text: &str, figure: Option<&Layout>) -> St
     let (width, height) = SIZE;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-         height=\"{height}\" font-family=\"system-ui,sans-serif\">\n<rect width=\"{width}\" height=\"{height}\" \
-         fill=\"#fff\"/>\n<text x=\"{GAP}\" y=\"{}\" font-size=\"26\" fill=\"#555\">{}</text>\n",
-        GAP + 20,
-        escape(above)
+         height=\"{height}\" font-family=\"system-ui,sans-serif\">\n\
+         <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
     );
-    let mut y = GAP + 24;
+    let mut y = GAP + 20;
+    write(&mut svg, y, "font-size=\"26\" fill=\"#555\"", above);
     for line in lines(title, TITLE_CHARS) {
         y += TITLE;
-        let line = escape(&line);
-        _ = writeln!(
-            svg,
-            "<text x=\"{GAP}\" y=\"{y}\" font-size=\"54\" font-weight=\"700\" fill=\"#1b1b1b\">{line}</text>"
-        );
+        write(&mut svg, y, "font-size=\"54\" font-weight=\"700\" fill=\"#1b1b1b\"", &line);
     }
     y += TEXT;
-    match figure {
-        Some(layout) => {
-            let drawing = draw::svg(layout, "card");
-            let (wide, high) = (width - 2 * GAP, height - y - GAP / 2);
-            let view = drawing.split_once("viewBox=\"").and_then(|(_, rest)| rest.split_once('"'));
-            let view = view.map_or("", |(view, _)| view);
-            // As large as there is room for, below the title.
-            _ = writeln!(
-                svg,
-                "<svg x=\"{GAP}\" y=\"{y}\" width=\"{wide}\" height=\"{high}\" viewBox=\"{view}\" \
-                 preserveAspectRatio=\"xMidYMin meet\">{drawing}</svg>"
-            );
+    let Some(layout) = figure else {
+        for line in lines(text, TEXT_CHARS) {
+            y += TEXT;
+            write(&mut svg, y, "font-size=\"30\" fill=\"#333\"", &line);
         }
-        None => {
-            for line in lines(text, TEXT_CHARS) {
-                y += TEXT;
-                let line = escape(&line);
-                _ = writeln!(
-                    svg,
-                    "<text x=\"{GAP}\" y=\"{y}\" font-size=\"30\" fill=\"#333\">{line}</text>"
-                );
-            }
-        }
-    }
-    svg + "</svg>\n"
+        return svg + "</svg>\n";
+    };
+    let drawing = draw::svg(layout, "card");
+    let (wide, high) = (width - 2 * GAP, height - y - GAP / 2);
+    let view = drawing.split_once("viewBox=\"").and_then(|(_, rest)| rest.split_once('"'));
+    let view = view.map_or("", |(view, _)| view);
+    // As large as there is room for, below the title.
+    svg + &format!(
+        "<svg x=\"{GAP}\" y=\"{y}\" width=\"{wide}\" height=\"{high}\" viewBox=\"{view}\" \
+         preserveAspectRatio=\"xMidYMin meet\">{drawing}</svg>\n</svg>\n"
+    )
+}
+
+/// Adds a line of text.
+fn write(svg: &mut String, y: usize, look: &str, text: &str) {
+    _ = writeln!(svg, "<text x=\"{GAP}\" y=\"{y}\" {look}>{}</text>", escape(text));
 }
 
 /// A text in lines of at most `most` characters, where no word is longer: three at most, and then

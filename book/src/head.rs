@@ -28,7 +28,7 @@ pub fn describe(book: &MDBook, records: &Records, folder: &Path) -> Result<()> {
     let whole = book.config.book.description.clone().unwrap_or_default();
     let site = book.config.book.title.clone().unwrap_or_default();
     let address = book.config.html_config().and_then(|html| html.site_url);
-    let address = address.filter(|address| address.starts_with("http"));
+    let address = address.filter(|address| address.contains("://"));
     for (number, chapter) in book.book.chapters().enumerate() {
         let Some(path) = &chapter.path else { continue };
         // The first page stands for the book.

@@ -32,15 +32,17 @@ pub(crate) const AUTHOR: Companion =
     Companion { name: "authors'", package: "author", program: "checker-author" };
 
 /// Becomes the program that has this command, with the same arguments.
-pub(crate) fn call(tools: &Companion) -> Result<Exit> {
+pub(crate) fn call(companion: &Companion) -> Result<Exit> {
     let this = std::env::current_exe().context("cannot find this program")?;
-    let beside = this.with_file_name(tools.program);
-    let program = match tools.sources() {
+    let beside = this.with_file_name(companion.program);
+    let program = match companion.sources() {
         Some(workspace) if workspace.root() == own_sources() || !beside.is_file() => {
-            tools.build(&workspace)?
+            companion.build(&workspace)?
         }
         _ if beside.is_file() => beside,
-        _ => bail!("there is no `{}` beside `{}`{HOW_TO_GET_IT}", tools.program, this.display()),
+        _ => {
+            bail!("there is no `{}` beside `{}`{HOW_TO_GET_IT}", companion.program, this.display())
+        }
     };
     let error = Command::new(&program).args(std::env::args_os().skip(1)).exec();
     Err(error).with_context(|| format!("cannot start `{}`", program.display()))

@@ -147,7 +147,7 @@ pub enum RefusedBecause {
 #[derive(Clone, Debug)]
 pub struct Refusal {
     /// Of what kind they are.
-    pub ground: RefusedBecause,
+    pub because: RefusedBecause,
     /// In its own words.
     pub rendered: String,
     /// On one line.
@@ -489,7 +489,7 @@ pub fn refusal(errors: &[Diagnostic]) -> Option<Refusal> {
     };
     let complaints = errors.iter().map(Diagnostic::complaint).collect();
     Some(Refusal {
-        ground: RefusedBecause::Errors,
+        because: RefusedBecause::Errors,
         rendered,
         summary: format!("{}{more}", first.on_one_line()),
         complaints,

@@ -171,7 +171,7 @@ pub struct Presentation {
     /// Messages of the compiler about the student's file.
     pub compiler: String,
     /// Why there is no program, if so.
-    pub ground: Option<RefusedBecause>,
+    pub because: Option<RefusedBecause>,
     /// How the program ended.
     pub ending: Option<Ending>,
     /// The limit that ended it, where there was one.

@@ -110,7 +110,7 @@ fn run(command: Command) -> Result<Option<Refusal>> {
         (Some(refusal), _) => Some(refusal),
         (None, Ending::Exited(0)) => None,
         (None, ending) => Some(Refusal {
-            ground: RefusedBecause::Limit,
+            because: RefusedBecause::Limit,
             rendered: String::new(),
             summary: format!("the compiler gave up: {ending:?}"),
             complaints: Vec::new(),

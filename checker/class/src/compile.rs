@@ -216,7 +216,7 @@ struct Said {
 
 fn limit(summary: String) -> Refusal {
     Refusal {
-        ground: RefusedBecause::Limit,
+        because: RefusedBecause::Limit,
         rendered: String::new(),
         summary,
         complaints: Vec::new(),

@@ -121,7 +121,7 @@ impl Grader {
             report.score = Some(0.0);
             report.message = CLAIMED_TROUBLE.to_owned();
         }
-        let drawing = match &ran.exhibit.charts[..] {
+        let drawing = match &ran.presentation.charts[..] {
             [] => None,
             charts => softly("the drawing", || trace::draw::svg(&terminal::layout(charts), id))
                 .map_err(|note| ran.report.notes.push(note))
@@ -188,7 +188,7 @@ impl Grader {
     }
 
     fn row(&self, ran: &Ran) -> Result<Row> {
-        let Ran { report, exhibit } = ran;
+        let Ran { report, presentation } = ran;
         let reason = reason(ran);
         let (verdict, gate) = match reason {
             Some(Reason::ForbiddenCode) => (Verdict::Rejected, None),
@@ -196,7 +196,7 @@ impl Grader {
         };
         let mut notes = report.notes.clone();
         let object = softly("hazards, causes and advice", || {
-            serde_json::to_value(json::object(report, exhibit, Some(Feedback::Advice)))
+            serde_json::to_value(json::object(report, presentation, Some(Feedback::Advice)))
         });
         let object = match object {
             Ok(object) => object?,
@@ -223,8 +223,8 @@ impl Grader {
             causes: findings(&object["causes"]),
             advice: findings(&object["advice"]),
             notes,
-            compiler: cut(&exhibit.compiler),
-            output: cut(&exhibit.output),
+            compiler: cut(&presentation.compiler),
+            output: cut(&presentation.output),
             ..self.not_run(verdict, Reason::Infrastructure, cut(&report.message))
         })
     }
@@ -233,8 +233,8 @@ impl Grader {
 /// Whether it was the program that said, by its exit status, that something is wrong with the
 /// machine. Whatever a student's program says it may have been told to say.
 fn claims_trouble(ran: &Ran) -> bool {
-    let Ran { report, exhibit } = ran;
-    report.verdict == Some(Verdict::Error) && matches!(exhibit.ending, Some(Ending::Exited(_)))
+    let Ran { report, presentation } = ran;
+    report.verdict == Some(Verdict::Error) && matches!(presentation.ending, Some(Ending::Exited(_)))
 }
 
 const CLAIMED_TROUBLE: &str = "the program ended before its measured region began, with the exit status by which the \
@@ -247,17 +247,17 @@ pub(crate) fn kept_as(exercise: &str, sha256: &str) -> String {
 
 /// The part of an outcome that verdict and gate do not say.
 fn reason(ran: &Ran) -> Option<Reason> {
-    let Ran { report, exhibit } = ran;
-    match (exhibit.ground, report.verdict, report.gate) {
+    let Ran { report, presentation } = ran;
+    match (presentation.because, report.verdict, report.gate) {
         (Some(RefusedBecause::Errors), ..) => Some(Reason::CompileError),
         (Some(RefusedBecause::Limit), ..) => Some(Reason::CompileLimit),
         (Some(RefusedBecause::Forbidden), ..) => Some(Reason::ForbiddenCode),
         (None, Some(Verdict::Error), _) => Some(Reason::Infrastructure),
-        (None, _, Some(_)) if exhibit.exceeded.is_some_and(|it| it != Exceeded::Time) => {
+        (None, _, Some(_)) if presentation.exceeded.is_some_and(|it| it != Exceeded::Time) => {
             Some(Reason::Limit)
         }
         (None, _, Some(Gate::Time)) => Some(Reason::Timeout),
-        (None, _, Some(Gate::Output)) => match exhibit.ending {
+        (None, _, Some(Gate::Output)) => match presentation.ending {
             Some(Ending::Signalled(_) | Ending::Exited(PANICKED)) => Some(Reason::RuntimeError),
             // No region came to its end, and so nothing was looked at.
             _ if report.makespan_ns.is_none() => Some(Reason::NoResult),

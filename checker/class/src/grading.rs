@@ -100,14 +100,14 @@ pub(crate) fn grade(
     // last nine.
     let (desk, waiting) = mpsc::sync_channel::<Task>(jobs.into());
     let waiting = Mutex::new(waiting);
-    let work = |worker: &mut GradingThread<'_>| -> Result<()> {
+    let work = |thread: &mut GradingThread<'_>| -> Result<()> {
         loop {
             interrupt::check()?;
             let next = lock(&waiting).recv();
             let Ok(Task { index, handed, by }) = next else { return Ok(()) };
             let grader = &plan.graders[index.1];
             let Found { mut row, late: again, is_run } =
-                worker.exercise(plan, grader, &handed, by.spent_before(index.1), &run)?;
+                thread.exercise(plan, grader, &handed, by.spent_before(index.1), &run)?;
             row.student.clone_from(&by.id);
             if let (Some(Attempted { key, outcome }), Handed::File(file)) = (again, handed) {
                 lock(&by.spent_s)[index.1] = grader.limit_s(outcome.row.reason);

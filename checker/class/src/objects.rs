@@ -82,7 +82,7 @@ impl Foreign {
             }
         };
         let (rendered, complaints) = (String::new(), Vec::new());
-        Refusal { ground: RefusedBecause::Forbidden, rendered, summary, complaints }
+        Refusal { because: RefusedBecause::Forbidden, rendered, summary, complaints }
     }
 }
 

@@ -146,7 +146,7 @@ impl Compared {
             .collect();
         let together = if entangled.len() > 1 { Some(with(&entangled)?) } else { None };
         let profile = device.profile.name.clone();
-        let mut charts = own.exhibit.charts;
+        let mut charts = own.presentation.charts;
         // What could be better is said by region.
         charts.iter_mut().for_each(|chart| chart.causes.clear());
         let lacking = regions::lacking(&text, &reference);

@@ -53,7 +53,7 @@ pub(super) fn poster(arguments: &cli::Poster) -> Result<Exit> {
     drop(indicator);
     let facts = Facts::of(&own.report, &first.report)?;
 
-    let (mut own, mut first) = (own.exhibit, first.exhibit);
+    let (mut own, mut first) = (own.presentation, first.presentation);
     let (Some(mut own), Some(mut first)) =
         (own.charts.drain(..).next(), first.charts.drain(..).next())
     else {

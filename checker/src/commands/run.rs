@@ -51,15 +51,15 @@ pub(super) fn run(arguments: &cli::Run) -> Result<Exit> {
     let indicator = Indicator::start();
     let ran = perform(arguments, compiler, &|stage| indicator.tell(stage));
     drop(indicator);
-    let Ran { report, exhibit } = ran?;
+    let Ran { report, presentation } = ran?;
     if let Some(path) = &arguments.html {
-        write(path, &terminal::page(&report, &exhibit))?;
+        write(path, &terminal::page(&report, &presentation))?;
     }
     if arguments.look.json {
-        print::json(&json::object(&report, &exhibit, arguments.feedback))?;
+        print::json(&json::object(&report, &presentation, arguments.feedback))?;
     } else {
-        print::err(&exhibit.compiler);
-        print::out(&terminal::text(&report, &exhibit, print::columns(), style));
+        print::err(&presentation.compiler);
+        print::out(&terminal::text(&report, &presentation, print::columns(), style));
     }
     Ok(exit_of(&report))
 }
@@ -69,7 +69,7 @@ pub struct Ran {
     /// Its report.
     pub report: Report,
     /// Things shown with it.
-    pub exhibit: Presentation,
+    pub presentation: Presentation,
 }
 
 /// The exit that a report stands for.
@@ -90,8 +90,8 @@ pub(super) fn perform(arguments: &cli::Run, compiler: Style, tell: Tell<'_>) -> 
         run.report.message = print::chain(&error);
         run.report.exit = Some(exit::of_error(&error));
     }
-    let Run { report, exhibit, .. } = run;
-    Ok(Ran { report, exhibit })
+    let Run { report, presentation, .. } = run;
+    Ok(Ran { report, presentation })
 }
 
 /// Runs an exercise and keeps nothing of it: what it comes to is for an author.
@@ -114,14 +114,14 @@ pub fn apart(
     let source = Source::Apart(Arc::clone(&apart));
     let task = run.task(exercise.clone(), Role::Student, source, apart.folder())?;
     run.carry_out(&task, &Device::Simulated(Box::new(device.clone())))?;
-    let Run { report, exhibit, .. } = run;
-    Ok(Ran { report, exhibit })
+    let Run { report, presentation, .. } = run;
+    Ok(Ran { report, presentation })
 }
 
 struct Run<'a> {
     arguments: &'a cli::Run,
     report: Report,
-    exhibit: Presentation,
+    presentation: Presentation,
     /// That of the simulated device, where it runs on one.
     profile: Option<Profile>,
     /// How the compiler's words look.
@@ -138,7 +138,7 @@ impl<'a> Run<'a> {
         Self {
             arguments,
             report: Report::default(),
-            exhibit: Presentation::default(),
+            presentation: Presentation::default(),
             profile: None,
             compiler,
             tell,
@@ -270,12 +270,14 @@ impl Run<'_> {
         let step = if whole { cli::Feedback::Advice } else { cli::Feedback::Symptom };
         // While there is a race, a wait that costs time is one to be put right and not to be
         // dropped.
-        self.exhibit.feedback = arguments.feedback.or(self.race().is_none().then_some(step));
-        if let (Some(_), Some(own)) = (self.exhibit.feedback, self.exhibit.charts.first_mut()) {
+        self.presentation.feedback = arguments.feedback.or(self.race().is_none().then_some(step));
+        if let (Some(_), Some(own)) =
+            (self.presentation.feedback, self.presentation.charts.first_mut())
+        {
             own.causes.clone_from(&self.report.advised.causes);
         }
-        self.exhibit.next = self.next(task);
-        self.exhibit.explains_score = arguments.explain_score;
+        self.presentation.next = self.next(task);
+        self.presentation.explains_score = arguments.explain_score;
         if let Some(window) = arguments.window {
             self.draw_within(window);
         }
@@ -289,7 +291,7 @@ impl Run<'_> {
             let whole = chart.timeline.extent();
             window.from(whole.start_ns, whole.end_ns)
         };
-        let Some(own) = self.exhibit.charts.first() else { return };
+        let Some(own) = self.presentation.charts.first() else { return };
         if part(own).ns() == 0 {
             let all = duration(own.timeline.extent().ns());
             let note =
@@ -297,8 +299,8 @@ impl Run<'_> {
             self.report.notes.push(note);
             return;
         }
-        self.exhibit.charts.retain(|chart| part(chart).ns() > 0);
-        for chart in &mut self.exhibit.charts {
+        self.presentation.charts.retain(|chart| part(chart).ns() > 0);
+        for chart in &mut self.presentation.charts {
             let (part, begin_ns) = (part(chart), chart.timeline.extent().start_ns);
             let [from, to] = [part.start_ns, part.end_ns].map(|ns| duration(ns - begin_ns));
             chart.title = format!("{}, {from} to {to}", chart.title);
@@ -320,19 +322,19 @@ impl Run<'_> {
     ) -> Result<Option<Build>> {
         match task.source.build(targets, optimisation, &task.own, self.compiler, self.tell)? {
             Built::Ready(build) => {
-                self.exhibit.compiler.push_str(&build.warnings);
+                self.presentation.compiler.push_str(&build.warnings);
                 (self.tell)(Status::Running);
                 Ok(Some(build))
             }
-            Built::Refused(Refusal { ground, rendered, summary, complaints }) => {
-                self.exhibit.ground = Some(ground);
+            Built::Refused(Refusal { because, rendered, summary, complaints }) => {
+                self.presentation.because = Some(because);
                 self.first_error = complaints.into_iter().find_map(|complaint| complaint.place);
                 let message = if self.arguments.look.json {
                     format!("{summary}\n\n{}", rendered.trim_end())
                 } else {
                     summary
                 };
-                self.exhibit.compiler.push_str(&rendered);
+                self.presentation.compiler.push_str(&rendered);
                 self.settle(task, Finding::Failed { gate: Gate::Builds, message });
                 Ok(None)
             }
@@ -341,9 +343,9 @@ impl Run<'_> {
 
     /// Keeps what a run showed, whether or not it was any good.
     fn observe(&mut self, task: &Task, attempt: &Attempt) -> Result<()> {
-        self.exhibit.output = attempt.output.text();
-        self.exhibit.ending = Some(attempt.ending);
-        self.exhibit.exceeded = attempt.exceeded;
+        self.presentation.output = attempt.output.text();
+        self.presentation.ending = Some(attempt.ending);
+        self.presentation.exceeded = attempt.exceeded;
         let Some(record) = attempt.record() else { return Ok(()) };
         self.output = record.trials.last().map(|trial| trial.output.clone());
         for note in &record.notes {
@@ -375,7 +377,7 @@ impl Run<'_> {
             Err(TooMuch { step }) => {
                 // It is not known whether its times mean anything, and all other checks cost more
                 // still.
-                self.exhibit.exceeded = self.exhibit.exceeded.or(Some(Exceeded::Judging));
+                self.presentation.exceeded = self.presentation.exceeded.or(Some(Exceeded::Judging));
                 self.report.notes.push(gate::too_much(&record.program, step));
                 return Ok(());
             }
@@ -388,7 +390,7 @@ impl Run<'_> {
                 Role::Puzzle(name) => format!(" --program {name}"),
             };
             let id = &task.exercise.place.id;
-            self.exhibit.play = Some(format!("cargo run -- run {id}{program}"));
+            self.presentation.play = Some(format!("cargo run -- run {id}{program}"));
         }
         let profile = match &self.profile {
             Some(profile) => profile.clone(),
@@ -424,11 +426,11 @@ impl Run<'_> {
         self.report.advised_on = Some(profile.name);
         let calls = hazard::calls(&self.report.hazards);
         let calls = calls.iter().chain(cause::calls(&self.report.advised));
-        self.exhibit.sources = sources::sources(calls, &task.own);
-        self.exhibit.names = names::streams(&record.program, &self.exhibit.sources);
+        self.presentation.sources = sources::sources(calls, &task.own);
+        self.presentation.names = names::streams(&record.program, &self.presentation.sources);
         // Nothing is drawn of a program that gave up before its region began.
         if record.timeline.extent().ns() > 0 {
-            self.exhibit.charts = vec![Chart {
+            self.presentation.charts = vec![Chart {
                 title: task.role.to_string(),
                 lanes: Lanes::Streams,
                 program: record.program.clone(),
@@ -485,10 +487,10 @@ impl Run<'_> {
 
     fn write_svg(&self, task: &Task) -> Result<()> {
         let Some(path) = &self.arguments.svg else { return Ok(()) };
-        if self.exhibit.charts.is_empty() {
+        if self.presentation.charts.is_empty() {
             return Ok(()); // there is nothing to draw, and the verdict says why
         }
-        let layout = terminal::layout(&self.exhibit.charts);
+        let layout = terminal::layout(&self.presentation.charts);
         write(path, &draw::svg(&layout, &task.exercise.place.id))
     }
 }

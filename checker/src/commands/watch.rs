@@ -529,7 +529,7 @@ impl Watch<'_> {
     fn line(&self) -> Result<Reader> {
         if self.arguments.look.json {
             let Some((_, Ended::Ran(ran))) = &self.verdict else { return Ok(Reader::Present) };
-            let object = json::object(&ran.report, &ran.exhibit, self.arguments.feedback);
+            let object = json::object(&ran.report, &ran.presentation, self.arguments.feedback);
             let object = serde_json::to_string(&object)?;
             return Ok(print::out_to_reader(&format!("{object}\n")));
         }

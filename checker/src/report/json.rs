@@ -245,10 +245,10 @@ pub fn hazard(hazard: &Hazard, names: &StreamNames, sources: &Sources) -> Hazard
 /// all.
 pub fn object<'a>(
     report: &'a Report,
-    exhibit: &'a Presentation,
+    presentation: &'a Presentation,
     feedback: Option<Feedback>,
 ) -> Object<'a> {
-    let Presentation { names, sources, .. } = exhibit;
+    let Presentation { names, sources, .. } = presentation;
     let allowed = feedback.unwrap_or(Feedback::Advice);
     let device = report.device.as_ref();
     Object {
@@ -311,6 +311,6 @@ pub fn object<'a>(
         prediction: report.prediction.as_ref(),
         message: &report.message,
         notes: &report.notes,
-        printed: &exhibit.output,
+        printed: &presentation.output,
     }
 }

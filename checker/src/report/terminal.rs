@@ -12,33 +12,33 @@ use crate::report::{Chart, Presentation, Report, Role, Where, cause, change, haz
 
 /// The report and what belongs to it, as lines of at most `columns` columns where the width is ours
 /// to choose.
-pub fn text(report: &Report, exhibit: &Presentation, columns: usize, style: Style) -> String {
+pub fn text(report: &Report, presentation: &Presentation, columns: usize, style: Style) -> String {
     let mut text = format!("{}\n", style.bold(&headline(report)));
-    text.push_str(&printed(exhibit));
-    if !exhibit.charts.is_empty() {
+    text.push_str(&printed(presentation));
+    if !presentation.charts.is_empty() {
         let style = match style {
             Style::Plain => draw::Style::Plain,
             Style::Colour => draw::Style::Colour,
         };
         text.push('\n');
-        text.push_str(&draw::terminal(&layout(&exhibit.charts), columns, style));
+        text.push_str(&draw::terminal(&layout(&presentation.charts), columns, style));
     }
-    text + &words(report, exhibit, style)
+    text + &words(report, presentation, style)
 }
 
 /// The same as a page that stands alone.
-pub fn page(report: &Report, exhibit: &Presentation) -> String {
-    let layout = (!exhibit.charts.is_empty()).then(|| layout(&exhibit.charts));
-    let words = printed(exhibit) + &words(report, exhibit, Style::Plain);
+pub fn page(report: &Report, presentation: &Presentation) -> String {
+    let layout = (!presentation.charts.is_empty()).then(|| layout(&presentation.charts));
+    let words = printed(presentation) + &words(report, presentation, Style::Plain);
     viewer::alone::run(&headline(report), layout.as_ref(), &words)
 }
 
 /// The output of the program.
-fn printed(exhibit: &Presentation) -> String {
+fn printed(presentation: &Presentation) -> String {
     let mut text = String::new();
-    if !exhibit.output.is_empty() {
+    if !presentation.output.is_empty() {
         text.push_str("\nthe program printed:\n");
-        for line in exhibit.output.lines() {
+        for line in presentation.output.lines() {
             _ = writeln!(text, "{}", format!("  {line}").trim_end());
         }
     }
@@ -46,7 +46,7 @@ fn printed(exhibit: &Presentation) -> String {
 }
 
 /// All that is said below the drawing.
-fn words(report: &Report, exhibit: &Presentation, style: Style) -> String {
+fn words(report: &Report, presentation: &Presentation, style: Style) -> String {
     let mut text = String::new();
     let numbers = numbers(report);
     if !numbers.is_empty() {
@@ -55,13 +55,19 @@ fn words(report: &Report, exhibit: &Presentation, style: Style) -> String {
             _ = writeln!(text, "{name:<NAME$}{value}");
         }
     }
-    if exhibit.explains_score {
+    if presentation.explains_score {
         text.push_str("\nhow the score comes about:\n");
         formula(report).iter().for_each(|line| _ = writeln!(text, "  {line}"));
     }
     // A student who had a witness played knows how.
-    let play = exhibit.play.as_deref().filter(|_| report.witness.is_none());
-    text.push_str(&hazard::text(&report.hazards, &exhibit.names, &exhibit.sources, play, style));
+    let play = presentation.play.as_deref().filter(|_| report.witness.is_none());
+    text.push_str(&hazard::text(
+        &report.hazards,
+        &presentation.names,
+        &presentation.sources,
+        play,
+        style,
+    ));
     if let Some(witness) = &report.witness {
         text.push_str(&hazard::witness(witness, style));
     }
@@ -69,14 +75,20 @@ fn words(report: &Report, exhibit: &Presentation, style: Style) -> String {
         Some(Where::Gpu { .. }) => report.advised_on.as_deref(),
         _ => None,
     };
-    if let Some(feedback) = exhibit.feedback {
-        text.push_str(&cause::text(&report.advised, feedback, elsewhere, &exhibit.sources, style));
+    if let Some(feedback) = presentation.feedback {
+        text.push_str(&cause::text(
+            &report.advised,
+            feedback,
+            elsewhere,
+            &presentation.sources,
+            style,
+        ));
     }
     for note in &report.notes {
         _ = writeln!(text, "\nnote: {note}");
     }
     _ = writeln!(text, "\n{}", verdict(report, style));
-    if let Some(next) = &exhibit.next {
+    if let Some(next) = &presentation.next {
         _ = writeln!(text, "\nnext: {next}");
     }
     text

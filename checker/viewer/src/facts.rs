@@ -28,7 +28,7 @@ pub struct Run<'a> {
     /// The chain of work and calls that made the run as long as it was.
     pub path: Path,
     /// Calls that blocked the host.
-    pub held: Vec<Blocked<'a>>,
+    pub blocked: Vec<Blocked<'a>>,
     /// None where the program is not known.
     pub hazards: Option<Vec<Hazard>>,
 }
@@ -50,7 +50,7 @@ impl<'a> Run<'a> {
             copies: metrics::copies(timeline),
             idle: metrics::idle(observed),
             path: metrics::path(observed),
-            held: metrics::blocked(observed, extent),
+            blocked: metrics::blocked(observed, extent),
             hazards: device.program.map(hazards::find),
         }
     }

@@ -125,7 +125,7 @@ pub fn lines(run: &Run<'_>) -> Vec<Line> {
     idle(run, &mut lines);
     path(run, &mut lines);
     copies(run, &mut lines);
-    held(run, &mut lines);
+    blocked(run, &mut lines);
     lines
 }
 
@@ -225,31 +225,34 @@ fn amount(copies: &Copies) -> String {
     format!("{} copies, {megabytes:.1} MB in {}{rate}", copies.copies, duration(copies.ns))
 }
 
-fn held(run: &Run<'_>, lines: &mut Vec<Line>) {
-    if run.held.is_empty() {
+fn blocked(run: &Run<'_>, lines: &mut Vec<Line>) {
+    if run.blocked.is_empty() {
         return;
     }
     let total = run
-        .held
+        .blocked
         .iter()
-        .filter(|held| held.why.waits())
-        .map(|held| held.ns)
+        .filter(|blocked| blocked.why.waits())
+        .map(|blocked| blocked.ns)
         .fold(0, u64::saturating_add);
     let text = format!("{} in calls that hold it", duration(total));
     lines.push(("host held".into(), text));
-    for held in run.held.iter().take(MOST) {
-        let times = times(held.calls);
-        let longest = match held.calls {
+    for blocked in run.blocked.iter().take(MOST) {
+        let times = times(blocked.calls);
+        let longest = match blocked.calls {
             1 => String::new(),
-            _ => format!(", the longest {}", duration(held.longest_ns)),
+            _ => format!(", the longest {}", duration(blocked.longest_ns)),
         };
-        let (call, why) = (held.call, held.why.label());
-        let text =
-            format!("{} in {call}{}: {why}, {times}{longest}", duration(held.ns), at(held.line));
-        lines.push((String::from("  ") + kind(held.why), text));
+        let (call, why) = (blocked.call, blocked.why.label());
+        let text = format!(
+            "{} in {call}{}: {why}, {times}{longest}",
+            duration(blocked.ns),
+            at(blocked.line)
+        );
+        lines.push((String::from("  ") + kind(blocked.why), text));
     }
-    if run.held.len() > MOST {
-        lines.push((String::new(), format!("and {} more calls", run.held.len() - MOST)));
+    if run.blocked.len() > MOST {
+        lines.push((String::new(), format!("and {} more calls", run.blocked.len() - MOST)));
     }
 }
 

@@ -1,7 +1,6 @@
 //! `checker forget`: a student's data leaves a class's folder.
 
 use anyhow::Result;
-
 use trace::words::counted;
 
 use super::reports::{self, Reports};

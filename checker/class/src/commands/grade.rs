@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-
 use trace::words::counted;
 
 use super::reports::{self, Reports, table};

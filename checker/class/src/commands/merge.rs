@@ -1,7 +1,6 @@
 //! `checker merge`: parts of a class become one.
 
 use anyhow::Result;
-
 use trace::words::counted;
 
 use super::reports::{self, Reports};

@@ -2,7 +2,6 @@
 //! where each student's page is.
 
 use std::collections::{BTreeMap, BTreeSet};
-
 use trace::words::counted;
 
 use super::html::{Html, Width, points, signs};

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use simulator::machine::{Command, EventCommand, GraphCommand, StreamCommand, WorkCommand, code};
+use simulator::machine::{Command, EventCommand, GraphCommand, StreamCommand, code};
 use trace::program::{Call, GraphId, GraphNode, StreamId};
 
 use crate::cuda::{CUresult, Handle};
@@ -89,8 +89,9 @@ impl Graphs {
                 Meaning::Noted
             }
             (
-                Command::Event(EventCommand::Record { event, .. })
-                | Command::Event(EventCommand::Destroy { event }),
+                Command::Event(
+                    EventCommand::Record { event, .. } | EventCommand::Destroy { event },
+                ),
                 None,
             ) => {
                 self.events.remove(event);
@@ -104,13 +105,7 @@ impl Graphs {
                 }
                 Meaning::Unrelated
             }
-            (
-                Command::Work(WorkCommand::Copy { .. })
-                | Command::Work(WorkCommand::Memset { .. })
-                | Command::Work(WorkCommand::Launch { .. })
-                | Command::Work(WorkCommand::HostFunction { .. }),
-                Some(stream),
-            ) => Meaning::Node(stream),
+            (Command::Work(_), Some(stream)) => Meaning::Node(stream),
             _ => Meaning::Unrelated,
         }
     }

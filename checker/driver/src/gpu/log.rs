@@ -109,11 +109,12 @@ pub(super) fn is_noted(command: &Command) -> bool {
             | Command::DeviceFacts
             | Command::Graph(GraphCommand::IsCapturing { .. } | GraphCommand::ExchangeMode { .. })
             | Command::Stream(StreamCommand::Facts { .. })
-            | Command::Memory(MemoryCommand::Info)
-            | Command::Memory(MemoryCommand::PoolFacts)
-            | Command::Memory(MemoryCommand::PoolReset { .. })
-            | Command::Module(ModuleCommand::FunctionFacts { .. })
-            | Command::Module(ModuleCommand::FunctionAllow { .. })
+            | Command::Memory(
+                MemoryCommand::Info | MemoryCommand::PoolFacts | MemoryCommand::PoolReset { .. }
+            )
+            | Command::Module(
+                ModuleCommand::FunctionFacts { .. } | ModuleCommand::FunctionAllow { .. }
+            )
     )
 }
 
@@ -126,11 +127,12 @@ pub(super) fn gives_a_name(command: &Command) -> bool {
         command,
         Command::Stream(StreamCommand::Create { .. })
             | Command::Event(EventCommand::Create { .. })
-            | Command::Memory(MemoryCommand::Alloc { .. })
-            | Command::Memory(MemoryCommand::AllocAsync { .. })
-            | Command::Memory(MemoryCommand::AllocHost { .. })
-            | Command::Module(ModuleCommand::Load { .. })
-            | Command::Module(ModuleCommand::FunctionGet { .. })
+            | Command::Memory(
+                MemoryCommand::Alloc { .. }
+                    | MemoryCommand::AllocAsync { .. }
+                    | MemoryCommand::AllocHost { .. }
+            )
+            | Command::Module(ModuleCommand::Load { .. } | ModuleCommand::FunctionGet { .. })
             | Command::Graph(GraphCommand::EndCapture { .. } | GraphCommand::Instantiate { .. })
     )
 }
@@ -140,9 +142,11 @@ pub(super) fn takes_a_name(command: &Command) -> bool {
         command,
         Command::Stream(StreamCommand::Destroy { .. })
             | Command::Event(EventCommand::Destroy { .. })
-            | Command::Memory(MemoryCommand::Free { .. })
-            | Command::Memory(MemoryCommand::FreeAsync { .. })
-            | Command::Memory(MemoryCommand::FreeHost { .. })
+            | Command::Memory(
+                MemoryCommand::Free { .. }
+                    | MemoryCommand::FreeAsync { .. }
+                    | MemoryCommand::FreeHost { .. }
+            )
             | Command::Module(ModuleCommand::Unload { .. })
     )
 }
@@ -150,13 +154,10 @@ pub(super) fn takes_a_name(command: &Command) -> bool {
 /// The stream of a command that gives the device something to do.
 pub(super) fn stream_of_work(command: &Command) -> Option<Handle> {
     match command {
-        Command::Work(WorkCommand::Copy { bytes: 0, .. })
-        | Command::Work(WorkCommand::PeerCopy { bytes: 0, .. }) => None,
-        Command::Work(WorkCommand::Copy { stream, .. })
-        | Command::Work(WorkCommand::PeerCopy { stream, .. })
-        | Command::Work(WorkCommand::Memset { stream, .. })
-        | Command::Work(WorkCommand::Launch { stream, .. })
-        | Command::Work(WorkCommand::HostFunction { stream, .. }) => Some(*stream),
+        Command::Work(
+            WorkCommand::Copy { bytes: 0, .. } | WorkCommand::PeerCopy { bytes: 0, .. },
+        ) => None,
+        Command::Work(_) => command.stream(),
         _ => None,
     }
 }

@@ -198,8 +198,9 @@ impl Observed {
     /// The same command with what its host addresses turn out to be: device addresses and
     /// pinned memory are told apart here, not while the program waits.
     fn placed(&self, mut command: Command) -> Command {
-        if let Command::Work(WorkCommand::Copy { source, target, .. })
-        | Command::Work(WorkCommand::PeerCopy { source, target, .. }) = &mut command
+        if let Command::Work(
+            WorkCommand::Copy { source, target, .. } | WorkCommand::PeerCopy { source, target, .. },
+        ) = &mut command
         {
             for address in [source, target] {
                 if let Address::Pageable(at) = *address {

@@ -206,8 +206,9 @@ impl Machine {
                 capture.streams.insert(stream, (blocking, nodes));
                 Ok(Some(Reply::Done))
             }
-            Command::Event(EventCommand::Record { event, .. })
-            | Command::Event(EventCommand::Destroy { event }) => {
+            Command::Event(
+                EventCommand::Record { event, .. } | EventCommand::Destroy { event },
+            ) => {
                 self.graphs.events.remove(event);
                 Ok(None)
             }
@@ -228,8 +229,7 @@ impl Machine {
     ) -> Result<(), Failure> {
         let graphs = &mut self.graphs;
         match command {
-            Command::Event(EventCommand::Query { event })
-            | Command::Event(EventCommand::Synchronize { event }) => {
+            Command::Event(EventCommand::Query { event } | EventCommand::Synchronize { event }) => {
                 if let Some(&(number, _)) = graphs.events.get(event) {
                     return Err(graphs.refuse(code::CAPTURED_EVENT, |it| it.number == number));
                 }
@@ -253,10 +253,12 @@ impl Machine {
             Command::Context(ContextCommand::Synchronize) => {
                 Err(graphs.refuse(code::STREAM_CAPTURE_UNSUPPORTED, |_| true))
             }
-            Command::Memory(MemoryCommand::Alloc { .. })
-            | Command::Memory(MemoryCommand::Free { .. })
-            | Command::Memory(MemoryCommand::AllocHost { .. })
-            | Command::Memory(MemoryCommand::FreeHost { .. })
+            Command::Memory(
+                MemoryCommand::Alloc { .. }
+                | MemoryCommand::Free { .. }
+                | MemoryCommand::AllocHost { .. }
+                | MemoryCommand::FreeHost { .. },
+            )
             | Command::Event(EventCommand::Query { .. }) => self.check_unsafe(),
             _ => Ok(()),
         }
@@ -308,8 +310,7 @@ impl Machine {
                     }
                 }
             }
-            Command::Memory(MemoryCommand::AllocAsync { .. })
-            | Command::Memory(MemoryCommand::FreeAsync { .. }) => {
+            Command::Memory(MemoryCommand::AllocAsync { .. } | MemoryCommand::FreeAsync { .. }) => {
                 let why =
                     "stream-ordered allocation in a stream that is being captured is not simulated";
                 return Err(Failure::because(code::NOT_SUPPORTED, why.to_owned()));

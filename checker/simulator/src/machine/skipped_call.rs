@@ -50,8 +50,7 @@ impl Machine {
         };
         let name = match command {
             Command::Stream(StreamCommand::Wait { event, .. })
-            | Command::Event(EventCommand::Synchronize { event })
-            | Command::Event(EventCommand::Query { event })
+            | Command::Event(EventCommand::Synchronize { event } | EventCommand::Query { event })
                 if !self.graphs.is_captured(*event) && !self.handles.events.facts(*event)?.1 =>
             {
                 return Ok(Instead::Nothing);

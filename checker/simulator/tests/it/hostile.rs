@@ -56,8 +56,9 @@ impl Given {
             Command::Module(ModuleCommand::FunctionGet { .. }) => &mut self.functions,
             Command::Graph(GraphCommand::EndCapture { .. }) => &mut self.graphs,
             Command::Graph(GraphCommand::Instantiate { .. }) => &mut self.executables,
-            Command::Memory(MemoryCommand::Alloc { .. })
-            | Command::Memory(MemoryCommand::AllocAsync { .. }) => &mut self.memory,
+            Command::Memory(MemoryCommand::Alloc { .. } | MemoryCommand::AllocAsync { .. }) => {
+                &mut self.memory
+            }
             Command::Memory(MemoryCommand::AllocHost { .. }) => &mut self.pinned,
             _ => return,
         };

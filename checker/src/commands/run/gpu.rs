@@ -88,12 +88,16 @@ impl Run<'_> {
             self.report.notes.push(format!("there is no timeline: in a traced run, {why}"));
         }
         if let Some(reference) = &reference
-            && !self.exhibit.charts.is_empty()
+            && !self.presentation.charts.is_empty()
             && task.role != Role::Solution
         {
             let attempt = measure::trace(reference.runnable(&build)?, 1, &tracing)?;
             if let Ok(Some(record)) = attempt.record {
-                self.exhibit.charts.push(reference_chart(task, record.program, record.timeline));
+                self.presentation.charts.push(reference_chart(
+                    task,
+                    record.program,
+                    record.timeline,
+                ));
             }
         }
         Ok(())

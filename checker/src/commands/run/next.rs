@@ -73,7 +73,7 @@ impl Run<'_> {
 
     /// The first error is the one to mend: others may come of it.
     fn after_the_compiler(&self, file: &str) -> String {
-        match (&self.first_error, self.exhibit.ground) {
+        match (&self.first_error, self.presentation.because) {
             (Some((file, line)), _) => {
                 format!("mend `{file}:{line}`, the first error that the compiler names above")
             }
@@ -87,7 +87,7 @@ impl Run<'_> {
     }
 
     fn after_the_output(&self, task: &Task, file: &str) -> String {
-        let refused = Unsupported::last_in(&self.exhibit.output);
+        let refused = Unsupported::last_in(&self.presentation.output);
         if let Some(refused) =
             refused.filter(|refused| self.report.message.starts_with(&refused.to_string()))
         {
@@ -98,7 +98,7 @@ impl Run<'_> {
                 "{at}, do without `{name}`, which a GPU has and the simulated device has not: {instead}"
             );
         }
-        match self.exhibit.ending {
+        match self.presentation.ending {
             // The message begins with the place.
             Some(Ending::Exited(101)) => match self.report.message.split_once(" panicked at ") {
                 Some((_, rest)) => {
@@ -151,16 +151,16 @@ impl Run<'_> {
 
     /// The line of a step of the run's program.
     fn site(&self, step: u32) -> Option<u32> {
-        let program = &self.exhibit.charts.first()?.program;
+        let program = &self.presentation.charts.first()?.program;
         program.site(program.steps.get(step as usize)?).map(|site| site.line)
     }
 
     /// The first operation that nothing waits for at the end of the region.
     fn after_the_end(&self, task: &Task) -> Option<String> {
-        let program = &self.exhibit.charts.first()?.program;
+        let program = &self.presentation.charts.first()?.program;
         let found = hazards::unwaited_within(program, hazards::MOST_EFFORT).ok()?;
         let first = found.first()?;
-        let names = &self.exhibit.names;
+        let names = &self.presentation.names;
         let stream = match names.of(first.stream) {
             Some(name) => format!("`{name}`"),
             None => first.stream.to_string(),

@@ -42,10 +42,10 @@ impl Run<'_> {
         let ends = Ends { task, device, schedule: self.schedule() };
         let reference = ends.replayed(REFERENCE);
         if let Ok((program, timeline)) = &reference
-            && !self.exhibit.charts.is_empty()
+            && !self.presentation.charts.is_empty()
             && task.role != Role::Solution
         {
-            self.exhibit.charts.push(reference_chart(task, program.clone(), timeline.clone()));
+            self.presentation.charts.push(reference_chart(task, program.clone(), timeline.clone()));
         }
         let metric = task.exercise.manifest.metric;
         let (bounds, ns) = (self.report.bounds, self.report.graded_ns());

@@ -66,7 +66,7 @@ pub(super) fn object<'a>(source: &Source, runs: &'a [Run<'a>]) -> Object<'a> {
         idle: &run.idle.causes,
         idle_host: &run.idle.host,
         critical_path: run.path.sums(),
-        held: &run.held,
+        held: &run.blocked,
         hazards: run
             .hazards
             .as_ref()

@@ -116,7 +116,7 @@ pub(super) fn text(scene: &Scene<'_>, columns: usize) -> String {
         (View::List { entries, cursor }, _) => list(entries, *cursor, scene.style),
         (_, None) => format!("watching `{}`\n{note}", scene.file.display()),
         (_, Some(Ended::Trouble(message))) => format!("{note}error: {message}\n"),
-        (View::Timeline, Some(Ended::Ran(ran))) if ran.exhibit.charts.is_empty() => {
+        (View::Timeline, Some(Ended::Ran(ran))) if ran.presentation.charts.is_empty() => {
             NO_TIMELINE.to_owned()
         }
         (View::Timeline, Some(Ended::Ran(ran))) => {
@@ -124,12 +124,12 @@ pub(super) fn text(scene: &Scene<'_>, columns: usize) -> String {
                 Style::Plain => draw::Style::Plain,
                 Style::Colour => draw::Style::Colour,
             };
-            draw::terminal(&terminal::layout(&ran.exhibit.charts), columns, style)
+            draw::terminal(&terminal::layout(&ran.presentation.charts), columns, style)
         }
         (View::Report, Some(Ended::Ran(ran))) => {
             let columns = columns.min(COLUMNS_AT_MOST);
-            let report = terminal::text(&ran.report, &ran.exhibit, columns, scene.style);
-            format!("{note}{}{report}", ran.exhibit.compiler)
+            let report = terminal::text(&ran.report, &ran.presentation, columns, scene.style);
+            format!("{note}{}{report}", ran.presentation.compiler)
         }
     }
 }
@@ -258,8 +258,8 @@ mod tests {
         let chart = Chart { title, lanes: Lanes::Streams, program, timeline, hazards, causes };
         let message = "a long word of the verdict ".repeat(9);
         let report = Report { message, verdict: Some(Verdict::Failed), ..Report::default() };
-        let exhibit = Presentation { charts: vec![chart], ..Presentation::default() };
-        Ended::Ran(Box::new(Ran { report, exhibit }))
+        let presentation = Presentation { charts: vec![chart], ..Presentation::default() };
+        Ended::Ran(Box::new(Ran { report, presentation }))
     }
 
     #[test]

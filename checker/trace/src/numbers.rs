@@ -15,7 +15,7 @@ const ASKS: &str = "lab.number(\"";
 /// How the question ends.
 const END: &str = ")?";
 
-/// The form in which they travel in [`run::NUMBERS`](crate::env::NUMBERS): `n=8,streams=128`.
+/// The form in which they travel in [`env::NUMBERS`](crate::env::NUMBERS): `n=8,streams=128`.
 pub fn setting(numbers: &Numbers) -> String {
     let pairs: Vec<String> = numbers.iter().map(|(name, n)| format!("{name}={n}")).collect();
     pairs.join(",")

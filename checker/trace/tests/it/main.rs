@@ -1,5 +1,6 @@
 //! Tests of the package from outside.
 
+mod critical_path;
 mod draw;
 mod fidelity;
 mod fuzz;

@@ -1,11 +1,15 @@
 //! Metrics against values that were worked out by hand, and against counting every nanosecond.
 
 use trace::Program;
+use trace::metrics::idle::Cause;
 use trace::metrics::{Bounds, Coverage, Latency, Metrics, Usage, latency, union};
+use trace::metrics::{blocked, copies, idle};
 use trace::program::{Call, Step};
-use trace::timeline::{HostSpan, Interval, SpanKind};
+use trace::timeline::{HostMemory, HostSpan, Interval, SpanKind};
 
-use crate::samples::{DOWN, Dice, INSIDE, KERNEL, SET, UP, empty, timeline};
+use crate::samples::{
+    COPY, DOWN, Dice, INSIDE, KERNEL, LAUNCH, Run, SET, UP, empty, span, timeline, us,
+};
 
 fn of(region: Option<(u64, u64)>, spans: &[(SpanKind, u64, u64)]) -> Metrics {
     Metrics::of(&timeline(region, spans))
@@ -276,4 +280,84 @@ fn random_timelines_agree_with_counting_every_nanosecond() {
         let parts = metrics.hidden_copy_ns + metrics.exposed_copy_ns;
         assert_eq!(parts, metrics.copies_ns, "round {round}");
     }
+}
+
+#[test]
+fn copies_add_up_by_direction_and_memory_pinned_first_if_they_begin_in_the_region() {
+    let mut timeline = timeline(Some((10, 100)), &[]);
+    let copy = |kind, start_ns, host_memory| {
+        let mut copy = span(kind, start_ns, start_ns + 20);
+        (copy.bytes, copy.host_memory) = (7, host_memory);
+        copy
+    };
+    let (pinned, pageable) = (Some(HostMemory::Pinned), Some(HostMemory::Pageable));
+    timeline.spans = vec![
+        copy(UP, 9, pinned), // before the region
+        copy(UP, 10, pageable),
+        copy(UP, 99, pinned), // whole, though it ends later
+        copy(UP, 40, pageable),
+        copy(UP, 50, None),
+        copy(KERNEL, 50, None),
+        copy(UP, 100, pinned),
+    ];
+    let sums: Vec<_> = copies(&timeline)
+        .iter()
+        .map(|it| (it.kind, it.host_memory, it.copies, it.bytes, it.ns))
+        .collect();
+    let expected = [(UP, pinned, 1, 7, 20), (UP, pageable, 2, 14, 40), (UP, None, 1, 7, 20)];
+    assert_eq!(sums, expected);
+}
+
+#[test]
+fn of_gaps_of_one_cause_the_longest_is_kept_and_what_takes_no_time_in_them_is_not_told() {
+    let mut run = Run::new();
+    run.issue(UP, 1, (0, 1), (1, 10));
+    run.issue(UP, 1, (1, 10), (20, 30)); // it waits for 1 us at first, and now for 10
+    run.call("cuEventQuery", 0, (12, 30), 0); // over as the next gap begins
+    run.issue(DOWN, 1, (30, 50), (50, 60)); // 20 us until the call returns, and it is made at once
+    run.issue(KERNEL, 1, (61, 62), (65, 70)); // 5 us, one of them in the call
+    let found = idle(&run.0);
+    let causes: Vec<_> = found
+        .causes
+        .iter()
+        .map(|it| (it.cause, it.gaps, it.ns / us(1), it.longest.start_ns / us(1)))
+        .collect();
+    assert_eq!(causes, [(Cause::Host, 1, 5, 60), (Cause::Dependency, 3, 31, 30)]);
+    let doing: Vec<_> = found.host.iter().map(|it| (it.call, it.ns / us(1))).collect();
+    assert_eq!(doing, [(None, 1), (Some(LAUNCH), 1)]);
+}
+
+#[test]
+fn a_late_call_that_spans_the_gap_leaves_no_time_between_calls() {
+    let mut run = Run::new();
+    run.issue(UP, 1, (0, 1), (1, 10));
+    run.call("cuEventQuery", 0, (2, 12), 0);
+    run.issue(KERNEL, 1, (12, 30), (20, 40));
+    let doing: Vec<_> = idle(&run.0).host.iter().map(|it| (it.call, it.ns / us(1))).collect();
+    assert_eq!(doing, [(Some(LAUNCH), 8), (Some("cuEventQuery"), 2)]);
+}
+
+#[test]
+fn blocking_calls_of_one_name_add_up_and_the_longest_is_kept() {
+    let mut run = Run::new();
+    for time in [(0, 3), (5, 10), (11, 12)] {
+        run.call(COPY, 0, time, 1);
+    }
+    let window = Interval::new(us(2), us(11));
+    let found: Vec<_> = blocked(&run.0, window)
+        .iter()
+        .map(|it| (it.call, it.calls, it.ns / us(1), it.longest_ns / us(1)))
+        .collect();
+    assert_eq!(found, [(COPY, 2, 8, 5)], "the third is not in the window");
+}
+
+#[test]
+fn only_a_kernel_is_communication() {
+    let of = |kind| {
+        let mut named = span(kind, 0, 1);
+        named.name = Some("ncclDevKernel_AllReduce".into());
+        named.is_communication()
+    };
+    assert_eq!([KERNEL, UP, INSIDE].map(of), [true, false, false]);
+    assert!(!span(KERNEL, 0, 1).is_communication());
 }

@@ -1,5 +1,6 @@
 //! Timelines that the tests measure and draw, built by hand.
 
+use trace::observed::{Called, Observed};
 use trace::program::StreamId;
 use trace::timeline::{HostSpan, Interval, Origin, Span, SpanKind};
 use trace::{Program, Timeline};
@@ -9,6 +10,9 @@ pub(crate) const UP: SpanKind = SpanKind::HostToDevice;
 pub(crate) const DOWN: SpanKind = SpanKind::DeviceToHost;
 pub(crate) const INSIDE: SpanKind = SpanKind::DeviceToDevice;
 pub(crate) const SET: SpanKind = SpanKind::Memset;
+
+pub(crate) const LAUNCH: &str = "cuLaunchKernel";
+pub(crate) const COPY: &str = "cuMemcpyHtoDAsync";
 
 /// The `number`-th stream that a program creates, from 1.
 pub(crate) fn stream(number: u32) -> StreamId {
@@ -39,6 +43,54 @@ pub(crate) fn timeline(region: Option<(u64, u64)>, spans: &[(SpanKind, u64, u64)
     timeline.region = region.map(|(start, end)| Interval::new(start, end));
     timeline.spans = spans.iter().map(|&(kind, start, end)| span(kind, start, end)).collect();
     timeline
+}
+
+/// A run whose times are written down in µs.
+pub(crate) struct Run(pub(crate) Observed<'static>);
+
+impl Run {
+    pub(crate) fn new() -> Self {
+        Self(Observed::of_timeline(empty()))
+    }
+
+    pub(crate) fn timeline(&mut self) -> &mut Timeline {
+        &mut self.0.timeline
+    }
+
+    /// A call of a thread; its step. It holds the host for the last `held` µs.
+    pub(crate) fn call(
+        &mut self,
+        name: &'static str,
+        thread: u32,
+        time: (u64, u64),
+        held: u64,
+    ) -> u32 {
+        let step = self.0.calls.len() as u32;
+        self.0.calls.push(Called { name, thread, holding: None, line: None });
+        let (start_ns, end_ns, blocked_ns) = (us(time.0), us(time.1), us(held));
+        self.timeline().host.push(HostSpan { step, start_ns, end_ns, blocked_ns });
+        step
+    }
+
+    /// What a call issued in the `number`-th stream.
+    pub(crate) fn work(&mut self, step: u32, kind: SpanKind, number: u32, time: (u64, u64)) {
+        let work = Span { step, stream: stream(number), ..span(kind, us(time.0), us(time.1)) };
+        self.timeline().spans.push(work);
+    }
+
+    /// A call of the first thread, and what it issued.
+    pub(crate) fn issue(
+        &mut self,
+        kind: SpanKind,
+        number: u32,
+        called: (u64, u64),
+        time: (u64, u64),
+    ) -> u32 {
+        let name = if kind == KERNEL { LAUNCH } else { COPY };
+        let step = self.call(name, 0, called, 0);
+        self.work(step, kind, number, time);
+        step
+    }
 }
 
 /// Numbers that look random and are the same everywhere (Knuth's MMIX generator).

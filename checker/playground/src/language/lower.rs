@@ -51,7 +51,7 @@ pub(super) struct Lowering {
     is_stopped: bool,
     is_too_long: bool,
     turns: u32,
-    /// The meaning of each name.
+    /// The meaning of each name, in the order of the names.
     pub(super) things: Vec<(String, Thing)>,
     /// The names of the streams, in the order of their numbers.
     pub(super) streams: Vec<String>,

@@ -18,18 +18,21 @@ impl Lowering {
 
     /// The thing with a name; none if nothing has it yet, or if it was freed.
     pub(super) fn thing(&self, name: &Name) -> Lowered<Option<Thing>> {
-        let key = self.key(name)?;
-        // Names that loops make are looked up soon after.
-        Ok(self.things.iter().rev().find(|(known, _)| *known == key).map(|&(_, thing)| thing))
+        Ok(self.place(&self.key(name)?).ok().map(|place| self.things[place].1))
     }
 
     pub(super) fn put(&mut self, name: &Name, thing: Thing) -> Lowered<()> {
         let key = self.key(name)?;
-        match self.things.iter_mut().rev().find(|(known, _)| *known == key) {
-            Some((_, known)) => *known = thing,
-            None => self.things.push((key, thing)),
+        match self.place(&key) {
+            Ok(place) => self.things[place].1 = thing,
+            Err(place) => self.things.insert(place, (key, thing)),
         }
         Ok(())
+    }
+
+    /// Where a name stands among those that have a meaning, or where it would.
+    fn place(&self, key: &String) -> Result<usize, usize> {
+        self.things.binary_search_by(|(known, _)| known.cmp(key))
     }
 
     /// Fails because the thing cannot be used in this way.
@@ -49,12 +52,9 @@ impl Lowering {
     /// There is nothing of this name.
     pub(super) fn missing<T>(&self, name: &Name, write: &str) -> Lowered<T> {
         let key = self.key(name)?;
-        let text = match meant(&key, self.things.iter().map(|(known, _)| known.as_str())) {
-            Some(near) => {
-                format!("there is no `{key}` yet; did you mean `{near}`? If not, write {write}")
-            }
-            None => format!("there is no `{key}` yet; write {write}"),
-        };
+        let near = meant(&key, self.things.iter().map(|(known, _)| known.as_str()));
+        let near = near.map(|near| format!("did you mean `{near}`? If not, ")).unwrap_or_default();
+        let text = format!("there is no `{key}` yet; {near}write {write}");
         Err(Mistake::new(name.at, text))
     }
 

@@ -19,7 +19,7 @@
 //! | [`fragment`] | numbers, drawing and table of a setting as HTML |
 //! | `export` | what the wasm offers to the page's script |
 //!
-//! The wasm has to stay below 120 kB gzipped, so nothing here formats floating-point numbers or
+//! The wasm has to stay below 125 kB gzipped, so nothing here formats floating-point numbers or
 //! reads JSON; a test holds the limit.
 
 #[cfg(target_family = "wasm")]

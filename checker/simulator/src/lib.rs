@@ -41,18 +41,20 @@
 //! - Graphs: only by capture, without memory nodes, external events and graphs in graphs; not
 //!   updated or taken apart. What a graph costs the host is measured for kernels and copies up;
 //!   other nodes are taken to cost the same.
-//! - `cuMemFree` takes the same for any size. On an H200 (driver 580.159.04, 2026-11-28) it took
-//!   37 us for 1 MiB, 78 us for 64 MiB, 0.18 ms for 256 MiB and 0.62 ms for 1 GiB: about 0.57 us
-//!   for each MiB. `cuMemAlloc` took 46 us for 1 MiB and 65 us for 256 MiB.
+//! - `cuMemFree` takes the same for 1 MiB and for 1 GiB. On an H200 (driver 580.159.04, 2026-11-28)
+//!   it took 38 to 42 us for 1 MiB, 78 us for 64 MiB, 0.18 to 0.19 ms for 256 MiB and 0.62 to
+//!   0.64 ms for 1 GiB: about 0.6 us for each MiB. `cuMemAlloc` took 49 us for 1 MiB and 73 us for
+//!   256 MiB.
 //! - Copies from host memory to host memory take 142 us for each MiB, whatever their size, as where
-//!   the host fills the staging buffer. On that H200 those of 64 MiB and more took 135 to 160 us
-//!   for each, but those of 16 MiB and less 70 us. Pinned memory made no difference, and the call
-//!   blocked the host until the end, with `Async` in its name or not.
+//!   the host fills the staging buffer. On that H200 copies of 1 to 16 MiB took 66 to 75 us for
+//!   each. Those of 64 and 256 MiB took 155 to 164 us in pageable memory and 134 to 137 in pinned.
+//!   On the default stream `cuMemcpyAsync` blocked the host until the end, as `cuMemcpy` did.
 //! - Host threads: what starting and joining them and their messages cost is that of Rust's
 //!   standard library on another machine; calls of several threads do not hold one another up. On
-//!   that H200 two threads that issued 1536 small operations each took 8.5 ms in one run and 10 in
-//!   another, and here they take 4.9. Captures and pools take the per-thread streams of all threads
-//!   for one, and threads that the lab did not start for the first.
+//!   an H200 (driver 580.159.04, 2026-11-28) two threads that issued 1536 small operations each
+//!   took 8.5 ms in one visit and 10.1 in another; here they take 4.9. Captures and pools take the
+//!   per-thread streams of all threads for one, and threads that the lab did not start for the
+//!   first.
 //! - After an illegal access of a kernel what is queued still takes its time, though it does
 //!   nothing.
 //! - Managed and registered memory, textures, 2D and 3D copies: the driver says

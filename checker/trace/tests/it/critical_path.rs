@@ -30,7 +30,7 @@ fn of_two_operations_that_run_past_the_region_the_path_ends_with_the_one_issued_
     run.timeline().region = Some(Interval::new(0, us(100)));
     run.issue(KERNEL, 1, (0, 1), (20, 150));
     run.issue(UP, 2, (2, 3), (90, 120));
-    // The copy ends earlier, but neither within the region. It has nothing to wait for but its call.
+    // The copy ends earlier, but neither within the region. It waited for nothing but its call.
     assert_eq!(parts(&run), [(Part::Host, 2), (Part::Launch, 90), work(UP, 100)]);
 }
 
@@ -173,7 +173,8 @@ fn of_two_recorded_waits_the_one_that_ended_last_counts() {
     }
 }
 
-/// A kernel that starts some µs after the one before it in its stream; in between a copy ends.
+/// The path of two kernels of a stream, the first over at 30 µs. Before the second starts, a copy
+/// of another stream ends.
 fn gap(start: u64, copy_ends: u64, waits: bool) -> Vec<(Part, u64)> {
     let mut run = Run::new();
     run.issue(KERNEL, 1, (0, 1), (10, 30));
@@ -212,4 +213,15 @@ fn operations_of_no_length_and_those_that_begin_where_the_region_ends_end_the_wa
     run.issue(KERNEL, 1, (2, 3), (20, 40));
     run.issue(DOWN, 2, (3, 4), (40, 50));
     assert_eq!(parts(&run), [(Part::Launch, 10), work(UP, 20), work(KERNEL, 40)]);
+}
+
+#[test]
+fn an_operation_of_no_length_does_not_come_after_itself() {
+    let mut run = Run::new();
+    run.issue(KERNEL, 1, (0, 1), (10, 30));
+    run.call(WAIT, 0, (3, 4), 0);
+    run.issue(KERNEL, 1, (4, 5), (40, 40));
+    run.issue(KERNEL, 1, (5, 6), (40, 60));
+    let expected = [(Part::Launch, 10), work(KERNEL, 30), (Part::Turnaround, 40), work(KERNEL, 60)];
+    assert_eq!(parts(&run), expected);
 }

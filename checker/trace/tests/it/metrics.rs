@@ -2,8 +2,9 @@
 
 use trace::Program;
 use trace::metrics::idle::Cause;
-use trace::metrics::{Bounds, Coverage, Latency, Metrics, Usage, latency, union};
-use trace::metrics::{blocked, copies, idle};
+use trace::metrics::{
+    Bounds, Coverage, Latency, Metrics, Usage, blocked, copies, idle, latency, union,
+};
 use trace::program::{Call, Step};
 use trace::timeline::{HostMemory, HostSpan, Interval, SpanKind};
 
@@ -311,11 +312,11 @@ fn copies_add_up_by_direction_and_memory_pinned_first_if_they_begin_in_the_regio
 #[test]
 fn of_gaps_of_one_cause_the_longest_is_kept_and_what_takes_no_time_in_them_is_not_told() {
     let mut run = Run::new();
-    run.issue(UP, 1, (0, 1), (1, 10));
-    run.issue(UP, 1, (1, 10), (20, 30)); // it waits for 1 us at first, and now for 10
+    run.issue(UP, 1, (0, 1), (1, 10)); // after a gap of 1 us, in which it is issued
+    run.issue(UP, 1, (1, 10), (20, 30)); // after 10, in which it waits
     run.call("cuEventQuery", 0, (12, 30), 0); // over as the next gap begins
-    run.issue(DOWN, 1, (30, 50), (50, 60)); // 20 us until the call returns, and it is made at once
-    run.issue(KERNEL, 1, (61, 62), (65, 70)); // 5 us, one of them in the call
+    run.issue(DOWN, 1, (30, 50), (50, 60)); // after 20; its call was made at once
+    run.issue(KERNEL, 1, (61, 62), (65, 70)); // after 5; its call came 1 us late and took 1 us
     let found = idle(&run.0);
     let causes: Vec<_> = found
         .causes

@@ -42,9 +42,8 @@
 //!   updated or taken apart. What a graph costs the host is measured for kernels and copies up;
 //!   other nodes are taken to cost the same.
 //! - `cuMemFree` takes the same for 1 MiB and for 1 GiB. On an H200 (driver 580.159.04, 2026-11-28)
-//!   it took 38 to 42 us for 1 MiB, 78 us for 64 MiB, 0.18 to 0.19 ms for 256 MiB and 0.62 to
-//!   0.64 ms for 1 GiB: about 0.6 us for each MiB. `cuMemAlloc` took 49 us for 1 MiB and 73 us for
-//!   256 MiB.
+//!   it took 38 to 42 us for 1 MiB, 78 us for 64 MiB and 0.62 to 0.64 ms for 1 GiB: about 0.6 us
+//!   for each MiB. `cuMemAlloc` took 49 us for 1 MiB and 73 us for 256 MiB.
 //! - Copies from host memory to host memory take 142 us for each MiB, whatever their size, as where
 //!   the host fills the staging buffer. On that H200 copies of 1 to 16 MiB took 66 to 75 us for
 //!   each. Those of 64 and 256 MiB took 155 to 164 us in pageable memory and 134 to 137 in pinned.

@@ -1,4 +1,4 @@
-// Drawings on a phone. Those in the pages are 720 units wide and would have to be scrolled: here the axis is drawn anew, with
+// Drawings on a phone, and beside a program. Those in the pages are 720 units wide and would have to be scrolled: here the axis is drawn anew, with
 // the letters as large as they were, so that all of a run is in view. Shares of the axis stand in the summary and the table.
 (() => {
   "use strict";
@@ -17,7 +17,11 @@
   const ROOM = 4;
   const OUTLINED = 3;
 
+  // The least width of a drawing that is not, in px: that of the style sheet.
+  const FULL = 560;
+
   const phone = matchMedia("(max-width: 620px)");
+  const hasRoom = (drawing) => !phone.matches && !(drawing.closest(".played")?.clientWidth < FULL);
   const pen = document.createElement("canvas").getContext("2d");
   const number = (node, name) => Number(node.getAttribute(name));
   // Of letters that may not be on the page yet.
@@ -30,13 +34,13 @@
     for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   };
 
-  // Draws anew what was drawn for a wide screen, if this one is narrow. Gives where the axis begins and how long it is, in
+  // Draws anew what was drawn for a wide screen, if its place here is narrow. Gives where the axis begins and how long it is, in
   // percent of the width; null where the drawing stays as it is.
   function narrow(drawing) {
     if (drawing.classList.contains("narrow")) return axis(drawing);
     const { width, height } = drawing.viewBox.baseVal;
     const rows = [...drawing.children].filter((node) => node.matches("rect[fill-opacity]"));
-    if (!phone.matches || width <= WIDTH || rows.length === 0) return null;
+    if (width <= WIDTH || rows.length === 0 || hasRoom(drawing)) return null;
     const left = number(rows[0], "x");
     const times = (WIDTH - left - RIGHT) / Math.max(...rows.map((row) => number(row, "width")));
     const along = (x) => left + (x - left) * times;

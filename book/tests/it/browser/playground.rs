@@ -207,3 +207,44 @@ errors: none
 asked of others: nothing
 ");
 }
+
+/// The playground in windows of several widths; from 1080 on the list of pages takes 300 of them.
+const WIDTHS: &str = r#"
+  const frame = Object.assign(document.createElement("iframe"), { height: 900 });
+  document.body.append(frame);
+  for (const width of [390, 800, 1024, 1280, 1600]) {
+    frame.width = width;
+    frame.src = `playground.html?${width}`;
+    await until(() => frame.contentDocument?.URL.endsWith(width) && frame.contentDocument.querySelector("textarea"));
+    const page = frame.contentDocument;
+    const [text, played] = [".written", ".played"].map((name) => page.querySelector(name).getBoundingClientRect());
+    const scroll = page.querySelector(".played .timeline-scroll");
+    const drawn = scroll.querySelector("svg").matches(".narrow") ? "for a phone" : "for a wide screen";
+    const room = page.querySelector("textarea");
+    const letter = parseFloat(frame.contentWindow.getComputedStyle(room).fontSize) * 0.6;
+    const said_of = [
+      text.right <= played.left ? "beside" : text.bottom <= played.top ? "above" : "over",
+      `drawn ${drawn}`,
+      `all of it in view: ${scroll.scrollWidth <= scroll.clientWidth}`,
+      `40 letters in a line: ${room.clientWidth >= 40 * letter}`,
+      `the page is as wide as the window: ${page.documentElement.scrollWidth <= width}`,
+    ];
+    said.push(`${width}: ${said_of.join(", ")}`);
+  }
+  finish();
+"#;
+
+#[test]
+fn in_a_window_of_a_laptop_the_program_stands_beside_its_timeline_and_all_of_both_is_in_view() {
+    book().with("widths.html", "<p>Widths</p>");
+    let Some(said) = says("widths.html", WIDTHS) else { return };
+    insta::assert_snapshot!(said, @"
+390: above, drawn for a phone, all of it in view: true, 40 letters in a line: false, the page is as wide as the window: true
+800: above, drawn for a wide screen, all of it in view: true, 40 letters in a line: true, the page is as wide as the window: true
+1024: beside, drawn for a phone, all of it in view: true, 40 letters in a line: true, the page is as wide as the window: true
+1280: beside, drawn for a phone, all of it in view: true, 40 letters in a line: true, the page is as wide as the window: true
+1600: beside, drawn for a wide screen, all of it in view: true, 40 letters in a line: true, the page is as wide as the window: true
+errors: none
+asked of others: nothing
+");
+}

@@ -588,6 +588,16 @@ fn kinds_that_meet_differ_in_lightness() {
 }
 
 #[test]
+fn kernels_copies_and_calls_are_plain_and_time_that_is_lost_is_hatched() {
+    let picture = svg(&serial_and_pipelined(2, Lanes::Streams), "copies") + &svg(&event(), "event");
+    let has_pattern = |class| picture.contains(&format!("-{class}\" width"));
+    for class in ["kernel", "h2d", "d2h", "call", "blocked"] {
+        assert!(picture.contains(&format!("class=\"{class}-b\"")), "no {class} in the pictures");
+        assert_eq!(has_pattern(class), class == "blocked", "{class}");
+    }
+}
+
+#[test]
 fn the_table_gives_busy_time_and_share_of_each_lane() {
     let (_, timeline) = waiting();
     let rows = |lanes| {

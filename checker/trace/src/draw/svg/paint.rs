@@ -2,8 +2,9 @@
 //!
 //! Of the three kinds that meet most often, kernels are darkest, copies up are in the middle and
 //! copies down are lightest; on a dark page it is the other way round. So they stay apart in
-//! greyscale and for those who see colours differently. Chevrons point to the device for copies up
-//! and away from it for copies down; time that the host is blocked is hatched.
+//! greyscale and for those who see colours differently, and are plain, as the host's calls are.
+//! Time that the host is blocked is hatched. Rare kinds, whose lightness is another's, have a
+//! pattern.
 
 use crate::draw::Mark;
 
@@ -72,9 +73,9 @@ pub(super) fn class(mark: Mark) -> &'static str {
 /// Side and path of the tile that a mark's pattern repeats; none for plain bars.
 fn pattern(mark: Mark) -> Option<(u32, &'static str)> {
     match mark {
-        Mark::Kernel | Mark::HostWork | Mark::Call => None,
-        Mark::HostToDevice => Some((8, "M2.5 1L5.5 4L2.5 7")),
-        Mark::DeviceToHost => Some((8, "M5.5 1L2.5 4L5.5 7")),
+        Mark::Kernel | Mark::HostToDevice | Mark::DeviceToHost | Mark::HostWork | Mark::Call => {
+            None
+        }
         Mark::DeviceToDevice => Some((6, "M0 2H6M0 4.5H6")),
         Mark::PeerToPeer => Some((8, "M1 4H7M3 2L1 4L3 6M5 2L7 4L5 6")),
         Mark::HostToHost => Some((6, "M2 0V6M4.5 0V6")),

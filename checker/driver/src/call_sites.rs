@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::path::{Path, PathBuf};
 
 use trace::program::Site;
@@ -30,6 +31,28 @@ struct Known {
     caller: Caller,
 }
 
+/// Hashes a return address. Each call looks up a handful of them, and the standard library's hasher
+/// took a tenth of it; nobody chooses addresses so that they collide.
+#[derive(Default)]
+struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn write_usize(&mut self, address: usize) {
+        // 2^64 divided by the golden ratio: neighbours end far apart in the upper bits too.
+        self.0 = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_usize(self.0 as usize ^ usize::from(byte));
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// The places that calls come from.
 pub(crate) struct CallSites {
     folder: Option<PathBuf>,
@@ -38,7 +61,7 @@ pub(crate) struct CallSites {
     /// longer than a whole run.
     objects: Vec<Object>,
     /// By return address. Only looked up, never iterated.
-    known: HashMap<usize, Known>,
+    known: HashMap<usize, Known, BuildHasherDefault<AddressHasher>>,
     /// By place, since several addresses can belong to one.
     numbers: HashMap<Site, u32>,
 }
@@ -56,7 +79,7 @@ impl CallSites {
 
     fn new(folder: Option<PathBuf>) -> Self {
         let objects = stack::objects();
-        Self { folder, objects, known: HashMap::new(), numbers: HashMap::new() }
+        Self { folder, objects, known: HashMap::default(), numbers: HashMap::new() }
     }
 
     /// The place that the current call comes from; `number` gives a new place its number.

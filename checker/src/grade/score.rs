@@ -150,6 +150,7 @@ mod tests {
             (0.5, f64::NAN),
             (0.5, f64::INFINITY),
             (f64::NEG_INFINITY, 0.5),
+            (f64::MIN, f64::MAX),
         ] {
             assert_eq!(Standard::new(baseline, reference), None, "{baseline} {reference}");
         }

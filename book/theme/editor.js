@@ -40,8 +40,9 @@ window.swimEditor = (figure, play, drawn) => {
   // The program that a link leads to has none before it.
   let isOpen = false;
   let waiting = [];
-  // The program and the one before it whose runs are drawn; with mistakes, those that were tried.
-  let drawnOf = [];
+  // The simulator's last answer, and the programs whose runs are drawn; with mistakes, those that were tried.
+  let simulated = {};
+  let drawnOf = "";
   // The bars by the line that issued them, and the lines that are marked.
   let issued = new Map();
   let marked = [];
@@ -65,21 +66,21 @@ window.swimEditor = (figure, play, drawn) => {
     numbers.append(...missing);
     marked = marks;
     marked.forEach((line) => numbers.children[line - 1]?.setAttribute("class", "is-wrong"));
-    numbers.scrollTop = field.scrollTop;
   }
 
   // Marks the lines that mistakes and races are at.
   const mark = () => count([...figure.querySelectorAll("button.at")].map((button) => at(button)[0]));
 
-  // Bars by their lines; the previous run, drawn below, had lines of its own.
+  // The line that issued a bar; the previous run, drawn below, had lines of its own.
+  const lineOf = (bar) => Number(/ program:(\d+)$/.exec(bar.firstElementChild.textContent)?.[1]);
+
   function sort() {
     issued = new Map();
     for (const bar of played.querySelectorAll("svg [role=gridcell]")) {
-      const line = Number(/ program:(\d+)$/.exec(bar.firstElementChild.textContent)?.[1]);
+      const line = lineOf(bar);
       if (!line) continue;
       if (!issued.has(line)) issued.set(line, []);
       issued.get(line).push(bar);
-      bar.addEventListener("click", () => select(line));
     }
   }
 
@@ -129,17 +130,26 @@ window.swimEditor = (figure, play, drawn) => {
     }
   }
 
+  // The program that is written and the one that it is compared with, one below the other for the simulator.
+  const both = () => `${field.value}\0${field.value === current || !isOpen ? before : current}`;
+
+  // Simulates what is written. With thousands of lines this and the drawing take some 40 ms each, so that either is a task of
+  // its own and a key that is pressed in between does not wait for both.
+  function simulate() {
+    if (simulated.programs !== both()) simulated = { programs: both(), html: play(`${figure.id}-drawing`, `program\n${both()}`) };
+    return simulated;
+  }
+
   // Draws what is written; says whether it has no mistakes.
   function draw() {
-    const text = field.value;
-    const compared = text === current || !isOpen ? before : current;
-    if (drawnOf[0] === text && drawnOf[1] === compared) {
+    const { programs, html } = simulate();
+    if (drawnOf === programs) {
       mark();
       return !wrong.hasChildNodes();
     }
-    drawnOf = [text, compared];
+    drawnOf = programs;
     const template = document.createElement("template");
-    template.innerHTML = play(`${figure.id}-drawing`, `program\n${text}\0${compared}`);
+    template.innerHTML = html;
     const made = template.content.firstElementChild;
     const right = made.matches(".run");
     const unfolded = played.querySelector("details").open;
@@ -155,9 +165,8 @@ window.swimEditor = (figure, play, drawn) => {
     field.setAttribute("aria-invalid", !right);
     mark();
     for (const button of made.querySelectorAll("button.at")) button.addEventListener("click", () => go(button));
-    link.href = address(text);
-    keep();
-    const known = [...from.options].find((option) => option.dataset.program === text.trimEnd());
+    link.href = address(field.value);
+    const known = [...from.options].find((option) => option.dataset.program === field.value.trimEnd());
     from.value = known?.value ?? "";
     light();
     return right;
@@ -196,7 +205,7 @@ window.swimEditor = (figure, play, drawn) => {
   field.addEventListener("input", () => {
     waiting.forEach(clearTimeout);
     count([]);
-    waiting = [setTimeout(draw, PAUSE), setTimeout(run, RUN)];
+    waiting = [setTimeout(simulate, PAUSE), setTimeout(draw, PAUSE), setTimeout(run, RUN)];
   });
   field.addEventListener("change", () => {
     waiting.forEach(clearTimeout);
@@ -204,6 +213,10 @@ window.swimEditor = (figure, play, drawn) => {
   });
   field.addEventListener("scroll", () => (numbers.scrollTop = field.scrollTop));
   for (const event of ["keyup", "click", "focus", "blur"]) field.addEventListener(event, light);
+  played.addEventListener("click", (event) => {
+    const bar = event.target.closest("svg [role=gridcell]");
+    if (bar && lineOf(bar)) select(lineOf(bar));
+  });
   from.addEventListener("change", () => write(from.selectedOptions[0].dataset.program));
   figure.querySelector(".controls").addEventListener("submit", (event) => event.preventDefault());
 

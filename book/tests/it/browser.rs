@@ -47,7 +47,7 @@ const ACT: &str = r#"
     const number = form.querySelector("input[type=number]");
     if (number) number.value = number.dataset.value;
     const bar = form.querySelector("svg g[role=gridcell]");
-    if (bar) bar.dispatchEvent(new MouseEvent("click"));
+    if (bar) bar.dispatchEvent(new MouseEvent("click", { bubbles: true }));
     form.requestSubmit();
     const give = form.querySelector(".give-up");
     said.push(`${form.dataset.kind}: ${text(form.querySelector(".verdict")).slice(0, 12).trim()}`);

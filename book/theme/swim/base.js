@@ -65,7 +65,7 @@ window.swim = {};
       item.addEventListener("keydown", (event) => {
         if (event.altKey || event.ctrlKey || event.metaKey) return;
         if (event.key === "Escape" && leave) leave();
-        else if (event.key === "Enter" || event.key === " ") item.dispatchEvent(new MouseEvent("click"));
+        else if (event.key === "Enter" || event.key === " ") item.dispatchEvent(new MouseEvent("click", { bubbles: true }));
         else {
           const next = to(event.key, item);
           if (!next) return;

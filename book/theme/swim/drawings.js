@@ -61,10 +61,14 @@
   // In a playground a bar says what its tooltip says, where the reader can see it without a pointer too.
   function spoken(figure) {
     const place = figure.querySelector(".spoken");
+    const drawing = figure.querySelector("svg.swim-timeline");
     place.textContent = "";
-    for (const bar of walk(figure.querySelector("svg.swim-timeline"))) {
-      const say = () => (place.textContent = named(bar));
-      ["focus", "click", "pointerenter"].forEach((event) => bar.addEventListener(event, say));
+    walk(drawing);
+    for (const event of ["focusin", "click", "pointerover"]) {
+      drawing.addEventListener(event, ({ target }) => {
+        const bar = target.closest("[role=gridcell]");
+        if (bar) place.textContent = named(bar);
+      });
     }
   }
 

@@ -21,7 +21,19 @@
   const FULL = 560;
 
   const phone = matchMedia("(max-width: 620px)");
-  const hasRoom = (drawing) => !phone.matches && !(drawing.closest(".played")?.clientWidth < FULL);
+  // The widths of the places beside programs. To ask for one once bars are new would lay out all of them before they are
+  // drawn anew.
+  const widths = new Map();
+  const places = new ResizeObserver((all) => all.forEach(({ target, contentRect }) => widths.set(target, contentRect.width)));
+  function hasRoom(drawing) {
+    const place = drawing.closest(".played");
+    if (phone.matches || !place) return !phone.matches;
+    if (!widths.has(place)) {
+      widths.set(place, place.clientWidth);
+      places.observe(place);
+    }
+    return widths.get(place) >= FULL;
+  }
   const pen = document.createElement("canvas").getContext("2d");
   const number = (node, name) => Number(node.getAttribute(name));
   // Of letters that may not be on the page yet.
@@ -46,7 +58,8 @@
     const along = (x) => left + (x - left) * times;
 
     const stretch = (rect) => {
-      const [from, to] = [number(rect, "x"), number(rect, "x") + number(rect, "width")].map(along);
+      const x = number(rect, "x");
+      const [from, to] = [along(x), along(x + number(rect, "width"))];
       set(rect, { x: from, width: Math.max(to - from, 0.75) });
       return [from, to];
     };
@@ -73,8 +86,7 @@
     const legend = [];
     for (const node of [...drawing.children]) {
       const previous = node.previousElementSibling;
-      if (node.matches("g.flaw")) flaw(node);
-      else if (node.matches("g")) bar(node);
+      if (node.localName === "g") (node.matches(".flaw") ? flaw : bar)(node);
       else if (node.matches("rect[fill-opacity]")) stretch(node);
       else if (node.matches("text") && previous && legend.some(([sign]) => sign === previous)) legend[legend.length - 1].push(node);
       else if (node.matches("text")) texts.push(node);

@@ -32,7 +32,7 @@ struct Known {
 }
 
 /// Hashes a return address. Each call looks up a handful of them, and the standard library's hasher
-/// took a tenth of it; nobody chooses addresses so that they collide.
+/// took a tenth of it. Addresses are not chosen so that they collide.
 #[derive(Default)]
 struct AddressHasher(u64);
 

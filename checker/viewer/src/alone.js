@@ -65,7 +65,7 @@ window.swim = {};
       item.addEventListener("keydown", (event) => {
         if (event.altKey || event.ctrlKey || event.metaKey) return;
         if (event.key === "Escape" && leave) leave();
-        else if (event.key === "Enter" || event.key === " ") item.dispatchEvent(new MouseEvent("click"));
+        else if (event.key === "Enter" || event.key === " ") item.dispatchEvent(new MouseEvent("click", { bubbles: true }));
         else {
           const next = to(event.key, item);
           if (!next) return;
@@ -142,10 +142,14 @@ window.swim = {};
   // In a playground a bar says what its tooltip says, where the reader can see it without a pointer too.
   function spoken(figure) {
     const place = figure.querySelector(".spoken");
+    const drawing = figure.querySelector("svg.swim-timeline");
     place.textContent = "";
-    for (const bar of walk(figure.querySelector("svg.swim-timeline"))) {
-      const say = () => (place.textContent = named(bar));
-      ["focus", "click", "pointerenter"].forEach((event) => bar.addEventListener(event, say));
+    walk(drawing);
+    for (const event of ["focusin", "click", "pointerover"]) {
+      drawing.addEventListener(event, ({ target }) => {
+        const bar = target.closest("[role=gridcell]");
+        if (bar) place.textContent = named(bar);
+      });
     }
   }
 

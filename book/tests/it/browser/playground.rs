@@ -119,7 +119,7 @@ const CHOOSE: &str = r#"
   await until(() => document.querySelector("textarea"));
   const field = document.querySelector("textarea");
   const bars = [...document.querySelectorAll("svg [role=gridcell]")];
-  bars.find((bar) => bar.textContent.startsWith("kernel")).dispatchEvent(new MouseEvent("click"));
+  bars.find((bar) => bar.textContent.startsWith("kernel")).dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
   said.push(field.value.slice(field.selectionStart, field.selectionEnd).trim());
   field.value = field.value.replace("wait copy_in", "waait copy_in");
   field.dispatchEvent(new Event("input"));

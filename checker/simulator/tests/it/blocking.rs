@@ -202,3 +202,31 @@ fn a_free_unmaps_after_its_wait_and_only_with_the_last_block_of_a_piece() {
     assert_eq!(longer_than_a_wait(one), host.free_ns.value - host.free_shared_ns.value);
     assert_eq!(longer_than_a_wait(first_of_two), 0);
 }
+
+#[test]
+fn pinned_memory_goes_back_once_the_device_that_it_was_allocated_for_is_idle_and_by_its_size() {
+    let host = h200().host;
+    // From the end of the kernel of a device to the end of the call that frees.
+    let late = |device: u32, bytes: u64, frees: bool| {
+        let mut script = Script::new();
+        let block = script.block();
+        let allocate = script.call(Call::AllocHost { block, bytes });
+        let stream = StreamId::on(1, StreamId::FIRST_CREATED);
+        script.call(Call::StreamCreate { stream, kind: NonBlocking, priority: 0 });
+        let kernel = script.kernel(stream, 1, 20_000);
+        let free = match frees {
+            true => script.call(Call::FreeHost { block }),
+            false => script.synchronize(),
+        };
+        for step in [allocate, free] {
+            script.program.steps[step as usize].device = device;
+        }
+        let timeline = script.run();
+        let call = timeline.host.iter().find(|call| call.step == free).expect("it is there");
+        call.end_ns as i64 - span(&timeline, kernel).end_ns as i64
+    };
+    assert!(late(0, 64 * MIB, true) < 0, "the other device is busy");
+    let unmapped = host.free_host_ns.value + 64 * host.free_host_ns_per_mib.value;
+    let more = late(1, 64 * MIB, true) - late(1, 64 * MIB, false);
+    assert_eq!(more as u64, unmapped - host.free_host_shared_ns.value);
+}

@@ -227,8 +227,11 @@ fn a_small_upload_goes_with_the_copies_if_it_waits_and_with_the_kernels_if_it_do
         |script, stream| script.copy(stream, Way::Up(Host::Pinned), 32 << 10);
     let kernel: fn(&mut Script, StreamId) -> u32 = |script, stream| script.kernel(stream, 1, 10);
     let delayed = |busy, asked, free| is_delayed_after(WorkQueues::DEFAULT, busy, asked, free);
+    let largest: fn(&mut Script, StreamId) -> u32 =
+        |script, stream| script.copy(stream, Way::Up(Host::Pinned), 24 << 10);
     assert!(!delayed(32, small, small));
-    assert!(delayed(8, kernel, small));
+    assert!(delayed(8, kernel, small) && delayed(8, kernel, largest));
+    assert!(!delayed(8, kernel, large));
     assert!(!delayed(32, small, kernel));
     assert!(delayed(4, small, large));
     assert!(!delayed(32, large, small));
@@ -466,6 +469,22 @@ fn blocks_beyond_one_for_each_multiprocessor_double_up_on_some() {
     };
     let ratio = ns(133) / ns(132);
     assert!((1.85..2.05).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn a_grid_of_four_thousand_million_blocks_takes_as_long_as_one_of_a_hundred_thousand() {
+    let ns = |blocks| {
+        let mut profile = h200();
+        profile.rates.get_mut("map").expect("the map has a rate").block_ns.value = 0;
+        let mut script = Script::new();
+        let stream = script.stream(NonBlocking);
+        let step = script.kernel(stream, blocks, 10_000_000);
+        script.synchronize();
+        span(&script.run_on(&profile), step).interval().ns() as f64
+    };
+    // The work is the same.
+    let ratio = ns(4_000_000_000) / ns(105_600);
+    assert!((0.99..1.01).contains(&ratio), "{ratio}");
 }
 
 #[test]

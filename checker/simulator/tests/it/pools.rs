@@ -75,6 +75,34 @@ fn what_was_freed_in_the_stream_is_there_at_once_and_may_be_divided_and_joined()
 }
 
 #[test]
+fn what_was_taken_from_a_freed_block_is_not_there_a_second_time() {
+    let mut script = Script::new();
+    let stream = script.stream(NonBlocking);
+    let (large, _) = allocate(&mut script, 64 * MIB, stream);
+    script.kernel(stream, 1, 1000);
+    free(&mut script, large, stream);
+    let steps = [(); 3].map(|()| allocate(&mut script, 32 * MIB, stream).1);
+    let timeline = script.run();
+    assert_eq!(steps.map(|step| grown(&timeline, step)), [0, 0, 1]);
+}
+
+#[test]
+fn a_wait_for_one_stream_leaves_the_pool_what_another_has_freed() {
+    let mut script = Script::new();
+    let [first, second] = [0; 2].map(|_| script.stream(NonBlocking));
+    let blocks = [first, second].map(|stream| allocate(&mut script, CHUNK, stream).0);
+    script.kernel(second, 1, 10_000);
+    free(&mut script, blocks[0], first);
+    free(&mut script, blocks[1], second);
+    pause(&mut script);
+    let wait = synchronize(&mut script, first);
+    let steps = [second, first].map(|stream| allocate(&mut script, CHUNK, stream).1);
+    let timeline = script.run();
+    assert_eq!(given_back(&timeline, wait), 1);
+    assert_eq!(steps.map(|step| grown(&timeline, step)), [0, 1]);
+}
+
+#[test]
 fn another_stream_gets_what_was_freed_once_it_comes_after_the_free() {
     for (waits, expected) in [(false, 1), (true, 0)] {
         let mut script = Script::new();

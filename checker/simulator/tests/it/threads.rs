@@ -181,3 +181,38 @@ fn threads_that_wait_for_one_another_end_the_replay() {
     let timeline = replay(&script.program, &h200(), Schedule::Exact);
     assert!(timeline.host.iter().all(|call| call.step != join));
 }
+
+#[test]
+fn a_wait_blocks_the_host_for_all_but_its_own_cost_whether_another_thread_is_there_or_not() {
+    for another in [false, true] {
+        let mut script = Script::new();
+        let stream = script.stream(NonBlocking);
+        if another {
+            script.call(Call::ThreadSpawn { thread: 1 });
+            script.on(1, |script| _ = script.call(Call::HostWork { ns: WORK }));
+        }
+        script.kernel(stream, 1, 10_000);
+        let wait = script.synchronize();
+        let timeline = script.run();
+        let call = span_of(&timeline, wait);
+        let cost = h200().host.synchronize_ns.value;
+        assert_eq!(call.blocked_ns, call.end_ns - call.start_ns - cost, "another: {another}");
+        assert!((9_900_000..10_300_000).contains(&call.blocked_ns), "{} ns", call.blocked_ns);
+    }
+}
+
+#[test]
+fn beside_another_thread_too_a_wait_for_one_device_is_none_for_the_other() {
+    let mut script = Script::new();
+    let near = script.stream(NonBlocking);
+    let far = StreamId::on(1, StreamId::FIRST_CREATED);
+    script.call(Call::StreamCreate { stream: far, kind: NonBlocking, priority: 0 });
+    script.call(Call::ThreadSpawn { thread: 1 });
+    script.on(1, |script| _ = script.call(Call::HostWork { ns: WORK }));
+    let short = script.kernel(near, 1, 1000);
+    let long = script.kernel(far, 1, 20_000);
+    let wait = script.synchronize();
+    let timeline = script.run();
+    let end = end_of(&timeline, wait);
+    assert!(end > span(&timeline, short).end_ns && end < span(&timeline, long).end_ns, "{end} ns");
+}

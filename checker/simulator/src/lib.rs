@@ -49,11 +49,11 @@
 //!   each. Those of 64 and 256 MiB took 155 to 164 us in pageable memory and 134 to 137 in pinned.
 //!   On the default stream `cuMemcpyAsync` blocked the host until the end, as `cuMemcpy` did.
 //! - Host threads: what starting and joining them and their messages cost is that of Rust's
-//!   standard library on another machine; calls of several threads do not hold one another up. On
-//!   an H200 (driver 580.159.04, 2026-11-28) two threads that issued 1536 small operations each
-//!   took 8.5 ms in one visit and 10.1 in another; here they take 4.9. Captures and pools take the
-//!   per-thread streams of all threads for one, and threads that the lab did not start for the
-//!   first.
+//!   standard library on another machine. Of the calls of several threads, those that put work into
+//!   a stream take turns, and others do not hold one another up. On an H200 (driver 580.159.04,
+//!   2026-11-28) two threads that issued 1536 small operations each took 8.5 ms in one visit and
+//!   10.1 in another; here they take 8.4. Captures and pools take the per-thread streams of all
+//!   threads for one, and threads that the lab did not start for the first.
 //! - After an illegal access of a kernel what is queued still takes its time, though it does
 //!   nothing.
 //! - Managed and registered memory, textures, 2D and 3D copies: the driver says

@@ -60,8 +60,15 @@ impl Device {
             _ => (asked, start),
         };
         let mut blocked_ns = start - asked;
-        let start = start + self.before_ns(call);
+        let mut start = start + self.before_ns(call);
+        let is_work = cfg!(feature = "threads") && queued_in(call).is_some();
+        if is_work {
+            start = self.driver_free_from(start);
+        }
         let Begun { cost, wait, waited, answer } = self.begin_call(step, call, start);
+        if is_work {
+            self.take_driver(start + cost);
+        }
         if let Call::Free { .. } | Call::FreeHost { .. } | Call::HostAccess { .. } = call {
             self.is_over_now(step, 0);
         }

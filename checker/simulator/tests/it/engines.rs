@@ -472,6 +472,21 @@ fn blocks_beyond_one_for_each_multiprocessor_double_up_on_some() {
 }
 
 #[test]
+fn host_functions_of_two_streams_take_turns_and_each_its_time() {
+    let mut script = Script::new();
+    let functions = [0; 2].map(|_| {
+        let stream = script.stream(NonBlocking);
+        script.call(trace::program::Call::HostFunction { stream, accesses: Vec::new() })
+    });
+    script.synchronize();
+    let timeline = script.run();
+    let [first, second] = functions.map(|step| span(&timeline, step).interval());
+    let run = h200().host.host_function_run_ns.value;
+    assert_eq!([first.ns(), second.ns()], [run, run]);
+    assert!(second.start_ns >= first.end_ns, "{first:?} {second:?}");
+}
+
+#[test]
 fn a_grid_of_four_thousand_million_blocks_takes_as_long_as_one_of_a_hundred_thousand() {
     let ns = |blocks| {
         let mut profile = h200();

@@ -181,6 +181,31 @@ fn each_device_has_memory_and_a_pool_of_its_own() {
 }
 
 #[test]
+fn a_pool_keeps_the_most_that_it_ever_had_and_that_was_ever_in_use() {
+    let mut session = Session::new();
+    let facts =
+        |session: &mut Session| match session.ask(0, Command::Memory(MemoryCommand::PoolFacts)) {
+            Reply::Pool(facts) => facts,
+            other => panic!("{other:?}"),
+        };
+    let stream = session.stream(0);
+    let allocate = MemoryCommand::AllocAsync { bytes: BYTES, stream };
+    let blocks = [(); 2].map(|()| session.number(0, Command::Memory(allocate.clone())));
+    let most = facts(&mut session);
+    assert_eq!((most.used, most.used_high), (2 * BYTES, 2 * BYTES));
+    assert!(most.reserved > 0 && most.reserved_high == most.reserved);
+    for address in blocks {
+        let free = MemoryCommand::FreeAsync { address, stream };
+        assert_eq!(session.ask(0, Command::Memory(free)), Reply::Done);
+    }
+    session.ask(0, Command::Context(ContextCommand::Synchronize));
+    session.number(0, Command::Memory(allocate));
+    let now = facts(&mut session);
+    assert_eq!((now.used, now.used_high), (BYTES, 2 * BYTES));
+    assert_eq!(now.reserved_high, most.reserved_high);
+}
+
+#[test]
 fn a_kernel_on_the_other_devices_memory_is_lost_without_access_and_not_supported_with_it() {
     for access in [false, true] {
         let mut session = Session::new();

@@ -211,7 +211,7 @@ impl Device {
     }
 
     /// When the driver can begin with work that is handed to it at `asked`, in ns. Threads that do
-    /// so at the same time take turns. On an H200 (driver 580.159.04, 2026-11-28) two that made 1536
+    /// so at the same time take turns. On an H200 (driver 580.159.04, 2026-11-28) two with 1536
     /// such calls each took 8.5 ms in one visit and 10.1 in another; side by side it would be 4.9.
     pub(super) fn driver_free_from(&self, asked: u64) -> u64 {
         asked.max(self.hosts.driver_free_ns)

@@ -133,10 +133,11 @@ window.swimEditor = (figure, play, drawn) => {
   // The program that is written and the one that it is compared with, one below the other for the simulator.
   const both = () => `${field.value}\0${field.value === current || !isOpen ? before : current}`;
 
-  // Simulates what is written. With thousands of lines this and the drawing take some 40 ms each, so that either is a task of
-  // its own and a key that is pressed in between does not wait for both.
+  // Simulates what is written. With two thousand lines this and the drawing take some 50 ms each, so that either is a task of its
+  // own and a key that is pressed in between does not wait for both.
   function simulate() {
-    if (simulated.programs !== both()) simulated = { programs: both(), html: play(`${figure.id}-drawing`, `program\n${both()}`) };
+    const programs = both();
+    if (simulated.programs !== programs) simulated = { programs, html: play(`${figure.id}-drawing`, `program\n${programs}`) };
     return simulated;
   }
 

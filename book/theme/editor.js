@@ -1,11 +1,14 @@
 // The playground for programs that the reader writes. Its HTML is that of `src/play/editor.rs`; what is simulated and
 // drawn comes from the wasm that stands in the page. Without it the page keeps the program and its figure.
-window.swimEditor = (figure, play, drawn) => {
+window.swimEditor = (figure, play, prepare) => {
   "use strict";
 
   // Until a reader who writes has stopped to look, and until what stands there counts as a run of its own, in ms.
   const PAUSE = 150;
   const RUN = 1200;
+  // Bars that are laid out at once, and the time until the next ones, in ms: that of a frame.
+  const AT_ONCE = 1000;
+  const FRAME = 16;
 
   const LAST = "The timeline is that of the last run without mistakes.";
 
@@ -74,14 +77,15 @@ window.swimEditor = (figure, play, drawn) => {
   // The line that issued a bar; the previous run, drawn below, had lines of its own.
   const lineOf = (bar) => Number(/ program:(\d+)$/.exec(bar.firstElementChild.textContent)?.[1]);
 
-  function sort() {
-    issued = new Map();
-    for (const bar of played.querySelectorAll("svg [role=gridcell]")) {
+  function sorted(made) {
+    const lines = new Map();
+    for (const bar of made.querySelectorAll("svg [role=gridcell]")) {
       const line = lineOf(bar);
       if (!line) continue;
-      if (!issued.has(line)) issued.set(line, []);
-      issued.get(line).push(bar);
+      if (!lines.has(line)) lines.set(line, []);
+      lines.get(line).push(bar);
     }
+    return lines;
   }
 
   // The bars of the line that the cursor is in.
@@ -133,35 +137,78 @@ window.swimEditor = (figure, play, drawn) => {
   // The program that is written and the one that it is compared with, one below the other for the simulator.
   const both = () => `${field.value}\0${field.value === current || !isOpen ? before : current}`;
 
-  // Simulates what is written. With two thousand lines this and the drawing take some 50 ms each, so that either is a task of its
-  // own and a key that is pressed in between does not wait for both.
+  // The way from the text to its drawing, each step on top of the one before. With two thousand lines a step takes up to some tens of
+  // milliseconds, so each is a task of its own, and a key that is pressed in between waits for no more than one.
   function simulate() {
     const programs = both();
     if (simulated.programs !== programs) simulated = { programs, html: play(`${figure.id}-drawing`, `program\n${programs}`) };
     return simulated;
   }
 
+  // The elements of the answer, which are not on the page yet.
+  function parse() {
+    const answer = simulate();
+    if (!answer.made) {
+      const template = document.createElement("template");
+      template.innerHTML = answer.html;
+      answer.made = template.content.firstElementChild;
+      answer.right = answer.made.matches(".run");
+    }
+    return answer;
+  }
+
+  // While they are not, bars are moved and nothing is laid out.
+  function make() {
+    const answer = parse();
+    if (answer.right && !answer.isPrepared) {
+      prepare(answer.made);
+      answer.isPrepared = true;
+    }
+    return answer;
+  }
+
+  // Takes bars off a drawing if there are too many to be laid out at once, and gives what puts them back.
+  function spread(made) {
+    const steps = [];
+    let room = AT_ONCE;
+    for (const row of made.querySelectorAll("svg [role=row]")) {
+      const bars = [...row.children].slice(Math.max(room, 0));
+      room -= row.childElementCount;
+      for (let at = 0; at < bars.length; at += AT_ONCE) {
+        const some = bars.slice(at, at + AT_ONCE);
+        some.forEach((bar) => bar.remove());
+        steps.push(() => row.append(...some));
+      }
+    }
+    return steps;
+  }
+
+  function inTurn([step, ...others]) {
+    if (!step) return;
+    setTimeout(() => {
+      step();
+      inTurn(others);
+    }, FRAME);
+  }
+
   // Draws what is written; says whether it has no mistakes.
   function draw() {
-    const { programs, html } = simulate();
+    const { programs, made, right } = make();
     if (drawnOf === programs) {
       mark();
       return !wrong.hasChildNodes();
     }
     drawnOf = programs;
-    const template = document.createElement("template");
-    template.innerHTML = html;
-    const made = template.content.firstElementChild;
-    const right = made.matches(".run");
     const unfolded = played.querySelector("details").open;
     if (!right) made.append(Object.assign(document.createElement("p"), { textContent: LAST }));
     wrong.replaceChildren(...(right ? [] : [made]));
     played.classList.toggle("stale", !right);
     if (right) {
+      made.querySelector("details").open = unfolded;
+      issued = sorted(made);
+      const steps = spread(made);
       played.replaceChildren(made);
-      played.querySelector("details").open = unfolded;
-      drawn();
-      sort();
+      inTurn(steps);
     }
     field.setAttribute("aria-invalid", !right);
     mark();
@@ -206,7 +253,8 @@ window.swimEditor = (figure, play, drawn) => {
   field.addEventListener("input", () => {
     waiting.forEach(clearTimeout);
     count([]);
-    waiting = [setTimeout(simulate, PAUSE), setTimeout(draw, PAUSE), setTimeout(run, RUN)];
+    waiting = [simulate, parse, make, draw].map((step) => setTimeout(step, PAUSE));
+    waiting.push(setTimeout(run, RUN));
   });
   field.addEventListener("change", () => {
     waiting.forEach(clearTimeout);

@@ -25,8 +25,7 @@
   // drawn anew.
   const widths = new Map();
   const places = new ResizeObserver((all) => all.forEach(({ target, contentRect }) => widths.set(target, contentRect.width)));
-  function hasRoom(drawing) {
-    const place = drawing.closest(".played");
+  function hasRoom(place) {
     if (phone.matches || !place) return !phone.matches;
     if (!widths.has(place)) {
       widths.set(place, place.clientWidth);
@@ -48,11 +47,11 @@
 
   // Draws anew what was drawn for a wide screen, if its place here is narrow. Gives where the axis begins and how long it is, in
   // percent of the width; null where the drawing stays as it is.
-  function narrow(drawing) {
+  function narrow(drawing, beside = drawing.closest(".played")) {
     if (drawing.classList.contains("narrow")) return axis(drawing);
     const { width, height } = drawing.viewBox.baseVal;
     const rows = [...drawing.children].filter((node) => node.matches("rect[fill-opacity]"));
-    if (width <= WIDTH || rows.length === 0 || hasRoom(drawing)) return null;
+    if (width <= WIDTH || rows.length === 0 || hasRoom(beside)) return null;
     const left = number(rows[0], "x");
     const times = (WIDTH - left - RIGHT) / Math.max(...rows.map((row) => number(row, "width")));
     const along = (x) => left + (x - left) * times;

@@ -93,7 +93,7 @@
     simulator().then((play) => {
       figures.forEach((figure) => playground(figure, play));
       // On the pages that have one stands its script.
-      editors.forEach((figure) => window.swimEditor(figure, play, () => spoken(figure)));
+      editors.forEach((figure) => window.swimEditor(figure, play, (made) => spoken(figure, made)));
     }, still);
   }
 

@@ -21,7 +21,7 @@
   const choosers = [];
   all(".listings").forEach((listing, index) => tabs(listing, index, choosers));
   all("figure.timeline:not(.curve)").forEach(figure);
-  all("figure.play").forEach(spoken);
+  all("figure.play").forEach((figure) => spoken(figure));
   all(".progress").forEach(progress);
   // On the page that has one stands its script.
   all(".viewer").forEach((place) => window.swimViewer(place));

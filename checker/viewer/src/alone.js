@@ -90,9 +90,9 @@ window.swim = {};
   const named = (bar) => bar.firstElementChild.textContent;
   const rectangle = (bar) => bar.children[1];
 
-  // Makes a drawing a grid of its bars, and gives these in their order.
-  function walk(drawing, leave) {
-    narrow?.(drawing);
+  // Makes a drawing a grid of its bars, and gives these in their order. One that is not on the page yet has its place given.
+  function walk(drawing, leave, place) {
+    narrow?.(drawing, place);
     const drawn = [...drawing.children].filter(isBar);
     const rows = [];
     let at;
@@ -140,11 +140,12 @@ window.swim = {};
   }
 
   // In a playground a bar says what its tooltip says, where the reader can see it without a pointer too.
-  function spoken(figure) {
+  // What was made for it may not be on the page yet.
+  function spoken(figure, made = figure) {
     const place = figure.querySelector(".spoken");
-    const drawing = figure.querySelector("svg.swim-timeline");
+    const drawing = made.querySelector("svg.swim-timeline");
     place.textContent = "";
-    walk(drawing);
+    walk(drawing, undefined, figure.querySelector(".played"));
     for (const event of ["focusin", "click", "pointerover"]) {
       drawing.addEventListener(event, ({ target }) => {
         const bar = target.closest("[role=gridcell]");

@@ -146,13 +146,22 @@ const LONG: &str = r#"
   await until(() => !figure.querySelector(".controls").hidden);
   const field = figure.querySelector("textarea");
   const pause = (ms) => new Promise((r) => setTimeout(r, ms));
-  const line = (_, number) => `in ${"abcd"[number % 4]}: up 1 MiB pinned to x[${number}]`;
+  const calls = ["up 1 MiB to x pinned", "kernel 100 us on x", "down x pinned"];
+  const others = ["up 1 MiB to y pinned", "kernel 60 us on y", "down y pinned"];
+  const line = (_, number) => (number % 6 < 3 ? `in a: ${calls[number % 3]}` : `in b: ${others[number % 3]}`);
   const write = async (value) => {
     field.value = value;
     field.dispatchEvent(new Event("input", { bubbles: true }));
     await pause(2000);
   };
   await write(Array.from({ length: 2000 }, line).join("\n"));
+  // They are laid out a thousand at a time.
+  const bars = () => [...figure.querySelectorAll(".played svg [role=gridcell]")];
+  const left = (bar) => Number(bar.querySelector("rect").getAttribute("x"));
+  const isSorted = (row) => [...row.children].every((bar, index, all) => index === 0 || left(all[index - 1]) <= left(bar));
+  const rows = [...new Set(bars().map((bar) => bar.parentElement))];
+  said.push(`bars: ${bars().length} in ${rows.length} rows, ${rows.every(isSorted) ? "in order" : "mixed"}`);
+  said.push(`stops: ${bars().filter((bar) => bar.tabIndex === 0).length}`);
   let [drawings, numbers] = [0, 0];
   const watch = (selector, tell) => new MutationObserver((changes) => changes.forEach(tell))
     .observe(figure.querySelector(selector), { childList: true, subtree: selector === ".line-numbers" });
@@ -172,9 +181,12 @@ const LONG: &str = r#"
 "#;
 
 #[test]
-fn a_program_is_drawn_once_a_new_line_adds_its_number_alone_and_marks_come_back_with_the_text() {
+fn a_long_program_is_drawn_once_with_all_its_bars_a_new_line_adds_its_number_alone_and_marks_come_back_with_the_text()
+ {
     let Some(said) = says("playground.html", LONG) else { return };
     insta::assert_snapshot!(said, @"
+bars: 1554 in 7 rows, in order
+stops: 1
 drawings: 1, numbers touched: 1, of 2001
 addressed: true
 marked: 1

@@ -10,6 +10,7 @@ mod graphs;
 mod held;
 mod hostile;
 mod judging;
+mod kept;
 mod mixed;
 mod orders;
 mod pairs;

@@ -41,9 +41,15 @@
 //! - Graphs: only by capture, without memory nodes, external events and graphs in graphs; not
 //!   updated or taken apart. What a graph costs the host is measured for kernels and copies up;
 //!   other nodes are taken to cost the same.
-//! - `cuMemFree` takes the same for 1 MiB and for 1 GiB. On an H200 (driver 580.159.04, 2026-11-28)
-//!   it took 38 to 42 us for 1 MiB, 78 us for 64 MiB and 0.62 to 0.64 ms for 1 GiB: about 0.6 us
-//!   for each MiB. `cuMemAlloc` took 49 us for 1 MiB and 73 us for 256 MiB.
+//! - `cuMemAlloc` takes the same for 1 MiB and for 1 GiB: on an H200 (driver 580.159.04,
+//!   2026-11-28) it took 49 us for 1 MiB and 73 us for 256 MiB.
+//! - A copy up takes as long whether the host has just written its memory or not. On that H200's
+//!   host, whose cores have 2 MiB of cache each, it did not (2026-11-29). What was still in the
+//!   cache of the core that wrote it took 22 us more for each MiB, 40 us in all for 2 MiB or more.
+//!   After 4 MiB of other writes nothing of it was left.
+//! - Kernels have the times that they have over and over on the same data. After the kernel that
+//!   has just made its data, `sgd_step` took 1.3 us longer on that H200, and
+//!   `dense_input_gradient` 13 to 18 % longer; `flip` and `normalise` took a tenth less.
 //! - Copies from host memory to host memory take 142 us for each MiB, whatever their size, as where
 //!   the host fills the staging buffer. On that H200 copies of 1 to 16 MiB took 66 to 75 us for
 //!   each. Those of 64 and 256 MiB took 155 to 164 us in pageable memory and 134 to 137 in pinned.

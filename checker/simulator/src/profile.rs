@@ -299,8 +299,10 @@ figures! {
         alloc_ns,
         /// `cuMemAlloc` of a small block, which finds room in what is mapped.
         alloc_shared_ns,
-        /// `cuMemFree` on an idle device that unmaps memory.
+        /// `cuMemFree` on an idle device that unmaps memory, the fixed part.
         free_ns,
+        /// `cuMemFree`, for each MiB that it unmaps.
+        free_ns_per_mib,
         /// `cuMemFree` on an idle device of a small block, beside which others are in use.
         free_shared_ns,
         /// `cuMemAllocAsync`.

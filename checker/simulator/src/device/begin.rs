@@ -7,22 +7,19 @@
 //! as it takes on an idle device (H200 and H100, driver 580.159.04, 2026-11-28).
 
 use trace::program::{
-    BlockId, Call, DEVICES, Direction, EventId, Launch, Mode, Place, StreamId, StreamKind, Timing,
+    BlockId, Call, Direction, EventId, Launch, Mode, Place, StreamId, StreamKind, Timing,
     WorkQueues,
 };
 use trace::timeline::{HostMemory, SpanKind};
 
-use super::mapping::PIECE;
+use super::mapping::IS_PAGE;
 use super::memory_pool::{Waited, waited_for};
 use super::streams::Stream;
 use super::wait::{Answer, Queued, Wait, time_of};
 use super::{Device, OperationId, Work, at, grids, peers, slot, work_queues};
 
-/// One MiB, the unit of the costs of pinned allocation.
+/// One MiB, the unit of what mapping and unmapping memory costs.
 const MIB: u64 = 1 << 20;
-
-/// In the playground each byte of code counts: there, memory is mapped for every block.
-const IS_PAGE: bool = cfg!(target_arch = "wasm32");
 
 /// A call that has begun.
 pub(super) struct Begun {
@@ -241,7 +238,7 @@ impl Device {
     /// Allocates device memory. The cost to the host, in ns.
     fn allocate_device(&mut self, block: BlockId, bytes: u64) -> u64 {
         let unit = &mut self.units[at(block.device())];
-        match IS_PAGE || unit.mapping.allocate(block, bytes) {
+        match IS_PAGE || unit.mapping.allocate(block, bytes) > 0 {
             true => self.profile.host.alloc_ns.value,
             false => self.profile.host.alloc_shared_ns.value,
         }
@@ -255,34 +252,31 @@ impl Device {
             return (host.free_async_ns.value, Wait::None);
         }
         let cost = host.free_shared_ns.value;
-        if IS_PAGE || unit.mapping.free(block) {
-            *waited = Some(Waited::ToUnmap(host.free_ns.value.saturating_sub(cost)));
+        let unmapped = if IS_PAGE { 0 } else { unit.mapping.free(block) };
+        if unmapped > 0 {
+            let ns = host.free_ns.value + unmapped * host.free_ns_per_mib.value / MIB;
+            *waited = Some(Waited::ToUnmap(ns.saturating_sub(cost)));
         }
         (cost, Wait::Device(block.device()))
     }
 
     /// Allocates pinned memory. The cost to the host, in ns.
     fn allocate_host(&mut self, block: BlockId, bytes: u64) -> u64 {
-        *slot(&mut self.pinned, block.0) =
-            bytes.saturating_mul(DEVICES.into()).saturating_add(self.current.into());
+        *slot(&mut self.pinned, block.0) = Some(self.current);
         let host = &self.profile.host;
-        match IS_PAGE || self.host_mapping.allocate(block, bytes) {
-            true => {
-                let mapped = if IS_PAGE { bytes } else { bytes.max(PIECE) };
-                host.alloc_host_ns.value + mapped * host.alloc_host_ns_per_mib.value / MIB
-            }
-            false => host.alloc_host_shared_ns.value,
+        match self.host_mapping.allocate(block, bytes) {
+            0 => host.alloc_host_shared_ns.value,
+            mapped => host.alloc_host_ns.value + mapped * host.alloc_host_ns_per_mib.value / MIB,
         }
     }
 
     fn free_host(&mut self, block: BlockId, waited: &mut Option<Waited>) -> (u64, Wait) {
-        let pinned = std::mem::take(slot(&mut self.pinned, block.0));
-        let (bytes, device) = (pinned / u64::from(DEVICES), (pinned % u64::from(DEVICES)) as u32);
+        let device = slot(&mut self.pinned, block.0).take().unwrap_or_default();
         let host = &self.profile.host;
         let cost = host.free_host_shared_ns.value;
-        if IS_PAGE || self.host_mapping.free(block) {
-            let mapped = if IS_PAGE { bytes } else { bytes.max(PIECE) };
-            let ns = host.free_host_ns.value + mapped * host.free_host_ns_per_mib.value / MIB;
+        let unmapped = self.host_mapping.free(block);
+        if unmapped > 0 {
+            let ns = host.free_host_ns.value + unmapped * host.free_host_ns_per_mib.value / MIB;
             *waited = Some(Waited::ToUnmap(ns.saturating_sub(cost)));
         }
         (cost, Wait::Device(device))
@@ -291,7 +285,7 @@ impl Device {
     fn memset(&self, mode: Mode, block: BlockId, bytes: u64) -> Queued {
         // Without `Async`, the host waits where the memory is pinned (CUDA driver API, "API
         // synchronization behavior").
-        let is_pinned = self.pinned.get(block.0 as usize).is_some_and(|&bytes| bytes > 0);
+        let is_pinned = self.pinned.get(block.0 as usize).is_some_and(Option::is_some);
         let blocked = (mode == Mode::Synchronous && is_pinned).then_some(0);
         Queued {
             blocked,

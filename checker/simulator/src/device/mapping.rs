@@ -17,8 +17,12 @@ use trace::program::BlockId;
 
 use super::slot;
 
+/// In the playground each byte of code counts: there, memory is mapped for every block, and
+/// `cuMemFree` is not called.
+pub(super) const IS_PAGE: bool = cfg!(target_arch = "wasm32");
+
 /// Bytes that are mapped at once.
-pub(super) const PIECE: u64 = 2 << 20;
+const PIECE: u64 = 2 << 20;
 /// The largest block of device memory that shares a piece, in bytes.
 const LARGEST_SHARED: u64 = 1 << 20;
 /// The largest block of pinned memory that shares a piece, in bytes.
@@ -29,8 +33,10 @@ const GRANULARITY: u64 = 512;
 /// The pieces that small blocks share.
 pub(super) struct Mapping {
     largest_shared: u64,
-    /// Where those blocks are, and how long, by block; empty for all other blocks.
-    blocks: Vec<(u64, u64)>,
+    /// How long blocks are, by block.
+    sizes: Vec<u64>,
+    /// Where those are that share a piece.
+    starts: Vec<u64>,
     /// Free parts of the pieces: where, and how long.
     gaps: BTreeMap<u64, u64>,
     /// The same by length.
@@ -51,14 +57,15 @@ impl Mapping {
     }
 
     fn of(largest_shared: u64) -> Self {
-        let (blocks, gaps, lengths) = Default::default();
-        Self { largest_shared, blocks, gaps, lengths, end: 0 }
+        let (sizes, starts, gaps, lengths) = Default::default();
+        Self { largest_shared, sizes, starts, gaps, lengths, end: 0 }
     }
 
-    /// A block is allocated. Whether memory has to be mapped for it.
-    pub(super) fn allocate(&mut self, block: BlockId, bytes: u64) -> bool {
-        if bytes > self.largest_shared {
-            return true;
+    /// A block is allocated. How many bytes are mapped for it: none where it finds room.
+    pub(super) fn allocate(&mut self, block: BlockId, bytes: u64) -> u64 {
+        if self.is_apart(bytes) {
+            *slot(&mut self.sizes, block.number()) = bytes;
+            return Self::of_its_own(bytes);
         }
         let bytes = bytes.max(1).next_multiple_of(GRANULARITY);
         let found = self.lengths.range((bytes, 0)..).next().copied();
@@ -70,16 +77,19 @@ impl Mapping {
         if length > bytes {
             self.leave(start + bytes, length - bytes);
         }
-        *slot(&mut self.blocks, block.number()) = (start, bytes);
-        found.is_none()
+        *slot(&mut self.sizes, block.number()) = bytes;
+        *slot(&mut self.starts, block.number()) = start;
+        if found.is_none() { PIECE } else { 0 }
     }
 
-    /// A block is freed. Whether memory is unmapped with it.
-    pub(super) fn free(&mut self, block: BlockId) -> bool {
-        let (mut start, mut length) = std::mem::take(slot(&mut self.blocks, block.number()));
-        if length == 0 {
-            return true;
+    /// A block is freed. How many bytes are unmapped with it: none as long as others share its
+    /// piece.
+    pub(super) fn free(&mut self, block: BlockId) -> u64 {
+        let mut length = std::mem::take(slot(&mut self.sizes, block.number()));
+        if self.is_apart(length) {
+            return Self::of_its_own(length);
         }
+        let mut start = *slot(&mut self.starts, block.number());
         let is_near = |other: u64| other / PIECE == start / PIECE;
         let before = self.gaps.range(..start).next_back().map(|(&at, &length)| (at, length));
         let before = before.filter(|&(at, length)| is_near(at) && at + length == start);
@@ -89,10 +99,23 @@ impl Mapping {
             self.take(at);
             (start, length) = (start.min(at), length + more);
         }
-        if length < PIECE {
-            self.leave(start, length);
+        match length {
+            PIECE => PIECE,
+            _ => {
+                self.leave(start, length);
+                0
+            }
         }
-        length == PIECE
+    }
+
+    /// Whether a block of so many bytes has pieces of its own.
+    fn is_apart(&self, bytes: u64) -> bool {
+        IS_PAGE || bytes > self.largest_shared
+    }
+
+    /// Bytes that are mapped for a block of its own.
+    fn of_its_own(bytes: u64) -> u64 {
+        bytes.max(if IS_PAGE { 1 } else { PIECE })
     }
 
     fn take(&mut self, gap: u64) {
@@ -114,7 +137,7 @@ mod tests {
     const KIB: u64 = 1 << 10;
 
     fn mapped(mapping: &mut Mapping, blocks: std::ops::Range<u64>, bytes: u64) -> Vec<u64> {
-        blocks.filter(|&block| mapping.allocate(BlockId(block as _), bytes)).collect()
+        blocks.filter(|&block| mapping.allocate(BlockId(block as _), bytes) > 0).collect()
     }
 
     #[test]
@@ -138,7 +161,7 @@ mod tests {
         let mut mapping = Mapping::of_device();
         mapped(&mut mapping, 0..100, 64 * KIB);
         let unmapped = |order: &mut dyn Iterator<Item = u64>, mapping: &mut Mapping| {
-            order.filter(|&block| mapping.free(BlockId(block as _))).collect::<Vec<_>>()
+            order.filter(|&block| mapping.free(BlockId(block as _)) > 0).collect::<Vec<_>>()
         };
         assert_eq!(unmapped(&mut (0..100), &mut mapping), [31, 63, 95, 99]);
         mapped(&mut mapping, 0..100, 64 * KIB);
@@ -151,7 +174,7 @@ mod tests {
         let mut mapping = Mapping::of_device();
         mapped(&mut mapping, 0..64, 256 * KIB);
         for block in (0..64).step_by(2) {
-            assert!(!mapping.free(BlockId(block)));
+            assert_eq!(mapping.free(BlockId(block)), 0);
         }
         assert_eq!(mapped(&mut mapping, 64..80, 512 * KIB).len(), 4);
         assert_eq!(mapped(&mut mapping, 80..112, 256 * KIB).len(), 0);

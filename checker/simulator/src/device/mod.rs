@@ -230,9 +230,8 @@ pub struct Device {
     events: Vec<Option<OperationId>>,
     /// Which events keep a time stamp.
     timed_events: Vec<bool>,
-    /// Sizes of pinned blocks, which cost by size to free, times [`DEVICES`], and the device
-    /// that freeing them waits for; 0 for all others.
-    pinned: Vec<u64>,
+    /// The devices that freeing pinned blocks waits for; none for all others.
+    pinned: Vec<Option<u32>>,
     host_mapping: mapping::Mapping,
     kernels: Vec<KernelFacts>,
     graphs: Vec<graphs::Graph>,

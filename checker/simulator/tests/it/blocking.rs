@@ -173,7 +173,7 @@ fn copies_memsets_and_host_functions_fill_a_stream_and_markers_do_not() {
 }
 
 #[test]
-fn a_free_unmaps_after_its_wait_and_only_with_the_last_block_of_a_piece() {
+fn a_free_unmaps_by_size_after_its_wait_and_only_with_the_last_block_of_a_piece() {
     let host = h200().host;
     let longer_than_a_wait = |ends: fn(&mut Script) -> u32| {
         let ended = |ends: fn(&mut Script) -> u32| {
@@ -199,8 +199,18 @@ fn a_free_unmaps_after_its_wait_and_only_with_the_last_block_of_a_piece() {
         script.call(Call::Alloc { block: second, bytes: 4096 });
         script.call(Call::Free { block: first })
     };
-    assert_eq!(longer_than_a_wait(one), host.free_ns.value - host.free_shared_ns.value);
+    let unmaps = host.free_ns.value + 2 * host.free_ns_per_mib.value;
+    assert_eq!(longer_than_a_wait(one), unmaps - host.free_shared_ns.value);
     assert_eq!(longer_than_a_wait(first_of_two), 0);
+    let large = |script: &mut Script| {
+        let block = script.block();
+        script.call(Call::Alloc { block, bytes: 64 << 20 });
+        script.call(Call::Free { block })
+    };
+    assert_eq!(
+        longer_than_a_wait(large),
+        unmaps + 62 * host.free_ns_per_mib.value - host.free_shared_ns.value
+    );
 }
 
 #[test]

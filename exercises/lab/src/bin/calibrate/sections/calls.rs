@@ -102,6 +102,8 @@ fn memory(gpu: &Gpu, samples: &mut Samples) {
     // More than shares what is mapped with others.
     let free = |pointer| call!(cuMemFree_v2(pointer));
     make_and_end(gpu, samples, "alloc", "free", times, || gpu.allocate(4 * MIB), free);
+    let large = || gpu.allocate(256 * MIB);
+    make_and_end(gpu, samples, "alloc_large", "free_large", times, large, free);
     // As long as the first is there, the others need nothing mapped.
     let small = || gpu.allocate(4 * KIB);
     let kept = small();

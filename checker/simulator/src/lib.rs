@@ -54,8 +54,10 @@
 //!   the host fills the staging buffer. On that H200 copies of 1 to 16 MiB took 66 to 75 us for
 //!   each. Those of 64 and 256 MiB took 155 to 164 us in pageable memory and 134 to 137 in pinned.
 //!   On the default stream `cuMemcpyAsync` blocked the host until the end, as `cuMemcpy` did.
-//! - Host threads: what starting and joining them and their messages cost is that of Rust's
-//!   standard library on another machine. Of the calls of several threads, those that put work into
+//! - Host threads: what starting and joining them and their messages cost is that of an H200's
+//!   host, whatever the profile. A thread that waited longer woke later there, up to 0.2 ms. The
+//!   first calls of a thread took 2 to 8 times as long as later ones; here the first of a region
+//!   do, whatever thread makes them. Of the calls of several threads, those that put work into
 //!   a stream take turns, and others do not hold one another up. On an H200 (driver 580.159.04,
 //!   2026-11-28) two threads that issued 1536 small operations each took 8.5 ms in one visit and
 //!   10.1 in another; here they take 8.4. Captures and pools take the per-thread streams of all

@@ -100,7 +100,7 @@ fn a_message_is_received_when_it_has_been_sent() {
     // Woken a little later.
     for (waits, for_) in [(receive, send), (nothing, close)] {
         let late = end_of(&timeline, waits) - end_of(&timeline, for_);
-        assert!((1..10_000).contains(&late), "{late} ns");
+        assert!((1..50_000).contains(&late), "{late} ns");
     }
 }
 
@@ -217,15 +217,15 @@ fn beside_another_thread_too_a_wait_for_one_device_is_none_for_the_other() {
     assert!(end > span(&timeline, short).end_ns && end < span(&timeline, long).end_ns, "{end} ns");
 }
 
-/// From the first to the last of 400 calls that two threads share out, or that one makes, in ns.
-fn calls_of(threads: u32, mut call: impl FnMut(&mut Script, StreamId)) -> u64 {
+/// From the first to the last of so many calls that two threads share out, or that one makes, in ns.
+fn calls_of(threads: u32, all: u32, mut call: impl FnMut(&mut Script, StreamId)) -> u64 {
     let mut script = Script::new();
     let streams: Vec<_> = (0..threads).map(|_| script.stream(NonBlocking)).collect();
     let first = script.program.steps.len() as u32;
     for (thread, stream) in (1..).zip(streams) {
         script.call(Call::ThreadSpawn { thread });
         script.on(thread, |script| {
-            (0..400 / threads).for_each(|_| call(script, stream));
+            (0..all / threads).for_each(|_| call(script, stream));
             script.call(Call::ThreadEnd);
         });
     }
@@ -238,9 +238,9 @@ fn calls_of(threads: u32, mut call: impl FnMut(&mut Script, StreamId)) -> u64 {
 #[test]
 fn threads_that_hand_over_work_take_turns_and_those_that_make_other_calls_do_not() {
     let copies = |threads| {
-        calls_of(threads, |script, stream| _ = script.copy(stream, Way::Up(Host::Pinned), 64))
+        calls_of(threads, 400, |script, stream| _ = script.copy(stream, Way::Up(Host::Pinned), 64))
     };
-    let events = |threads| calls_of(threads, |script, _| _ = script.event());
+    let events = |threads| calls_of(threads, 8000, |script, _| _ = script.event());
     let [copies, events] =
         [[copies(1), copies(2)], [events(1), events(2)]].map(|[one, two]| two as f64 / one as f64);
     assert!((0.9..1.1).contains(&copies), "{copies} times as long as one thread");

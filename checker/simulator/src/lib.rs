@@ -45,23 +45,23 @@
 //!   2026-11-28) it took 49 us for 1 MiB and 73 us for 256 MiB.
 //! - A copy up takes as long whether the host has just written its memory or not. On that H200's
 //!   host, whose cores have 2 MiB of cache each, it did not (2026-11-29). What was still in the
-//!   cache of the core that wrote it took 22 us more for each MiB, 40 us in all for 2 MiB or more.
+//!   cache of the core that wrote it took 22 us more for each MiB, 34 to 41 in all from 2 MiB on.
 //!   After 4 MiB of other writes nothing of it was left.
-//! - Kernels have the times that they have over and over on the same data. After the kernel that
-//!   has just made its data, `sgd_step` took 1.3 us longer on that H200, and
-//!   `dense_input_gradient` 13 to 18 % longer; `flip` and `normalise` took a tenth less.
+//! - Kernels have the times that they have over and over on the same data. In three traced programs
+//!   on that H200 (2026-11-29) `sgd_step` took 1.3 to 1.7 us longer than here, and
+//!   `dense_input_gradient` 15 to 22 % longer; `flip` took 9 to 13 % less. Why was not looked for.
 //! - Copies from host memory to host memory take 142 us for each MiB, whatever their size, as where
 //!   the host fills the staging buffer. On that H200 copies of 1 to 16 MiB took 66 to 75 us for
 //!   each. Those of 64 and 256 MiB took 155 to 164 us in pageable memory and 134 to 137 in pinned.
 //!   On the default stream `cuMemcpyAsync` blocked the host until the end, as `cuMemcpy` did.
 //! - Host threads: what starting and joining them and their messages cost is that of an H200's
 //!   host, whatever the profile. A thread that waited longer woke later there, up to 0.2 ms. The
-//!   first calls of a thread took 2 to 8 times as long as later ones; here the first of a region
-//!   do, whatever thread makes them. Of the calls of several threads, those that put work into
-//!   a stream take turns, and others do not hold one another up. On an H200 (driver 580.159.04,
-//!   2026-11-28) two threads that issued 1536 small operations each took 8.5 ms in one visit and
-//!   10.1 in another; here they take 8.4. Captures and pools take the per-thread streams of all
-//!   threads for one, and threads that the lab did not start for the first.
+//!   first copy and the first memset of a thread took 2.4 to 6 times as long as its second; here
+//!   those of a region do, whatever thread makes them. Of the calls of several threads, those that
+//!   put work into a stream take turns, and others do not hold one another up. On an H200 (driver
+//!   580.159.04, 2026-11-28) two threads that issued 1536 small operations each took 8.5 ms in one
+//!   visit and 10.1 in another; here they take 8.4. Captures and pools take the per-thread streams
+//!   of all threads for one, and threads that the lab did not start for the first.
 //! - After an illegal access of a kernel what is queued still takes its time, though it does
 //!   nothing.
 //! - Managed and registered memory, textures, 2D and 3D copies: the driver says

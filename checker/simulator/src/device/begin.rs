@@ -17,9 +17,15 @@ use super::memory_pool::{Waited, waited_for};
 use super::streams::Stream;
 use super::wait::{Answer, Queued, Wait, time_of};
 use super::{Device, OperationId, Work, at, grids, peers, slot, work_queues};
+use crate::profile::Figure;
 
 /// One MiB, the unit of what mapping and unmapping memory costs.
 const MIB: u64 = 1 << 20;
+
+/// The time of mapping or unmapping so many bytes, in ns: a fixed part, and one for each MiB.
+fn by_size(fixed: &Figure, per_mib: &Figure, bytes: u64) -> u64 {
+    fixed.value + bytes.saturating_mul(per_mib.value) / MIB
+}
 
 /// A call that has begun.
 pub(super) struct Begun {
@@ -254,7 +260,7 @@ impl Device {
         let cost = host.free_shared_ns.value;
         let unmapped = if IS_PAGE { 0 } else { unit.mapping.free(block) };
         if unmapped > 0 {
-            let ns = host.free_ns.value + unmapped * host.free_ns_per_mib.value / MIB;
+            let ns = by_size(&host.free_ns, &host.free_ns_per_mib, unmapped);
             *waited = Some(Waited::ToUnmap(ns.saturating_sub(cost)));
         }
         (cost, Wait::Device(block.device()))
@@ -266,7 +272,7 @@ impl Device {
         let host = &self.profile.host;
         match self.host_mapping.allocate(block, bytes) {
             0 => host.alloc_host_shared_ns.value,
-            mapped => host.alloc_host_ns.value + mapped * host.alloc_host_ns_per_mib.value / MIB,
+            mapped => by_size(&host.alloc_host_ns, &host.alloc_host_ns_per_mib, mapped),
         }
     }
 
@@ -276,7 +282,7 @@ impl Device {
         let cost = host.free_host_shared_ns.value;
         let unmapped = self.host_mapping.free(block);
         if unmapped > 0 {
-            let ns = host.free_host_ns.value + unmapped * host.free_host_ns_per_mib.value / MIB;
+            let ns = by_size(&host.free_host_ns, &host.free_host_ns_per_mib, unmapped);
             *waited = Some(Waited::ToUnmap(ns.saturating_sub(cost)));
         }
         (cost, Wait::Device(device))

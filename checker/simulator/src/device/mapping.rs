@@ -86,7 +86,8 @@ impl Mapping {
     /// piece.
     pub(super) fn free(&mut self, block: BlockId) -> u64 {
         let mut length = std::mem::take(slot(&mut self.sizes, block.number()));
-        if self.is_apart(length) {
+        // Nothing is known of a block that was never allocated.
+        if length == 0 || self.is_apart(length) {
             return Self::of_its_own(length);
         }
         let mut start = *slot(&mut self.starts, block.number());
@@ -166,6 +167,21 @@ mod tests {
         assert_eq!(unmapped(&mut (0..100), &mut mapping), [31, 63, 95, 99]);
         mapped(&mut mapping, 0..100, 64 * KIB);
         assert_eq!(unmapped(&mut (0..100).rev(), &mut mapping), [96, 64, 32, 0]);
+        assert_eq!((mapping.gaps.len(), mapping.lengths.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_block_is_mapped_and_unmapped_whole_and_a_second_free_of_one_leaves_no_hole() {
+        let mut mapping = Mapping::of_device();
+        for bytes in [3 << 20, 64 << 20, (1 << 20) + 1] {
+            assert_eq!(mapping.allocate(BlockId(0), bytes), bytes.max(PIECE));
+            assert_eq!(mapping.free(BlockId(0)), bytes.max(PIECE));
+        }
+        assert_eq!(
+            (mapping.allocate(BlockId(1), 4 * KIB), mapping.free(BlockId(1))),
+            (PIECE, PIECE)
+        );
+        assert_eq!([1, 7].map(|block| mapping.free(BlockId(block))), [PIECE; 2]);
         assert_eq!((mapping.gaps.len(), mapping.lengths.len()), (0, 0));
     }
 

@@ -1,4 +1,5 @@
-//! The times of the book's programs, beside those that are kept of them: a change of the device shows here first.
+//! The times of the book's programs, beside those that are kept of them: a change of the device
+//! shows here first.
 
 use std::collections::BTreeMap;
 use std::path::Path;

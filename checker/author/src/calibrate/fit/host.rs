@@ -1,4 +1,4 @@
-//! What calls take the host: each again and again, and for the first time.
+//! The time of the host in calls: of each again and again, and for the first time.
 
 use anyhow::{Context, Result};
 use simulator::profile::{Figure, FirstCalls, Host};
@@ -34,7 +34,7 @@ impl PerMib {
 /// driver 580.159.04, 2026-11-29.
 const UNMAP_NS_PER_MIB: f64 = 620.0;
 
-/// What each call takes again and again.
+/// Figures of calls that are made again and again.
 pub(super) fn host(from: &From<'_>, parts: &Parts) -> Result<Host> {
     let mean = |keys: [&str; 2]| -> Result<Figure> {
         Ok(from.measured(from.mean(&keys)?, &format!("{}, {}, the mean", keys[0], keys[1])))
@@ -154,7 +154,7 @@ pub(super) fn host(from: &From<'_>, parts: &Parts) -> Result<Host> {
     })
 }
 
-/// What the first call of each kind takes more.
+/// Figures of the first call of each kind: how much longer it takes.
 pub(super) fn first_calls(from: &From<'_>) -> Result<FirstCalls> {
     let copy = from.mean(&["call_h2d_busy_ns", "call_d2h_busy_ns"])?;
     // What two calls that give the device work pay once between them.

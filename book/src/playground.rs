@@ -92,7 +92,7 @@ fn sheet(setting: &Setting, id: &str) -> String {
         .iter()
         .map(|control| choices(control, setting.index(control.key), id))
         .collect();
-    let shown = playground::play(&setting.address(), &format!("{id}-drawing"));
+    let shown = playground::answer(&setting.address(), &format!("{id}-drawing"));
     format!(
         "<form class=\"controls\" aria-label=\"Controls\" hidden>{controls}\
          <p class=\"actions\"><button type=\"button\" class=\"again\">As it was</button> \

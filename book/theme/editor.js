@@ -1,13 +1,13 @@
 // The playground for programs that the reader writes. Its HTML is that of `src/play/editor.rs`; what is simulated and
 // drawn comes from the wasm that stands in the page. Without it the page keeps the program and its figure.
-window.swimEditor = (figure, play, prepare) => {
+window.swimEditor = (figure, simulator, preparations) => {
   "use strict";
 
   // Until a reader who writes has stopped to look, and until what stands there counts as a run of its own, in ms.
   const PAUSE = 150;
   const RUN = 1200;
   // Bars that are laid out at once, and the time until the next ones, in ms: that of a frame.
-  const AT_ONCE = 1000;
+  const AT_ONCE = 500;
   const FRAME = 16;
 
   const LAST = "The timeline is that of the last run without mistakes.";
@@ -141,13 +141,21 @@ window.swimEditor = (figure, play, prepare) => {
   // milliseconds, so each is a task of its own, and a key that is pressed in between waits for no more than one.
   function simulate() {
     const programs = both();
-    if (simulated.programs !== programs) simulated = { programs, html: play(`${figure.id}-drawing`, `program\n${programs}`) };
+    if (simulated.programs !== programs) {
+      simulated = { programs, write: simulator(`${figure.id}-drawing`, `program\n${programs}`), prepared: 0 };
+    }
     return simulated;
+  }
+
+  function write() {
+    const answer = simulate();
+    answer.html ??= answer.write();
+    return answer;
   }
 
   // The elements of the answer, which are not on the page yet.
   function parse() {
-    const answer = simulate();
+    const answer = write();
     if (!answer.made) {
       const template = document.createElement("template");
       template.innerHTML = answer.html;
@@ -158,14 +166,14 @@ window.swimEditor = (figure, play, prepare) => {
   }
 
   // While they are not, bars are moved and nothing is laid out.
-  function make() {
-    const answer = parse();
-    if (answer.right && !answer.isPrepared) {
+  const makers = preparations.map((prepare, index) => () => {
+    const answer = makers[index - 1]?.() ?? parse();
+    if (answer.right && answer.prepared === index) {
       prepare(answer.made);
-      answer.isPrepared = true;
+      answer.prepared += 1;
     }
     return answer;
-  }
+  });
 
   // Takes bars off a drawing if there are too many to be laid out at once, and gives what puts them back.
   function spread(made) {
@@ -193,7 +201,7 @@ window.swimEditor = (figure, play, prepare) => {
 
   // Draws what is written; says whether it has no mistakes.
   function draw() {
-    const { programs, made, right } = make();
+    const { programs, made, right } = makers.at(-1)();
     if (drawnOf === programs) {
       mark();
       return !wrong.hasChildNodes();
@@ -244,7 +252,7 @@ window.swimEditor = (figure, play, prepare) => {
     speak();
   }
 
-  function write(text) {
+  function open(text) {
     waiting.forEach(clearTimeout);
     field.value = text;
     run();
@@ -253,7 +261,7 @@ window.swimEditor = (figure, play, prepare) => {
   field.addEventListener("input", () => {
     waiting.forEach(clearTimeout);
     count([]);
-    waiting = [simulate, parse, make, draw].map((step) => setTimeout(step, PAUSE));
+    waiting = [simulate, write, parse, ...makers, draw].map((step) => setTimeout(step, PAUSE));
     waiting.push(setTimeout(run, RUN));
   });
   field.addEventListener("change", () => {
@@ -266,7 +274,7 @@ window.swimEditor = (figure, play, prepare) => {
     const bar = event.target.closest("svg [role=gridcell]");
     if (bar && lineOf(bar)) select(lineOf(bar));
   });
-  from.addEventListener("change", () => write(from.selectedOptions[0].dataset.program));
+  from.addEventListener("change", () => open(from.selectedOptions[0].dataset.program));
   figure.querySelector(".controls").addEventListener("submit", (event) => event.preventDefault());
 
   const first = field.value;

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use playground::program::Simulated;
 
 use crate::markup::escape;
 use crate::page::{Listed, Page};
@@ -69,7 +70,7 @@ pub fn editor(page: &mut Page<'_>, line: usize, name: &str, id: &str) -> Option<
         return None;
     };
     let chapters = page.contents(line)?;
-    let shown = playground::program::show(&first.text, "", &format!("{id}-drawing"));
+    let shown = Simulated::new(&first.text, "").html(&format!("{id}-drawing"));
     Some(format!(
         "<form class=\"controls\" aria-label=\"Controls\" hidden>\
          <p class=\"control\"><label for=\"{id}-from\">Start from</label> <select id=\"{id}-from\" class=\"from\">{}</select></p>\

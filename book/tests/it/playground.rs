@@ -8,7 +8,7 @@ use book::records::Records;
 use book::records::metric::{Number, number};
 use book::wasm;
 use playground::setting::{Key, Setting};
-use playground::{Played, Sheet, answer, play};
+use playground::{Played, Sheet, answer};
 use wasmi::{Engine, Instance, Linker, Memory, Module, Store, TypedFunc};
 
 use crate::needs::{Need, missing};
@@ -19,7 +19,8 @@ struct InPage {
     store: Store<()>,
     memory: Memory,
     request: TypedFunc<u32, u32>,
-    answer: TypedFunc<(u32, u32), u64>,
+    begin: TypedFunc<(u32, u32), u32>,
+    finish: TypedFunc<u32, u64>,
 }
 
 impl InPage {
@@ -32,16 +33,18 @@ impl InPage {
             Linker::new(&engine).instantiate_and_start(&mut store, &module).expect("it starts");
         let memory = instance.get_memory(&store, "memory").expect("its memory");
         let request = instance.get_typed_func(&store, "request").expect("`request`");
-        let answer = instance.get_typed_func(&store, "answer").expect("`answer`");
-        Self { store, memory, request, answer }
+        let begin = instance.get_typed_func(&store, "begin").expect("`begin`");
+        let finish = instance.get_typed_func(&store, "finish").expect("`finish`");
+        Self { store, memory, request, begin, finish }
     }
 
-    fn play(&mut self, address: &str, id: &str) -> String {
+    fn answer(&mut self, address: &str, id: &str) -> String {
         let asked = format!("{id}\n{address}");
         let bytes = asked.len() as u32;
         let at = self.request.call(&mut self.store, bytes).expect("room");
         self.memory.write(&mut self.store, at as usize, asked.as_bytes()).expect("it fits");
-        let answer = self.answer.call(&mut self.store, (at, bytes)).expect("an answer");
+        let run = self.begin.call(&mut self.store, (at, bytes)).expect("a run");
+        let answer = self.finish.call(&mut self.store, run).expect("an answer");
         let (bytes, start) = ((answer >> 32) as usize, answer as u32 as usize);
         let text = self.memory.data(&self.store)[start..start + bytes].to_vec();
         String::from_utf8(text).expect("text")
@@ -73,7 +76,7 @@ fn the_page_says_what_the_native_simulator_says() {
             scope.spawn(|| {
                 let mut in_page = in_page().expect("it was there");
                 while let Some(address) = addresses.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    assert!(in_page.play(address, "x") == play(address, "x"), "{address}");
+                    assert!(in_page.answer(address, "x") == answer(address, "x"), "{address}");
                 }
             });
         }
@@ -96,7 +99,7 @@ fn of_a_written_program_the_page_says_what_the_native_simulator_says() {
     let mut before = "";
     for text in texts {
         let asked = format!("program\n{text}\0{before}");
-        assert!(in_page.play(&asked, "x") == answer(&asked, "x"), "{text}");
+        assert!(in_page.answer(&asked, "x") == answer(&asked, "x"), "{text}");
         before = text;
     }
 }
@@ -112,10 +115,10 @@ fn programs_to_start_from_are_right_and_a_link_to_one_is_its_text() {
 }
 
 #[test]
-fn the_wasm_is_at_most_125_kb_gzipped() {
+fn the_wasm_is_at_most_121_kb_gzipped() {
     let Ok(wasm) = wasm::PLAYGROUND.plain() else { return missing(Need::Wasm).unwrap_or_default() };
     let bytes = wasm::gzip(wasm).expect("it packs").len();
-    assert!(bytes <= 125_000, "{bytes} bytes");
+    assert!(bytes <= 121_000, "{bytes} bytes");
 }
 
 #[test]

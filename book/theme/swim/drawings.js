@@ -54,7 +54,7 @@
       column = null;
       return bars[Math.min(Math.max(next, 0), bars.length - 1)];
     };
-    rove(drawn, to, leave);
+    rove(drawing, drawn, to, leave);
     return drawn;
   }
 

@@ -3,25 +3,33 @@
 (() => {
   "use strict";
 
-  const { all, ask, closed, element, spoken } = swim;
+  const { all, ask, closed, element, narrow, spoken } = swim;
 
   async function simulator() {
     const text = document.getElementById("play-wasm").textContent;
     const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
     const { instance } = await WebAssembly.instantiate(await new Response(stream).arrayBuffer());
-    const { memory, request, answer } = instance.exports;
-    return (id, address) => {
+    const { memory, request, begin, finish } = instance.exports;
+    let turns = 0;
+    // Simulates, and gives what draws it: with thousands of calls each takes its time. With the next request the wasm
+    // forgets the run.
+    return function simulate(id, address) {
       const asked = new TextEncoder().encode(`${id}\n${address}`);
       const at = request(asked.length);
       new Uint8Array(memory.buffer, at, asked.length).set(asked);
-      const answered = answer(at, asked.length);
-      const [bytes, start] = [Number(answered >> 32n), Number(answered & 0xffffffffn)];
-      return new TextDecoder().decode(new Uint8Array(memory.buffer, start, bytes));
+      const run = begin(at, asked.length);
+      const turn = (turns += 1);
+      return () => {
+        if (turn !== turns) return simulate(id, address)();
+        const answered = finish(run);
+        const [bytes, start] = [Number(answered >> 32n), Number(answered & 0xffffffffn)];
+        return new TextDecoder().decode(new Uint8Array(memory.buffer, start, bytes));
+      };
     };
   }
 
-  function playground(figure, play) {
+  function playground(figure, simulate) {
     const form = figure.querySelector(".controls");
     const played = figure.querySelector(".played");
     const said = figure.querySelector("[role=status]");
@@ -44,7 +52,7 @@
     function show(kept) {
       const before = number("makespan").firstChild.textContent;
       const unfolded = played.querySelector("details").open;
-      played.innerHTML = play(`${figure.id}-drawing`, address());
+      played.innerHTML = simulate(`${figure.id}-drawing`, address())();
       played.querySelector("details").open = unfolded;
       spoken(figure);
       link.href = `#${address()}`;
@@ -90,10 +98,13 @@
     const editors = all("figure.editor");
     const still = () => all("figure.play .controls").forEach((controls) => controls.remove());
     if (!document.getElementById("play-wasm")) return still();
-    simulator().then((play) => {
-      figures.forEach((figure) => playground(figure, play));
+    simulator().then((simulate) => {
+      figures.forEach((figure) => playground(figure, simulate));
       // On the pages that have one stands its script.
-      editors.forEach((figure) => window.swimEditor(figure, play, (made) => spoken(figure, made)));
+      editors.forEach((figure) => {
+        const fit = (made) => narrow(made.querySelector("svg.swim-timeline"), figure.querySelector(".played"));
+        window.swimEditor(figure, simulate, [fit, (made) => spoken(figure, made)]);
+      });
     }, still);
   }
 

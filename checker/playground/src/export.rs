@@ -1,12 +1,17 @@
 //! The interface of the wasm to the page's script: memory to write a request into, and the answer.
 //!
 //! A request is the id for the drawing, a line break, and a text in UTF-8: a setting in the form of
-//! an address, or a program (see [`crate::answer`]). There is no other state: each
-//! request is answered from itself alone. So memory is handed out in one direction only, and all of
-//! it is free again when the next request comes.
+//! an address, or a program (see [`Begun`]). There is no other state: each request is answered from
+//! itself alone, in two halves. So memory is handed out in one direction only, and all of it is
+//! free again when the next request comes.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use crate::Begun;
+
+/// The id of a request, and its runs.
+type Asked = (&'static str, Begun<'static>);
 
 /// Pages of wasm memory, in bytes.
 const PAGE: usize = 1 << 16;
@@ -69,17 +74,28 @@ pub(crate) extern "C" fn request(bytes: usize) -> *mut u8 {
     Vec::leak(vec![0; bytes]).as_mut_ptr()
 }
 
-/// Answers the request of `bytes` bytes at `request`. The answer is as long as the high half of the
-/// result says, and lies where the low half says.
+/// Simulates the request of `bytes` bytes at `request`, and gives what [`finish`] draws.
 ///
 /// # Safety
 /// `request` came from [`request`] for as many bytes, since when nothing else was asked.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn answer(request: *const u8, bytes: usize) -> u64 {
-    // SAFETY: see above.
+pub(crate) unsafe extern "C" fn begin(request: *const u8, bytes: usize) -> *mut Asked {
+    // SAFETY: see above; its memory stays until the next request.
     let request = unsafe { std::slice::from_raw_parts(request, bytes) };
     let request = str::from_utf8(request).unwrap_or_default();
-    let (id, address) = request.split_once(['\n']).unwrap_or_default();
-    let answer = crate::answer(address, id).leak();
+    let (id, asked) = request.split_once(['\n']).unwrap_or_default();
+    Box::leak(Box::new((id, Begun::new(asked))))
+}
+
+/// Draws what was simulated. The answer is as long as the high half of the result says, and lies
+/// where the low half says.
+///
+/// # Safety
+/// `asked` came from [`begin`], since when nothing else was asked.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn finish(asked: *const Asked) -> u64 {
+    // SAFETY: see above.
+    let (id, begun) = unsafe { &*asked };
+    let answer = begun.html(id).leak();
     (answer.len() as u64) << 32 | answer.as_ptr() as u64
 }

@@ -1,7 +1,6 @@
 //! A program that the reader writes as HTML: its mistakes, or numbers, races and the drawing.
 
 use std::fmt::Write as _;
-use std::mem::ManuallyDrop;
 
 use trace::draw::layout::Chart;
 use trace::draw::scale::percent;
@@ -17,22 +16,27 @@ use crate::run::Run;
 /// Races that are told: the first ones mostly bring about the others.
 const MOST_RACES: usize = 5;
 
-/// `text` as HTML: `<div class="run">`, or `<div class="mistakes">` where it has some. On the same
-/// axis stands the run of `before`, where that is another program without mistakes. Ids begin with
-/// `id`.
-pub fn show(text: &str, before: &str, id: &str) -> String {
-    match Run::new(text) {
-        Err(mistakes) => self::mistakes(&mistakes),
-        Ok(run) => {
-            let is_other = !before.is_empty() && before.trim_end() != text.trim_end();
-            let before = if is_other { Run::new(before).ok() } else { None };
-            // In a page all memory is free again with the next request: see `export`.
-            let runs = ManuallyDrop::new((run, before));
-            let html = self::run(text, &runs.0, runs.1.as_ref(), id);
-            if !cfg!(target_family = "wasm") {
-                drop(ManuallyDrop::into_inner(runs));
-            }
-            html
+/// A text and the one before it, simulated.
+pub struct Simulated<'a> {
+    text: &'a str,
+    /// With the run of the text before, where that is another program without mistakes.
+    runs: Result<(Run, Option<Run>), Vec<Mistake>>,
+}
+
+impl<'a> Simulated<'a> {
+    /// Simulates `text` and, if it has no mistakes, the other program `before`.
+    pub fn new(text: &'a str, before: &str) -> Self {
+        let is_other = !before.is_empty() && before.trim_end() != text.trim_end();
+        let before = || if is_other { Run::new(before).ok() } else { None };
+        Self { text, runs: Run::new(text).map(|run| (run, before())) }
+    }
+
+    /// As HTML: `<div class="run">`, or `<div class="mistakes">` where the text has some. The run
+    /// before stands on the same axis. Ids begin with `id`.
+    pub fn html(&self, id: &str) -> String {
+        match &self.runs {
+            Err(mistakes) => self::mistakes(mistakes),
+            Ok((run, before)) => self::run(self.text, run, before.as_ref(), id),
         }
     }
 }
@@ -171,12 +175,17 @@ fn in_this_language(race: &Hazard, names: &StreamNames) -> Option<String> {
 
 /// Text as HTML, with what stands in backticks as code.
 fn prose(text: &str) -> String {
-    // So kernels are called that have no name.
-    let text = text.replace("kernel `kernel`", "the kernel");
     let mut html = String::new();
     for (place, part) in text.split(['`']).enumerate() {
+        let is_code = place % 2 == 1;
+        // So kernels are called that have no name.
+        if is_code && part == "kernel" && html.ends_with("kernel ") {
+            html.truncate(html.len() - "kernel ".len());
+            html += "the kernel";
+            continue;
+        }
         let part = escape(part);
-        html += &if place % 2 == 1 { format!("<code>{part}</code>") } else { part };
+        html += &if is_code { format!("<code>{part}</code>") } else { part };
     }
     html
 }

@@ -16,6 +16,13 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
+/// Whether `text` contains `word`, in capitals or not. The tables for letters beyond ASCII, and a
+/// search that is fast in long texts, would be kilobytes of a page.
+pub fn contains(text: &str, word: &str) -> bool {
+    let (text, word) = (text.as_bytes(), word.as_bytes());
+    word.is_empty() || text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word))
+}
+
 /// `1 file`, `3 files`.
 pub fn counted(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }

@@ -56,25 +56,36 @@ window.swim = {};
     }
   }
 
-  // Some of `items` can be reached by Tab: the one that was last. `to` says where a key leads.
-  function rove(items, to, leave) {
-    items.forEach((item, index) => (item.tabIndex = index === 0 ? 0 : -1));
-    const stop = (item) => items.forEach((other) => (other.tabIndex = other === item ? 0 : -1));
-    for (const item of items) {
-      item.addEventListener("focus", () => stop(item));
-      item.addEventListener("keydown", (event) => {
-        if (event.altKey || event.ctrlKey || event.metaKey) return;
-        if (event.key === "Escape" && leave) leave();
-        else if (event.key === "Enter" || event.key === " ") item.dispatchEvent(new MouseEvent("click", { bubbles: true }));
-        else {
-          const next = to(event.key, item);
-          if (!next) return;
-          next.focus({ preventScroll: true });
-          next.scrollIntoView({ block: "nearest", inline: "nearest" });
-        }
-        event.preventDefault();
-      });
-    }
+  // One of `items` can be reached by Tab: the one that was last. `to` says where a key leads. There may be thousands of them, so
+  // what holds them all listens for them.
+  function rove(holder, items, to, leave) {
+    let last = items[0];
+    items.forEach((item) => (item.tabIndex = item === last ? 0 : -1));
+    const known = new Set(items);
+    const of = ({ target }) => {
+      while (target !== holder && !known.has(target)) target = target.parentNode;
+      return target === holder ? null : target;
+    };
+    holder.addEventListener("focusin", (event) => {
+      const item = of(event);
+      if (!item) return;
+      last.tabIndex = -1;
+      item.tabIndex = 0;
+      last = item;
+    });
+    holder.addEventListener("keydown", (event) => {
+      const item = of(event);
+      if (!item || event.altKey || event.ctrlKey || event.metaKey) return;
+      if (event.key === "Escape" && leave) leave();
+      else if (event.key === "Enter" || event.key === " ") item.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+      else {
+        const next = to(event.key, item);
+        if (!next) return;
+        next.focus({ preventScroll: true });
+        next.scrollIntoView({ block: "nearest", inline: "nearest" });
+      }
+      event.preventDefault();
+    });
   }
 
   Object.assign(swim, { all, duration, element, printing, rove, store, wide });
@@ -135,7 +146,7 @@ window.swim = {};
       column = null;
       return bars[Math.min(Math.max(next, 0), bars.length - 1)];
     };
-    rove(drawn, to, leave);
+    rove(drawing, drawn, to, leave);
     return drawn;
   }
 

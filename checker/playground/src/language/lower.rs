@@ -65,6 +65,8 @@ pub(super) struct Lowering {
     queues: Option<u32>,
     device: usize,
     sites: Vec<Site>,
+    /// The last line that has a site.
+    furthest: u32,
     mistakes: Vec<Mistake>,
 }
 
@@ -88,6 +90,7 @@ impl Lowering {
             queues: None,
             device: 0,
             sites: Vec::new(),
+            furthest: 0,
             mistakes: Vec::new(),
         }
     }
@@ -352,12 +355,14 @@ impl Lowering {
     }
 
     fn step(&mut self, call: Call, at: At) -> Step {
-        let site = Site { file: FILE.to_owned(), line: at.line, column: Some(at.column) };
+        let is_here = |it: &Site| it.line == at.line && it.column == Some(at.column);
         // Loops return to lines that are there; most lines are the last one.
         let known =
-            self.sites.iter().rposition(|it| it.line == site.line && it.column == site.column);
+            if at.line > self.furthest { None } else { self.sites.iter().rposition(is_here) };
         let index = known.unwrap_or_else(|| {
-            self.sites.push(site);
+            let (file, column) = (FILE.to_owned(), Some(at.column));
+            self.sites.push(Site { file, line: at.line, column });
+            self.furthest = self.furthest.max(at.line);
             self.sites.len() - 1
         });
         Step { call, site: Some(index as u32), thread: 0, gap_ns: 0, result: 0, device: 0 }

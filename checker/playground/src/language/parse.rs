@@ -1,6 +1,7 @@
 //! From the text to statements.
 
 use trace::timeline::in_order;
+use trace::words::contains;
 
 use super::lexer::{Kind, Token, tokens};
 use super::mistake::{At, Mistake, meant};
@@ -434,7 +435,7 @@ fn unknown(word: &str, written: &Kind) -> String {
         ("launch", "`kernel 2 ms`"),
         ("sleep", "`host 1 ms`"),
     ];
-    match elsewhere.iter().find(|(part, _)| word.contains(part)) {
+    match elsewhere.iter().find(|(part, _)| contains(word, part)) {
         Some((_, write)) => format!("{written} is no call here; write {write}"),
         None => format!("{written} is no call; a line begins with one of {}", CALLS.join(", ")),
     }

@@ -1,6 +1,6 @@
 //! What a page shows of a program.
 
-use playground::program::show;
+use playground::program::Simulated;
 use playground::run::Run;
 
 /// What is to be read in it, a block to a line, without the drawing.
@@ -36,14 +36,14 @@ fn read(html: &str) -> String {
 #[test]
 fn a_race_is_told_with_both_lines() {
     let text = "device x 16 MiB\nin a: up 16 MiB pinned to x\nin b: kernel 2 ms on x\nin c: wait b\nin c: down x pinned";
-    insta::assert_snapshot!(read(&show(text, "", "id")));
+    insta::assert_snapshot!(read(&Simulated::new(text, "").html("id")));
 }
 
 #[test]
 fn an_order_that_is_put_in_leaves_no_race_and_the_run_before_is_told() {
     let text = "in a: up 16 MiB pinned to x\nin b: kernel 2 ms on x";
     let ordered = "in a: up 16 MiB pinned to x\nin b: wait a\nin b: kernel 2 ms on x";
-    insta::assert_snapshot!(read(&show(ordered, text, "id")));
+    insta::assert_snapshot!(read(&Simulated::new(ordered, text).html("id")));
 }
 
 #[test]
@@ -77,6 +77,6 @@ fn a_stream_of_high_priority_goes_first() {
 
 #[test]
 fn a_program_of_names_that_are_markup_gives_no_markup() {
-    let html = show("in a: up 4 MiB <script>alert(1)</script>", "", "id");
+    let html = Simulated::new("in a: up 4 MiB <script>alert(1)</script>", "").html("id");
     assert!(!html.contains("<script"), "{html}");
 }

@@ -81,6 +81,6 @@ pub(super) fn flaws(
 impl Flaw {
     /// The code without what all codes begin with.
     pub fn short(&self) -> &'static str {
-        self.code.trim_start_matches("SWIM-")
+        self.code.strip_prefix("SWIM-").unwrap_or(self.code)
     }
 }

@@ -16,6 +16,7 @@ use crate::draw::flaws::Flaw;
 use crate::draw::layout::{Anchor, Arrow, Bar, Chart, Lane, Layout, MOST_SINGLE_BARS};
 use crate::draw::raster::{Run, raster, raster_by_site};
 use crate::draw::scale::{duration, percent};
+use crate::words;
 
 pub use paint::{Appearance, sheet, theme};
 use paint::{Colours, OfPage, Own};
@@ -335,7 +336,9 @@ impl<'a, C: Colours> Picture<'a, C> {
             .filter(|_| at.height.0 == BAR * 100);
         // Who speaks to the computer calls a bar by what is to be read on it (WCAG 2.5.3).
         let title = match (letters, bar.describe()) {
-            (Some(letters), title) if !contains(&title, letters) => format!("{letters}, {title}"),
+            (Some(letters), title) if !words::contains(&title, letters) => {
+                format!("{letters}, {title}")
+            }
             (_, title) => title,
         };
         let title = escape(&title);
@@ -542,14 +545,6 @@ fn letters(bar: &Bar) -> [&str; 2] {
         Mark::Call => ["", ""],
         Mark::Blocked => ["blocked", ""],
     }
-}
-
-/// Whether `text` holds `word`, in capitals or not. Both are names of kernels or words of ours; the
-/// tables for all other letters, and a search that is fast in long texts, would be kilobytes of a
-/// page.
-fn contains(text: &str, word: &str) -> bool {
-    let (text, word) = (text.as_bytes(), word.as_bytes());
-    word.is_empty() || text.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word))
 }
 
 fn line(out: &mut String, text: std::fmt::Arguments<'_>) {

@@ -104,7 +104,7 @@ fn multiply(a: &[i16], rows: &[[i16; 2]], sums: &mut [i32]) {
 const WIDE: usize = 16;
 
 /// The same, three to four times as fast, for a multiple of [`WIDE`] sums and an even number of
-/// factors: an instruction multiplies eight pairs and adds them up, two by two, and compilers do not
+/// factors. An instruction multiplies eight pairs and adds them up, two by two; compilers do not
 /// find it.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]

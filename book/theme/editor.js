@@ -1,4 +1,4 @@
-// The playground for programs that the reader writes. Its HTML is that of `src/play/editor.rs`; what is simulated and
+// The playground for programs that the reader writes. Its HTML is that of `src/playground/editor.rs`; what is simulated and
 // drawn comes from the wasm that stands in the page. Without it the page keeps the program and its figure.
 window.swimEditor = (figure, simulator, preparations) => {
   "use strict";
@@ -252,7 +252,7 @@ window.swimEditor = (figure, simulator, preparations) => {
     speak();
   }
 
-  function open(text) {
+  function load(text) {
     waiting.forEach(clearTimeout);
     field.value = text;
     run();
@@ -274,7 +274,7 @@ window.swimEditor = (figure, simulator, preparations) => {
     const bar = event.target.closest("svg [role=gridcell]");
     if (bar && lineOf(bar)) select(lineOf(bar));
   });
-  from.addEventListener("change", () => open(from.selectedOptions[0].dataset.program));
+  from.addEventListener("change", () => load(from.selectedOptions[0].dataset.program));
   figure.querySelector(".controls").addEventListener("submit", (event) => event.preventDefault());
 
   const first = field.value;

@@ -148,7 +148,7 @@
       const next = { ArrowUp: place - 1, ArrowDown: place + 1, Home: 0, End: lines.length - 1 }[key];
       return next === undefined ? null : lines[Math.min(Math.max(next, 0), lines.length - 1)];
     };
-    rove(box.querySelector(".lines") ?? box, lines, lineTo, leave);
+    rove(box, lines, lineTo, leave);
 
     // The host's way through the program.
     const scrubber = box.querySelector(".scrubber");

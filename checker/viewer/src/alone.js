@@ -62,10 +62,7 @@ window.swim = {};
     let last = items[0];
     items.forEach((item) => (item.tabIndex = item === last ? 0 : -1));
     const known = new Set(items);
-    const of = ({ target }) => {
-      while (target !== holder && !known.has(target)) target = target.parentNode;
-      return target === holder ? null : target;
-    };
+    const of = (event) => event.composedPath().find((node) => known.has(node));
     holder.addEventListener("focusin", (event) => {
       const item = of(event);
       if (!item) return;

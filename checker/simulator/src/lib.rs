@@ -48,10 +48,11 @@
 //!   cache of the core that wrote it took 22 us more for each MiB, 34 to 41 in all from 2 MiB on.
 //!   After 4 MiB of other writes nothing of it was left. What the host had only read took as much
 //!   longer, and a second copy of the same data as long as any other. Where the host had copied the
-//!   data to its place, it was 26 us more for each MiB of the last 0.8.
-//! - A kernel after a copy in its stream begins as soon as [`profile::Gaps`] says. On that H200 it
-//!   seemed to begin at ticks of about 8 us (2026-11-29). A copy up and an empty kernel took about
-//!   18, 26 or 34 us together in 65 of 72 measurements, of sizes from 64 to 512 KiB.
+//!   data to its place, the last 0.8 MiB of it took 26 us more for each MiB.
+//! - A kernel after a copy in its stream begins as soon as [`profile::Gaps`] says. On an H200
+//!   (driver 580.159.04, 2026-11-30) it seemed to begin at ticks of about 8 us. A copy up and an
+//!   empty kernel took 18, 26 or 34 us together, to 1 us, in 65 of 72 medians. They were of sizes
+//!   from 64 to 512 KiB.
 //! - Kernels have the times that they have over and over on the same data. In three traced programs
 //!   on that H200 (2026-11-29) `sgd_step` took 1.3 to 1.7 us longer than here, and
 //!   `dense_input_gradient` 15 to 22 % longer; `flip` took 9 to 13 % less. Why was not looked for.

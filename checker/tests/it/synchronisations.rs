@@ -253,77 +253,49 @@ struct Row {
     missed: Missed,
 }
 
-/// Leaves out each synchronisation in turn; of more than [`ALL`], which are turns of a loop, the first, the last,
-/// and some of those between.
-fn rows(program: &Program) -> Rows {
-    let all = if program.is_graded { ALL } else { ALL_OF_A_PUZZLE };
-    // How many there are shows when the first is left out that is not there.
-    let mut rows: Vec<Row> = Vec::new();
-    while rows.len() < all {
-        /// What is asked for beyond the last is run for nothing, and most programs have fewer than ten.
-        const AT_ONCE: usize = 8;
-        let first = rows.len();
-        let next = each(AT_ONCE, |index| row(program, first + index));
-        let there = next.iter().take_while(|row| row.is_some()).count();
-        assert!(next[there..].iter().all(Option::is_none), "one is there behind the last");
-        rows.extend(next.into_iter().flatten());
-        if there < AT_ONCE {
-            return Rows { there: rows.len(), left_out: rows };
+/// Of the synchronisations of one line of the source so many are left out, one at a time: the first two, the one in
+/// the middle, and the last. The others are turns of the same loop.
+const OF_A_LINE: usize = 4;
+
+/// Leaves out the synchronisations of each line of a program in turn.
+fn rows(program: &Program, there: &[String]) -> Vec<Row> {
+    let mut lines: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (index, call) in there.iter().enumerate() {
+        lines.entry(call).or_default().push(index);
+    }
+    let mut chosen: Vec<usize> = Vec::new();
+    for of_a_line in lines.into_values() {
+        match of_a_line.len() {
+            0..=OF_A_LINE => chosen.extend(of_a_line),
+            many => chosen.extend([0, 1, many / 2, many - 1].map(|place| of_a_line[place])),
         }
     }
-    let mut end = all;
-    while row(program, end).is_some() {
-        end *= 2;
-    }
-    let mut begin = end / 2;
-    while begin < end {
-        let middle = begin + (end - begin) / 2;
-        if row(program, middle).is_some() { begin = middle + 1 } else { end = middle }
-    }
-    let last = end.saturating_sub(LAST).max(all);
-    let chosen: Vec<usize> = (all..last).step_by(EVERY).chain(last..end).collect();
-    let more = each(chosen.len(), |place| row(program, chosen[place]).expect("it is there"));
-    rows.extend(more);
-    Rows { there: end, left_out: rows }
+    chosen.sort_unstable();
+    each(chosen.len(), |place| row(program, chosen[place], &there[chosen[place]]))
 }
 
-/// So many of a program's synchronisations are all left out, one at a time: all of every solution and baseline.
-const ALL: usize = 224;
-/// And so many of a puzzle's program: what comes behind them are turns of the same loops.
-const ALL_OF_A_PUZZLE: usize = 64;
-/// Of those behind them every so many; prime to what the turn of a loop asks for.
-const EVERY: usize = 37;
-/// And so many at the end.
-const LAST: usize = 16;
-
-/// A program's synchronisations.
-struct Rows {
-    there: usize,
-    left_out: Vec<Row>,
+/// The synchronisations of a program, each by its call and its place, from a run in which none was left out.
+fn synchronisations(whole: &Outcome) -> Vec<String> {
+    let notes = whole.record.as_ref().map_or(&[][..], |record| &record.notes);
+    let named = notes.iter().find_map(|note| note.strip_prefix("left out none of: "));
+    named.expect("a run says which there are").split("; ").map(str::to_owned).collect()
 }
 
-/// None where there is no such synchronisation: the program ran as it is, and says of none that it was
-/// left out. What a run came to that says nothing at all is not known.
-fn row(program: &Program, index: usize) -> Option<Row> {
+/// Leaves out one synchronisation: what a run came to that says nothing at all is not known.
+fn row(program: &Program, index: usize, call: &str) -> Row {
     let without = outcome(program, Some((env::LEAVE_OUT, index as u64)));
     let Program { exercise, name, .. } = program;
     let Some(record) = &without.record else {
         panic!("{name} of {exercise} leaves no record without synchronisation {index}");
     };
-    let (call, place) = match (left_out(&record.notes), without.gate) {
-        (Some(found), _) => found,
-        (None, None) => return None,
-        // It ended with an error before the region's end, where the note is made.
-        (None, Some(gate)) => {
-            let text = "(the program ends with an error)".to_owned();
-            return Some(Row {
-                call: String::new(),
-                place: String::new(),
-                text,
-                missed: Missed::By(gate),
-            });
-        }
-    };
+    // Where it ended with an error before the region's end, there is no note.
+    let noted = record.notes.iter().find_map(|note| note.strip_prefix("left out: "));
+    assert!(
+        noted.map_or(without.gate.is_some(), |it| it == call),
+        "{name} of {exercise}, {call}: {noted:?}"
+    );
+    let (call, place) = call.rsplit_once(" (").expect("a call and its place");
+    let place = place.trim_end_matches(')').to_owned();
     let missed = match (without.hazards.first(), without.gate) {
         (Some(hazard), _) => Missed::By(hazard.code.as_str()),
         (None, Some(gate)) => Missed::By(gate),
@@ -336,15 +308,7 @@ fn row(program: &Program, index: usize) -> Option<Row> {
             Missed::Needless
         }
     };
-    Some(Row { text: source(program, &place), call, place, missed })
-}
-
-/// The call that a run was made without, and its place.
-fn left_out(notes: &[String]) -> Option<(String, String)> {
-    notes.iter().find_map(|note| {
-        let (call, place) = note.strip_prefix("left out: ")?.rsplit_once(" (")?;
-        Some((call.to_owned(), place.trim_end_matches(')').to_owned()))
-    })
+    Row { text: source(program, &place), call: call.to_owned(), place, missed }
 }
 
 /// What stands at a place in the source.
@@ -366,10 +330,10 @@ impl Row {
 }
 
 /// The rows of a program in a few lines: those of one line of the source are counted together.
-fn told(program: &Program, Rows { there, left_out: rows }: &Rows) -> String {
+fn told(program: &Program, there: usize, rows: &[Row]) -> String {
     let needless = rows.iter().filter(|row| row.missed == Missed::Needless).count();
     let tried = match rows.len() {
-        all if all == *there => String::new(),
+        all if all == there => String::new(),
         some => format!(", {some} left out"),
     };
     let mut text = format!(
@@ -401,31 +365,29 @@ fn each_is_missed_or_needless(of: &str, wanted: impl Fn(&Program) -> bool) {
     for program in programs().iter().filter(|program| wanted(program)) {
         let Program { exercise, name, .. } = program;
         let table = tables.entry(exercise).or_default();
-        let whole = outcome(program, None);
+        let whole = outcome(program, Some((env::LEAVE_OUT, u32::MAX.into())));
         let codes: Vec<&str> = whole.hazards.iter().map(|hazard| hazard.code.as_str()).collect();
         if !codes.is_empty() && !program.is_graded {
             *table += &format!("{name}: not correct, {}\n", codes.join(", "));
             continue;
         }
         assert_eq!((codes, whole.gate), (vec![], None), "{name} of {exercise}");
-        let rows = rows(program);
+        let there = synchronisations(&whole);
+        let rows = rows(program, &there);
         // In a loop it is enough that one turn needs the line: the last ones may record for nobody.
         let needed: BTreeSet<&str> = rows
-            .left_out
             .iter()
             .filter(|row| row.missed != Missed::Needless)
             .map(|row| row.place.as_str())
             .collect();
-        let wasted = rows
-            .left_out
-            .iter()
-            .filter(|row| row.is_asked_for() && !needed.contains(row.place.as_str()));
+        let wasted =
+            rows.iter().filter(|row| row.is_asked_for() && !needed.contains(row.place.as_str()));
         if name == "solution" {
             let wasted: Vec<String> =
                 wasted.map(|row| format!("{}: {}", row.place, row.text)).collect();
             assert!(wasted.is_empty(), "the solution of {exercise} waits in vain: {wasted:#?}");
         }
-        *table += &told(program, &rows);
+        *table += &told(program, there.len(), &rows);
     }
     for (exercise, table) in tables {
         insta::assert_snapshot!(format!("{of}_{exercise}"), table);
@@ -452,18 +414,30 @@ fn lines(hazards: &[Hazard]) -> Vec<String> {
 
 #[test]
 fn ten_schedules_of_a_program_give_one_verdict() {
-    schedules_give_one_verdict(10, 3);
+    let all = programs();
+    let is_same = |one: &Program, other: &Program| one.executable == other.executable;
+    // What shares its code with others differs from them in a number.
+    let first_or_last = |index: usize| {
+        let (before, behind) = (&all[..index], &all[index + 1..]);
+        [before, behind].iter().any(|them| !them.iter().any(|it| is_same(it, &all[index])))
+    };
+    let some = (0..all.len()).filter(|&index| first_or_last(index));
+    schedules_give_one_verdict(some.map(|index| &all[index]), 10, 3);
 }
 
 #[test]
 #[ignore = "nightly: minutes, and the same code as for ten"]
 fn a_hundred_schedules_of_a_program_give_one_verdict() {
-    schedules_give_one_verdict(100, 10);
+    schedules_give_one_verdict(programs().iter(), 100, 10);
 }
 
 /// Plays each program on so many schedules: those of the puzzles are many, and of the same few shapes.
-fn schedules_give_one_verdict(graded: usize, of_puzzles: usize) {
-    for program in programs() {
+fn schedules_give_one_verdict(
+    programs: impl Iterator<Item = &'static Program>,
+    graded: usize,
+    of_puzzles: usize,
+) {
+    for program in programs {
         let schedules = if program.is_graded { graded } else { of_puzzles };
         let who = format!("{} of {}", program.name, program.exercise);
         let exact = outcome(program, None);

@@ -44,8 +44,8 @@ pub const WATCH: &str = "SWIM_WATCH";
 
 /// Leaves out one synchronisation on the simulated device, to see what it is good for: its number,
 /// from 0, among all of the program. The call is answered with success and not carried out, and a
-/// note in the record says which it was; a record without one had no more of them. Default: none is
-/// left out.
+/// note in the record says which it was. Where there are not so many, it names all of them.
+/// Default: none is left out.
 pub const LEAVE_OUT: &str = "SWIM_LEAVE_OUT";
 
 /// Path of a recorded [`Program`](crate::Program), for the lab's program that plays one.

@@ -213,7 +213,7 @@ impl Machine {
             trials: self.trials.clone(),
             watched: self.watching.as_ref().map(|it| it.seen(self.device.is_reversed())),
             notes: {
-                let skipped_call = self.skipped_call.as_ref().and_then(|it| it.note());
+                let skipped_call = self.skipped_call.as_ref().map(|it| it.note());
                 skipped_call.into_iter().chain(self.notes.iter().cloned()).collect()
             },
         }

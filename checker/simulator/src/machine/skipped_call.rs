@@ -18,24 +18,28 @@ use super::streams::StreamCommand;
 use super::work::WorkCommand;
 use super::{Failure, Machine};
 
-/// Which synchronisation is left out, and what it was.
+/// Which synchronisation is left out, and those that came, up to it.
 pub(super) struct SkippedCall {
-    /// How many are still to come before it.
-    ahead: u32,
-    /// Once it has come: in words.
-    what: Option<String>,
+    index: usize,
+    /// In words, in the order in which they came.
+    came: Vec<String>,
 }
 
 impl SkippedCall {
-    pub(super) fn note(&self) -> Option<String> {
-        self.what.clone()
+    /// Says which synchronisation was left out, or which ones there are where none was.
+    pub(super) fn note(&self) -> String {
+        match self.came.get(self.index) {
+            Some(what) => format!("left out: {what}"),
+            None => format!("left out none of: {}", self.came.join("; ")),
+        }
     }
 }
 
 impl Machine {
     /// Leaves out one synchronisation, counted from 0. The record then has a note that says which.
+    /// Where there are not so many, the note names all of them.
     pub fn leave_out(&mut self, index: u32) {
-        self.skipped_call = Some(SkippedCall { ahead: index, what: None });
+        self.skipped_call = Some(SkippedCall { index: index as usize, came: Vec::new() });
     }
 
     /// Replaces a command, where it is the one to be left out: by the reply to it, or by another
@@ -45,9 +49,12 @@ impl Machine {
         command: &Command,
         site: Option<u32>,
     ) -> Result<Instead, Failure> {
-        let Some(SkippedCall { ahead, what: what @ None }) = &mut self.skipped_call else {
+        let Some(SkippedCall { index, came }) = &mut self.skipped_call else {
             return Ok(Instead::Nothing);
         };
+        if came.len() > *index {
+            return Ok(Instead::Nothing);
+        }
         let name = match command {
             Command::Stream(StreamCommand::Wait { event, .. })
             | Command::Event(EventCommand::Synchronize { event } | EventCommand::Query { event })
@@ -67,13 +74,12 @@ impl Machine {
             }
             _ => return Ok(Instead::Nothing),
         };
-        if *ahead > 0 {
-            *ahead -= 1;
-            return Ok(Instead::Nothing);
-        }
         let place = site.and_then(|site| self.program.sites.get(site as usize));
         let place = place.map_or("no line".to_owned(), Site::to_string);
-        *what = Some(format!("left out: {name} ({place})"));
+        came.push(format!("{name} ({place})"));
+        if came.len() <= *index {
+            return Ok(Instead::Nothing);
+        }
         let mut instead = command.clone();
         Ok(match &mut instead {
             Command::Work(WorkCommand::Copy { mode, .. }) => {

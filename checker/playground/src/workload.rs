@@ -196,7 +196,7 @@ fn three_lanes(setting: &Setting, out: &mut Writer) {
         },
     );
     let product = |out: &mut Writer| {
-        out.call(Call::HostWork { ns: TORCH_MATMUL_NS });
+        out.call(Call::HostWork { ns: TORCH_MATMUL_NS, target: None });
         let access = |kind, range| Access { kind, range };
         out.call(Call::Launch(Launch {
             kernel: KERNEL,
@@ -210,11 +210,11 @@ fn three_lanes(setting: &Setting, out: &mut Writer) {
         }));
     };
     let download = |out: &mut Writer, tensor: u64| {
-        out.call(Call::HostWork { ns: TORCH_TO_CPU_NS });
+        out.call(Call::HostWork { ns: TORCH_TO_CPU_NS, target: None });
         out.download(down, DOWNLOADED, tensor * bytes, bytes);
     };
     let upload = |out: &mut Writer, tensor: u64| {
-        out.call(Call::HostWork { ns: TORCH_TO_CUDA_NS });
+        out.call(Call::HostWork { ns: TORCH_TO_CUDA_NS, target: None });
         out.upload(up, tensor * bytes, bytes);
     };
     if setting.value(Key::Order) == "depth" {

@@ -190,7 +190,29 @@ fn weigh(
         weighed.push(cause);
     }
     causes::sort(&mut weighed);
+    put_work_before_its_wait(&mut weighed, makespan_ns);
     weighed
+}
+
+/// A wait and the host's work after it are one fault. The cause of the work names both, so it comes
+/// first, unless to drop the wait gains [`LEAST_PERMILLE`] more.
+fn put_work_before_its_wait(causes: &mut [Cause], makespan_ns: u64) {
+    let margin_ns = makespan_ns.saturating_mul(LEAST_PERMILLE) / 1000;
+    for index in 0..causes.len() {
+        let (before, from) = causes.split_at(index);
+        let work = &from[0];
+        let Some(wait) = work.other.as_ref().filter(|_| work.code == Code::IdleHostWork) else {
+            continue;
+        };
+        let is_its_wait = |it: &Cause| {
+            it.code == Code::HostSynchronisation
+                && it.at.site == wait.site
+                && it.cost_ns <= work.cost_ns.saturating_add(margin_ns)
+        };
+        if let Some(first) = before.iter().position(is_its_wait) {
+            causes[first..=index].rotate_right(1);
+        }
+    }
 }
 
 /// Joins changes of one kind and one line that follow one another: to the reader of that line they

@@ -267,7 +267,7 @@ fn host_work_ns(program: &Program) -> u64 {
     let place = |is: fn(&Call) -> bool| program.steps.iter().position(|step| is(&step.call));
     let begin = place(|call| matches!(call, Call::RegionBegin)).unwrap_or(0);
     let end = place(|call| matches!(call, Call::RegionEnd)).unwrap_or(program.steps.len());
-    let ns = |step: &Step| if let Call::HostWork { ns } = step.call { ns } else { 0 };
+    let ns = |step: &Step| if let Call::HostWork { ns, .. } = step.call { ns } else { 0 };
     program.steps.iter().take(end).skip(begin).map(ns).sum()
 }
 

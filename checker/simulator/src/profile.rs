@@ -129,6 +129,10 @@ pub struct Copies {
     pub memset_bytes_per_us: Figure,
     /// Fixed time of a copy or memset inside device memory, in ns.
     pub device_fixed_ns: Figure,
+    /// How much of what the host has copied to pinned memory last its cache still has, in bytes.
+    pub fresh_bytes: Figure,
+    /// How much longer a copy to the device takes for each MiB of that, in ns.
+    pub fresh_ns_per_mib: Figure,
 }
 
 impl Copies {
@@ -142,6 +146,8 @@ impl Copies {
             ("device_bytes_per_us", &self.device_bytes_per_us),
             ("memset_bytes_per_us", &self.memset_bytes_per_us),
             ("device_fixed_ns", &self.device_fixed_ns),
+            ("fresh_bytes", &self.fresh_bytes),
+            ("fresh_ns_per_mib", &self.fresh_ns_per_mib),
         ]
     }
 }

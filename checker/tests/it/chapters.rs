@@ -234,7 +234,7 @@ fn a_baseline_that_is_nearly_the_solution_is_too_near() {
     assert_snapshot!(broken.check("three_lanes"), @"
     exit code: 1
     ----- stdout -----
-    solutions/04_three_lanes/src/lib.rs:6: baseline and solution are 0.14 apart, and 0.25 is the least
+    solutions/04_three_lanes/src/lib.rs:6: baseline and solution are 0.14 apart, and 0.2 is the least
     three_lanes: 1 problem
     ");
 }

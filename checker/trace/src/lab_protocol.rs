@@ -50,6 +50,9 @@ pub enum Request {
     Load {
         /// The data that is loaded, and where to.
         place: Buffer,
+        /// How many of its first bytes the host has really written there. The other ones stand for
+        /// data that is never looked at.
+        written: u64,
         /// How long it takes where no task says so, in ns.
         ns: u64,
         /// When the host began with it, as [`Request::Clock`] tells: on a GPU what it has really

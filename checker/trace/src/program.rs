@@ -353,6 +353,9 @@ pub enum Call {
     HostWork {
         /// How long it takes.
         ns: u64,
+        /// Where it has copied data to in pinned memory, if it has.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        target: Option<Range>,
     },
     /// `lab::priorities::Requests::next`: the host waits for a request from elsewhere, and goes on
     /// at once if it has arrived already.

@@ -94,7 +94,7 @@ fn every_call() -> Vec<Call> {
         Call::ChannelReceive { channel: ChannelId(0), message: Some(0) },
         Call::ChannelReceive { channel: ChannelId(0), message: None },
         Call::ChannelClose { channel: ChannelId(0), end: ChannelEnd::Sender, left: 1 },
-        Call::HostWork { ns: 5 },
+        Call::HostWork { ns: 5, target: None },
         Call::Arrival { request: 0, at_ns: 5 },
         Call::Answer { request: 0 },
         Call::StreamCreate { stream, kind: StreamKind::Blocking, priority: 0 },

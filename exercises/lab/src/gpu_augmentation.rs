@@ -130,8 +130,8 @@ impl Batch {
             address: loaded.as_ptr() as u64,
             bytes: loaded.len() as u64 * 4,
         };
-        let (ns, began_ns) = (self.loading_ns(), began.ns());
-        driver::ask(&Request::Load { place, ns, began_ns }).map(drop)
+        let (written, ns, began_ns) = (place.bytes, self.loading_ns(), began.ns());
+        driver::ask(&Request::Load { place, written, ns, began_ns }).map(drop)
     }
 }
 

@@ -113,8 +113,9 @@ impl Batch {
             address: images.as_ptr() as u64,
             bytes: self.elements.min(images.len()) as u64 * 4,
         };
+        let written = self.stored.len() as u64 * 4;
         let ns = u64::try_from(self.time.as_nanos()).unwrap_or(u64::MAX);
-        driver::ask(&Request::Load { place, ns, began_ns: began.ns() }).map(drop)
+        driver::ask(&Request::Load { place, written, ns, began_ns: began.ns() }).map(drop)
     }
 }
 

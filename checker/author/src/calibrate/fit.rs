@@ -39,6 +39,13 @@ const STAGED_FROM: i64 = 64 << 10;
 /// Pageable copies from here on take many pieces.
 const LARGE_FROM: i64 = 2 << 20;
 
+/// A copy that the host's cache has all of, in bytes.
+const FRESH: i64 = 512 << 10;
+/// Bytes of what the host wrote last that its cache still has, where that was not measured. Then
+/// the time that a copy of each MiB of it takes longer, in ns. Both are those of an H200, driver
+/// 580.159.04, 2026-11-29.
+const FRESH_ON_H200: [f64; 2] = [808_494.0, 25_856.0];
+
 /// The profile that `raw` comes to.
 pub(crate) fn profile(raw: &Raw, name: &str) -> Result<Profile> {
     let machine = &raw.machine;
@@ -266,6 +273,7 @@ fn copies(from: &From<'_>, parts: &Parts) -> Result<Copies> {
     let slope_bytes = from.median("memory_slope_bytes")?;
     let per_us = |ns: f64| slope_bytes * 1000.0 / ns.max(1.0);
     let memset = per_us(from.median("memset_ns")?);
+    let [fresh_bytes, fresh_ns_per_mib] = fresh(from);
     Ok(Copies {
         host_to_device: up,
         device_to_host: down,
@@ -288,7 +296,35 @@ fn copies(from: &From<'_>, parts: &Parts) -> Result<Copies> {
             parts.memset - small * 1000.0 / memset,
             &format!("span_memset_ns: a memset of 4 KiB less its bytes; {}", parts.told_by),
         ),
+        fresh_bytes,
+        fresh_ns_per_mib,
     })
+}
+
+/// Of what the host has just written: how much its cache still has, in bytes, and how much longer a
+/// copy of a MiB of that takes, in ns.
+fn fresh(from: &From<'_>) -> [Figure; 2] {
+    let longer = |bytes: i64| -> Result<f64> {
+        let left = from.median(&format!("left_h2d_ns/{bytes}"))?;
+        Ok((from.median(&format!("fresh_h2d_ns/{bytes}"))? - left).max(0.0))
+    };
+    let measured = || -> Result<[Figure; 2]> {
+        let per_mib = longer(FRESH)? * MIB / FRESH as f64;
+        let larger =
+            from.raw.curve("fresh_h2d_ns")?.into_iter().filter(|&(bytes, _)| bytes > FRESH);
+        let mut more = larger.map(|(bytes, _)| longer(bytes)).collect::<Result<Vec<f64>>>()?;
+        more.sort_by(f64::total_cmp);
+        let middle = more.get(more.len() / 2).copied().unwrap_or_default();
+        Ok([
+            from.measured_then(
+                middle * MIB / per_mib.max(1.0),
+                "fresh_h2d_ns less left_h2d_ns: the middle one of 1 to 8 MiB, at the rate of 512 KiB",
+            ),
+            from.measured_then(per_mib, "fresh_h2d_ns less left_h2d_ns: of 512 KiB"),
+        ])
+    };
+    let what = "as on an H200: it was not measured here";
+    measured().unwrap_or_else(|_| FRESH_ON_H200.map(|value| from.figure("assumed", value, what)))
 }
 
 /// The calls of staged copies, which take the data and return.

@@ -33,7 +33,7 @@ const REPEATS: usize = 3;
 /// Other legal orders of operations that the solution has to be right in.
 const SCHEDULES: u64 = 4;
 /// How far baseline and reference have to be apart: with less, points would hang on noise.
-const LEAST_DELTA: f64 = 0.25;
+const LEAST_DELTA: f64 = 0.2;
 /// Where solutions written differently lie, a folder for each exercise.
 const ALTERNATIVES: &str = "checker/tests/alternatives";
 /// The fewest that an exercise has: with fewer, its score is not known to suit other ways.

@@ -238,7 +238,7 @@ mod tests {
     fn a_recorded_program_reads_back_as_it_was() {
         let mut program = Program::new(32);
         program.sites.push(Site { file: "src/lib.rs".to_owned(), line: 3, column: None });
-        for call in [Call::RegionBegin, Call::HostWork { ns: 5 }, Call::RegionEnd] {
+        for call in [Call::RegionBegin, Call::HostWork { ns: 5, target: None }, Call::RegionEnd] {
             program.steps.push(Step {
                 call,
                 site: Some(0),

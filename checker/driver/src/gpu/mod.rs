@@ -426,7 +426,7 @@ impl Gpu {
         let mut core_free = lock(&self.core_free);
         let began = began.max(*core_free);
         let mut times = Times { entered: began, start: began, end: began };
-        let (number, _) = self.note_lab(Call::HostWork { ns }, site, times);
+        let (number, _) = self.note_lab(Call::HostWork { ns, target: None }, site, times);
         *core_free = began.saturating_add(ns);
         self.clock.spin_until(*core_free);
         drop(core_free);

@@ -174,7 +174,7 @@ impl Lowering {
             What::Free(names) => names.iter().try_for_each(|name| self.free(name, at)),
             What::Work(time) => {
                 let ns = self.ns(time)?;
-                self.call(Call::HostWork { ns }, at);
+                self.call(Call::HostWork { ns, target: None }, at);
                 Ok(())
             }
             What::Host { reads, writes } => self.host(reads, writes, at),

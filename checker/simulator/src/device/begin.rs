@@ -12,6 +12,7 @@ use trace::program::{
 };
 use trace::timeline::{HostMemory, SpanKind};
 
+use super::host_cache::HostCache;
 use super::mapping::IS_PAGE;
 use super::memory_pool::{Waited, waited_for};
 use super::streams::Stream;
@@ -48,8 +49,11 @@ impl Device {
         let host = &self.profile.host;
         let free = |cost: u64| (cost, Wait::None);
         let (cost, wait) = match call {
-            // A region begins on an idle device.
-            Call::RegionBegin => (0, Wait::All),
+            // A region begins on an idle device, after work on other memory.
+            Call::RegionBegin => {
+                self.host_cache = HostCache::default();
+                (0, Wait::All)
+            }
             Call::RegionEnd | Call::HostAccess { .. } | Call::Answer { .. } => free(0),
             // It leaves the core to others.
             Call::Arrival { at_ns, .. } => {
@@ -60,7 +64,12 @@ impl Device {
                 self.set_work_queues(*count, copies.unwrap_or(*count));
                 free(0)
             }
-            Call::HostWork { ns } => free(*ns),
+            Call::HostWork { ns, target } => {
+                if let Some(range) = target.filter(|_| !IS_PAGE) {
+                    self.host_cache.write(range, self.profile.copies.fresh_bytes.value);
+                }
+                free(*ns)
+            }
             Call::ThreadSpawn { .. }
             | Call::ThreadEnd
             | Call::ThreadJoin { .. }
@@ -132,7 +141,8 @@ impl Device {
 
             Call::Copy { stream, mode, source, target, bytes } => {
                 let direction = call.direction().expect("a copy has a direction");
-                let queued = self.copy(*stream, (direction, *mode), (source, target), *bytes);
+                let mut queued = self.copy(*stream, (direction, *mode), (source, target), *bytes);
+                queued.work = self.out_of_cache(queued.work, source);
                 self.queue_work(step, *stream, queued, start)
             }
             Call::Memset { stream, mode, target } => {
@@ -429,6 +439,18 @@ impl Device {
                 more: 0,
             },
         }
+    }
+
+    /// A copy up with the time that it takes longer for what the host's cache has of its source.
+    pub(super) fn out_of_cache(&mut self, mut work: Work, source: &Place) -> Work {
+        if let Work::Transfer { direction: super::Direction::HostToDevice, ns, .. } = &mut work
+            && let Place::Pinned(range) = source
+            && !IS_PAGE
+        {
+            let fresh = self.host_cache.read(*range);
+            *ns += fresh.saturating_mul(self.profile.copies.fresh_ns_per_mib.value) / MIB;
+        }
+        work
     }
 
     pub(super) fn memset_work(&self, bytes: u64) -> Work {

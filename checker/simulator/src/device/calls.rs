@@ -56,7 +56,7 @@ impl Device {
     ) -> Option<Answer> {
         // Its thread has no core before, and no call blocks it.
         let (asked, start) = match call {
-            Call::HostWork { ns } => [self.take_core(start, *ns); 2].into(),
+            Call::HostWork { ns, .. } => [self.take_core(start, *ns); 2].into(),
             _ => (asked, start),
         };
         let mut blocked_ns = start - asked;

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use trace::program::{Call, GraphId, GraphNode, Launch, StreamId};
+use trace::program::{Call, GraphId, GraphNode, Launch, Place, StreamId};
 
 use super::{Device, OperationId, Work, slot};
 
@@ -30,6 +30,8 @@ struct Node {
     /// The stream that it was captured in.
     stream: StreamId,
     work: Work,
+    /// Where it reads, if it is a copy.
+    source: Place,
     after: Vec<u32>,
 }
 
@@ -40,7 +42,11 @@ impl Device {
         }
         let node = |node: &GraphNode| {
             let (stream, work) = self.node_work(&node.call);
-            Node { stream, work, after: node.after.clone() }
+            let source = match &node.call {
+                Call::Copy { source, .. } => *source,
+                _ => Place::Pageable,
+            };
+            Node { stream, work, source, after: node.after.clone() }
         };
         let nodes = nodes.iter().map(node).collect();
         *slot(&mut self.graphs, graph.0) = Graph { nodes, launched: Vec::new() };
@@ -106,7 +112,8 @@ impl Device {
         let mut ids: Vec<OperationId> = Vec::with_capacity(nodes.len());
         let mut leaves = vec![true; nodes.len()];
         for (index, node) in nodes.iter().enumerate() {
-            let mut work = self.scheduled(node.work, step);
+            let work = self.out_of_cache(node.work, &node.source);
+            let mut work = self.scheduled(work, step);
             let is_kernel = |&before: &u32| {
                 nodes.get(before as usize).is_some_and(|it| matches!(it.work, Work::Kernel { .. }))
             };

@@ -13,6 +13,7 @@ mod calls;
 mod copy_engines;
 mod graphs;
 mod grids;
+mod host_cache;
 mod mapping;
 mod memory_pool;
 #[cfg_attr(target_arch = "wasm32", path = "peers/none.rs")]
@@ -233,6 +234,7 @@ pub struct Device {
     /// The devices that freeing pinned blocks waits for; none for all others.
     pinned: Vec<Option<u32>>,
     host_mapping: mapping::Mapping,
+    host_cache: host_cache::HostCache,
     kernels: Vec<KernelFacts>,
     graphs: Vec<graphs::Graph>,
     units: [Unit; DEVICES as usize],
@@ -278,6 +280,7 @@ impl Device {
             timed_events: Vec::new(),
             pinned: Vec::new(),
             host_mapping: mapping::Mapping::of_host(),
+            host_cache: host_cache::HostCache::default(),
             kernels: Vec::new(),
             graphs: Vec::new(),
             units: peers::units(&profile),

@@ -17,7 +17,9 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use trace::program::{Access, AccessKind, Call, EventId, Extent, Mode, StreamId, StreamKind};
+use trace::program::{
+    Access, AccessKind, Call, EventId, Extent, Mode, Range, StreamId, StreamKind,
+};
 
 use super::command::{Command, Touch};
 use super::handles::Address;
@@ -309,14 +311,16 @@ impl Machine {
         open.lone_pages = open.lone_pages.saturating_add(lone);
         // A copy that is cut into pages, with a call after each, is a copy.
         let least = if open.lone_pages > MOST_LONE_PAGES { 0 } else { PAGE };
-        let bytes = |kind| -> u64 {
+        let ranges = |kind| -> Vec<Range> {
             let touches = touches.iter().filter(|it| it.bytes > least && it.kind == kind);
-            let ranges = touches.flat_map(|it| self.handles.pinned_within(it.offset, it.bytes));
-            ranges.map(|range| range.bytes).sum()
+            touches.flat_map(|it| self.handles.pinned_within(it.offset, it.bytes)).collect()
         };
-        let ns = self.copying_ns(bytes(AccessKind::Read).max(bytes(AccessKind::Write)));
+        let [read, written] = [AccessKind::Read, AccessKind::Write].map(ranges);
+        let bytes = |ranges: &[Range]| -> u64 { ranges.iter().map(|range| range.bytes).sum() };
+        let ns = self.copying_ns(bytes(&read).max(bytes(&written)));
+        let target = written.into_iter().max_by_key(|range| range.bytes);
         if ns > 0 && !self.is_too_long(ns) {
-            self.make(Call::HostWork { ns }, site, host);
+            self.make(Call::HostWork { ns, target }, site, host);
         }
     }
 

@@ -8,7 +8,7 @@ use trace::lab_protocol::{
 };
 use trace::meter::{self, Trace};
 use trace::metrics::memory::peak;
-use trace::program::{Access, AccessKind, Call, Direction, Extent, Program};
+use trace::program::{Access, AccessKind, Call, Direction, Extent, Program, Range};
 use trace::record::{DeviceState, Memory, Output, Shortfall, Trial};
 
 use super::data::World;
@@ -95,12 +95,14 @@ impl Machine {
                 LabReply::Refused { why: TOO_LONG.to_owned() }
             }
             LabRequest::HostWork { ns, .. } => {
-                self.make(Call::HostWork { ns: *ns }, site, host);
+                self.make(Call::HostWork { ns: *ns, target: None }, site, host);
                 LabReply::Done
             }
             LabRequest::Arrival { played_ns } => self.take_request(*played_ns, site, host),
             LabRequest::Answer { request } => self.answer_request(*request, site, host),
-            LabRequest::Load { place, ns, .. } => self.load(place, *ns, site, host),
+            LabRequest::Load { place, written, ns, .. } => {
+                self.load(place, *written, *ns, site, host)
+            }
             LabRequest::HostCopy { source, target, bytes } => {
                 let buffer = |address| Buffer { address, bytes: *bytes, ..Buffer::default() };
                 self.host_copy(&buffer(*source), &buffer(*target), site, host)
@@ -200,6 +202,7 @@ impl Machine {
     fn load(
         &mut self,
         place: &Buffer,
+        written: u64,
         ns: u64,
         site: Option<u32>,
         host: &mut dyn Host,
@@ -229,7 +232,8 @@ impl Machine {
             });
             self.store.provenance.load(self.threads.running(), address, bytes, array, first);
         }
-        self.make(Call::HostWork { ns }, site, host);
+        let target = self.in_pinned(self.address(place), written.min(bytes));
+        self.make(Call::HostWork { ns, target }, site, host);
         LabReply::Done
     }
 
@@ -254,8 +258,15 @@ impl Machine {
             let pieces = self.store.provenance.of(from, bytes);
             self.store.provenance.land(to, bytes, &pieces);
         }
-        self.make(Call::HostWork { ns }, site, host);
+        let target = self.in_pinned(to, bytes);
+        self.make(Call::HostWork { ns, target }, site, host);
         LabReply::Done
+    }
+
+    /// The part of a block of pinned memory that begins at an address; none elsewhere.
+    fn in_pinned(&self, address: Address, bytes: u64) -> Option<Range> {
+        let Address::Pinned(offset) = address else { return None };
+        self.handles.pinned_within(offset, bytes).first().copied()
     }
 
     /// How long the host takes to copy so many nominal bytes.
@@ -554,7 +565,7 @@ pub fn shortfalls(program: &Program, first_step: usize, task: &dyn Task) -> Vec<
                 let of_kernel = units.entry(name).or_default();
                 *of_kernel = of_kernel.saturating_add(launch.units);
             }
-            Call::HostWork { ns } => host = host.saturating_add(*ns),
+            Call::HostWork { ns, .. } => host = host.saturating_add(*ns),
             _ => {}
         }
     }

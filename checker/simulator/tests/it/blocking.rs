@@ -126,7 +126,7 @@ fn a_stream_holds_1021_launches_and_blocks_the_next_until_one_starts() {
     let (busy, other) = (script.stream(NonBlocking), script.stream(NonBlocking));
     let long = script.kernel(busy, 1, 10_000);
     // The device sees the first a little after the call: until then it has not started either.
-    script.call(Call::HostWork { ns: 100_000 });
+    script.call(Call::HostWork { ns: 100_000, target: None });
     let queued: Vec<u32> = (0..1021).map(|_| script.kernel(busy, 1, 1)).collect();
     let elsewhere = script.kernel(other, 1, 1);
     let blocked = script.kernel(busy, 1, 1);
@@ -154,7 +154,7 @@ fn copies_memsets_and_host_functions_fill_a_stream_and_markers_do_not() {
         let stream = script.stream(NonBlocking);
         let event = script.event();
         script.kernel(stream, 1, 50_000);
-        script.call(Call::HostWork { ns: 100_000 });
+        script.call(Call::HostWork { ns: 100_000, target: None });
         for _ in 0..1021 {
             fill(&mut script, stream, event);
         }

@@ -54,7 +54,7 @@ fn what_the_host_does_between_longer_operations_moves_neither_end() {
     let (_, bare) = chunks(4, Host::Pinned, |_| ());
     // Declared work is shorter than each of the operations that it lies between.
     let (_, worked) = chunks(4, Host::Pinned, |script| {
-        script.call(Call::HostWork { ns: 100_000 });
+        script.call(Call::HostWork { ns: 100_000, target: None });
     });
     // A copy that is asked for later may begin right after the one before it, or a gap later.
     assert_eq!(bare.floor_ns, worked.floor_ns);
@@ -89,9 +89,11 @@ fn kept_from_work(wait: Wait) -> (Timeline, Bounds) {
             Wait::Never => {}
             Wait::InACall => _ = script.call(Call::StreamSynchronize { stream }),
             Wait::ByAsking => (0..1500).for_each(|_| _ = script.call(Call::StreamQuery { stream })),
-            Wait::LookingBusy => _ = script.call(Call::HostWork { ns: (KERNEL_US + 20) * 1000 }),
+            Wait::LookingBusy => {
+                _ = script.call(Call::HostWork { ns: (KERNEL_US + 20) * 1000, target: None })
+            }
         }
-        script.call(Call::HostWork { ns: KERNEL_US * 1000 });
+        script.call(Call::HostWork { ns: KERNEL_US * 1000, target: None });
     }
     script.synchronize();
     script.call(Call::RegionEnd);
@@ -135,9 +137,9 @@ fn work_that_the_host_leaves_undone_is_missing() {
 
     let missing = |inside: &[u64]| {
         let mut script = Script::new();
-        script.call(Call::HostWork { ns: 5000 }); // before the region it does not count
+        script.call(Call::HostWork { ns: 5000, target: None }); // before the region it does not count
         let begin = script.call(Call::RegionBegin) as usize;
-        inside.iter().for_each(|&ns| _ = script.call(Call::HostWork { ns }));
+        inside.iter().for_each(|&ns| _ = script.call(Call::HostWork { ns, target: None }));
         shortfalls(&script.program, begin, &Writes)
     };
     assert_eq!(missing(&[600, 400]), []);
@@ -157,7 +159,7 @@ fn what_the_host_does_counts_once() {
                 1 => script.kernel(stream, 1056, 4),
                 _ => script.copy(stream, Way::Down(Host::Pinned), MIB / 2),
             };
-            script.call(Call::HostWork { ns: 100_000 });
+            script.call(Call::HostWork { ns: 100_000, target: None });
         }
         script.synchronize();
     }
@@ -173,7 +175,7 @@ fn what_the_host_does_counts_once() {
 fn calls_that_ask_the_device_for_nothing_are_in_every_share() {
     let kept = |call: &Call| Share::ALL.map(|share| share.keeps(call));
     assert_eq!(kept(&Call::ContextSynchronize), [true; 3]);
-    assert_eq!(kept(&Call::HostWork { ns: 5 }), [true; 3]);
+    assert_eq!(kept(&Call::HostWork { ns: 5, target: None }), [true; 3]);
 }
 
 #[test]

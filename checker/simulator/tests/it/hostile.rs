@@ -357,7 +357,8 @@ impl Writer {
                 let array = self.dice.below(2) as u32;
                 let first = if self.odd() { self.dice.below(4096) } else { self.anything() };
                 let place = Buffer { array, first, ..buffer };
-                lab_protocol::Request::Load { place, ns: self.bytes(), began_ns: self.anything() }
+                let (written, ns, began_ns) = (self.bytes(), self.bytes(), self.anything());
+                lab_protocol::Request::Load { place, written, ns, began_ns }
             }
             14 | 15 => {
                 let (source, target) = (buffer.address, self.anything());

@@ -578,7 +578,7 @@ fn a_change_after_which_a_thread_uses_what_another_has_not_created_yet_is_not_si
         let created = Call::StreamCreate { stream, kind: StreamKind::NonBlocking, priority: 0 };
         let steps = [
             (0, Call::ThreadSpawn { thread: 1 }),
-            (1, Call::HostWork { ns: work_ns }),
+            (1, Call::HostWork { ns: work_ns, target: None }),
             (1, created),
             (1, Call::ThreadEnd),
             // Which takes a while, and not the core that the other works on.

@@ -8,6 +8,7 @@ mod engines;
 mod first_calls;
 mod graphs;
 mod held;
+mod host_cache;
 mod hostile;
 mod judging;
 mod kept;

@@ -189,7 +189,7 @@ impl Mixed {
                 return;
             }
             _ => {
-                script.call(Call::HostWork { ns: dice.below(300_000) });
+                script.call(Call::HostWork { ns: dice.below(300_000), target: None });
                 return;
             }
         };
@@ -267,7 +267,7 @@ impl Mixed {
         // A call or a gap takes 30 µs at most, the host's own copy of a staged piece 250 µs; each node
         // of a graph may have a gap of its own.
         let most = |call: &Call| match call {
-            Call::HostWork { ns } => *ns,
+            Call::HostWork { ns, .. } => *ns,
             Call::Copy { source: Place::Pageable, .. }
             | Call::Copy { target: Place::Pageable, .. } => 250_000,
             _ => 30_000 * (1 + self.graph.len() as u64),

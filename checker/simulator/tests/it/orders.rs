@@ -87,7 +87,7 @@ fn play(program: &Program, schedule: Schedule) -> (Played, bool) {
                 if is_over(device.call(index, &step.call, &mut played)) || !asks(&step.call) {
                     break;
                 }
-                device.call(u32::MAX, &Call::HostWork { ns: 1000 }, &mut played);
+                device.call(u32::MAX, &Call::HostWork { ns: 1000, target: None }, &mut played);
             }
         }
     }

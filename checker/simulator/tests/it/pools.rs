@@ -44,7 +44,7 @@ fn chunks(ns: u64, once: &Figure, each: &Figure) -> u64 {
 
 /// So long that all frees have run.
 fn pause(script: &mut Script) {
-    script.call(Call::HostWork { ns: 1_000_000 });
+    script.call(Call::HostWork { ns: 1_000_000, target: None });
 }
 
 #[test]

@@ -28,11 +28,11 @@ fn a_loader_of_100_ms_beside_kernels_of_100_ms_takes_100_ms() {
         if threads {
             script.call(Call::ThreadSpawn { thread: 1 });
             script.on(1, |script| {
-                script.call(Call::HostWork { ns: WORK });
+                script.call(Call::HostWork { ns: WORK, target: None });
                 script.call(Call::ThreadEnd);
             });
         } else {
-            script.call(Call::HostWork { ns: WORK });
+            script.call(Call::HostWork { ns: WORK, target: None });
         }
         script.kernel(stream, 1056, WORK / 1000);
         script.synchronize();
@@ -55,7 +55,7 @@ fn work_that_several_threads_declare_takes_turns_at_the_hosts_one_core() {
     }
     let work = [1, 2, 3].map(|thread| {
         script.on(thread, |script| {
-            let work = [(); 2].map(|()| script.call(Call::HostWork { ns: WORK }));
+            let work = [(); 2].map(|()| script.call(Call::HostWork { ns: WORK, target: None }));
             script.call(Call::ThreadEnd);
             work
         })
@@ -87,9 +87,9 @@ fn a_message_is_received_when_it_has_been_sent() {
     let receive = script.call(Call::ChannelReceive { channel: CHANNEL, message: Some(0) });
     let nothing = script.call(Call::ChannelReceive { channel: CHANNEL, message: None });
     let (send, close) = script.on(1, |script| {
-        script.call(Call::HostWork { ns: WORK });
+        script.call(Call::HostWork { ns: WORK, target: None });
         let send = script.call(Call::ChannelSend { channel: CHANNEL, message: Some(0) });
-        script.call(Call::HostWork { ns: WORK });
+        script.call(Call::HostWork { ns: WORK, target: None });
         (
             send,
             script.call(Call::ChannelClose { channel: CHANNEL, end: ChannelEnd::Sender, left: 0 }),
@@ -115,7 +115,7 @@ fn a_full_channel_holds_the_sender_until_a_message_is_taken_out() {
         [send(0), send(1), send(2), send(3)]
     });
     for message in 0..4 {
-        script.call(Call::HostWork { ns: WORK });
+        script.call(Call::HostWork { ns: WORK, target: None });
         script.call(Call::ChannelReceive { channel: CHANNEL, message: Some(message) });
     }
     let timeline = script.run();
@@ -131,7 +131,7 @@ fn what_a_thread_asks_for_reaches_the_device_while_another_waits_for_it() {
     let long = script.kernel(first, 1, 10_000);
     let wait = script.call(Call::StreamSynchronize { stream: first });
     let short = script.on(1, |script| {
-        script.call(Call::HostWork { ns: 1_000_000 });
+        script.call(Call::HostWork { ns: 1_000_000, target: None });
         script.kernel(second, 1, 10)
     });
     let timeline = script.run();
@@ -144,7 +144,7 @@ fn a_full_stream_holds_each_thread_until_there_is_room_for_it() {
     let mut script = Script::new();
     let stream = script.stream(NonBlocking);
     script.kernel(stream, 1, 10_000);
-    script.call(Call::HostWork { ns: 100_000 });
+    script.call(Call::HostWork { ns: 100_000, target: None });
     (0..1021).for_each(|_| _ = script.kernel(stream, 1, 1));
     let waiting: Vec<u32> = (1..4)
         .map(|thread| {
@@ -164,7 +164,7 @@ fn each_thread_has_a_per_thread_stream_of_its_own() {
     script.call(Call::ThreadSpawn { thread: 1 });
     let other = script.on(1, |script| script.kernel(StreamId::PER_THREAD, 1, 1_000));
     // Both have the same work queue: let the other one go first.
-    script.call(Call::HostWork { ns: 100_000 });
+    script.call(Call::HostWork { ns: 100_000, target: None });
     let again = script.kernel(StreamId::PER_THREAD, 1, 1_000);
     let timeline = script.run();
     assert!(span(&timeline, other).start_ns < span(&timeline, first).end_ns);
@@ -189,7 +189,7 @@ fn a_wait_blocks_the_host_for_all_but_its_own_cost_whether_another_thread_is_the
         let stream = script.stream(NonBlocking);
         if another {
             script.call(Call::ThreadSpawn { thread: 1 });
-            script.on(1, |script| _ = script.call(Call::HostWork { ns: WORK }));
+            script.on(1, |script| _ = script.call(Call::HostWork { ns: WORK, target: None }));
         }
         script.kernel(stream, 1, 10_000);
         let wait = script.synchronize();
@@ -208,7 +208,7 @@ fn beside_another_thread_too_a_wait_for_one_device_is_none_for_the_other() {
     let far = StreamId::on(1, StreamId::FIRST_CREATED);
     script.call(Call::StreamCreate { stream: far, kind: NonBlocking, priority: 0 });
     script.call(Call::ThreadSpawn { thread: 1 });
-    script.on(1, |script| _ = script.call(Call::HostWork { ns: WORK }));
+    script.on(1, |script| _ = script.call(Call::HostWork { ns: WORK, target: None }));
     let short = script.kernel(near, 1, 1000);
     let long = script.kernel(far, 1, 20_000);
     let wait = script.synchronize();

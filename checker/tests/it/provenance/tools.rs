@@ -163,7 +163,7 @@ mod tools {
     pub fn load(place: [u64; 4], ns: u64) -> bool {
         let words = Words::default().number(7);
         let words = place.iter().fold(words, |words, &number| words.number(number));
-        ask(&words.number(ns).number(0).0)
+        ask(&words.number(place[3]).number(ns).number(0).0)
     }
 
     pub fn keep(from: u64, to: u64, bytes: u64) -> bool {

@@ -102,7 +102,7 @@ impl Tree {
 /// A program whose replay takes `ns`, and a little for its calls.
 pub(crate) fn program(ns: u64) -> Program {
     let mut program = Program::new(1);
-    for call in [Call::RegionBegin, Call::HostWork { ns }, Call::RegionEnd] {
+    for call in [Call::RegionBegin, Call::HostWork { ns, target: None }, Call::RegionEnd] {
         program.steps.push(Step { call, site: None, thread: 0, gap_ns: 0, result: 0, device: 0 });
     }
     program

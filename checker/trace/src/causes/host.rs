@@ -31,6 +31,8 @@ pub(super) fn look(view: &View<'_>, short: &HashSet<u32>, found: &mut Found) {
     // The first call of a kind finds the host's caches without the driver. No other way to do the
     // same is spared that, and where calls of the kind follow, they are what it is charged with.
     let mut launched = false;
+    // Nor is any spared the host's first work, where the device has nothing to do without it.
+    let mut worked = false;
     let mut allocated = view.calls().filter(|(_, call)| is_allocation(call)).count() < 2;
     let mut waited: Option<u32> = None; // the wait that held the host since that operation was asked for
     let mut ops = view.ops.iter().peekable();
@@ -45,6 +47,7 @@ pub(super) fn look(view: &View<'_>, short: &HashSet<u32>, found: &mut Found) {
         let whole = Interval::new(span.start_ns, span.end_ns);
         let first = match call {
             Call::Launch(_) => !std::mem::replace(&mut launched, true),
+            Call::HostWork { .. } => !std::mem::replace(&mut worked, true) && device_ns == 0,
             call if is_allocation(call) => !std::mem::replace(&mut allocated, true),
             _ => false,
         };

@@ -437,7 +437,7 @@ fn a_use_inside_a_graph_is_marked_only_where_its_bar_is_known() {
         Step { call: Call::GraphInstantiate { graph, updates: None }, ..program.steps[2].clone() };
     program.steps[4].call =
         Call::GraphLaunch { graph, copy: 0, stream: stream(1), accesses: Vec::new() };
-    program.steps[1].call = Call::HostWork { ns: 1 };
+    program.steps[1].call = Call::HostWork { ns: 1, target: None };
     timeline.spans.iter_mut().for_each(|span| span.step = 4);
     let flaws = |program: &Program, timeline: &Timeline| {
         let hazards = hazards::find(program);

@@ -190,7 +190,7 @@ pub(crate) fn waiting() -> (Program, Timeline) {
     use trace::program::{Call, EventId, Step};
     let mut program = Program::new(1);
     let calls = [
-        Call::HostWork { ns: us(40) },
+        Call::HostWork { ns: us(40), target: None },
         Call::HostFunction { stream: stream(1), accesses: vec![] },
         Call::EventRecord { event: EventId(0), stream: stream(1) },
         Call::StreamWait { stream: stream(2), event: EventId(0) },

@@ -21,7 +21,7 @@ use cudarc::driver::sys::{
 use kernels::{Access, Argument, Kernel, Mode as Touch};
 use lab::{Error, Lab, Result, peers};
 use trace::env;
-use trace::lab_protocol::Request;
+use trace::lab_protocol::{Buffer, Reply, Request};
 use trace::program::{
     AccessKind, BlockId, Call, DEVICES, EventId, KernelId, Launch, Mode, Place, Range, Step,
     StreamId, StreamKind, Timing, VERSION, WorkQueues,
@@ -216,6 +216,24 @@ impl<'a> Player<'a> {
         }
     }
 
+    /// Work in which the host writes to pinned memory. On a GPU it really does, for its cache.
+    fn load(&self, ns: u64, range: Range) -> Result<()> {
+        let bytes = self.lab.elements(range.bytes as usize);
+        let target = self.host(range)?;
+        let began_ns = match lab::driver::ask(&Request::Clock)? {
+            Reply::Clock { ns } => ns,
+            _ => 0,
+        };
+        if std::env::var(env::DEVICE).as_deref() == Ok(env::DEVICE_GPU) {
+            // SAFETY: the range lies in a block that is allocated, and the recorded program wrote
+            // there at this point too.
+            unsafe { target.cast::<u8>().write_bytes(1, bytes) };
+        }
+        let bytes = bytes as u64;
+        let place = Buffer { array: 0, first: 0, address: target as u64, bytes };
+        lab::driver::ask(&Request::Load { place, written: bytes, ns, began_ns }).map(drop)
+    }
+
     /// The access of a device to the other one's memory.
     fn peer_access(&self, by: u32, pool: bool, enabled: bool) -> Result<()> {
         let [first, second] = self.contexts.as_slice() else {
@@ -247,7 +265,8 @@ impl<'a> Player<'a> {
             | Call::Connections { .. }
             | Call::HostAccess { .. } => Ok(()),
             Call::PeerAccess { by, pool, enabled } => self.peer_access(*by, *pool, *enabled),
-            Call::HostWork { ns } => lab::host_work(Duration::from_nanos(*ns)),
+            Call::HostWork { ns, target: None } => lab::host_work(Duration::from_nanos(*ns)),
+            Call::HostWork { ns, target: Some(range) } => self.load(*ns, *range),
             Call::Arrival { at_ns, .. } => {
                 lab::driver::ask(&Request::Arrival { played_ns: Some(*at_ns) }).map(drop)
             }

@@ -357,7 +357,7 @@ const COPY_NS: u64 = BYTES as u64 * 1000 / 7_391;
 /// How long the host worked, with the lines.
 fn worked(program: &Program) -> Vec<(u64, u32)> {
     let works = program.steps.iter().filter_map(|step| match step.call {
-        Call::HostWork { ns } => Some((ns, program.site(step).map_or(0, |site| site.line))),
+        Call::HostWork { ns, .. } => Some((ns, program.site(step).map_or(0, |site| site.line))),
         _ => None,
     });
     works.collect()
@@ -453,7 +453,7 @@ fn declared_work() {
         let address = it.host.words().as_ptr() as u64;
         it.host.words().fill(1);
         let place = Buffer { address, bytes: BYTES as u64, ..Buffer::default() };
-        lab::driver::ask(&Request::Load { place, ns: 7, began_ns: 0 }).unwrap();
+        lab::driver::ask(&Request::Load { place, written: 0, ns: 7, began_ns: 0 }).unwrap();
     });
     let works: Vec<u64> = worked(&program).into_iter().map(|(ns, _)| ns).collect();
     assert_eq!(works, [COPY_NS, 7]);
@@ -483,7 +483,7 @@ fn written_by_a_thread() {
         .steps
         .iter()
         .filter_map(|step| match step.call {
-            Call::HostWork { ns } => Some((step.thread, ns)),
+            Call::HostWork { ns, .. } => Some((step.thread, ns)),
             _ => None,
         })
         .collect();

@@ -195,7 +195,7 @@ fn the_lab_is_answered() {
     );
     assert!(clock() - start >= 300_000);
     assert_eq!(ask(lab_protocol::Request::Ready), lab_protocol::Reply::Done);
-    let worked = |step: &Step| step.call == Call::HostWork { ns: 300_000 };
+    let worked = |step: &Step| step.call == Call::HostWork { ns: 300_000, target: None };
     assert_eq!(program.record().program.steps.iter().filter(|step| worked(step)).count(), 1);
 }
 
@@ -209,7 +209,7 @@ fn what_it_takes_to_ask_for_declared_work_is_part_of_its_time() {
     let back = program.gpu.clock.now();
     assert_eq!(program.gpu.ask(lab_protocol::Request::Ready), lab_protocol::Reply::Done);
     let record = program.record();
-    let worked = |step: &Step| step.call == Call::HostWork { ns: ASKING / 2 };
+    let worked = |step: &Step| step.call == Call::HostWork { ns: ASKING / 2, target: None };
     let step = record.program.steps.iter().position(worked).expect("it is a step") as u32;
     let span = record.timeline.host.iter().find(|span| span.step == step).expect("and has a span");
     // Had it begun when it was noted, it would have been asked for since it came back.

@@ -298,7 +298,7 @@ fn sized(step: &Step, turn: u32, shape: Shape) -> Step {
                 node.call = sized(&own, 0, shape).call;
             }
         }
-        Call::HostWork { ns } => *ns = shape.kernel_us * 1000,
+        Call::HostWork { ns, .. } => *ns = shape.kernel_us * 1000,
         Call::Arrival { request, at_ns } => {
             *request = turn;
             *at_ns = u64::from(turn) * shape.kernel_us * 1000;

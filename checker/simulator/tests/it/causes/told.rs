@@ -105,6 +105,24 @@ fn host_work_on_an_empty_device_is_put_down_to_the_wait_before_it() {
 }
 
 #[test]
+fn the_hosts_first_work_is_not_charged_since_the_device_has_nothing_to_do_without_it() {
+    let shape = Shape::default();
+    let charged_ns = |turns| {
+        let loads = program("| work; up a h x; sync a |", Shape { turns, ..shape });
+        found(&loads, Code::IdleHostWork).map(|cause| cause.cost_ns)
+    };
+    let work_ns = shape.kernel_us * 1000;
+    assert_eq!((charged_ns(1), charged_ns(8)), (None, Some(7 * work_ns)));
+}
+
+#[test]
+fn work_is_named_before_the_wait_that_it_comes_after() {
+    let shape = Shape { turns: 8, kernel_us: 300, ..Shape::default() };
+    let found = codes(&advised(&program("| up a h x; sync a; work |", shape)));
+    assert_eq!(found, [Code::IdleHostWork, Code::HostSynchronisation]);
+}
+
+#[test]
 fn host_work_beside_a_busy_device_loses_nothing() {
     // The copies are short: their engine is empty most of the time, and the kernels are never.
     let shape = Shape { turns: 32, kib: 4 << 10, ..Shape::default() };

@@ -274,7 +274,7 @@ impl Writer {
                 accesses: self.accesses(&[], of),
                 extent: if verb == "write" { Extent::Whole } else { Extent::Part },
             },
-            "work" => Call::HostWork { ns: 1 },
+            "work" => Call::HostWork { ns: 1, target: None },
             "arrive" => Call::Arrival { request: 0, at_ns: 0 },
             "answer" => Call::Answer { request: 0 },
             "new" => Call::Alloc { block: self.new_block(of[0]), bytes: BYTES },

@@ -1,7 +1,13 @@
-//! Copies from and to pinned memory: alone, and with the other direction at work.
+//! Copies from and to pinned memory: alone, with the other direction at work, and of what the host
+//! has just written.
 
-use crate::arm::Outcome;
-use crate::gpu::{Direction, Gpu, MIB, MS, REPETITIONS, Timing, US, event};
+use std::ptr;
+
+use trace::lab_protocol::Request;
+
+use crate::arm::{Arm, Outcome};
+use crate::gpu::{Direction, Gpu, KIB, MIB, MS, Pair, REPETITIONS, Timing, US, event};
+use crate::pages::Caches;
 use crate::samples::Samples;
 
 /// The largest copy measured.
@@ -66,5 +72,44 @@ pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
         });
         samples.keep(format!("duplex_{name}_everything_ns"), everything);
     }
+    fresh(gpu, &pairs, samples)
+}
+
+/// Copies up of what the host has copied to its place, when that was long ago and when it was not.
+fn fresh(gpu: &Gpu, [to, from]: &[Pair; 2], samples: &mut Samples) -> Outcome<()> {
+    let stream = gpu.streams[0];
+    let caches = Caches::new(gpu)?;
+    for kib in [512, 1024, 2048, 4096, 8192] {
+        let bytes = kib * KIB;
+        let up = || {
+            gpu.between(100 * US, [stream; 2], || {
+                gpu.copy(Direction::HostToDevice, to.host, to.device, bytes, stream)
+            })
+        };
+        let times = gpu.arm.repetitions(REPETITIONS);
+        samples.take(format!("left_h2d_ns/{bytes}"), times, || {
+            host_copy(gpu, from, to, bytes)?;
+            caches.empty(gpu)?;
+            up()
+        });
+        samples.take(format!("fresh_h2d_ns/{bytes}"), times, || {
+            caches.empty(gpu)?;
+            host_copy(gpu, from, to, bytes)?;
+            up()
+        });
+    }
     Ok(())
+}
+
+/// The host copies so many nominal bytes.
+fn host_copy(gpu: &Gpu, from: &Pair, to: &Pair, bytes: usize) -> Outcome<()> {
+    let bytes = gpu.arm.in_memory(bytes);
+    // SAFETY: both blocks are at least that long, and no copy is at work on them.
+    unsafe { ptr::copy_nonoverlapping(from.host, to.host, bytes) };
+    if gpu.arm == Arm::Real {
+        return Ok(());
+    }
+    let (source, target) = (from.host as u64, to.host as u64);
+    let request = Request::HostCopy { source, target, bytes: bytes as u64 };
+    lab::driver::ask(&request).map(drop).map_err(|error| error.to_string())
 }

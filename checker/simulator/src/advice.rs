@@ -195,7 +195,7 @@ fn weigh(
 }
 
 /// A wait and the host's work after it are one fault. The cause of the work names both, so it comes
-/// first, unless to drop the wait gains [`LEAST_PERMILLE`] more.
+/// first, unless to drop the wait gains [`LEAST_PERMILLE`] of the makespan more.
 fn put_work_before_its_wait(causes: &mut [Cause], makespan_ns: u64) {
     let margin_ns = makespan_ns.saturating_mul(LEAST_PERMILLE) / 1000;
     for index in 0..causes.len() {
@@ -207,6 +207,7 @@ fn put_work_before_its_wait(causes: &mut [Cause], makespan_ns: u64) {
         let is_its_wait = |it: &Cause| {
             it.code == Code::HostSynchronisation
                 && it.at.site == wait.site
+                && (it.severity, it.basis) == (work.severity, work.basis)
                 && it.cost_ns <= work.cost_ns.saturating_add(margin_ns)
         };
         if let Some(first) = before.iter().position(is_its_wait) {

@@ -129,7 +129,7 @@ pub struct Copies {
     pub memset_bytes_per_us: Figure,
     /// Fixed time of a copy or memset inside device memory, in ns.
     pub device_fixed_ns: Figure,
-    /// How much of what the host has copied to pinned memory last its cache still has, in bytes.
+    /// How much of what the host has written to pinned memory last its cache still has, in bytes.
     pub fresh_bytes: Figure,
     /// How much longer a copy to the device takes for each MiB of that, in ns.
     pub fresh_ns_per_mib: Figure,

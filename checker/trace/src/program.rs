@@ -353,7 +353,7 @@ pub enum Call {
     HostWork {
         /// How long it takes.
         ns: u64,
-        /// Where it has copied data to in pinned memory, if it has.
+        /// Where it has written to pinned memory, if it has.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         target: Option<Range>,
     },

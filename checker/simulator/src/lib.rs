@@ -44,9 +44,9 @@
 //! - `cuMemAlloc` takes the same for 1 MiB and for 1 GiB: on an H200 (driver 580.159.04,
 //!   2026-11-28) it took 49 us for 1 MiB and 73 us for 256 MiB.
 //! - Of what the host does in a measured region, only what it writes to pinned memory counts as
-//!   being in its cache, from where a copy up takes longer. What the host had only read took as much
-//!   longer on that H200 (2026-11-29). In the playground nothing counts: its language does not say
-//!   where the host writes.
+//!   being in its cache, from where a copy up takes longer. What the host had only read took as
+//!   much longer on that H200 (2026-11-29). In the playground nothing counts: its language does not
+//!   say where the host writes.
 //! - A kernel that waits for a copy begins a mean time after its end, which [`profile::Gaps`] says.
 //!   On an H200 (driver 580.159.04, 2026-11-30) it looked for that end every 8.2 us: it began 8.2,
 //!   16.4, 24.6 us and so on after it had begun to wait, up to 920 us. It began to wait when its

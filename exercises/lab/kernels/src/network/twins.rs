@@ -44,9 +44,13 @@ pub(super) fn words(bytes: &[u8]) -> impl Iterator<Item = i32> {
     bytes.as_chunks().0.iter().map(|word| i32::from_le_bytes(*word))
 }
 
-/// As 16 bits: what activations, gradients of them and weights are within when they are multiplied.
-fn narrow(bytes: &[u8]) -> Vec<i16> {
-    words(bytes).map(|word| word as i16).collect()
+/// Reads the elements of a matrix by row and column, as the 16 bits that activations, gradients of
+/// them and weights are within when they are multiplied.
+fn elements(matrix: &[u8], columns: usize) -> impl Fn(usize, usize) -> i16 {
+    let words: &[[u8; 4]] = matrix.as_chunks().0;
+    move |row, column| {
+        words.get(row * columns + column).map_or(0, |word| i32::from_le_bytes(*word) as i16)
+    }
 }
 
 /// Weights, as they are multiplied.
@@ -75,79 +79,147 @@ fn write(bytes: &mut [u8], words: impl Iterator<Item = i32>) {
     }
 }
 
-/// Two rows of a matrix in one, element by element: [a b c] and [d e f] become [a d b e c f]. A
-/// processor multiplies two pairs of 16 bits and adds the products in one go.
-fn paired(rows: &[i16], columns: usize) -> Vec<[i16; 2]> {
-    let pair = |pair: &[i16]| {
-        let (first, second) = pair.split_at(columns.min(pair.len()));
-        let second = second.iter().copied().chain(std::iter::repeat(0));
-        first.iter().copied().zip(second).map(|(a, b)| [a, b]).collect::<Vec<_>>()
-    };
-    rows.chunks(2 * columns.max(1)).flat_map(pair).collect()
-}
-
-/// Adds `a` times the matrix of paired rows to `sums`.
-fn multiply(a: &[i16], rows: &[[i16; 2]], sums: &mut [i32]) {
-    #[cfg(target_arch = "x86_64")]
-    if sums.len().is_multiple_of(WIDE)
-        && a.len().is_multiple_of(2)
-        && is_x86_feature_detected!("avx2")
-    {
-        // SAFETY: this processor has it.
-        return unsafe { multiply_wide(a, rows, sums) };
-    }
-    multiply_one_by_one(a, rows, sums);
-}
-
-/// Sums that are worked on together.
-#[cfg(target_arch = "x86_64")]
+/// Rows and columns of a product that are worked on together.
+const TALL: usize = 4;
 const WIDE: usize = 16;
 
-/// The same, three to four times as fast, for a multiple of [`WIDE`] sums and an even number of
-/// factors. An instruction multiplies eight pairs and adds them up, two by two; compilers do not
-/// find it.
+/// Sums of a product, row by row.
+type Tile<Sum> = [[Sum; WIDE]; TALL];
+
+/// The right matrix of a product as it is multiplied: in panels of [`WIDE`] columns, and two rows
+/// of a panel in one. Of [a b c] and [d e f], element by element, comes [a d b e c f]. A processor
+/// multiplies two pairs of 16 bits and adds the products in one go. A missing element is zero.
+struct Panels {
+    pairs: Vec<[[i16; 2]; WIDE]>,
+    /// Pairs of rows; each panel has one element of `pairs` for each.
+    depth: usize,
+    columns: usize,
+}
+
+impl Panels {
+    /// A matrix of so many rows and columns.
+    fn of(rows: usize, columns: usize, element: impl Fn(usize, usize) -> i16) -> Self {
+        let depth = rows.div_ceil(2);
+        let mut pairs = vec![[[0; 2]; WIDE]; depth * columns.div_ceil(WIDE)];
+        for (number, panel) in pairs.chunks_exact_mut(depth.max(1)).enumerate() {
+            for (row, places) in (0..rows).step_by(2).zip(panel) {
+                for (column, place) in (number * WIDE..columns).zip(places) {
+                    let second = if row + 1 < rows { element(row + 1, column) } else { 0 };
+                    *place = [element(row, column), second];
+                }
+            }
+        }
+        Self { pairs, depth, columns }
+    }
+}
+
+/// Multiplies a matrix of so many rows, whose element in a row and column is `factor`, with one.
+/// `take` is given sums of a row: its number, the column of the first, and them. Sums of 32 bits,
+/// which wrap, are added to those of 64 after so many pairs of products.
+fn multiply(
+    rows: usize,
+    factor: impl Fn(usize, usize) -> i16,
+    matrix: &Panels,
+    pairs: usize,
+    mut take: impl FnMut(usize, usize, &[i64]),
+) {
+    let mut factors = vec![[[0; 2]; TALL]; matrix.depth];
+    for first in (0..rows).step_by(TALL) {
+        for (number, factors) in factors.iter_mut().enumerate() {
+            for (row, pair) in (first..rows).zip(factors) {
+                // Where there is no second one, it is multiplied by 0.
+                *pair = [factor(row, 2 * number), factor(row, 2 * number + 1)];
+            }
+        }
+        for (number, column) in (0..matrix.columns).step_by(WIDE).enumerate() {
+            let panel = &matrix.pairs[number * matrix.depth..][..matrix.depth];
+            let sums = tile(&factors, panel, pairs);
+            let wide = WIDE.min(matrix.columns - column);
+            (first..rows).zip(&sums).for_each(|(row, sums)| take(row, column, &sums[..wide]));
+        }
+    }
+}
+
+/// A tile of a product, summed up as by [`multiply`].
+fn tile(factors: &[[[i16; 2]; TALL]], panel: &[[[i16; 2]; WIDE]], pairs: usize) -> Tile<i64> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: this processor has it.
+        return unsafe { tile_of_vectors(factors, panel, pairs) };
+    }
+    tile_of_parts(factors, panel, pairs, part)
+}
+
+#[inline(always)]
+fn tile_of_parts(
+    factors: &[[[i16; 2]; TALL]],
+    panel: &[[[i16; 2]; WIDE]],
+    pairs: usize,
+    part: impl Fn(&[[[i16; 2]; TALL]], &[[[i16; 2]; WIDE]]) -> Tile<i32>,
+) -> Tile<i64> {
+    let mut tile: Tile<i64> = Tile::default();
+    for (factors, panel) in factors.chunks(pairs).zip(panel.chunks(pairs)) {
+        for (sums, part) in tile.iter_mut().zip(&part(factors, panel)) {
+            // Not `+=`: a build with checks would look at each.
+            let sums = sums.iter_mut().zip(part);
+            sums.for_each(|(sum, &part)| *sum = sum.wrapping_add(part.into()));
+        }
+    }
+    tile
+}
+
+fn part(factors: &[[[i16; 2]; TALL]], panel: &[[[i16; 2]; WIDE]]) -> Tile<i32> {
+    let mut part: Tile<i32> = Tile::default();
+    for (factors, row) in factors.iter().zip(panel) {
+        for (sums, [first, second]) in part.iter_mut().zip(factors) {
+            let (first, second) = (i32::from(*first), i32::from(*second));
+            for (sum, [one, two]) in sums.iter_mut().zip(row) {
+                let both = (first * i32::from(*one)).wrapping_add(second * i32::from(*two));
+                *sum = sum.wrapping_add(both);
+            }
+        }
+    }
+    part
+}
+
+/// A tile with an instruction that multiplies eight pairs and adds them up, two by two; compilers
+/// do not find it.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn multiply_wide(a: &[i16], rows: &[[i16; 2]], sums: &mut [i32]) {
+fn tile_of_vectors(
+    factors: &[[[i16; 2]; TALL]],
+    panel: &[[[i16; 2]; WIDE]],
+    pairs: usize,
+) -> Tile<i64> {
     use std::arch::x86_64::{
         __m256i, _mm256_add_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_set1_epi32,
-        _mm256_storeu_si256,
+        _mm256_setzero_si256, _mm256_storeu_si256,
     };
-    let columns = sums.len().max(1);
-    for (number, part) in sums.as_chunks_mut::<WIDE>().0.iter_mut().enumerate() {
-        let places = part.as_mut_ptr().cast::<__m256i>();
-        // SAFETY: sixteen sums are two of these, which need not be aligned.
-        let mut all = unsafe { [_mm256_loadu_si256(places), _mm256_loadu_si256(places.add(1))] };
-        for (pair, row) in a.as_chunks::<2>().0.iter().zip(rows.chunks_exact(columns)) {
-            let [first, second] = pair.map(i16::to_le_bytes);
-            let pair = [first[0], first[1], second[0], second[1]];
-            let pair = _mm256_set1_epi32(i32::from_le_bytes(pair));
-            let Some(row) = row[number * WIDE..].first_chunk::<WIDE>() else { break };
+    tile_of_parts(factors, panel, pairs, |factors, panel| {
+        let mut sums = [[_mm256_setzero_si256(); 2]; TALL];
+        for (factors, row) in factors.iter().zip(panel) {
             let row = row.as_ptr().cast::<__m256i>();
             // SAFETY: sixteen pairs are two of these, which need not be aligned.
             let row = unsafe { [_mm256_loadu_si256(row), _mm256_loadu_si256(row.add(1))] };
-            for (sums, row) in all.iter_mut().zip(row) {
-                *sums = _mm256_add_epi32(*sums, _mm256_madd_epi16(pair, row));
+            for (sums, [first, second]) in sums.iter_mut().zip(factors) {
+                let pair = i32::from(*first) & 0xffff | i32::from(*second) << 16;
+                let pair = _mm256_set1_epi32(pair);
+                for (sums, row) in sums.iter_mut().zip(row) {
+                    *sums = _mm256_add_epi32(*sums, _mm256_madd_epi16(pair, row));
+                }
             }
         }
-        // SAFETY: as above.
-        unsafe {
-            _mm256_storeu_si256(places, all[0]);
-            _mm256_storeu_si256(places.add(1), all[1]);
+        let mut part: Tile<i32> = Tile::default();
+        for (part, [left, right]) in part.iter_mut().zip(sums) {
+            let place = part.as_mut_ptr().cast::<__m256i>();
+            // SAFETY: sixteen sums are two of these, which need not be aligned.
+            unsafe {
+                _mm256_storeu_si256(place, left);
+                _mm256_storeu_si256(place.add(1), right);
+            }
         }
-    }
-}
-
-fn multiply_one_by_one(a: &[i16], rows: &[[i16; 2]], sums: &mut [i32]) {
-    let columns = sums.len().max(1);
-    for (pair, row) in a.chunks(2).zip(rows.chunks_exact(columns)) {
-        let (first, second) = (pair[0], pair.get(1).copied().unwrap_or(0));
-        let (first, second) = (i32::from(first), i32::from(second));
-        for (sum, [one, two]) in sums.iter_mut().zip(row) {
-            let both = (first * i32::from(*one)).wrapping_add(second * i32::from(*two));
-            *sum = sum.wrapping_add(both);
-        }
-    }
+        part
+    })
 }
 
 fn normalise(inputs: &[&[u8]], outputs: &mut [Vec<u8>]) {
@@ -161,72 +233,61 @@ fn normalise(inputs: &[&[u8]], outputs: &mut [Vec<u8>]) {
 fn forward(shape: &Shape, inputs: &[&[u8]], outputs: &mut [Vec<u8>], least: i32) {
     let ([x, w], [y]) = (inputs, outputs) else { return };
     let Some((inputs, outputs)) = columns(shape) else { return };
-    let (x, w) = (narrow(x), paired(&weights(w), outputs));
+    let w = weights(w);
+    let matrix = Panels::of(w.len() / outputs, outputs, |row, column| w[row * outputs + column]);
     let bytes = y.len();
     shared(y, 4 * outputs, bytes, |first, y| {
-        let mut sums = vec![0; outputs];
-        for (x, y) in x.chunks(inputs).skip(first).zip(y.chunks_mut(4 * outputs)) {
-            sums.fill(0);
-            multiply(x, &w, &mut sums);
-            let value = |sum: &i32| within_16_bits(shifted(*sum, ACTIVATION_SHIFT)).max(least);
-            write(y, sums.iter().map(value));
-        }
+        let x = x.get(4 * first * inputs..).unwrap_or_default();
+        let rows = (x.len() / (4 * inputs)).min(y.len() / (4 * outputs));
+        multiply(rows, elements(x, inputs), &matrix, usize::MAX, |row, column, sums| {
+            let value =
+                |sum: &i64| within_16_bits(shifted(*sum as i32, ACTIVATION_SHIFT)).max(least);
+            write(&mut y[4 * (row * outputs + column)..], sums.iter().map(value));
+        });
     });
 }
 
 fn input_gradient(shape: &Shape, inputs: &[&[u8]], outputs: &mut [Vec<u8>]) {
     let ([dy, w, x], [dx]) = (inputs, outputs) else { return };
     let Some((inputs, outputs)) = columns(shape) else { return };
-    let (dy, w) = (narrow(dy), weights(w));
-    let transposed: Vec<i16> =
-        (0..outputs).flat_map(|o| w.iter().skip(o).step_by(outputs)).copied().collect();
-    let w = paired(&transposed, inputs);
+    let w = weights(w);
+    let matrix = Panels::of(outputs, w.len() / outputs, |row, column| w[column * outputs + row]);
     let bytes = dx.len();
     shared(dx, 4 * inputs, bytes, |first, dx| {
-        let mut sums = vec![0; inputs];
-        let rows = dy.chunks(outputs).zip(x.chunks(4 * inputs)).skip(first);
-        for ((dy, x), dx) in rows.zip(dx.chunks_mut(4 * inputs)) {
-            sums.fill(0);
-            multiply(dy, &w, &mut sums);
-            let masked = words(x).zip(&sums).map(|(x, sum)| match x > 0 {
-                true => within_16_bits(shifted(*sum, ACTIVATION_SHIFT)),
+        let dy = dy.get(4 * first * outputs..).unwrap_or_default();
+        let x = x.get(4 * first * inputs..).unwrap_or_default();
+        let rows = (dy.len() / (4 * outputs)).min(x.len().min(dx.len()) / (4 * inputs));
+        multiply(rows, elements(dy, outputs), &matrix, usize::MAX, |row, column, sums| {
+            let place = 4 * (row * inputs + column);
+            let masked = words(&x[place..]).zip(sums).map(|(x, sum)| match x > 0 {
+                true => within_16_bits(shifted(*sum as i32, ACTIVATION_SHIFT)),
                 false => 0,
             });
-            write(dx, masked);
-        }
+            write(&mut dx[place..], masked);
+        });
     });
 }
 
 fn weight_gradient(shape: &Shape, inputs: &[&[u8]], outputs: &mut [Vec<u8>]) {
-    // Sums of 32 bits are added to those of 64 after so many rows.
-    const DEPTH: usize = super::DEPTH as usize;
     let ([x, dy], [dw]) = (inputs, outputs) else { return };
     let Some((inputs, outputs)) = columns(shape) else { return };
-    let (x, dy) = (narrow(x), narrow(dy));
+    let all = shape.rows as usize;
     let per_slice = shape.rows.div_ceil(slices(shape.inputs, shape.outputs)) as usize;
     let shift = shape.rows.checked_ilog2().unwrap_or(0);
+    let (x, dy) = (elements(x, inputs), elements(dy, outputs));
     let slice = |number: usize, slice: &mut [u8]| {
-        let from = (number * per_slice).min(shape.rows as usize);
-        let to = (from + per_slice).min(shape.rows as usize);
-        let mut all = vec![0_i64; inputs * outputs];
-        for start in (from..to).step_by(DEPTH) {
-            let end = (start + DEPTH).min(to);
-            let rows = paired(&dy[start * outputs..end * outputs], outputs);
-            let (mut column, mut sums) = ([0; DEPTH], vec![0; outputs]);
-            for (input, all) in all.chunks_mut(outputs).enumerate() {
-                for (place, row) in column.iter_mut().zip(start..end) {
-                    *place = x[row * inputs + input];
-                }
-                sums.fill(0);
-                multiply(&column[..end - start], &rows, &mut sums);
-                all.iter_mut().zip(&sums).for_each(|(all, &sum)| *all += i64::from(sum));
-            }
-        }
-        // From value * 2^23 to value * 2^24.
-        write(slice, all.iter().map(|sum| ((sum * 2) >> shift) as i32));
+        let from = (number * per_slice).min(all);
+        let rows = per_slice.min(all - from);
+        let matrix = Panels::of(rows, outputs, |row, column| dy(from + row, column));
+        let factor = |input, row| x(from + row, input);
+        multiply(inputs, factor, &matrix, super::DEPTH as usize / 2, |input, column, sums| {
+            // From value * 2^23 to value * 2^24.
+            let values = sums.iter().map(|sum| ((sum * 2) >> shift) as i32);
+            write(&mut slice[4 * (input * outputs + column)..], values);
+        });
     };
-    let bytes = 4 * inputs * outputs;
-    shared(dw, bytes, 4 * x.len(), |first, slices| {
+    let (bytes, over) = (4 * inputs * outputs, 4 * inputs * all);
+    shared(dw, bytes, over, |first, slices| {
         slices.chunks_mut(bytes).zip(first..).for_each(|(it, number)| slice(number, it));
     });
 }
@@ -297,22 +358,51 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_that_are_worked_on_together_are_those_that_are_worked_on_one_by_one() {
+    fn tiles_of_vectors_are_those_that_are_worked_on_one_by_one() {
         // The least number among them: twice its square is more than 32 bits hold.
         let mut state = 1_u32;
         let mut number = || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             if state >> 29 == 0 { i16::MIN } else { (state >> 16) as i16 }
         };
-        for (factors, columns) in [(2, 16), (16, 32), (64, 48), (7, 16), (16, 10), (0, 16)] {
-            let a: Vec<i16> = (0..factors).map(|_| number()).collect();
-            let b: Vec<i16> = (0..factors * columns).map(|_| number()).collect();
-            let rows = paired(&b, columns);
-            let begun: Vec<i32> = (0..columns).map(|_| number().into()).collect();
-            let (mut together, mut one_by_one) = (begun.clone(), begun);
-            multiply(&a, &rows, &mut together);
-            multiply_one_by_one(&a, &rows, &mut one_by_one);
-            assert_eq!(together, one_by_one, "{factors} factors, {columns} sums");
+        for (depth, pairs) in [(0, 1), (1, 1), (2, 4), (7, 3), (64, 16), (64, usize::MAX)] {
+            let mut pair = || [number(), number()];
+            let factors: Vec<_> = (0..depth).map(|_| [(); TALL].map(|()| pair())).collect();
+            let panel: Vec<_> = (0..depth).map(|_| [(); WIDE].map(|()| pair())).collect();
+            let one_by_one = tile_of_parts(&factors, &panel, pairs, part);
+            assert_eq!(tile(&factors, &panel, pairs), one_by_one, "{depth} pairs by {pairs}");
+        }
+    }
+
+    #[test]
+    fn products_of_any_shape_are_sums_of_products_that_wrap_part_by_part() {
+        fn elements(matrix: &[i16], columns: usize) -> impl Fn(usize, usize) -> i16 {
+            move |row, column| matrix.get(row * columns + column).copied().unwrap_or(0)
+        }
+        const PAIRS: usize = 4;
+        let number = |index: usize| ((index * 7919) % 65_536) as u16 as i16;
+        for (rows, depth, columns) in [(1, 1, 1), (4, 2, 16), (5, 3, 17), (7, 32, 40), (3, 0, 5)] {
+            let a: Vec<i16> = (0..rows * depth).map(number).collect();
+            let b: Vec<i16> = (0..depth * columns).map(|index| number(index + 41)).collect();
+            let mut product = vec![0; rows * columns];
+            let matrix = Panels::of(depth, columns, elements(&b, columns));
+            multiply(rows, elements(&a, depth), &matrix, PAIRS, |row, column, sums| {
+                product[row * columns + column..][..sums.len()].copy_from_slice(sums);
+            });
+            for (index, sum) in product.iter().enumerate() {
+                let (row, column) = (index / columns, index % columns);
+                let product =
+                    |k: usize| i32::from(a[row * depth + k]) * i32::from(b[k * columns + column]);
+                let all: Vec<i32> = (0..depth).map(product).collect();
+                let parts = all.chunks(2 * PAIRS);
+                let parts = parts
+                    .map(|part| i64::from(part.iter().fold(0, |a, b| i32::wrapping_add(a, *b))));
+                assert_eq!(
+                    *sum,
+                    parts.sum::<i64>(),
+                    "{rows} by {depth} by {columns}, {row}, {column}"
+                );
+            }
         }
     }
 }

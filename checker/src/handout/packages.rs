@@ -13,6 +13,9 @@ use crate::progress::replace;
 /// The workspace's own manifest.
 pub const MANIFEST: &str = "Cargo.toml";
 
+/// A profile's name for all packages of others.
+const ALL: &str = "\"*\"";
+
 /// The versions of everything that is compiled.
 pub const LOCK: &str = "Cargo.lock";
 
@@ -32,7 +35,7 @@ pub fn locked(lock: &[u8]) -> BTreeSet<(String, String)> {
     packages
 }
 
-/// A manifest whose profiles name no package but those of a lock.
+/// A manifest whose profiles name no package but those of a lock, beside all of them.
 pub fn with_profiles_of(manifest: &[u8], lock: &[u8]) -> Vec<u8> {
     let packages: BTreeSet<String> = locked(lock).into_iter().map(|(name, _)| name).collect();
     let text = String::from_utf8_lossy(manifest);
@@ -48,7 +51,8 @@ pub fn with_profiles_of(manifest: &[u8], lock: &[u8]) -> Vec<u8> {
             continue;
         }
         let package = line.split_once(" = {").map(|(name, _)| name);
-        if !in_profiles || package.is_none_or(|name| packages.contains(name)) {
+        let is_there = |name: &str| name == ALL || packages.contains(name);
+        if !in_profiles || package.is_none_or(is_there) {
             kept.push_str(&format!("{remarks}{line}\n"));
         }
         remarks.clear();
@@ -96,11 +100,11 @@ mod tests {
 
     #[test]
     fn a_profile_names_no_package_that_is_not_there() {
-        let text = "[profile.dev.package]\na = { opt-level = 2 }\n# of b\nb = { opt-level = 3 }\nc = { opt-level = 1 }\n";
+        let text = "[profile.dev.package]\n\"*\" = { debug = false }\na = { opt-level = 2 }\n# of b\nb = { opt-level = 3 }\nc = { opt-level = 1 }\n";
         let kept = with_profiles_of(text.as_bytes(), &lock(&[("a", "1.0.0"), ("c", "2.1.0")]));
         assert_eq!(
             String::from_utf8_lossy(&kept),
-            "[profile.dev.package]\na = { opt-level = 2 }\nc = { opt-level = 1 }\n"
+            "[profile.dev.package]\n\"*\" = { debug = false }\na = { opt-level = 2 }\nc = { opt-level = 1 }\n"
         );
     }
 

@@ -98,10 +98,10 @@ fn the_screen_fits_the_terminal_whatever_its_size() {
     let tree = tree("size");
     let mut terminal = watching(&tree);
     for (rows, columns) in [(12, 50), (3, 20), (1, 1), (60, 200)] {
-        terminal.resize(rows, columns);
-        terminal.press("t"); // the drawing is made anew for the new width
-        terminal.press("t");
-        std::thread::sleep(Duration::from_millis(100));
+        terminal.and_draws(|it| it.resize(rows, columns));
+        // The drawing is made anew for the new width.
+        terminal.and_draws(|it| it.press("t"));
+        terminal.and_draws(|it| it.press("t"));
     }
     terminal.until("a wide screen", |it| it.lines().count() == 60 && it.contains("swift  failed"));
     terminal.resize(12, 50);

@@ -6,6 +6,7 @@ use std::num::NonZero;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,10 +17,15 @@ pub(crate) struct Terminal {
     /// Kept open, so that its settings can be read after the program's end.
     slave: OwnedFd,
     seen: Arc<Mutex<vt100::Parser>>,
+    /// Drawings that are complete.
+    drawings: Arc<AtomicUsize>,
 }
 
 /// Longer than anything here takes on the slowest machine; nothing is decided by it but failure.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The end of a drawing: that of a synchronised update.
+const END: &[u8] = b"\x1b[?2026l";
 
 impl Terminal {
     /// Starts `command` in a new terminal of this size.
@@ -54,14 +60,20 @@ impl Terminal {
         }
         let child = command.spawn().expect("the program starts");
         let seen = Arc::new(Mutex::new(vt100::Parser::new(size_of(rows), size_of(columns), 0)));
-        let (shared, mut reader) = (Arc::clone(&seen), master.try_clone().expect("a descriptor"));
+        let drawings = Arc::new(AtomicUsize::new(0));
+        let (shared, count) = (Arc::clone(&seen), Arc::clone(&drawings));
+        let mut reader = master.try_clone().expect("a descriptor");
         std::thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            while let Ok(count @ 1..) = reader.read(&mut bytes) {
-                shared.lock().unwrap_or_else(PoisonError::into_inner).process(&bytes[..count]);
+            let (mut bytes, mut last) = ([0; 4096], Vec::new());
+            while let Ok(read @ 1..) = reader.read(&mut bytes) {
+                shared.lock().unwrap_or_else(PoisonError::into_inner).process(&bytes[..read]);
+                last.extend_from_slice(&bytes[..read]);
+                let ends = last.windows(END.len()).filter(|it| *it == END).count();
+                count.fetch_add(ends, Ordering::SeqCst);
+                last.drain(..last.len().saturating_sub(END.len() - 1));
             }
         });
-        Self { child, master, slave, seen }
+        Self { child, master, slave, seen, drawings }
     }
 
     /// The text on the screen now.
@@ -89,6 +101,16 @@ impl Terminal {
 
     pub(crate) fn press(&mut self, keys: &str) {
         self.master.write_all(keys.as_bytes()).expect("the terminal takes keys");
+    }
+
+    /// Does something, and waits until the program has drawn. A key and a new size that came
+    /// together would not do: crossterm 0.29 returns with one of them, and hears of the other only
+    /// with the next.
+    #[track_caller]
+    pub(crate) fn and_draws(&mut self, act: impl FnOnce(&mut Self)) {
+        let before = self.drawings.load(Ordering::SeqCst);
+        act(self);
+        self.until("a drawing", |_| self.drawings.load(Ordering::SeqCst) > before);
     }
 
     pub(crate) fn resize(&self, rows: u16, columns: u16) {

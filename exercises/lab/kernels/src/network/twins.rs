@@ -79,9 +79,15 @@ fn write(bytes: &mut [u8], words: impl Iterator<Item = i32>) {
     }
 }
 
+/// Pairs of products in a sum of 32 bits: all that there are.
+const ALL: usize = usize::MAX;
+
 /// Rows and columns of a product that are worked on together.
 const TALL: usize = 4;
 const WIDE: usize = 16;
+
+/// So many elements of two rows or columns, two by two.
+type Pairs<const COUNT: usize> = [[i16; 2]; COUNT];
 
 /// Sums of a product, row by row.
 type Tile<Sum> = [[Sum; WIDE]; TALL];
@@ -90,7 +96,7 @@ type Tile<Sum> = [[Sum; WIDE]; TALL];
 /// of a panel in one. Of [a b c] and [d e f], element by element, comes [a d b e c f]. A processor
 /// multiplies two pairs of 16 bits and adds the products in one go. A missing element is zero.
 struct Panels {
-    pairs: Vec<[[i16; 2]; WIDE]>,
+    pairs: Vec<Pairs<WIDE>>,
     /// Pairs of rows; each panel has one element of `pairs` for each.
     depth: usize,
     columns: usize,
@@ -113,7 +119,7 @@ impl Panels {
     }
 }
 
-/// Multiplies a matrix of so many rows, whose element in a row and column is `factor`, with one.
+/// Multiplies a matrix of so many rows, whose element in a row and column is `factor`, by `matrix`.
 /// `take` is given sums of a row: its number, the column of the first, and them. Sums of 32 bits,
 /// which wrap, are added to those of 64 after so many pairs of products.
 fn multiply(
@@ -141,7 +147,7 @@ fn multiply(
 }
 
 /// A tile of a product, summed up as by [`multiply`].
-fn tile(factors: &[[[i16; 2]; TALL]], panel: &[[[i16; 2]; WIDE]], pairs: usize) -> Tile<i64> {
+fn tile(factors: &[Pairs<TALL>], panel: &[Pairs<WIDE>], pairs: usize) -> Tile<i64> {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: this processor has it.
@@ -152,10 +158,10 @@ fn tile(factors: &[[[i16; 2]; TALL]], panel: &[[[i16; 2]; WIDE]], pairs: usize) 
 
 #[inline(always)]
 fn tile_of_parts(
-    factors: &[[[i16; 2]; TALL]],
-    panel: &[[[i16; 2]; WIDE]],
+    factors: &[Pairs<TALL>],
+    panel: &[Pairs<WIDE>],
     pairs: usize,
-    part: impl Fn(&[[[i16; 2]; TALL]], &[[[i16; 2]; WIDE]]) -> Tile<i32>,
+    part: impl Fn(&[Pairs<TALL>], &[Pairs<WIDE>]) -> Tile<i32>,
 ) -> Tile<i64> {
     let mut tile: Tile<i64> = Tile::default();
     for (factors, panel) in factors.chunks(pairs).zip(panel.chunks(pairs)) {
@@ -168,7 +174,7 @@ fn tile_of_parts(
     tile
 }
 
-fn part(factors: &[[[i16; 2]; TALL]], panel: &[[[i16; 2]; WIDE]]) -> Tile<i32> {
+fn part(factors: &[Pairs<TALL>], panel: &[Pairs<WIDE>]) -> Tile<i32> {
     let mut part: Tile<i32> = Tile::default();
     for (factors, row) in factors.iter().zip(panel) {
         for (sums, [first, second]) in part.iter_mut().zip(factors) {
@@ -186,11 +192,7 @@ fn part(factors: &[[[i16; 2]; TALL]], panel: &[[[i16; 2]; WIDE]]) -> Tile<i32> {
 /// do not find it.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn tile_of_vectors(
-    factors: &[[[i16; 2]; TALL]],
-    panel: &[[[i16; 2]; WIDE]],
-    pairs: usize,
-) -> Tile<i64> {
+fn tile_of_vectors(factors: &[Pairs<TALL>], panel: &[Pairs<WIDE>], pairs: usize) -> Tile<i64> {
     use std::arch::x86_64::{
         __m256i, _mm256_add_epi32, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_set1_epi32,
         _mm256_setzero_si256, _mm256_storeu_si256,
@@ -239,7 +241,7 @@ fn forward(shape: &Shape, inputs: &[&[u8]], outputs: &mut [Vec<u8>], least: i32)
     shared(y, 4 * outputs, bytes, |first, y| {
         let x = x.get(4 * first * inputs..).unwrap_or_default();
         let rows = (x.len() / (4 * inputs)).min(y.len() / (4 * outputs));
-        multiply(rows, elements(x, inputs), &matrix, usize::MAX, |row, column, sums| {
+        multiply(rows, elements(x, inputs), &matrix, ALL, |row, column, sums| {
             let value =
                 |sum: &i64| within_16_bits(shifted(*sum as i32, ACTIVATION_SHIFT)).max(least);
             write(&mut y[4 * (row * outputs + column)..], sums.iter().map(value));
@@ -257,7 +259,7 @@ fn input_gradient(shape: &Shape, inputs: &[&[u8]], outputs: &mut [Vec<u8>]) {
         let dy = dy.get(4 * first * outputs..).unwrap_or_default();
         let x = x.get(4 * first * inputs..).unwrap_or_default();
         let rows = (dy.len() / (4 * outputs)).min(x.len().min(dx.len()) / (4 * inputs));
-        multiply(rows, elements(dy, outputs), &matrix, usize::MAX, |row, column, sums| {
+        multiply(rows, elements(dy, outputs), &matrix, ALL, |row, column, sums| {
             let place = 4 * (row * inputs + column);
             let masked = words(&x[place..]).zip(sums).map(|(x, sum)| match x > 0 {
                 true => within_16_bits(shifted(*sum as i32, ACTIVATION_SHIFT)),
@@ -365,7 +367,7 @@ mod tests {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             if state >> 29 == 0 { i16::MIN } else { (state >> 16) as i16 }
         };
-        for (depth, pairs) in [(0, 1), (1, 1), (2, 4), (7, 3), (64, 16), (64, usize::MAX)] {
+        for (depth, pairs) in [(0, 1), (1, 1), (2, 4), (7, 3), (64, 16), (64, ALL)] {
             let mut pair = || [number(), number()];
             let factors: Vec<_> = (0..depth).map(|_| [(); TALL].map(|()| pair())).collect();
             let panel: Vec<_> = (0..depth).map(|_| [(); WIDE].map(|()| pair())).collect();

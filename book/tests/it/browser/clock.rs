@@ -1,5 +1,5 @@
 //! What a script waits for that takes real time. Chromium's clock is virtual and runs ahead of a
-//! worker; it stands still while an answer of this server is due.
+//! worker, and of frames; it stands still while an answer of this server is due.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -43,7 +43,7 @@ mod roll;
 mod student_page;
 pub(crate) mod summary;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -12,7 +12,7 @@
 //! | `feedback` | what a student is told, and what not |
 //! | `files` | which files are written, and where |
 
-mod class;
+pub(crate) mod class;
 mod feedback;
 mod files;
 mod gradebook;

@@ -6,7 +6,7 @@ use checker::exercise::Metric;
 use checker::grade::{Gate, Verdict};
 use sandbox::{Layers, Level};
 
-pub(super) fn row(student: &str, exercise: &str, score: f64) -> Row {
+pub(crate) fn row(student: &str, exercise: &str, score: f64) -> Row {
     // The metric that gives this score.
     let (baseline, reference) = (0.1, 0.9);
     let metric = baseline + (reference - baseline) * (0.05 + 0.9 * score / 100.0);
@@ -85,7 +85,7 @@ pub(super) fn without_metric(
 }
 
 /// A measurement on a GPU.
-pub(super) fn on_gpu() -> OnGpu {
+pub(crate) fn on_gpu() -> OnGpu {
     OnGpu {
         trust: Trust::InProcess,
         device: "NVIDIA H200".to_owned(),

@@ -360,9 +360,10 @@ pub fn cargo(
             Ok(())
         });
     }
+    let guard = interrupt::guard();
     interrupt::check()?; // a build that nobody waits for need not begin
     let mut child = command.spawn().context(NO_CARGO)?;
-    let guard = interrupt::guard(-(child.id() as libc::pid_t), Superseded::Finishes);
+    guard.kills(-(child.id() as libc::pid_t), Superseded::Finishes);
     let stderr = child.stderr.take().context("cargo has no standard error")?;
     let stdout = child.stdout.take().context("cargo has no standard output")?;
     let (messages, said) = std::thread::scope(|scope| {

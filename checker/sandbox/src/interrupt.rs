@@ -60,21 +60,29 @@ impl Interest {
     }
 }
 
-/// While it lives, a signal that asks the checker to end kills the target and is remembered.
+/// While it lives, a signal that asks the checker to end kills the target, if there is one yet, and
+/// is remembered.
 #[derive(Debug)]
 #[must_use = "dropping it restores the default"]
 pub struct Guard(());
 
-/// Kills `target` (minus the number of a process group, or a process) when the checker is asked to
-/// end.
-pub fn guard(target: libc::pid_t, superseded: Superseded) -> Guard {
-    YIELDS.store(superseded == Superseded::Yields, Ordering::SeqCst);
-    TARGET.store(target, Ordering::SeqCst);
+/// Remembers from now on that the checker is asked to end. Taken before a target starts: a signal
+/// between its start and [`Guard::kills`] would otherwise end the checker and leave the target.
+pub fn guard() -> Guard {
     handle(remember as *const () as libc::sighandler_t);
-    if SIGNAL.load(Ordering::SeqCst) != 0 || Interest::now().kills(superseded) {
-        kill(target); // it arrived between two targets
-    }
     Guard(())
+}
+
+impl Guard {
+    /// Kills `target` (minus the number of a process group, or a process) when the checker is asked
+    /// to end, and at once if it has been.
+    pub fn kills(&self, target: libc::pid_t, superseded: Superseded) {
+        YIELDS.store(superseded == Superseded::Yields, Ordering::SeqCst);
+        TARGET.store(target, Ordering::SeqCst);
+        if SIGNAL.load(Ordering::SeqCst) != 0 || Interest::now().kills(superseded) {
+            kill(target);
+        }
+    }
 }
 
 impl Drop for Guard {
@@ -183,6 +191,39 @@ impl std::error::Error for Interrupted {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signal_between_a_targets_start_and_its_guard_ends_the_target_and_not_the_checker() {
+        // SAFETY: the processes that are forked make system calls alone, and use atomics.
+        unsafe {
+            let checker = libc::fork();
+            if checker == 0 {
+                let guard = guard();
+                let target = libc::fork();
+                if target == 0 {
+                    libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL); // however the test ends
+                    loop {
+                        libc::pause();
+                    }
+                }
+                libc::raise(libc::SIGTERM);
+                guard.kills(target, Superseded::Yields);
+                libc::_exit(signal_of(target));
+            }
+            let mut status = 0;
+            assert_eq!(libc::waitpid(checker, &raw mut status, 0), checker);
+            assert!(libc::WIFEXITED(status), "{status:x}");
+            assert_eq!(libc::WEXITSTATUS(status), libc::SIGKILL);
+        }
+    }
+
+    /// The signal that a child is ended by.
+    fn signal_of(child: libc::pid_t) -> libc::c_int {
+        let mut status = 0;
+        // SAFETY: the status is there to be written.
+        unsafe { libc::waitpid(child, &raw mut status, 0) };
+        libc::WTERMSIG(status)
+    }
 
     #[test]
     fn a_newer_run_waits_for_what_finishes_and_the_end_for_nothing() {

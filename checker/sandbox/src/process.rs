@@ -100,11 +100,12 @@ fn run_alone(
     // SAFETY: between fork and exec only system calls are made, on integers.
     unsafe { command.pre_exec(isolate) };
 
+    let guard = interrupt::guard();
     let mut child = command.spawn().with_context(|| format!("cannot start `{program}`"))?;
+    let group = -pid(&child);
+    guard.kills(group, Superseded::Yields);
     drop(command); // it holds the pipe's other end, and without that the output never ends
     drop(handed);
-    let group = -pid(&child);
-    let guard = interrupt::guard(group, Superseded::Yields);
 
     let (sender, receiver) = mpsc::channel();
     let flooded = (flood == Flood::Ended).then(|| sender.clone());

@@ -121,7 +121,7 @@
 //!   elements in no cache. It took 38.1 on 2 MiB that a copy had just brought, and 39.0 on those
 //!   that a grid of 1056 blocks had written (2026-11-30). Here all of them take 36.5.
 //! - Where blocks without work go. A product with work for 132 blocks took an H200 154 µs in a grid
-//!   of 132, and 302 in one of 1056, in which two that have work come to one multiprocessor (driver
+//!   of 132, and 302 in one of 1056, as if two that have work came to one multiprocessor (driver
 //!   580.159.04, 2026-11-30). Here both take 158.
 //!
 //! | module | what it holds |

@@ -117,9 +117,10 @@
 //! - A thread's waits for memory, but for the first, take the time of a load from the cache.
 //!   Elements in no cache take more: a kernel of 32 blocks with 32 waits for each thread took 78 µs
 //!   on an H200 then, and 70 µs from the cache (driver 580.159.04, 2026-11-22). Here it takes 71.
-//!   One of 32 blocks with 16 waits took 36.0 µs on what it had just written itself, and 41.2 on
-//!   elements in no cache. It took 38.1 on 2 MiB that a copy had just brought, and 39.0 on those
-//!   that a grid of 1056 blocks had written (2026-11-30). Here all of them take 36.5.
+//!   One of 32 blocks with 16 waits took an H200 36.0 µs on what it had just written itself, and
+//!   41.2 on elements in no cache. It took 38.1 on 2 MiB that a copy had just brought, and 39.0 on
+//!   those that a grid of 1056 blocks had written (driver 580.159.04, 2026-11-30). Here all of them
+//!   take 36.5.
 //! - Where blocks without work go. A product with work for 132 blocks took an H200 154 µs in a grid
 //!   of 132, and 302 in one of 1056, as if two that have work came to one multiprocessor (driver
 //!   580.159.04, 2026-11-30). Here both take 158.

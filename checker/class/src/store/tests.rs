@@ -198,7 +198,7 @@ fn every_student_is_in_one_part_of_a_class_and_no_part_is_empty() {
 }
 
 #[test]
-fn a_file_that_was_left_beside_its_place_is_in_nobodys_way() {
+fn a_file_that_was_left_beside_its_place_stays_and_the_file_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let left = folder.path().join(format!(".grades.{}-0", std::process::id()));
     std::fs::write(&left, b"half").unwrap();

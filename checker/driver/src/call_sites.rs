@@ -131,25 +131,36 @@ impl CallSites {
     }
 
     fn known(&mut self, address: usize, number: impl FnOnce(Site) -> Option<u32>) -> Known {
+        match self.known.get(&address) {
+            Some(&known) => known,
+            None => self.learn(address, number),
+        }
+    }
+
+    /// Apart from the lookup, of which each call makes a handful.
+    #[cold]
+    fn learn(&mut self, address: usize, number: impl FnOnce(Site) -> Option<u32>) -> Known {
         let Self { folder, objects, known, numbers } = self;
-        *known.entry(address).or_insert_with(|| {
-            let Some(object) = objects.iter().position(|it| it.contains(address)) else {
-                return Known { site: None, caller: Caller::Unknown };
-            };
-            let place = match folder {
-                Some(folder) if object == 0 => resolve(address, folder),
-                _ => None,
-            };
-            let site = place.and_then(|place| {
-                let before = numbers.get(&place).copied();
-                before.or_else(|| {
-                    let site = number(place.clone())?;
-                    numbers.insert(place, site);
-                    Some(site)
-                })
-            });
-            Known { site, caller: objects[object].caller(address) }
-        })
+        let learnt = match objects.iter().position(|it| it.contains(address)) {
+            None => Known { site: None, caller: Caller::Unknown },
+            Some(object) => {
+                let place = match folder {
+                    Some(folder) if object == 0 => resolve(address, folder),
+                    _ => None,
+                };
+                let site = place.and_then(|place| {
+                    let before = numbers.get(&place).copied();
+                    before.or_else(|| {
+                        let site = number(place.clone())?;
+                        numbers.insert(place, site);
+                        Some(site)
+                    })
+                });
+                Known { site, caller: objects[object].caller(address) }
+            }
+        };
+        known.insert(address, learnt);
+        learnt
     }
 }
 

@@ -247,7 +247,7 @@ impl Device {
     fn elapsed(&mut self, first: EventId, second: EventId) -> Option<i64> {
         let [first, second] = [first, second].map(|event| *slot(&mut self.events, event.0));
         let (first, second) = (first?, second?);
-        let end = |id: OperationId| self.operations[id as usize].end_ns as i64;
+        let end = |id: OperationId| self.operations[id].end_ns as i64;
         (self.has_ended(first) && self.has_ended(second)).then(|| end(second) - end(first))
     }
 

@@ -319,7 +319,7 @@ impl Device {
         let pool = &mut self.unit_of(id).pool;
         pool.waiting.insert((grid.priority, now, id));
         pool.progress.push(progress);
-        let device = self.operations[id as usize].device;
+        let device = self.operations[id].device;
         self.dispatch_blocks(device, effects);
     }
 
@@ -327,7 +327,7 @@ impl Device {
         let unit = at(device.into());
         self.advance_groups(device);
         while let Some((_, _, id)) = self.units[unit].pool.waiting.first() {
-            let (grid, is_memory) = match self.operations[id as usize].work {
+            let (grid, is_memory) = match self.operations.in_flight(id).work {
                 Work::Kernel { grid, .. } => (grid, false),
                 Work::Memory { grid, .. } => (grid, true),
                 _ => unreachable!("nothing else has a grid"),

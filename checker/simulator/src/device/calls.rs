@@ -6,7 +6,7 @@ use trace::timeline::Interval;
 use super::begin::Begun;
 use super::streams::Stream;
 use super::wait::{Answer, Return, Wait, queued_in};
-use super::{Device, Effects, FULL_SPEED, OperationId, State, at};
+use super::{Device, Effects, FULL_SPEED, OperationId, at};
 
 impl Device {
     /// Makes a call of the host thread whose turn it is; spans and effects name it by `step`. The
@@ -113,14 +113,14 @@ impl Device {
         match wait {
             Wait::Operation { id, more_ns } => {
                 self.run_to_end_of(id, |device| device.goes_on(call, wait), effects);
-                Some(self.operations[id as usize].end_ns + more_ns)
+                Some(self.operations[id].end_ns + more_ns)
             }
             Wait::Stream(stream) => {
                 let tails = self.tails(stream);
                 for &id in &tails {
                     self.run_to_end_of(id, |_| false, effects);
                 }
-                tails.iter().map(|&id| self.operations[id as usize].end_ns).max()
+                tails.iter().map(|&id| self.operations[id].end_ns).max()
             }
             Wait::All | Wait::Device(_) => {
                 let mut last = 0;
@@ -178,7 +178,7 @@ impl Device {
     }
 
     pub(super) fn has_ended(&self, id: OperationId) -> bool {
-        self.operations[id as usize].state == State::Done
+        self.operations[id].has_ended()
     }
 }
 

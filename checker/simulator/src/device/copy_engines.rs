@@ -54,7 +54,7 @@ struct Transfer {
 impl Device {
     /// The device that does an operation.
     pub(super) fn unit_of(&mut self, id: OperationId) -> &mut Unit {
-        &mut self.units[at(self.operations[id as usize].device.into())]
+        &mut self.units[at(self.operations[id].device.into())]
     }
 
     pub(super) fn engine_of(&self, direction: Direction) -> usize {
@@ -71,7 +71,7 @@ impl Device {
     /// Called when a copy is issued: its engine stays with the queue if that is the queue it has
     /// just served.
     pub(super) fn keep_engine(&mut self, id: OperationId, direction: Direction, ready: u64) {
-        let queue = self.operations[id as usize].queue;
+        let queue = self.operations.in_flight(id).queue;
         let soon = self.now + self.profile.gaps.copy_ns.value;
         let index = self.engine_of(direction);
         let engine = &mut self.unit_of(id).engines[index];
@@ -89,7 +89,7 @@ impl Device {
         let index = self.engine_of(direction);
         let now = self.now;
         self.unit_of(id).engines[index].waiting.insert((0, now, id));
-        let device = self.operations[id as usize].device;
+        let device = self.operations[id].device;
         self.start_transfer(device, index, effects);
     }
 
@@ -102,19 +102,18 @@ impl Device {
         // be.
         let waiting = engine.waiting.iter().map(|(_, _, id)| id);
         let of_queue =
-            waiting.filter(|&id| self.operations[id as usize].queue == engine.queue).min();
+            waiting.filter(|&id| self.operations.in_flight(id).queue == engine.queue).min();
         let next = match (of_queue, engine.kept_for) {
             (Some(next), _) => Some(next),
             (None, Some(_)) => None,
             (None, None) => engine.waiting.first().map(|(_, _, id)| id),
         };
         let Some(id) = next else { return };
-        let queue = self.operations[id as usize].queue;
+        let queue = self.operations.in_flight(id).queue;
         let engine = &mut self.units[at(device.into())].engines[index];
         engine.waiting.remove(id);
         engine.kept_for = None;
-        let operation = &self.operations[id as usize];
-        let Work::Transfer { direction, ns, .. } = operation.work else {
+        let Work::Transfer { direction, ns, .. } = self.operations.in_flight(id).work else {
             unreachable!("only transfers wait for a copy engine")
         };
         engine.queue = queue;

@@ -13,7 +13,7 @@
 
 use trace::program::{BlockId, Call, DEVICES, EventId, StreamId};
 
-use super::{Device, State, at, slot};
+use super::{Device, at, slot};
 use crate::machine::PoolFacts;
 use crate::profile::Figure;
 
@@ -303,7 +303,7 @@ impl Device {
         let chunk = self.profile.chip.pool_chunk_bytes.value;
         let unit = &mut self.units[at(stream.device())];
         let (pool, operations) = (&mut unit.memory_pool, &self.operations);
-        let is_over = |free: u32| operations[free as usize].state == State::Done;
+        let is_over = |free: u32| operations[free].has_ended();
         let grown = pool.allocate(block, stream, chunk, is_over);
         let host = &self.profile.host;
         cost(grown / chunk.max(1), &host.pool_grow_ns, &host.pool_grow_chunk_ns)
@@ -345,7 +345,7 @@ impl Device {
         let chunk = self.profile.chip.pool_chunk_bytes.value;
         let unit = &mut self.units[at(device)];
         let (pool, operations) = (&mut unit.memory_pool, &self.operations);
-        let bytes = from(pool, chunk, &|free| operations[free as usize].state == State::Done);
+        let bytes = from(pool, chunk, &|free| operations[free].has_ended());
         let host = &self.profile.host;
         cost(bytes / chunk.max(1), &host.pool_give_back_ns, &host.pool_give_back_chunk_ns)
     }

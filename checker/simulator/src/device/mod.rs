@@ -16,6 +16,7 @@ mod grids;
 mod host_cache;
 mod mapping;
 mod memory_pool;
+mod operations;
 #[cfg_attr(target_arch = "wasm32", path = "peers/none.rs")]
 pub(crate) mod peers;
 mod ready_queue;
@@ -38,6 +39,7 @@ use trace::timeline::{Origin, Span, SpanKind, Timeline, in_order};
 
 use crate::profile::Profile;
 
+use operations::{Operation, OperationId, Operations};
 pub use schedule::{At, Schedule};
 pub(crate) use streams::OF_THREADS_ON_SECOND;
 pub use wait::{Answer, Wait};
@@ -59,51 +61,6 @@ pub trait Effects {
 impl Effects for () {
     fn start(&mut self, _step: u32, _node: u32) {}
     fn end(&mut self, _step: u32, _node: u32) {}
-}
-
-type OperationId = u32;
-
-/// End of a list of edges.
-const NO_EDGE: u32 = u32::MAX;
-
-struct Operation {
-    /// The device that its stream is on.
-    home: u8,
-    /// The device whose engines do it: the same, but for copies between devices.
-    device: u8,
-    step: u32,
-    /// Which node it is of the graph that the step launches, from 1; 0 if it is none.
-    node: u32,
-    stream: StreamId,
-    work: Work,
-    /// How many operations it still waits for.
-    pending: u32,
-    /// Not ready before: the host's call, and the ends of what it waited for with the gap after
-    /// them.
-    not_before: u64,
-    start_ns: u64,
-    end_ns: u64,
-    state: State,
-    first_edge: u32,
-    /// Where it runs. A marker takes the place of what it waited for last, so that an event between
-    /// two operations costs no more than their own order.
-    runs_on: RunsOn,
-    /// The work queue that it passes through, or has passed through.
-    queue: Option<work_queues::QueueId>,
-    /// The work queue of what it waited for last; a marker hands on that of what it waited for
-    /// itself.
-    after: Option<work_queues::QueueId>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Waiting,
-    Done,
-}
-
-struct Edge {
-    to: OperationId,
-    next: u32,
 }
 
 /// An event of the simulation and its time. The earliest one is the greatest, since a heap yields
@@ -218,8 +175,7 @@ pub struct Device {
     now: u64,
     queue: BinaryHeap<Scheduled>,
     sequence: u64,
-    operations: Vec<Operation>,
-    edges: Vec<Edge>,
+    operations: Operations,
     /// Of the streams of each device.
     unfinished: [usize; DEVICES as usize],
     last_end_ns: [u64; DEVICES as usize],
@@ -269,8 +225,7 @@ impl Device {
             now: 0,
             queue: BinaryHeap::new(),
             sequence: 0,
-            operations: Vec::new(),
-            edges: Vec::new(),
+            operations: Operations::new(),
             unfinished: [0; DEVICES as usize],
             last_end_ns: [0; DEVICES as usize],
             at_work: 0,
@@ -299,7 +254,6 @@ impl Device {
     /// Reserves room for `calls` calls.
     pub(crate) fn expect(&mut self, calls: usize) {
         self.operations.reserve(calls);
-        self.edges.reserve(calls);
         self.timeline.spans.reserve(calls);
         self.timeline.host.reserve(calls);
     }
@@ -397,60 +351,37 @@ impl Device {
         work: Work,
         visible_ns: u64,
     ) -> OperationId {
-        let id = self.operations.len() as OperationId;
         self.asked_ns = self.asked_ns.saturating_add(work.alone_ns());
-        let home = stream.device() as u8;
-        self.unfinished[at(home.into())] += 1;
-        self.operations.push(Operation {
-            home,
-            device: peers::sender(&work).unwrap_or(home),
-            step,
-            node,
-            stream,
-            work,
-            pending: 0,
-            not_before: visible_ns,
-            start_ns: 0,
-            end_ns: 0,
-            state: State::Waiting,
-            first_edge: NO_EDGE,
-            runs_on: work.runs_on(),
-            queue: None,
-            after: None,
-        });
+        self.unfinished[at(stream.device())] += 1;
         self.at_work += usize::from(work.is_work());
-        id
+        self.operations.add(step, node, stream, work, visible_ns)
     }
 
     fn depend(&mut self, on: OperationId, id: OperationId) {
-        let next = self.edges.len() as u32;
-        if self.operations[on as usize].state == State::Done {
-            self.follow(on, id);
-            return;
+        match self.has_ended(on) {
+            true => self.follow(on, id),
+            false => self.operations.depend(on, id),
         }
-        let prerequisite = &mut self.operations[on as usize];
-        self.edges.push(Edge { to: id, next: prerequisite.first_edge });
-        prerequisite.first_edge = next;
-        self.operations[id as usize].pending += 1;
     }
 
     /// `id` comes after `on`, which has ended: no sooner than the gap between the two.
     fn follow(&mut self, on: OperationId, id: OperationId) {
-        let Operation { end_ns, runs_on: from, node, step, work, device, .. } =
-            self.operations[on as usize];
-        let after_release = matches!(work, Work::Release);
+        let &Operation { end_ns, runs_on: from, node, step, is_release, device, .. } =
+            &self.operations[on];
         let gaps = &self.profile.gaps;
-        let operation = &mut self.operations[id as usize];
+        let in_flight = self.operations.in_flight(id);
+        let (is_marker, home) = (matches!(in_flight.work, Work::Marker), in_flight.home());
+        let operation = &mut self.operations[id];
         let gap = match (from, operation.runs_on) {
             (RunsOn::Nowhere, _) => 0,
-            _ if matches!(operation.work, Work::Marker) => {
+            _ if is_marker => {
                 operation.runs_on = from;
                 0
             }
             // Several in a row cost no more than one (measured).
-            _ if matches!(operation.work, Work::Release) => {
+            _ if operation.is_release => {
                 operation.runs_on = from;
-                if after_release { 0 } else { gaps.release_ns.value }
+                if is_release { 0 } else { gaps.release_ns.value }
             }
             (RunsOn::Multiprocessors, RunsOn::Multiprocessors)
                 if node > 0 && step == operation.step =>
@@ -463,10 +394,11 @@ impl Device {
         };
         let heard = match from {
             RunsOn::Nowhere => 0,
-            _ if device == operation.home => 0,
+            _ if device == home => 0,
             _ => peers::heard_ns(&self.profile, node),
         };
-        operation.not_before = operation.not_before.max(end_ns + gap + heard);
+        let not_before = &mut self.operations.in_flight_mut(id).not_before;
+        *not_before = (*not_before).max(end_ns + gap + heard);
     }
 
     /// Nothing holds the operation back any more but time and engines: it has left its work queue.
@@ -474,7 +406,7 @@ impl Device {
         if self.is_held_back(id) {
             return;
         }
-        let operation = &self.operations[id as usize];
+        let operation = self.operations.in_flight(id);
         let ready = operation.not_before.max(self.now);
         match operation.work {
             Work::Marker | Work::Release if ready <= self.now => {
@@ -513,7 +445,7 @@ impl Device {
         effects: &mut impl Effects,
     ) {
         self.work_off_ends(effects);
-        while self.operations[id as usize].state != State::Done && !goes_on(self) {
+        while !self.has_ended(id) && !goes_on(self) {
             self.next_event(effects);
         }
     }
@@ -532,7 +464,7 @@ impl Device {
 
     fn handle(&mut self, event: Event, effects: &mut impl Effects) {
         match event {
-            Event::Ready(id) => match self.operations[id as usize].work {
+            Event::Ready(id) => match self.operations.in_flight(id).work {
                 Work::Marker | Work::Release => self.ending.push(id),
                 Work::Transfer { direction, .. } => self.transfer_ready(id, direction, effects),
                 Work::Memory { grid, .. } | Work::Kernel { grid, .. } => {
@@ -568,13 +500,13 @@ impl Device {
 
     /// The operation starts now.
     fn begin(&mut self, id: OperationId, effects: &mut impl Effects) {
-        let operation = &mut self.operations[id as usize];
-        operation.start_ns = self.now;
-        if operation.node == 0 {
-            let waiting = &mut self.streams[operation.stream].waiting;
+        let &Operation { step, node, .. } = &self.operations[id];
+        let in_flight = self.operations.in_flight_mut(id);
+        in_flight.start_ns = self.now;
+        if node == 0 {
+            let waiting = &mut self.streams[in_flight.stream].waiting;
             *waiting = waiting.saturating_sub(1);
         }
-        let (step, node) = (operation.step, operation.node);
         self.starts_now(step, node);
         effects.start(step, node);
         if !self.halves.is_empty() {
@@ -585,35 +517,28 @@ impl Device {
     /// Ends what has come to its end, and lets go what waited for it.
     fn work_off_ends(&mut self, effects: &mut impl Effects) {
         while let Some(id) = self.ending.pop() {
-            let operation = &mut self.operations[id as usize];
-            operation.state = State::Done;
-            operation.end_ns = self.now;
-            let mut edge = operation.first_edge;
-            let (step, node) = (operation.step, operation.node);
-            let queue = operation.queue.or(operation.after);
-            self.at_work -= usize::from(operation.work.is_work());
-            let device = at(operation.home.into());
-            self.unfinished[device] -= 1;
-            self.last_end_ns[device] = self.now;
-            self.leave_queue(id);
+            let mut freed = std::mem::take(&mut self.freed);
+            let &Operation { step, node, .. } = &self.operations[id];
             if let Some(span) = self.span(id) {
                 self.timeline.spans.push(span);
             }
+            let ended = self.operations.end(id, self.now, &mut freed);
+            let (own_queue, queue) = (ended.queue, ended.queue.or(ended.after));
+            let device = at(ended.home().into());
+            self.at_work -= usize::from(ended.work.is_work());
+            self.unfinished[device] -= 1;
+            self.last_end_ns[device] = self.now;
+            self.leave_queue(own_queue);
             effects.end(step, node);
             self.is_over_now(step, node);
-            // Edges were pushed to the front: walk them, then release in the order of issue.
-            let mut freed = std::mem::take(&mut self.freed);
-            while edge != NO_EDGE {
-                let Edge { to, next } = self.edges[edge as usize];
+            freed.retain(|&to| {
                 self.follow(id, to);
-                let dependent = &mut self.operations[to as usize];
+                let dependent = self.operations.in_flight_mut(to);
                 dependent.pending -= 1;
-                if dependent.pending == 0 {
-                    dependent.after = queue;
-                    freed.push(to);
-                }
-                edge = next;
-            }
+                dependent.after = queue;
+                dependent.pending == 0
+            });
+            // The last one comes first: they are released in the order of issue.
             for id in freed.drain(..).rev() {
                 self.hand_over(id, queue);
                 self.ready_to_issue(id);
@@ -622,10 +547,11 @@ impl Device {
         }
     }
 
+    /// The span of an operation that ends now; none of one that shows nothing.
     fn span(&self, id: OperationId) -> Option<Span> {
-        let operation = &self.operations[id as usize];
+        let ended = self.operations.in_flight(id);
         let mut name = None;
-        let (kind, bytes, host_memory) = match operation.work {
+        let (kind, bytes, host_memory) = match ended.work {
             Work::Marker | Work::Release => return None,
             #[cfg(not(target_arch = "wasm32"))]
             Work::Transfer { direction: Direction::FromPeer { .. }, .. } => {
@@ -644,12 +570,12 @@ impl Device {
             Work::HostFunction => (SpanKind::HostFunction, 0, None),
         };
         Some(Span {
-            step: operation.step,
+            step: self.operations[id].step,
             kind,
             name,
-            stream: streams::as_asked(operation.stream),
-            start_ns: operation.start_ns,
-            end_ns: operation.end_ns,
+            stream: streams::as_asked(ended.stream),
+            start_ns: ended.start_ns,
+            end_ns: self.now,
             bytes,
             host_memory,
         })

@@ -134,7 +134,7 @@ impl Device {
             let direction = Direction::FromPeer { to: 1 - by };
             let work = Work::Transfer { direction, ns, bytes, memory: NO_HOST_MEMORY };
             let half = self.add(step, HALF, stream, work, visible_ns);
-            self.operations[half as usize].pending = 1;
+            self.operations.in_flight_mut(half).pending = 1;
             self.halves.push((id, half));
             id = self.submit_aside(step, stream, visible_ns, Some(half));
         }
@@ -153,7 +153,7 @@ impl Device {
         after: Option<OperationId>,
     ) -> OperationId {
         let id = self.submit(step, stream, Work::Marker, visible_ns, after);
-        self.operations[id as usize].node = ASIDE;
+        self.operations[id].node = ASIDE;
         id
     }
 
@@ -161,7 +161,7 @@ impl Device {
     pub(super) fn start_half(&mut self, id: OperationId) {
         if let Some(at) = self.halves.iter().position(|(first, _)| *first == id) {
             let (_, half) = self.halves.swap_remove(at);
-            self.operations[half as usize].pending = 0;
+            self.operations.in_flight_mut(half).pending = 0;
             self.ready_to_issue(half);
         }
     }

@@ -47,7 +47,7 @@ impl Device {
     /// Whether an operation that is ready has to wait for one that the host issues later.
     pub(super) fn is_held_back(&mut self, id: OperationId) -> bool {
         let Some((first, _)) = self.reordering.pair() else { return false };
-        let operation = &self.operations[id as usize];
+        let operation = &self.operations[id];
         if self.reordering.is_open || (operation.step, operation.node) != (first.step, first.node) {
             return false;
         }

@@ -15,7 +15,7 @@ use trace::timeline::HostSpan;
 
 use super::memory_pool::Waited;
 use super::wait::{Answer, Return, Wait, queued_in};
-use super::{Device, Effects, OperationId, State};
+use super::{Device, Effects, OperationId};
 
 // Medians of 200 on the host of an H200 (16 cores of x86-64, Linux 6.18, the C++ library's threads,
 // 2026-11-29), of threads between which the host worked on other memory, as it does in a program.
@@ -323,7 +323,7 @@ impl Device {
                     |stream: StreamId| wait == Wait::All || wait == Wait::Device(stream.device());
                 let tails = self.streams.iter().filter(|(stream, _)| counts(*stream));
                 let tails = tails.filter_map(|(_, stream)| stream.tail);
-                let is_open = |id: &OperationId| self.operations[*id as usize].state != State::Done;
+                let is_open = |id: &OperationId| !self.has_ended(*id);
                 Until::Operations(tails.filter(is_open).collect(), 0)
             }
             Wait::ThreadEnd(thread) => Until::ThreadEnd(thread),
@@ -397,8 +397,8 @@ impl Device {
             Until::Operations(ids, more_ns) => {
                 let mut last = None;
                 for &id in ids {
-                    let operation = &self.operations[id as usize];
-                    if operation.state != State::Done {
+                    let operation = &self.operations[id];
+                    if !operation.has_ended() {
                         return None;
                     }
                     last = last.max(Some(operation.end_ns + more_ns));

@@ -30,7 +30,7 @@ use std::collections::VecDeque;
 use trace::program::{StreamId, WorkQueues};
 use trace::timeline::HostMemory;
 
-use super::{Device, Operation, OperationId, Work, at};
+use super::{Device, OperationId, Work, at};
 use super::{Direction, ENGINES};
 
 /// Sets of queues: for kernels, and for each copy engine.
@@ -117,10 +117,10 @@ impl Device {
     /// The set of queues that an operation passes through; none for what takes no engine, and for
     /// nodes of graphs.
     fn set_of(&self, id: OperationId) -> Option<usize> {
-        let operation = &self.operations[id as usize];
-        if operation.node > 0 || self.reordering.is_on() {
+        if self.operations[id].node > 0 || self.reordering.is_on() {
             return None;
         }
+        let operation = self.operations.in_flight(id);
         match operation.work {
             Work::Marker | Work::Release | Work::HostFunction => None,
             Work::Transfer { direction: Direction::HostToDevice, bytes, memory, .. }
@@ -144,15 +144,16 @@ impl Device {
     /// Queues an operation that the host has issued.
     pub(super) fn enqueue(&mut self, id: OperationId) {
         if let Some(set) = self.set_of(id) {
-            let Operation { stream, home, .. } = self.operations[id as usize];
+            let in_flight = self.operations.in_flight(id);
+            let (stream, home) = (in_flight.stream, in_flight.home());
             let taken = self.units[at(home.into())].work_queues.sets[set].take(stream);
             let place = QueueId { device: home, set: set as u8, queue: taken as u8 };
             let queue = self.queue(place);
             queue.entries.push_back(id);
             queue.users += 1;
-            self.operations[id as usize].queue = Some(place);
+            self.operations.in_flight_mut(id).queue = Some(place);
         }
-        if self.operations[id as usize].pending == 0 {
+        if self.operations.in_flight(id).pending == 0 {
             self.ready_to_issue(id);
         }
     }
@@ -160,7 +161,7 @@ impl Device {
     /// An operation has waited for what came through this queue, or for nothing that came through
     /// one: when it is handed over.
     pub(super) fn hand_over(&mut self, id: OperationId, after: Option<QueueId>) {
-        let operation = &self.operations[id as usize];
+        let operation = self.operations.in_flight(id);
         let Work::Kernel { .. } = operation.work else { return };
         let (Some(own), Some(after)) = (operation.queue, after) else { return };
         if own == after || after.set != own.set || after.device != own.device {
@@ -173,7 +174,7 @@ impl Device {
         if takes_ns == 0 {
             return;
         }
-        let not_before = &mut self.operations[id as usize].not_before;
+        let not_before = &mut self.operations.in_flight_mut(id).not_before;
         *not_before = (*not_before).max(self.now).max(work_queues.handed_over_ns) + takes_ns;
         work_queues.handed_over_ns = *not_before;
     }
@@ -186,16 +187,16 @@ impl Device {
     /// The operation's turn in its stream has come: it is issued as soon as it is first in its
     /// queue.
     pub(super) fn ready_to_issue(&mut self, id: OperationId) {
-        let Some(place) = self.operations[id as usize].queue else { return self.release(id) };
+        let Some(place) = self.operations.in_flight(id).queue else { return self.release(id) };
         while let Some(&first) = self.queue(place).entries.front()
-            && self.operations[first as usize].pending == 0
+            && self.operations.in_flight(first).pending == 0
         {
-            let not_before = self.operations[first as usize].not_before;
+            let not_before = self.operations.in_flight(first).not_before;
             let queue = self.queue(place);
             queue.entries.pop_front();
             queue.ready_ns = queue.ready_ns.max(not_before);
             let ready_ns = queue.ready_ns;
-            self.operations[first as usize].not_before = ready_ns;
+            self.operations.in_flight_mut(first).not_before = ready_ns;
             if place.set == 0 {
                 self.queue(place).users -= 1;
             }
@@ -203,9 +204,9 @@ impl Device {
         }
     }
 
-    /// The operation has ended: a copy no longer uses its queue.
-    pub(super) fn leave_queue(&mut self, id: OperationId) {
-        if let Some(place) = self.operations[id as usize].queue
+    /// An operation that went through this queue has ended: a copy no longer uses it.
+    pub(super) fn leave_queue(&mut self, queue: Option<QueueId>) {
+        if let Some(place) = queue
             && place.set > 0
         {
             self.queue(place).users -= 1;

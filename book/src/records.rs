@@ -122,13 +122,17 @@ pub struct Records {
     absent: BTreeMap<String, (PathBuf, usize)>,
     /// The kept measurements of each GPU.
     kept: BTreeMap<String, Fidelity>,
+    /// Those of the alternatives to the solutions.
+    alternatives: BTreeMap<String, Fidelity>,
 }
 
 impl Records {
     /// Reads all that is kept beside the book in `root`; there may be nothing.
     pub fn read(root: &Path) -> Result<Self> {
-        let (exercises, kept) = (exercises::read(root)?, kept::read(root)?);
-        let mut records = Self { exercises, kept, ..Self::default() };
+        let (exercises, measured) = (exercises::read(root)?, root.join("measured"));
+        let (kept, alternatives) =
+            (kept::read(&measured)?, kept::read(&measured.join("alternatives"))?);
+        let mut records = Self { exercises, kept, alternatives, ..Self::default() };
         let profile: Profile = toml::from_str(Profile::H200).context("the profile is not TOML")?;
         for exercise in records.exercises.clone().values() {
             for Simulated { name, title, arguments, recorded, line } in simulated(exercise) {
@@ -235,6 +239,11 @@ impl Records {
     /// The kept measurements of each GPU, by its name.
     pub fn gpus(&self) -> &BTreeMap<String, Fidelity> {
         &self.kept
+    }
+
+    /// The kept measurements of the alternatives to the solutions, by GPU.
+    pub fn alternatives(&self) -> &BTreeMap<String, Fidelity> {
+        &self.alternatives
     }
 
     /// The number that `RECORD METRIC` stands for, with its unit; or `GPU PROGRAM METRIC`, or `GPU

@@ -1,4 +1,5 @@
-//! Kept measurements of GPUs: `measured/GPU.json`, as `checker dev measure` writes it.
+//! Kept measurements of GPUs: `measured/GPU.json`, as `checker dev measure` writes it, and
+//! `measured/alternatives/GPU.json`, of the programs in `checker/tests/alternatives`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,10 +9,10 @@ use trace::Fidelity;
 
 use super::metric::Number;
 
-/// Reads the kept measurements, by GPU; a book may have none.
-pub(super) fn read(root: &Path) -> Result<BTreeMap<String, Fidelity>> {
+/// Reads the kept measurements in a folder, by GPU; a book may have none.
+pub(super) fn read(folder: &Path) -> Result<BTreeMap<String, Fidelity>> {
     let mut kept = BTreeMap::new();
-    let Ok(entries) = std::fs::read_dir(root.join("measured")) else { return Ok(kept) };
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(kept) };
     for entry in entries {
         let path = entry.context("cannot list what is kept of GPUs")?.path();
         if path.extension().is_none_or(|ending| ending != "json") {

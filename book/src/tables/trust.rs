@@ -1,22 +1,25 @@
 //! `{{#trust counts}}` and `{{#trust off}}`: how well the simulated device predicts the GPUs that
 //! something is kept of, counted, and the programs of which it is far off.
+//! `{{#trust alternatives}}`: how well it predicts right programs that are not in the book, counted
+//! by exercise.
 
 use std::collections::BTreeMap;
 
 use trace::Fidelity;
 use trace::fidelity::{
-    CLOSE_GOAL as CLOSE, EFFICIENCY_GOAL as EFFICIENCY, MAKESPAN_GOAL as FAR, Row,
+    CLOSE_GOAL as CLOSE, EFFICIENCY_GOAL as EFFICIENCY, MAKESPAN_GOAL as FAR, Row, median,
 };
 
 use crate::markup::{escape, inline};
 use crate::page::{Directive, Page};
 
-/// One of the two.
+/// One of the three.
 pub fn table(page: &mut Page<'_>, at: &Directive) -> Option<String> {
     let made = match at.argument.as_str() {
         "counts" => Ok(counts(page.records.gpus())),
         "off" => Ok(off(page.records.gpus())),
-        other => Err(format!("`trust` takes `counts` or `off`, and not `{other}`")),
+        "alternatives" => Ok(page.records.alternatives().values().map(by_exercise).collect()),
+        other => Err(format!("`trust` takes `counts`, `off` or `alternatives`, and not `{other}`")),
     };
     page.note(at.line, made)
 }
@@ -110,6 +113,45 @@ fn off(gpus: &BTreeMap<String, Fidelity>) -> String {
     let mut heads = vec!["program".to_owned()];
     heads.extend(in_order(gpus).map(|kept| format!("{}, off by", kept.device)));
     heads.push("why".to_owned());
+    whole(&heads, &rows)
+}
+
+/// A row for each exercise, and one for all. Nothing is allowed for here either.
+fn by_exercise(kept: &Fidelity) -> String {
+    let mut exercises: Vec<(String, Vec<f64>)> = Vec::new();
+    for row in kept.rows() {
+        let Some(error) = row.error() else { continue };
+        let exercise = &row.predicted.exercise;
+        match exercises.last_mut().filter(|(last, _)| last == exercise) {
+            Some((_, errors)) => errors.push(error),
+            None => exercises.push((exercise.clone(), vec![error])),
+        }
+    }
+    let row = |name: &str, errors: &[f64]| {
+        let within = |share: f64| errors.iter().filter(|error| error.abs() <= share).count();
+        let shorter = errors.iter().filter(|error| **error < 0.0).count();
+        let middle = median(errors).unwrap_or_default() * 100.0;
+        format!(
+            "<tr><th scope=\"row\">{name}</th><td>{}</td><td>{}</td><td>{}</td><td>{middle:+.1} %</td>\
+             <td>{shorter}</td></tr>",
+            errors.len(),
+            within(CLOSE),
+            within(FAR),
+        )
+    };
+    let linked = |name: &str| format!("<a href=\"{name}.html\"><code>{name}</code></a>");
+    let mut rows: String =
+        exercises.iter().map(|(name, errors)| row(&linked(&escape(name)), errors)).collect();
+    let all: Vec<f64> = exercises.into_iter().flat_map(|(_, errors)| errors).collect();
+    rows.push_str(&row("all", &all));
+    let heads = [
+        "exercise".to_owned(),
+        "programs".to_owned(),
+        format!("makespan within {}", percent(CLOSE)),
+        format!("within {}", percent(FAR)),
+        "off by, at the median".to_owned(),
+        "predicted too short".to_owned(),
+    ];
     whole(&heads, &rows)
 }
 

@@ -260,17 +260,15 @@ fn what_the_simulated_device_is_worth_is_counted_and_what_is_far_off_has_a_row_w
         .with("measured/one.json", &one)
         .with("measured/two.json", &two)
         .with_records();
-    let page = tiny.page();
-    let rows: Vec<_> = page
-        .split("<tr>")
-        .skip(1)
-        .map(|row| {
+    let rows = |page: &str| {
+        let rows = page.split("<tr>").skip(1).map(|row| {
             let row = row.split("</tr>").next().unwrap_or_default();
             let row = row.replace("</td>", "|<").replace("</th>", "|<");
             row.split('<').filter_map(|part| part.rsplit('>').next()).collect::<String>()
-        })
-        .collect();
-    assert_snapshot!(rows.join("\n"), @"
+        });
+        rows.collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(rows(&tiny.page()), @"
     GPU|profile|programs|makespan within 5 %|within 10 %|efficiency within 5 % of the scale|predicted too short|
     Other GPU|two|2|0|0|0 of 0|1|
     Some GPU|one|3|1|2|0 of 0|3|
@@ -279,7 +277,22 @@ fn what_the_simulated_device_is_worth_is_counted_and_what_is_far_off_has_a_row_w
     ex bad|-40 %|-40 %|A cold day. The host is slow.|
     ");
     let odd = Tiny::new("# A\n\n{{#trust me}}\n").with_records();
-    assert_snapshot!(odd.proof(), @"book/chapters/page.md:3: `trust` takes `counts` or `off`, and not `me`");
+    assert_snapshot!(odd.proof(), @"book/chapters/page.md:3: `trust` takes `counts`, `off` or `alternatives`, and not `me`");
+
+    // Those of the alternatives are counted apart, by exercise.
+    let more = one.replace("\"ex\",\"program\":\"bad\"", "\"next\",\"program\":\"bad\"");
+    let tiny = Tiny::new("# A\n\n{{#trust counts}}\n\n{{#trust alternatives}}\n")
+        .with("measured/two.json", &two)
+        .with("measured/alternatives/one.json", &more)
+        .with_records();
+    assert_snapshot!(rows(&tiny.page()), @"
+    GPU|profile|programs|makespan within 5 %|within 10 %|efficiency within 5 % of the scale|predicted too short|
+    Other GPU|two|2|0|0|0 of 0|1|
+    exercise|programs|makespan within 5 %|within 10 %|off by, at the median|predicted too short|
+    ex|2|1|2|-8.0 %|2|
+    next|1|0|0|-40.0 %|1|
+    all|3|1|2|-8.0 %|3|
+    ");
 }
 
 #[test]

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use trace::Fidelity;
+use trace::fidelity::Predicted;
 
 use crate::class::{empty, grade, hand_in, rows, shipped, solution, succeeds};
 use crate::racy::with_file;
@@ -51,6 +53,7 @@ fn solutions_written_differently_get_what_their_overlap_deserves() {
     succeeds(&mut grade(&real, &class, &out, &[]));
 
     let rows = rows(&out);
+    let mut measured = Measured::read();
     let mut silent = Vec::new();
     for exercise in exercises().filter(|it| is_wanted(it)) {
         let mut table = String::new();
@@ -69,6 +72,9 @@ fn solutions_written_differently_get_what_their_overlap_deserves() {
         for row in others {
             let student = row["student"].as_str().expect("a name");
             let name = student.strip_prefix(&format!("{exercise}-")).expect("its own exercise");
+            let [makespan, serial, floor] =
+                ["makespan_ns", "serial_ns", "floor_ns"].map(|key| number(row, key) as u64);
+            measured.predict(exercise, name, makespan, (serial, floor));
             if row["gate"] == "pace" {
                 // Requests are answered at the cost of all other work, so how soon is no matter.
                 assert_eq!(number(row, "score"), 0.0, "{student}");
@@ -135,6 +141,56 @@ fn solutions_written_differently_get_what_their_overlap_deserves() {
     ];
     silent.retain(|student| !known.contains(student));
     assert_eq!(silent, [""; 0], "too little overlaps, and no cause is named");
+    measured.is_fresh();
+}
+
+/// What a GPU took for them, and what is predicted there: a line for each program.
+struct Measured {
+    path: PathBuf,
+    /// As it is kept, and with what is predicted today.
+    texts: [String; 2],
+    predicted: Vec<Predicted>,
+}
+
+impl Measured {
+    /// Set to write what is predicted today.
+    const UPDATE: &str = "SWIM_UPDATE_MEASURED";
+
+    fn read() -> Self {
+        let path = folder().join("../../../book/measured/alternatives/h200.json");
+        let text = std::fs::read_to_string(&path).expect("the kept file");
+        let kept: Fidelity = serde_json::from_str(&text).expect("kept measurements");
+        Self { path, texts: [text.clone(), text], predicted: kept.programs }
+    }
+
+    /// Notes what is predicted today for one of them. Not all were measured.
+    fn predict(&mut self, exercise: &str, name: &str, makespan_ns: u64, ends: (u64, u64)) {
+        let is_it = |it: &&Predicted| (&*it.exercise, &*it.program) == (exercise, name);
+        let Some(kept) = self.predicted.iter().find(is_it) else { return };
+        let mut today = Predicted { makespan_ns, ..kept.clone() };
+        (today.bounds.serial_ns, today.bounds.floor_ns) = ends;
+        let [old, new] = [kept, &today].map(|it| serde_json::to_string(it).expect("plain data"));
+        assert!(
+            self.texts[1].contains(&old),
+            "{}: no line for {exercise} {name}",
+            self.path.display()
+        );
+        self.texts[1] = self.texts[1].replace(&old, &new);
+    }
+
+    fn is_fresh(&self) {
+        let [kept, today] = &self.texts;
+        if std::env::var_os(Self::UPDATE).is_some() {
+            std::fs::write(&self.path, today).expect("it can be written");
+        } else {
+            assert!(
+                kept == today,
+                "`{}` is stale: {}=1 predicts anew",
+                self.path.display(),
+                Self::UPDATE
+            );
+        }
+    }
 }
 
 #[test]

@@ -112,7 +112,7 @@ impl Device {
     fn end_of_wait(&mut self, wait: Wait, call: &Call, effects: &mut impl Effects) -> Option<u64> {
         match wait {
             Wait::Operation { id, more_ns } => {
-                self.run_to_end_of(id, |device| device.goes_on(call, wait), effects);
+                self.run_to_end_of(id, |device| device.goes_on(call, id), effects);
                 Some(self.operations[id].end_ns + more_ns)
             }
             Wait::Stream(stream) => {

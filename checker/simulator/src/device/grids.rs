@@ -244,3 +244,36 @@ fn tail_ns(launch: &Shape, facts: &Facts, resident: u64, profile: &Profile) -> u
     let speed = u128::from(facts.rate.units_per_us_multiprocessor.max(1)) * u128::from(used);
     (units / u128::from(items) * 1000 / speed).min(LONGEST_NS.into()) as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alone_a_grid_takes_its_waves_one_after_the_other_and_what_is_fixed_once() {
+        let profile: Profile = toml::from_str(Profile::H200).expect("the profile is valid");
+        let block_ns = 1_000;
+        let grid = Grid { block_ns, ..Grid::of_memory(1, 1, &profile) };
+        let at_once = SHARES / grid.shares * grid.multiprocessors;
+        let alone = |blocks: u64| Grid { blocks, ..grid }.alone_ns() - grid.fixed_ns;
+        assert_eq!([1, at_once, at_once + 1].map(alone), [block_ns, block_ns, 2 * block_ns]);
+    }
+
+    #[test]
+    fn a_block_with_less_than_its_share_of_items_counts_and_one_without_any_does_not() {
+        let rate = Pace {
+            units_per_us_warp: 1,
+            units_per_us_multiprocessor: 1,
+            fixed_ns: 0,
+            block_ns: 0,
+            wait_ns: 0,
+        };
+        let items = Items { bytes: 4, together: 1 };
+        let inner_loop = Some(Loop { pipe: Pipe::Integers, each_turn: 1, chains: 1, others: 0 });
+        let facts = Facts { registers: 0, shared_bytes: 0, items: Some(items), inner_loop, rate };
+        let shape =
+            |bytes| Shape { grid: [8, 1, 1], block: [256, 1, 1], shared_bytes: 0, units: 0, bytes };
+        let blocks = |count: u64| Portions::of(&shape(4 * count), items, &facts).blocks;
+        assert_eq!([1, 256, 257, 512, 10_000].map(blocks), [1, 1, 2, 2, 8]);
+    }
+}

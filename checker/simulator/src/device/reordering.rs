@@ -2,7 +2,7 @@
 
 use trace::program::{Call, Direction, Mode, Place};
 
-use super::{At, Device, Effects, OperationId, Schedule, Wait};
+use super::{At, Device, Effects, OperationId, Schedule};
 
 /// How far it has come.
 #[derive(Default)]
@@ -93,8 +93,7 @@ impl Device {
     /// Whether a call may return before the delayed operation that it waits for: an upload from
     /// pageable memory has read its data when the call is made. The documentation does not promise
     /// that the call waits.
-    pub(super) fn goes_on(&self, call: &Call, wait: Wait) -> bool {
-        let Wait::Operation { id, .. } = wait else { return false };
+    pub(super) fn goes_on(&self, call: &Call, id: OperationId) -> bool {
         if !cfg!(feature = "schedules") {
             return false;
         }

@@ -189,6 +189,21 @@ mod tests {
         [of(0, old), of(1, young)]
     }
 
+    /// The model as it stands: another rule for a pipe, or another count of its cycles, changes some of these.
+    #[test]
+    fn what_pairs_issue_is_what_it_was_to_the_instruction() {
+        let kinds = [FMA, CHAIN, MAP, PRODUCT, STREAM];
+        let mut table = String::new();
+        for old in kinds {
+            for young in kinds {
+                let both = [(1, 1), (2, 1), (1, 2)].map(|(a, b)| issued(&[(old, a), (young, b)]));
+                let name = |it: Loop| format!("{:?} in {} chains", it.pipe, it.chains);
+                table.push_str(&format!("{} beside {}: {both:?}\n", name(old), name(young)));
+            }
+        }
+        insta::assert_snapshot!(table);
+    }
+
     /// Against an H100 80GB HBM3, driver 580.159.04, 2026-11-26: the lines "in" of `tests/figures/pairs.cu`.
     #[test]
     fn pairs_slow_each_other_as_on_an_h100_to_a_fifth_of_their_speed() {

@@ -74,6 +74,45 @@ fn the_default_stream_is_a_barrier_for_blocking_streams_only() {
 }
 
 #[test]
+fn the_default_stream_waits_for_the_per_thread_stream_as_for_other_blocking_ones() {
+    let mut script = Script::new();
+    let first = script.kernel(StreamId::PER_THREAD, 1, 1_000);
+    let second = script.kernel(StreamId::LEGACY, 1, 10);
+    let timeline = script.run();
+    assert!(span(&timeline, second).start_ns >= span(&timeline, first).end_ns);
+}
+
+#[test]
+fn a_wait_for_the_default_stream_lasts_until_the_last_blocking_stream_is_done() {
+    for [first, second] in [[1_000, 10_000], [10_000, 1_000]] {
+        let mut script = Script::new();
+        let streams = [script.stream(Blocking), script.stream(Blocking)];
+        let kernels = [first, second].map(|us| (us, streams[usize::from(us == second)]));
+        let steps = kernels.map(|(us, stream)| script.kernel(stream, 1, us));
+        let wait = script.call(Call::StreamSynchronize { stream: StreamId::LEGACY });
+        let timeline = script.run();
+        let last = steps.map(|step| span(&timeline, step).end_ns).into_iter().max();
+        let returned = timeline.host.iter().find(|call| call.step == wait).map(|it| it.end_ns);
+        assert!(returned >= last, "{returned:?} and {last:?}");
+    }
+}
+
+#[test]
+fn an_allocation_that_finds_room_in_mapped_memory_takes_less_than_one_that_maps_some() {
+    let mut script = Script::new();
+    let steps = [(); 2].map(|()| {
+        let block = script.block();
+        script.call(Call::Alloc { block, bytes: 4096 })
+    });
+    let timeline = script.run();
+    let host = h200().host;
+    assert_eq!(
+        steps.map(|step| host_ns(&timeline, step)),
+        [host.alloc_ns.value, host.alloc_shared_ns.value]
+    );
+}
+
+#[test]
 fn a_pageable_upload_is_staged_up_to_two_mib_and_waits_beyond() {
     let upload =
         |bytes| move |s: &mut Script, first, _| s.copy(first, Way::Up(Host::Pageable), bytes);

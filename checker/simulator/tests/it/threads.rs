@@ -163,11 +163,14 @@ fn each_thread_has_a_per_thread_stream_of_its_own() {
     let first = script.kernel(StreamId::PER_THREAD, 1, 1_000);
     script.call(Call::ThreadSpawn { thread: 1 });
     let other = script.on(1, |script| script.kernel(StreamId::PER_THREAD, 1, 1_000));
-    // Both have the same work queue: let the other one go first.
+    script.call(Call::ThreadSpawn { thread: 2 });
+    let third = script.on(2, |script| script.kernel(StreamId::PER_THREAD, 1, 1_000));
+    // All have the same work queue: let the others go first.
     script.call(Call::HostWork { ns: 100_000, target: None });
     let again = script.kernel(StreamId::PER_THREAD, 1, 1_000);
     let timeline = script.run();
     assert!(span(&timeline, other).start_ns < span(&timeline, first).end_ns);
+    assert!(span(&timeline, third).start_ns < span(&timeline, other).end_ns);
     assert!(span(&timeline, again).start_ns >= span(&timeline, first).end_ns);
     assert_eq!(span(&timeline, other).stream, StreamId::PER_THREAD);
 }

@@ -99,6 +99,21 @@ impl Session {
 }
 
 #[test]
+fn memory_of_cumemalloc_that_is_freed_in_a_streams_order_goes_back_and_not_to_a_pool() {
+    let mut session = Session::new();
+    let stream = session.stream(0);
+    // More than half of what the simulated device can hold.
+    let large = Command::Memory(MemoryCommand::Alloc { bytes: 3 << 30 });
+    let address = session.number(0, large.clone());
+    // The pool knows of blocks that are younger.
+    session.number(0, Command::Memory(MemoryCommand::AllocAsync { bytes: BYTES, stream }));
+    let free = Command::Memory(MemoryCommand::FreeAsync { address, stream });
+    assert_eq!(session.ask(0, free), Reply::Done);
+    assert_eq!(session.ask(0, Command::Context(ContextCommand::Synchronize)), Reply::Done);
+    assert_ne!(session.number(0, large), address);
+}
+
+#[test]
 fn a_copy_between_devices_carries_its_data_in_every_stream_and_over_every_way() {
     for access in [false, true] {
         for mode in MODES {

@@ -7,8 +7,7 @@
 use std::ops::Range;
 
 use trace::Hazard;
-use trace::hazards::near_misses::{NearMiss, Slip, Turn, Waiter};
-use trace::hazards::{CallAt, Edge, StreamNames};
+use trace::hazards::{CallAt, Edge, NearMiss, Slip, StreamNames, Turn, Waiter};
 
 use crate::regions::Mark;
 use crate::report::names::{receiver, variable};

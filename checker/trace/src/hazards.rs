@@ -55,6 +55,8 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
+//! | `model` | hazards as plain data |
+//! | `narrator` | from a pair of steps to a hazard |
 //! | `clock` | vector clocks |
 //! | `happens_before` | what comes before what |
 //! | `graph` | what is wrong inside a graph |
@@ -63,10 +65,10 @@
 //! | `memory` | who used which bytes last |
 //! | `range_tree` | who used some of a range, it is not known which bytes |
 //! | `search` | going through a program, call by call |
-//! | [`near_misses`] | what comes close to ordering two uses, and why it does not |
+//! | `near_misses` | what comes close to ordering two uses, and why it does not |
 //! | `unsynchronised` | what nothing had waited for when a region ended |
 //! | `overwritten` | events of a wrapper that it recorded again too early |
-//! | `uses` | what each call does to memory |
+//! | `uses` | what each call does to memory, and in which stream |
 //! | `words` | what is said about a hazard |
 
 mod clock;
@@ -74,7 +76,9 @@ mod event_clocks;
 mod graph;
 mod happens_before;
 mod memory;
-pub mod near_misses;
+mod model;
+mod narrator;
+mod near_misses;
 mod overwritten;
 mod range_tree;
 mod search;
@@ -84,281 +88,23 @@ mod uses;
 mod words;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt;
 
-use serde::{Serialize, Serializer};
-
-use crate::program::{
-    AccessKind, BlockId, Call, GraphId, GraphNode, KernelId, Program, Range, Site, StreamId,
+use crate::program::{Call, Program};
+pub use model::{
+    AccessAt, CallAt, Code, Edge, Hazard, Kind, NearMiss, Severity, Slip, Turn, Usage, Waiter,
 };
-use near_misses::{Attempts, NearMiss, Turn};
+pub use narrator::call;
+use narrator::{Narrator, graphs};
+pub(crate) use narrator::{call_at, kernels};
+use near_misses::Attempts;
 use overwritten::overwritten;
-use search::{At, Pair, Trust};
+use search::{At, Trust};
 pub use search::{MOST_EFFORT, TooMuch, effort};
 pub use unsynchronised::{Unsynchronised, Wait, unwaited_within};
-pub use uses::accesses;
-use uses::accesses_of_node;
+pub(crate) use uses::stream_named;
+pub use uses::{accesses, stream};
 pub(crate) use words::named;
 pub use words::{StreamNames, Told};
-
-/// Two uses of the same memory that nothing orders.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Hazard {
-    /// Its kind, by its code.
-    pub code: Code,
-    /// The kind that it would have if no call waited beyond what is promised: the same, but for
-    /// [`Code::UnspecifiedBlocking`].
-    pub kind: Kind,
-    /// How bad it is.
-    pub severity: Severity,
-    /// The use that the host issued first.
-    pub first: AccessAt,
-    /// The other one.
-    pub second: AccessAt,
-    /// The bytes that both use, or some of them. Of size 0 where a block is freed that was never
-    /// used.
-    pub overlap: Range,
-    /// The smallest change that orders the two.
-    pub missing: Edge,
-    /// The near miss, where there is one; found out for the first few hazards of a program.
-    pub near: Option<NearMiss>,
-    /// Whether the second use is of a later turn of a loop than the first.
-    pub turn: Turn,
-    /// How many turns later it is, where that is known to be more than one: so many pieces of
-    /// memory are used by turns. Else 1, or 0 in the same turn.
-    #[serde(skip_serializing_if = "is_few")]
-    pub laps: u32,
-    /// For [`Code::UnspecifiedBlocking`]: the call that was seen to wait.
-    pub through: Option<CallAt>,
-    /// Where a wrapper recorded again the event that stood for the first use, before the second
-    /// waited for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub overwritten: Option<CallAt>,
-    /// How many pairs of steps there are with this code at these two places in the source.
-    pub count: u32,
-}
-
-/// Kinds of hazards. The codes never change their meaning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Code {
-    /// `SWIM-H01`
-    ReadAfterWrite,
-    /// `SWIM-H02`
-    WriteAfterRead,
-    /// `SWIM-H03`
-    WriteAfterWrite,
-    /// `SWIM-H04`
-    UseAfterFree,
-    /// `SWIM-H05`
-    UseBeforeAllocation,
-    /// `SWIM-H06`
-    UnspecifiedBlocking,
-}
-
-impl Code {
-    /// All codes, in order.
-    pub const ALL: [Code; 6] = [
-        Self::ReadAfterWrite,
-        Self::WriteAfterRead,
-        Self::WriteAfterWrite,
-        Self::UseAfterFree,
-        Self::UseBeforeAllocation,
-        Self::UnspecifiedBlocking,
-    ];
-
-    /// The code itself, such as `SWIM-H01`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ReadAfterWrite => "SWIM-H01",
-            Self::WriteAfterRead => "SWIM-H02",
-            Self::WriteAfterWrite => "SWIM-H03",
-            Self::UseAfterFree => "SWIM-H04",
-            Self::UseBeforeAllocation => "SWIM-H05",
-            Self::UnspecifiedBlocking => "SWIM-H06",
-        }
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ReadAfterWrite => "read-after-write",
-            Self::WriteAfterRead => "write-after-read",
-            Self::WriteAfterWrite => "write-after-write",
-            Self::UseAfterFree => "use-after-free",
-            Self::UseBeforeAllocation => "use-before-allocation",
-            Self::UnspecifiedBlocking => "relies-on-unspecified-blocking",
-        }
-    }
-
-    /// How bad it is.
-    pub fn severity(self) -> Severity {
-        match self {
-            Self::UnspecifiedBlocking => Severity::Warning,
-            _ => Severity::Error,
-        }
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl Serialize for Code {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-/// How two uses conflict. Where two operations conflict in several ways the first of this order is
-/// named: a value that is not there yet says more than one that is overwritten.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// A write, then a read.
-    ReadAfterWrite,
-    /// Two writes.
-    WriteAfterWrite,
-    /// A read, then a write.
-    WriteAfterRead,
-    /// A use and the block's end, in either order.
-    UseAfterFree,
-    /// Memory comes to be in one stream's order and is used in another's.
-    UseBeforeAllocation,
-}
-
-impl Kind {
-    fn of(earlier: AccessKind, later: AccessKind) -> Self {
-        match (earlier, later) {
-            (AccessKind::Write, AccessKind::Read) => Self::ReadAfterWrite,
-            (AccessKind::Write, AccessKind::Write) => Self::WriteAfterWrite,
-            (AccessKind::Read, _) => Self::WriteAfterRead,
-        }
-    }
-
-    fn code(self) -> Code {
-        match self {
-            Self::ReadAfterWrite => Code::ReadAfterWrite,
-            Self::WriteAfterWrite => Code::WriteAfterWrite,
-            Self::WriteAfterRead => Code::WriteAfterRead,
-            Self::UseAfterFree => Code::UseAfterFree,
-            Self::UseBeforeAllocation => Code::UseBeforeAllocation,
-        }
-    }
-}
-
-/// How bad a hazard is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// The data can be wrong.
-    Error,
-    /// The data is right as long as a call does more than it promises.
-    Warning,
-}
-
-/// A call, and where it was made. An operation of a graph was issued by the launch; its line is the
-/// one where it was captured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct CallAt {
-    /// Index into the program's steps.
-    pub step: u32,
-    /// Which node of the graph that the step launches, from 1; 0 for the step itself.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub node: u32,
-    /// The line; none for calls that the lab or a library makes on its own.
-    pub site: Option<Site>,
-    /// For an operation of a graph, the line of the launch.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub launched: Option<Site>,
-    /// Its name in words: "kernel `map_a`", "the copy to the device", "`cuMemFree`".
-    pub what: String,
-    /// Whose it is, for a call to do with a per-thread default stream in a program of several
-    /// threads.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub thread: Option<u32>,
-}
-
-fn is_zero(value: &u32) -> bool {
-    *value == 0
-}
-
-fn is_few(laps: &u32) -> bool {
-    *laps < 2
-}
-
-/// A use of memory.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct AccessAt {
-    /// The call that issued it.
-    #[serde(flatten)]
-    pub call: CallAt,
-    /// The stream it is queued in; none for what the host does itself. Of an operation of a graph,
-    /// that of the launch, where the other use is not of the same launch.
-    pub stream: Option<StreamId>,
-    /// Its use of the memory.
-    pub usage: Usage,
-    /// The bytes that it uses, more than the other does perhaps.
-    pub range: Range,
-}
-
-/// Kinds of uses of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Usage {
-    /// Reads it.
-    Read,
-    /// Writes it.
-    Write,
-    /// Makes it.
-    Allocate,
-    /// Ends it.
-    Free,
-}
-
-/// An order that is missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Edge {
-    /// Record an event after one step, and let another stream wait for it before another step.
-    Wait {
-        /// Record after this step,
-        record_after: u32,
-        /// in its stream;
-        record_in: StreamId,
-        /// wait before this step,
-        wait_before: u32,
-        /// in its stream.
-        wait_in: StreamId,
-    },
-    /// Synchronise the host with a stream before a step.
-    Synchronise {
-        /// With this stream, at the latest after
-        stream: StreamId,
-        /// this step,
-        after: u32,
-        /// and before this one.
-        before: u32,
-    },
-    /// Let one host thread hear of another before a step.
-    Handover {
-        /// Of the thread that makes this step,
-        after: u32,
-        /// before this one.
-        before: u32,
-    },
-    /// Free later.
-    FreeLater {
-        /// This call has to come after
-        free: u32,
-        /// this step.
-        after: u32,
-    },
-}
-
-/// No program of a page has graphs or several host threads, and each kB of its wasm counts.
-const FOLLOWS_ALL: bool = !crate::IS_PLAYGROUND;
 
 /// Hazards for which it is found out what comes close: a report shows fewer, and each costs a few
 /// searches of the whole program.
@@ -452,52 +198,6 @@ fn blocking_steps(program: &Program) -> Vec<u32> {
     blocking
 }
 
-/// The names of the kernels.
-pub(crate) fn kernels(program: &Program) -> BTreeMap<KernelId, &str> {
-    let named = program.steps.iter().filter_map(|step| match &step.call {
-        Call::FunctionGet { kernel, name, .. } => Some((*kernel, name.as_str())),
-        _ => None,
-    });
-    by_number(named)
-}
-
-/// A map of few entries. `collect` would sort them first, and each sort is several kB of a page's
-/// wasm.
-fn by_number<K: Ord, V>(entries: impl Iterator<Item = (K, V)>) -> BTreeMap<K, V> {
-    let mut map = BTreeMap::new();
-    entries.for_each(|(key, value)| _ = map.insert(key, value));
-    map
-}
-
-fn graphs(program: &Program) -> BTreeMap<GraphId, &[GraphNode]> {
-    let made = program.steps.iter().filter_map(|step| match &step.call {
-        Call::GraphCreate { graph, nodes } => Some((*graph, nodes.as_slice())),
-        _ => None,
-    });
-    by_number(made)
-}
-
-/// A step, and where it comes from.
-pub fn call(program: &Program, step: u32) -> CallAt {
-    call_at(program, step, &kernels(program))
-}
-
-pub(crate) fn call_at(program: &Program, step: u32, kernels: &BTreeMap<KernelId, &str>) -> CallAt {
-    let made = &program.steps[step as usize];
-    let site = program.site(made).cloned();
-    let what = words::what(&made.call, kernels);
-    let thread = whose(program, step, stream_named(&made.call));
-    CallAt { step, node: 0, site, launched: None, what, thread }
-}
-
-/// The thread of a step that has to do with a per-thread default stream, in a program of several
-/// threads.
-fn whose(program: &Program, step: u32, stream: Option<StreamId>) -> Option<u32> {
-    let are_many = || program.steps.iter().any(|step| step.thread > 0);
-    let is_it = stream.is_some_and(StreamId::is_per_thread) && are_many();
-    is_it.then(|| program.steps[step as usize].thread)
-}
-
 /// The smallest change that orders each pair of uses that nothing orders: all of them, where
 /// [`find`] tells those of one line once.
 pub fn missing(program: &Program) -> Vec<Edge> {
@@ -514,168 +214,4 @@ pub fn missing_within(program: &Program, most: u64) -> Result<Vec<Edge>, TooMuch
         blocking: Vec::new(),
     };
     Ok(pairs.iter().map(|pair| narrator.hazard(pair, pair.kind.code()).missing).collect())
-}
-
-/// Makes hazards of pairs of steps.
-struct Narrator<'a> {
-    program: &'a Program,
-    kernels: BTreeMap<KernelId, &'a str>,
-    graphs: BTreeMap<GraphId, &'a [GraphNode]>,
-    blocking: Vec<u32>,
-}
-
-impl Narrator<'_> {
-    /// Where the step comes from; all that have no line count as one place.
-    fn place(&self, at: At) -> Option<u32> {
-        self.node(at).map_or(self.program.steps[at.step as usize].site, |node| node.site)
-    }
-
-    /// The node of a graph that is meant.
-    fn node(&self, at: At) -> Option<&GraphNode> {
-        let Call::GraphLaunch { graph, .. } = &self.program.steps[at.step as usize].call else {
-            return None;
-        };
-        let nodes = self.graphs.get(graph)?;
-        nodes.get((at.node as usize).checked_sub(1)?)
-    }
-
-    /// The memory that it uses.
-    fn uses(&self, at: At, tell: impl FnMut(AccessKind, Range)) {
-        let moved = match &self.program.steps[at.step as usize].call {
-            Call::GraphLaunch { accesses, .. } => &accesses[..],
-            _ => &[],
-        };
-        accesses_of_node(self.made(at), at.node, moved, tell);
-    }
-
-    fn made(&self, at: At) -> &Call {
-        self.node(at).map_or(&self.program.steps[at.step as usize].call, |node| &node.call)
-    }
-
-    fn hazard(&self, pair: &Pair, code: Code) -> Hazard {
-        let Pair { first, second, kind, overlap, is_unheard } = *pair;
-        // What each of the two does follows from how they conflict.
-        let (first_use, second_use) = match kind {
-            Kind::ReadAfterWrite => (Usage::Write, Usage::Read),
-            Kind::WriteAfterWrite => (Usage::Write, Usage::Write),
-            Kind::WriteAfterRead => (Usage::Read, Usage::Write),
-            Kind::UseAfterFree | Kind::UseBeforeAllocation => {
-                (self.usage(first, overlap.block), self.usage(second, overlap.block))
-            }
-        };
-        let of_one_launch = first.step == second.step;
-        let first = self.access(first, first_use, overlap, of_one_launch);
-        let second = self.access(second, second_use, overlap, of_one_launch);
-        let (before, after) = (first.call.step, second.call.step);
-        let missing = match (first.usage, first.stream, second.stream) {
-            (Usage::Free, ..) => Edge::FreeLater { free: before, after },
-            (_, None, _) => Edge::Handover { after: before, before: after },
-            _ if is_unheard => Edge::Handover { after: before, before: after },
-            (_, Some(stream), None) => Edge::Synchronise { stream, after: before, before: after },
-            (_, Some(record_in), Some(wait_in)) => {
-                Edge::Wait { record_after: before, record_in, wait_before: after, wait_in }
-            }
-        };
-        let next = self.blocking.partition_point(|&step| step <= before);
-        let through = match code {
-            Code::UnspecifiedBlocking => {
-                self.blocking.get(next).map(|&step| self.call(At { step, node: 0 }))
-            }
-            _ => None,
-        };
-        let severity = code.severity();
-        let (near, turn, laps) = (None, Turn::Same, 0);
-        Hazard {
-            code,
-            kind,
-            severity,
-            first,
-            second,
-            overlap,
-            missing,
-            near,
-            turn,
-            laps,
-            through,
-            overwritten: None,
-            count: 1,
-        }
-    }
-
-    fn call(&self, at: At) -> CallAt {
-        let site = self.place(at).and_then(|site| self.program.sites.get(site as usize)).cloned();
-        let At { step, node } = at;
-        let launch = &self.program.steps[step as usize];
-        let launched = (node > 0).then(|| self.program.site(launch).cloned()).flatten();
-        let what = words::what(self.made(at), &self.kernels);
-        let thread = whose(self.program, step, stream_named(&launch.call));
-        CallAt { step, node, site, launched, what, thread }
-    }
-
-    fn usage(&self, at: At, block: BlockId) -> Usage {
-        match self.made(at) {
-            Call::AllocAsync { .. } => Usage::Allocate,
-            Call::Free { .. } | Call::FreeAsync { .. } | Call::FreeHost { .. } => Usage::Free,
-            _ => {
-                let mut usage = Usage::Read;
-                self.uses(at, |kind, range| {
-                    if range.block == block && kind == AccessKind::Write {
-                        usage = Usage::Write;
-                    }
-                });
-                usage
-            }
-        }
-    }
-
-    fn access(&self, at: At, usage: Usage, overlap: Range, of_one_launch: bool) -> AccessAt {
-        let step = &self.program.steps[at.step as usize];
-        let stream = match &step.call {
-            Call::GraphLaunch { stream, .. } if !of_one_launch => Some(*stream),
-            _ => stream(self.made(at)),
-        };
-        let mut call = self.call(at);
-        call.thread = whose(self.program, at.step, stream);
-        let mut range = overlap;
-        let meets = |other: &Range| {
-            other.block == overlap.block
-                && other.offset < overlap.offset.saturating_add(overlap.bytes)
-                && overlap.offset < other.offset.saturating_add(other.bytes)
-        };
-        self.uses(at, |kind, used| {
-            let same = matches!(
-                (kind, usage),
-                (AccessKind::Read, Usage::Read) | (AccessKind::Write, Usage::Write)
-            );
-            if same && range == overlap && meets(&used) {
-                range = used;
-            }
-        });
-        AccessAt { call, stream, usage, range }
-    }
-}
-
-/// The stream that an operation is queued in.
-pub fn stream(call: &Call) -> Option<StreamId> {
-    match call {
-        Call::AllocAsync { stream, .. }
-        | Call::FreeAsync { stream, .. }
-        | Call::Copy { stream, .. }
-        | Call::Memset { stream, .. }
-        | Call::HostFunction { stream, .. } => Some(*stream),
-        Call::Launch(launch) => Some(launch.stream),
-        _ => None,
-    }
-}
-
-/// The stream that a call has to do with.
-pub(crate) fn stream_named(call: &Call) -> Option<StreamId> {
-    match call {
-        Call::StreamSynchronize { stream }
-        | Call::StreamQuery { stream }
-        | Call::StreamWait { stream, .. }
-        | Call::EventRecord { stream, .. }
-        | Call::GraphLaunch { stream, .. } => Some(*stream),
-        call => stream(call),
-    }
 }

@@ -33,9 +33,37 @@ pub fn times(number: u64) -> String {
     if number == 1 { "once".to_owned() } else { format!("{number} times") }
 }
 
+/// The day so many days after 1970 began: Howard Hinnant's civil_from_days, where eras of 400 years
+/// begin in March.
+pub fn date(days: u64) -> String {
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year_of_era = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day_of_year = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day_of_month = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day_of_month:02}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_have_dates() {
+        // `date -u -d @$((days * 86400)) +%F`
+        for (days, expected) in [
+            (0, "1970-01-01"),
+            (11_016, "2000-02-29"),
+            (19_723, "2024-01-01"),
+            (19_782, "2024-02-29"),
+            (20_778, "2026-11-21"),
+        ] {
+            assert_eq!(date(days), expected);
+        }
+    }
 
     #[test]
     fn one_thing_is_named_in_the_singular() {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::process::Command;
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use checker::host_facts;
 use serde::{Deserialize, Serialize};
 
 /// A machine on a day.
@@ -33,7 +33,7 @@ impl Machine {
             cuda: "unknown".to_owned(),
             cpu: cpu(),
             link: None,
-            date: today(),
+            date: host_facts::today(),
             others: None,
         }
     }
@@ -70,23 +70,15 @@ impl Machine {
     }
 }
 
-/// The release of the kernel module, such as `580.159.04`.
+/// The release of the kernel module, if there is one.
 fn release() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
-    let is_release = |word: &&str| {
-        word.contains('.') && word.chars().all(|letter| letter.is_ascii_digit() || letter == '.')
-    };
-    text.split_whitespace().find(is_release).map(str::to_owned)
+    Some(host_facts::driver_release()).filter(|release| !release.is_empty())
 }
 
 fn cpu() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = text.lines().find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        (key.trim() == "model name").then(|| value.trim().to_owned())
-    });
-    let count = std::thread::available_parallelism().map_or(1, usize::from);
-    format!("{}, {count} cores visible", model.as_deref().unwrap_or("unknown processor"))
+    let processor = Some(host_facts::processor()).filter(|name| !name.is_empty());
+    let processor = processor.as_deref().unwrap_or("unknown processor");
+    format!("{processor}, {} cores visible", host_facts::cores())
 }
 
 /// The link to a PCI device as the system states it, such as `32.0 GT/s PCIe x16`.
@@ -119,52 +111,4 @@ pub(crate) fn others() -> Option<String> {
     let (percent, mib) = (numbers.next()?, numbers.next()?);
     (percent > IDLE_PERCENT || mib > KEPT_MIB)
         .then(|| format!("{percent} % of its time, {mib} MiB of its memory"))
-}
-
-fn today() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-    date(seconds / 86_400)
-}
-
-/// The day so many days after 1970-01-01, in the Gregorian calendar.
-fn date(days: u64) -> String {
-    let leap =
-        |year: u64| year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
-    let (mut year, mut left) = (1970, days);
-    loop {
-        let length = 365 + u64::from(leap(year));
-        if left < length {
-            break;
-        }
-        left -= length;
-        year += 1;
-    }
-    let february = 28 + u64::from(leap(year));
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if left < length {
-            break;
-        }
-        left -= length;
-        month += 1;
-    }
-    format!("{year}-{month:02}-{:02}", left + 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_are_dates() {
-        // `date -u -d @$((days * 86400)) +%F`
-        for (days, expected) in [
-            (0, "1970-01-01"),
-            (11_016, "2000-02-29"),
-            (20_778, "2026-11-21"),
-            (19_723, "2024-01-01"),
-        ] {
-            assert_eq!(date(days), expected);
-        }
-    }
 }

@@ -191,6 +191,18 @@ fn of_two_uses_that_nothing_orders_the_later_can_come_first() {
 }
 
 #[test]
+fn what_comes_after_an_upload_that_waits_goes_first_only_if_the_source_is_pageable() {
+    let goes_first = |script: &str| {
+        let program = script::program(script);
+        let kernel = program.steps.len() as u32 - 1;
+        let [first, second] = [kernel - 1, kernel].map(|step| At { step, node: 0 });
+        play(&program, Schedule::Reversed { first, second }).1
+    };
+    // Of pageable memory the call has read its source, and the documentation promises no more.
+    assert_eq!(["up! h x; k b x > y", "upp a x; k b x > y"].map(goes_first), [false, true]);
+}
+
+#[test]
 fn in_the_order_that_the_host_meant_the_nodes_of_a_launch_take_turns() {
     let program = script::program(
         "cap a; rec e a; wait b e; k a > x; k b x > y; rec f b; wait a f; endcap; inst; go a",

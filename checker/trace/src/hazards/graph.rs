@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use crate::program::{AccessKind, BlockId, Call, GraphNode, NodeAccesses, Range};
 
-use super::Kind;
 use super::clock::Clock;
 use super::happens_before::{Epoch, Mark};
 use super::memory::{Block, Conflict};
+use super::model::Kind;
 use super::uses::accesses_of_node;
 
 /// A graph, as far as the calls gone through so far say.

@@ -3,7 +3,7 @@
 
 use crate::program::{Call, EventId, Program};
 
-use super::stream;
+use super::uses::stream;
 
 /// The step that recorded again what a wrapper had recorded after `first`, before it made `second`
 /// wait for it.

@@ -14,8 +14,11 @@ use super::clock::Clock;
 use super::graph::{Graph, Inside};
 use super::happens_before::{Actor, Epoch, Mark, Order};
 use super::memory::{Block, Conflict, Origin};
+use super::model::Kind;
 use super::uses::{accesses, accesses_of_node, blocks_unasked};
-use super::{FOLLOWS_ALL, Kind};
+
+/// No program of a page has graphs or several host threads, and each kB of its wasm counts.
+const FOLLOWS_ALL: bool = !crate::IS_PLAYGROUND;
 
 /// Which orders count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

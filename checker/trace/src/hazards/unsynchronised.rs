@@ -10,8 +10,11 @@ use serde::Serialize;
 
 use crate::program::{Call, Program, StreamId};
 
+use super::model::CallAt;
+use super::narrator::call;
 use super::search::{Search, TooMuch};
-use super::{CallAt, call, stream, words};
+use super::uses::stream;
+use super::words;
 
 /// The last operation of a stream, which is over at the end of a region by luck or not at all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

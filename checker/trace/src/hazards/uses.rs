@@ -1,6 +1,7 @@
-//! Uses of memory by each call, and calls that wait although no documentation promises it.
+//! Uses of memory by each call, its stream, and calls that wait although no documentation promises
+//! it.
 
-use crate::program::{AccessKind, BlockId, Call, Launch, NodeAccesses, Place, Range};
+use crate::program::{AccessKind, BlockId, Call, Launch, NodeAccesses, Place, Range, StreamId};
 
 /// Whether a call was seen to wait for the device although no documentation promises that it does.
 /// `stream_ordered` says so of blocks, for which it is documented that nothing waits.
@@ -48,5 +49,30 @@ pub(crate) fn accesses_of_node(
     match moved.binary_search_by_key(&node, |it| it.node) {
         Ok(at) => moved[at].accesses.iter().for_each(|access| tell(access.kind, access.range)),
         Err(_) => accesses(call, tell),
+    }
+}
+
+/// The stream that an operation is queued in.
+pub fn stream(call: &Call) -> Option<StreamId> {
+    match call {
+        Call::AllocAsync { stream, .. }
+        | Call::FreeAsync { stream, .. }
+        | Call::Copy { stream, .. }
+        | Call::Memset { stream, .. }
+        | Call::HostFunction { stream, .. } => Some(*stream),
+        Call::Launch(launch) => Some(launch.stream),
+        _ => None,
+    }
+}
+
+/// The stream that a call has to do with.
+pub(crate) fn stream_named(call: &Call) -> Option<StreamId> {
+    match call {
+        Call::StreamSynchronize { stream }
+        | Call::StreamQuery { stream }
+        | Call::StreamWait { stream, .. }
+        | Call::EventRecord { stream, .. }
+        | Call::GraphLaunch { stream, .. } => Some(*stream),
+        call => stream(call),
     }
 }

@@ -9,8 +9,7 @@ use crate::program::{Call, Direction, KernelId, Site, StreamId};
 
 use crate::words::{counted, times};
 
-use super::near_misses::{NearMiss, Slip, Turn, Waiter};
-use super::{AccessAt, CallAt, Code, Edge, Hazard, Usage};
+use super::model::{AccessAt, CallAt, Code, Edge, Hazard, NearMiss, Slip, Turn, Usage, Waiter};
 
 const UNRECORDED: &str = "a wait for an event that is not recorded yet does nothing";
 

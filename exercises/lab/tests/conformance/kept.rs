@@ -76,15 +76,5 @@ pub(crate) fn text(device: &Identity, rows: &[Row], outcomes: &BTreeMap<usize, O
 fn today() -> String {
     const SECONDS_PER_DAY: u64 = 86_400;
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let days = since.map_or(0, |since| since.as_secs() / SECONDS_PER_DAY);
-    // Howard Hinnant's civil_from_days, for days since 1970: eras of 400 years begin in March.
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year_of_era = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day_of_year = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day_of_month = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day_of_month:02}")
+    trace::words::date(since.map_or(0, |since| since.as_secs() / SECONDS_PER_DAY))
 }

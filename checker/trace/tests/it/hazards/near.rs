@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use trace::Hazard;
-use trace::hazards::near_misses::{NearMiss, Slip, Waiter};
-use trace::hazards::{self, StreamNames};
+use trace::hazards::{self, NearMiss, Slip, StreamNames, Waiter};
 use trace::program::{
     Access, AccessKind, BlockId, Call, EventId, Extent, Program, Range, Step, StreamId,
 };

@@ -82,10 +82,11 @@ mod words;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
-use std::{fmt, mem};
+use std::mem;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
+use crate::codes::codes;
 use crate::hazards::{self, CallAt, stream_named as stream};
 use crate::program::{Program, StreamId};
 use crate::{Timeline, hazards::call_at};
@@ -150,128 +151,31 @@ pub enum Basis {
     Replayed,
 }
 
-/// Kinds of causes. The codes never change their meaning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Code {
-    /// `SWIM-C01`
-    PageableCopy,
-    /// `SWIM-C02`
-    DefaultStreamBarrier,
-    /// `SWIM-C03`
-    SharedStream,
-    /// `SWIM-C04`
-    HostSynchronisation,
-    /// `SWIM-C05`
-    DeviceWideWait,
-    /// `SWIM-C06`
-    IssueOrder,
-    /// `SWIM-C07`
-    TooFewChunks,
-    /// `SWIM-C08`
-    TooManyChunks,
-    /// `SWIM-C09`
-    FullDevice,
-    /// `SWIM-C10`
-    LaunchBound,
-    /// `SWIM-C11`
-    NeedlessWait,
-    /// `SWIM-C12`
-    LateEvent,
-    /// `SWIM-C13`
-    SynchronousCall,
-    /// `SWIM-C14`
-    FullQueue,
-    /// `SWIM-C15`
-    AllocationInRegion,
-    /// `SWIM-C16`
-    IdleHostWork,
-    /// `SWIM-C17`
-    TakenQueue,
-    /// `SWIM-C18`
-    WaitingRequest,
-    /// `SWIM-C19`
-    RebuiltGraph,
-    /// `SWIM-C20`
-    StagedPeerCopy,
+codes! {
+    /// Kinds of causes. The codes never change their meaning.
+    PageableCopy: "SWIM-C01", "pageable-copy";
+    DefaultStreamBarrier: "SWIM-C02", "default-stream-barrier";
+    SharedStream: "SWIM-C03", "shared-stream";
+    HostSynchronisation: "SWIM-C04", "host-synchronisation";
+    DeviceWideWait: "SWIM-C05", "device-wide-wait";
+    IssueOrder: "SWIM-C06", "issue-order";
+    TooFewChunks: "SWIM-C07", "too-few-chunks";
+    TooManyChunks: "SWIM-C08", "too-many-chunks";
+    FullDevice: "SWIM-C09", "full-device";
+    LaunchBound: "SWIM-C10", "launch-bound";
+    NeedlessWait: "SWIM-C11", "needless-wait";
+    LateEvent: "SWIM-C12", "late-event";
+    SynchronousCall: "SWIM-C13", "synchronous-call";
+    FullQueue: "SWIM-C14", "full-queue";
+    AllocationInRegion: "SWIM-C15", "allocation-in-region";
+    IdleHostWork: "SWIM-C16", "idle-host-work";
+    TakenQueue: "SWIM-C17", "taken-queue";
+    WaitingRequest: "SWIM-C18", "waiting-request";
+    RebuiltGraph: "SWIM-C19", "rebuilt-graph";
+    StagedPeerCopy: "SWIM-C20", "staged-peer-copy";
 }
 
 impl Code {
-    /// All codes, in order.
-    pub const ALL: [Code; 20] = [
-        Self::PageableCopy,
-        Self::DefaultStreamBarrier,
-        Self::SharedStream,
-        Self::HostSynchronisation,
-        Self::DeviceWideWait,
-        Self::IssueOrder,
-        Self::TooFewChunks,
-        Self::TooManyChunks,
-        Self::FullDevice,
-        Self::LaunchBound,
-        Self::NeedlessWait,
-        Self::LateEvent,
-        Self::SynchronousCall,
-        Self::FullQueue,
-        Self::AllocationInRegion,
-        Self::IdleHostWork,
-        Self::TakenQueue,
-        Self::WaitingRequest,
-        Self::RebuiltGraph,
-        Self::StagedPeerCopy,
-    ];
-
-    /// The code itself, such as `SWIM-C01`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::PageableCopy => "SWIM-C01",
-            Self::DefaultStreamBarrier => "SWIM-C02",
-            Self::SharedStream => "SWIM-C03",
-            Self::HostSynchronisation => "SWIM-C04",
-            Self::DeviceWideWait => "SWIM-C05",
-            Self::IssueOrder => "SWIM-C06",
-            Self::TooFewChunks => "SWIM-C07",
-            Self::TooManyChunks => "SWIM-C08",
-            Self::FullDevice => "SWIM-C09",
-            Self::LaunchBound => "SWIM-C10",
-            Self::NeedlessWait => "SWIM-C11",
-            Self::LateEvent => "SWIM-C12",
-            Self::SynchronousCall => "SWIM-C13",
-            Self::FullQueue => "SWIM-C14",
-            Self::AllocationInRegion => "SWIM-C15",
-            Self::IdleHostWork => "SWIM-C16",
-            Self::TakenQueue => "SWIM-C17",
-            Self::WaitingRequest => "SWIM-C18",
-            Self::RebuiltGraph => "SWIM-C19",
-            Self::StagedPeerCopy => "SWIM-C20",
-        }
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::PageableCopy => "pageable-copy",
-            Self::DefaultStreamBarrier => "default-stream-barrier",
-            Self::SharedStream => "shared-stream",
-            Self::HostSynchronisation => "host-synchronisation",
-            Self::DeviceWideWait => "device-wide-wait",
-            Self::IssueOrder => "issue-order",
-            Self::TooFewChunks => "too-few-chunks",
-            Self::TooManyChunks => "too-many-chunks",
-            Self::FullDevice => "full-device",
-            Self::LaunchBound => "launch-bound",
-            Self::NeedlessWait => "needless-wait",
-            Self::LateEvent => "late-event",
-            Self::SynchronousCall => "synchronous-call",
-            Self::FullQueue => "full-queue",
-            Self::AllocationInRegion => "allocation-in-region",
-            Self::IdleHostWork => "idle-host-work",
-            Self::TakenQueue => "taken-queue",
-            Self::WaitingRequest => "waiting-request",
-            Self::RebuiltGraph => "rebuilt-graph",
-            Self::StagedPeerCopy => "staged-peer-copy",
-        }
-    }
-
     /// Whether a change of the line changes all its calls, those too that cost nothing this time.
     fn is_of_the_line(self) -> bool {
         matches!(
@@ -294,18 +198,6 @@ impl Code {
             Self::FullDevice => Severity::Note,
             _ => Severity::Warning,
         }
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl Serialize for Code {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
     }
 }
 

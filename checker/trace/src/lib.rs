@@ -37,6 +37,7 @@
 pub(crate) const IS_PLAYGROUND: bool = cfg!(all(target_family = "wasm", not(feature = "whole")));
 
 pub mod causes;
+mod codes;
 pub mod draw;
 pub mod env;
 pub mod export;

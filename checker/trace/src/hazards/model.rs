@@ -1,9 +1,8 @@
 //! Hazards as plain data: what is found, where, and what would order it.
 
-use std::fmt;
+use serde::Serialize;
 
-use serde::{Serialize, Serializer};
-
+use crate::codes::codes;
 use crate::program::{AccessKind, Range, Site, StreamId};
 
 /// Two uses of the same memory that nothing orders.
@@ -43,76 +42,23 @@ pub struct Hazard {
     pub count: u32,
 }
 
-/// Kinds of hazards. The codes never change their meaning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Code {
-    /// `SWIM-H01`
-    ReadAfterWrite,
-    /// `SWIM-H02`
-    WriteAfterRead,
-    /// `SWIM-H03`
-    WriteAfterWrite,
-    /// `SWIM-H04`
-    UseAfterFree,
-    /// `SWIM-H05`
-    UseBeforeAllocation,
-    /// `SWIM-H06`
-    UnspecifiedBlocking,
+codes! {
+    /// Kinds of hazards. The codes never change their meaning.
+    ReadAfterWrite: "SWIM-H01", "read-after-write";
+    WriteAfterRead: "SWIM-H02", "write-after-read";
+    WriteAfterWrite: "SWIM-H03", "write-after-write";
+    UseAfterFree: "SWIM-H04", "use-after-free";
+    UseBeforeAllocation: "SWIM-H05", "use-before-allocation";
+    UnspecifiedBlocking: "SWIM-H06", "relies-on-unspecified-blocking";
 }
 
 impl Code {
-    /// All codes, in order.
-    pub const ALL: [Code; 6] = [
-        Self::ReadAfterWrite,
-        Self::WriteAfterRead,
-        Self::WriteAfterWrite,
-        Self::UseAfterFree,
-        Self::UseBeforeAllocation,
-        Self::UnspecifiedBlocking,
-    ];
-
-    /// The code itself, such as `SWIM-H01`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ReadAfterWrite => "SWIM-H01",
-            Self::WriteAfterRead => "SWIM-H02",
-            Self::WriteAfterWrite => "SWIM-H03",
-            Self::UseAfterFree => "SWIM-H04",
-            Self::UseBeforeAllocation => "SWIM-H05",
-            Self::UnspecifiedBlocking => "SWIM-H06",
-        }
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ReadAfterWrite => "read-after-write",
-            Self::WriteAfterRead => "write-after-read",
-            Self::WriteAfterWrite => "write-after-write",
-            Self::UseAfterFree => "use-after-free",
-            Self::UseBeforeAllocation => "use-before-allocation",
-            Self::UnspecifiedBlocking => "relies-on-unspecified-blocking",
-        }
-    }
-
     /// How bad it is.
     pub fn severity(self) -> Severity {
         match self {
             Self::UnspecifiedBlocking => Severity::Warning,
             _ => Severity::Error,
         }
-    }
-}
-
-impl fmt::Display for Code {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl Serialize for Code {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
     }
 }
 

@@ -35,6 +35,24 @@ fn pipeline(streams: usize, breadth_first: bool, connections: Option<u32>) -> f6
 }
 
 #[test]
+fn a_kernel_that_uses_no_memory_takes_no_longer_beside_one_that_wants_twice_the_bandwidth() {
+    let lasts = |items: Option<u64>| {
+        let mut script = Script::new();
+        script.with_items();
+        let streams = [(); 2].map(|()| script.stream(NonBlocking));
+        let kernel = script.kernel(streams[0], 1, 1_000);
+        let beside = items.map(|items| script.over_items(streams[1], 264, items, 1));
+        let timeline = script.run();
+        let times = |step| (span(&timeline, step).start_ns, span(&timeline, step).end_ns);
+        if let Some((start, end)) = beside.map(times) {
+            assert!(start < times(kernel).1 && end - start > 100_000, "it is beside the kernel");
+        }
+        times(kernel).1 - times(kernel).0
+    };
+    assert_eq!(lasts(Some(64 << 20)), lasts(None));
+}
+
+#[test]
 fn six_pipelines_take_what_they_took_on_an_h200() {
     // Measured: driver 580.159, 2026-11-21, kernels of 6.12 ms in all.
     let measured = [

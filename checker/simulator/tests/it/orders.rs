@@ -92,6 +92,7 @@ fn play(program: &Program, schedule: Schedule) -> (Played, bool) {
         }
     }
     device.run_to_idle(&mut played);
+    assert!(device.is_idle() && !device.is_at_work());
     (played, device.is_reversed())
 }
 

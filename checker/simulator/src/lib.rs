@@ -59,7 +59,8 @@
 //! - Small kernels of many streams: 21 right programs of `how_many_lanes` all took an H200 longer
 //!   than here with a profile of the same visit, 15 % at the median (driver 580.159.04,
 //!   2026-11-30). With 1024 tasks, three calls for each, 8 streams took 9.5 ms and 128 took 14.8;
-//!   here they take 7.3 and 6.4. So calls that go to many streams in turn seem to take longer.
+//!   with that profile 7.3 and 6.4 here. So calls that go to many streams in turn seem to take
+//!   longer.
 //! - Copies from host memory to host memory take 142 us for each MiB, whatever their size, as where
 //!   the host fills the staging buffer. On that H200 copies of 1 to 16 MiB took 66 to 75 us for
 //!   each. Those of 64 and 256 MiB took 155 to 164 us in pageable memory and 134 to 137 in pinned.

@@ -19,5 +19,8 @@ mod tests {
     #[test]
     fn times_that_are_close_share_a_place() {
         assert_eq!(places(&[62.4e6, 68.1e6, 62.5e6, 62.41e6]), [1, 4, 1, 1]);
+        // Exactly a tie apart, and a little more.
+        assert_eq!(places(&[1.0 - TIE, 1.0]), [1, 1]);
+        assert_eq!(places(&[1.0 - TIE - 1e-9, 1.0]), [1, 2]);
     }
 }

@@ -153,6 +153,44 @@ fn a_recorded_wait_leads_to_what_the_event_stood_for_and_not_to_what_came_after_
 }
 
 #[test]
+fn an_operation_comes_after_the_last_one_before_it_in_its_stream() {
+    let mut run = Run::new();
+    run.issue(UP, 1, (0, 1), (10, 20));
+    run.issue(KERNEL, 1, (1, 2), (20, 40));
+    run.issue(DOWN, 1, (2, 3), (41, 60));
+    let expected = [
+        (Part::Launch, 10),
+        work(UP, 20),
+        work(KERNEL, 40),
+        (Part::Turnaround, 41),
+        work(DOWN, 60),
+    ];
+    assert_eq!(parts(&run), expected);
+}
+
+#[test]
+fn of_its_stream_and_of_what_it_waited_for_an_operation_comes_after_what_ended_last() {
+    let mut run = Run::new();
+    run.issue(UP, 1, (0, 1), (10, 30));
+    let record = run.call("cuEventRecord", 0, (1, 2), 0);
+    run.issue(DOWN, 2, (2, 3), (11, 20));
+    let wait = run.call(WAIT, 0, (3, 4), 0);
+    run.issue(KERNEL, 2, (4, 5), (40, 95));
+    run.0.waits.push(Wait { stream: stream(2), step: wait, source: stream(1), record });
+    let expected = [(Part::Launch, 10), work(UP, 30), (Part::Turnaround, 40), work(KERNEL, 95)];
+    assert_eq!(parts(&run), expected);
+}
+
+#[test]
+fn calls_of_which_no_time_is_known_do_not_hide_those_of_later_ones() {
+    let mut run = Run::new();
+    run.issue(UP, 1, (0, 1), (2, 10));
+    run.issue(KERNEL, 2, (30, 31), (33, 60));
+    run.timeline().host.remove(0);
+    assert_eq!(parts(&run), [(Part::Host, 30), (Part::Launch, 33), work(KERNEL, 60)]);
+}
+
+#[test]
 fn of_two_recorded_waits_the_one_that_ended_last_counts() {
     for swapped in [false, true] {
         let mut run = Run::new();

@@ -33,10 +33,30 @@ fn a_union_joins_what_overlaps_or_touches_and_drops_what_is_empty() {
 #[test]
 fn touching_intervals_have_nothing_in_common() {
     let cover = |start, end| Coverage::of([Interval::new(start, end)]);
-    assert_eq!(cover(0, 5).intersection(&cover(5, 9)).ns(), 0);
+    assert_eq!(cover(0, 5).intersection(&cover(5, 9)), Coverage::default());
     assert_eq!(cover(0, 6).intersection(&cover(5, 9)).ns(), 1);
     let metrics = of(None, &[(UP, 0, 5), (KERNEL, 5, 9)]);
     assert_eq!((metrics.hidden_copy_ns, metrics.exposed_copy_ns, metrics.idle_ns), (0, 5, 0));
+}
+
+#[test]
+fn gaps_begin_and_end_with_their_window_whatever_lies_outside_of_it() {
+    let covered = Coverage::of([(0, 5), (20, 25)].map(|(from, to)| Interval::new(from, to)));
+    let gaps = |from, to| covered.gaps(Interval::new(from, to));
+    assert_eq!(gaps(3, 10), [Interval::new(5, 10)]);
+    assert_eq!(gaps(10, 22), [Interval::new(10, 20)]);
+    assert_eq!(gaps(8, 18), [Interval::new(8, 18)]);
+}
+
+#[test]
+fn of_gaps_of_one_cause_that_are_as_long_the_first_is_kept() {
+    let mut run = Run::new();
+    run.issue(UP, 1, (0, 1), (1, 10));
+    run.issue(UP, 1, (1, 2), (15, 20));
+    run.issue(UP, 1, (2, 3), (25, 30));
+    let longest =
+        idle(&run.0).causes.iter().map(|it| it.longest.start_ns / us(1)).collect::<Vec<_>>();
+    assert_eq!(longest, [10]);
 }
 
 #[test]

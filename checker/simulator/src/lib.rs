@@ -7,7 +7,7 @@
 //! # What it does not model
 //! `exercises/lab/tests/conformance` compares it with a real device: 500 rows of order,
 //! blocking and result codes, one body for both, on an NVIDIA H200 (driver 580.159.04,
-//! 2026-11-27). Rows that no GPU has answered yet are named when they are run.
+//! 2026-12-01). Rows that no GPU has answered yet are named when they are run.
 //! 10 rows are known gaps, which assert today's wrong answer. What follows is wrong or missing
 //! today.
 //! - Which operations fill a stream's queue of 1021 is measured for launches alone. Copies, memsets
@@ -56,11 +56,20 @@
 //! - Kernels have the times that they have over and over on the same data. In three traced programs
 //!   on that H200 (2026-11-29) `sgd_step` took 1.3 to 1.7 us longer than here, and
 //!   `dense_input_gradient` 15 to 22 % longer; `flip` took 9 to 13 % less. Why was not looked for.
-//! - Small kernels of many streams: 21 right programs of `how_many_lanes` all took an H200 longer
-//!   than here with a profile of the same visit, 15 % at the median (driver 580.159.04,
-//!   2026-11-30). With 1024 tasks, three calls for each, 8 streams took 9.5 ms and 128 took 14.8;
-//!   with that profile 7.3 and 6.4 here. So calls that go to many streams in turn seem to take
-//!   longer.
+//! - Maps that share a multiprocessor get even parts of it here. On an H200 (driver 580.159.04,
+//!   2026-12-01, `tests/figures/maps.cu`) older warps went first. Of 8 blocks on each
+//!   multiprocessor the first ended after an eighth of the kernel's time, and a full grid of
+//!   another stream began then. Of 512 blocks that came later than 64 old ones, those beside them
+//!   ended after 274 us, and the others after 142. So small maps of several streams take longer.
+//! - Whether the cache holds what a map reads makes no difference here. A row of maps of 16 blocks,
+//!   each on what the one before had left there, took that H200 3.0 us for each in a graph, and
+//!   3.9 here. A map of 64 blocks that read 64 MiB took it 590 us, and 552 here.
+//! - So 20 of 21 right programs of `how_many_lanes` took that H200 4 to 37 % longer than here. Of
+//!   those with a task in each group, which took 7.5 to 15.9 ms and 8.4 to 9.7 here, that is not
+//!   all. Nor is it the number of streams: three calls of the runtime API for each of 1024 tasks,
+//!   without events, took 6.8 to 7.2 us together on 4 to 128 streams.
+//! - The first copy over the link in each direction took two H200 181 and 241 us for 32 MiB, and
+//!   later ones 88 (driver 580.159.04, 2026-12-01). Here all take as long as later ones.
 //! - Copies from host memory to host memory take 142 us for each MiB, whatever their size, as where
 //!   the host fills the staging buffer. On that H200 copies of 1 to 16 MiB took 66 to 75 us for
 //!   each. Those of 64 and 256 MiB took 155 to 164 us in pageable memory and 134 to 137 in pinned.

@@ -64,10 +64,10 @@
 //! - Whether the cache holds what a map reads makes no difference here. A row of maps of 16 blocks,
 //!   each on what the one before had left there, took that H200 3.0 us for each in a graph, and
 //!   3.9 here. A map of 64 blocks that read 64 MiB took it 590 us, and 552 here.
-//! - So 20 of 21 right programs of `how_many_lanes` took that H200 4 to 37 % longer than here. Of
-//!   those with a task in each group, which took 7.5 to 15.9 ms and 8.4 to 9.7 here, that is not
-//!   all. Nor is it the number of streams: three calls of the runtime API for each of 1024 tasks,
-//!   without events, took 6.8 to 7.2 us together on 4 to 128 streams.
+//! - So 20 of 21 right programs of `how_many_lanes` took that H200 4 to 37 % longer than here.
+//!   Those with a task in each group took 7.5 to 15.9 ms there and 8.4 to 9.7 here. The same calls
+//!   from CUDA C++ took 9 to 10 us a task in most runs and 14 to 15 in some, on 32 streams and on
+//!   128. A wait for an event that had left the host's caches took twice as long as another.
 //! - The first copy over the link in each direction took two H200 181 and 241 us for 32 MiB, and
 //!   later ones 88 (driver 580.159.04, 2026-12-01). Here all take as long as later ones.
 //! - Copies from host memory to host memory take 142 us for each MiB, whatever their size, as where

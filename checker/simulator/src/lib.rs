@@ -63,13 +63,13 @@
 //!   ended after 274 us, and the others after 142. So small maps of several streams take longer.
 //! - Whether the cache holds what a map reads makes no difference here. A row of maps of 16 blocks,
 //!   each on what the one before had left there, took that H200 3.0 us for each in a graph, and
-//!   3.9 here. A map of 64 blocks that read 64 MiB took it 590 us, and 552 here.
-//! - So 20 of 21 right programs of `how_many_lanes` took that H200 4 to 37 % longer than here.
-//!   Those with a task in each group took 7.5 to 15.9 ms there and 8.4 to 9.7 here. The same calls
+//!   3.9 here. In a trace, a map of 64 blocks over 64 MiB took 590 us, and 552 here.
+//! - Of 21 right programs of `how_many_lanes` 20 take 4 to 37 % less time here than on that H200.
+//!   Those with a task in each group took 7.5 to 15.9 ms there, and 8.4 to 9.7 here. The same calls
 //!   from CUDA C++ took 9 to 10 us a task in most runs and 14 to 15 in some, on 32 streams and on
 //!   128. A wait for an event that had left the host's caches took twice as long as another.
-//! - The first copy over the link in each direction took two H200 181 and 241 us for 32 MiB, and
-//!   later ones 88 (driver 580.159.04, 2026-12-01). Here all take as long as later ones.
+//! - The first copy over the link in each direction took two H200 181 and 241 us for 32 MiB in a
+//!   trace, and later ones 88 (driver 580.159.04, 2026-12-01). Here all take as long as later ones.
 //! - Copies from host memory to host memory take 142 us for each MiB, whatever their size, as where
 //!   the host fills the staging buffer. On that H200 copies of 1 to 16 MiB took 66 to 75 us for
 //!   each. Those of 64 and 256 MiB took 155 to 164 us in pageable memory and 134 to 137 in pinned.

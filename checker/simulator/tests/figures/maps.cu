@@ -1,7 +1,7 @@
 // Maps of part of the device and of all of it: when each block ends, what a young kernel finds beside an old one, and
-// what a small map takes in a stream and in a graph. Times in us, from the start of the first block of the kernel that was
-// launched first. `maps.txt` is what it printed on an H200 (driver 580.159.04, 2026-12-01). `map.cuh` is made as pairs.cu
-// says:
+// what a small map takes in a stream and in a graph. Times in us, from the start of the first block of the kernel that
+// was launched first. `maps.txt` is what it printed on an H200 (driver 580.159.04, 2026-12-01). `map.cuh` is made as
+// pairs.cu says:
 //
 //   nvcc -O3 -std=c++17 -arch=sm_90 maps.cu -o maps && ./maps
 

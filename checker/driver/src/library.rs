@@ -135,11 +135,12 @@ fn items(kernel: &Kernel) -> Option<Items> {
 }
 
 fn inner_loop(kernel: &Kernel) -> Option<Loop> {
-    let kernels::Loop { pipe, each_turn, chains, others } = kernel.inner_loop?;
-    let pipe = match pipe {
-        kernels::pipes::Pipe::Issue | kernels::pipes::Pipe::Latency => Pipe::Floats,
-        kernels::pipes::Pipe::Memory => Pipe::Memory,
-        kernels::pipes::Pipe::Tensor => Pipe::Tensor,
+    let kernels::Loop { main, each_turn, chains, others } = kernel.inner_loop?;
+    let pipe = match main {
+        kernels::Main::Floats => Pipe::Floats,
+        kernels::Main::Integers => Pipe::Integers,
+        kernels::Main::Tensor => Pipe::Tensor,
+        kernels::Main::Loads => Pipe::Memory,
     };
     Some(Loop { pipe, each_turn, chains, others })
 }
@@ -548,6 +549,7 @@ mod tests {
         assert_eq!(told("chain_map"), inner(Pipe::Floats, 16, 1, 3));
         assert_eq!(told("stream_map"), inner(Pipe::Memory, 1, 1, 51));
         assert_eq!(told("tensor_product"), inner(Pipe::Tensor, 16, 4, 5));
-        assert_eq!(told("map_a"), None);
+        assert_eq!(told("map_a"), inner(Pipe::Integers, 64, 4, 3));
+        assert_eq!(told("matmul_1024"), None);
     }
 }

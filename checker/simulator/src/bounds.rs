@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use trace::metrics::Bounds;
 use trace::program::{
-    BlockId, Call, Direction, Items, KernelId, Launch, Loop, Mode, Pipe, Place, Range, Step,
-    StreamId,
+    Access, AccessKind, BlockId, Call, Direction, Items, KernelId, Launch, Loop, Mode, Pipe, Place,
+    Range, Step, StreamId,
 };
 use trace::{Program, Timeline};
 
@@ -151,6 +151,7 @@ fn launches(kernels: &[TaskKernel], profile: &Profile) -> Vec<Call> {
             inner_loop: kernel.inner_loop,
         };
         let launches = kernel.launches.unwrap_or(1).max(1);
+        let bytes = kernel.bytes / launches;
         let launch = Launch {
             kernel: id,
             stream: StreamId::LEGACY,
@@ -158,8 +159,12 @@ fn launches(kernels: &[TaskKernel], profile: &Profile) -> Vec<Call> {
             block: [kernel.threads.max(1), 1, 1],
             shared_bytes: 0,
             units: kernel.units / launches,
-            bytes: kernel.bytes / launches,
-            accesses: Vec::new(),
+            bytes,
+            // All kernels read the same; the first one finds it in no cache.
+            accesses: vec![Access {
+                kind: AccessKind::Read,
+                range: Range { block: BlockId(0), offset: 0, bytes },
+            }],
         };
         let launches = (0..launches).map(move |_| Call::Launch(launch.clone()));
         std::iter::once(known).chain(launches)

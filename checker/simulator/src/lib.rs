@@ -56,18 +56,20 @@
 //! - Kernels have the times that they have over and over on the same data. In three traced programs
 //!   on that H200 (2026-11-29) `sgd_step` took 1.3 to 1.7 us longer than here, and
 //!   `dense_input_gradient` 15 to 22 % longer; `flip` took 9 to 13 % less. Why was not looked for.
-//! - Maps that share a multiprocessor get even parts of it here. On an H200 (driver 580.159.04,
-//!   2026-12-01, `tests/figures/maps.cu`) older warps went first. Of 8 blocks on each
-//!   multiprocessor the first ended after an eighth of the kernel's time, and a full grid of
-//!   another stream began then. Of 512 blocks that came later than 64 old ones, those beside them
-//!   ended after 274 us, and the others after 142. So small maps of several streams take longer.
-//! - Whether the cache holds what a map reads makes no difference here. A row of maps of 16 blocks,
-//!   each on what the one before had left there, took that H200 3.0 us for each in a graph, and
-//!   3.9 here. In a trace, a map of 64 blocks over 64 MiB took 590 us, and 552 here.
-//! - Of 21 right programs of `how_many_lanes` 20 take 4 to 37 % less time here than on that H200.
-//!   Those with a task in each group took 7.5 to 15.9 ms there, and 8.4 to 9.7 here. The same calls
-//!   from CUDA C++ took 9 to 10 us a task in most runs and 14 to 15 in some, on 32 streams and on
-//!   128. A wait for an event that had left the host's caches took twice as long as another.
+//! - What the device's cache holds is followed range by range, and makes maps shorter alone. A map
+//!   of 32 blocks with 16 waits for each thread took an H200 36.0 us on what it had just written
+//!   itself. It took 38.1 on 2 MiB that a copy had just brought, 39.0 on those that a grid of 1056
+//!   blocks had written, and 41.2 on elements in no cache (driver 580.159.04, 2026-11-30). Here it
+//!   takes 35.9 on what any kernel has used and 39.2 on others.
+//! - A wait for an event of another stream. On that H200 (2026-12-01, `tests/figures/waits.cu`)
+//!   kernels that waited for each other on two streams took 0.1 us more each than in one stream, on
+//!   four 1.3 and on eight 1.9. Three streams that forked from one and joined it took 5.7 us more.
+//!   A copy up that waited for one of another stream took 2.0 to 2.7 us more. Here neither does.
+//! - Of the right programs of `how_many_lanes` most take less time here than on that H200, those of
+//!   single tasks up to 43 % less. The same calls from CUDA C++ took 9 to 10 us a task in most runs
+//!   and 14 to 15 in some, on 32 streams and on 128. A wait for an event that had left the host's
+//!   caches took twice as long as another. Groups that come together crowd on some multiprocessors
+//!   here, where on the device they came one after the other.
 //! - The first copy over the link in each direction took two H200 181 and 241 us for 32 MiB in a
 //!   trace, and later ones 88 (driver 580.159.04, 2026-12-01). Here all take as long as later ones.
 //! - Copies from host memory to host memory take 142 us for each MiB, whatever their size, as where
@@ -104,20 +106,21 @@
 //!   430 to 750 µs pinned.
 //! - Contention for device memory between copies and kernels, and clocks that change with load.
 //! - What two kernels take of one multiprocessor. Where all of them say what their warps issue
-//!   (`FunctionGet`, its `inner_loop`), a scheduler is followed cycle by cycle; other kernels are
-//!   slower alike, as if each unit of work took some of the same store. On an H100 and an H200
-//!   (driver 580.159.04, 2026-11-26) the oldest warps go first there too: of two of `map_a` with
-//!   one block on each multiprocessor, the second one stands still until the first is over. A
-//!   streaming map that came before multiply-adds of two warps a scheduler stands still on a
+//!   (`FunctionGet`, its `inner_loop`), a scheduler is followed cycle by cycle, and the oldest
+//!   warps go first. Others are slower alike, as if each unit of work took some of the same store.
+//!   A streaming map that came before multiply-adds of two warps a scheduler stands still on a
 //!   device, and not here.
-//! - Where blocks go, beside a kernel that does not say what its warps issue: all multiprocessors
-//!   are equally full then. Of two grids of 100 blocks of `map_a`, 68 shared a multiprocessor on
-//!   the same devices; here all are slower alike.
+//! - Where blocks go. Here they go where there is most room, and beside a kernel that does not say
+//!   what its warps issue all multiprocessors are equally full. Of 512 blocks of a map that came
+//!   later than 64 others, 240 shared a multiprocessor with one of these on an H200 (driver
+//!   580.159.04, 2026-12-01, `tests/figures/maps.cu`). Which of several with the same room gets a
+//!   block is the simulator's own choice.
 //! - What a grid finds that waits for one of several waves. Here blocks of a wave end together, and
 //!   a grid that waits fills one multiprocessor after the other, as on a device after a grid of one
 //!   wave. After four waves they end at times of their own there: 132 blocks of a product went two
 //!   to three on each multiprocessor instead of up to eight. `tests/it/pairs.rs` has 28 pairs of
-//!   kernels, measured and simulated; these are the 5 that are off by more than a tenth.
+//!   kernels, measured and simulated. Off by more than a tenth are three pairs with a grid of four
+//!   waves, and the streaming map before multiply-adds.
 //! - What memory bandwidth that is short does to a kernel that needs little of it. Beside a
 //!   streaming map a product of matrices waits longer for the few words that it loads and stores.
 //!   On an H200 (driver 580.159.04, 2026-11-26) one of 151 µs took 180 µs beside a map with one
@@ -128,13 +131,6 @@
 //!   µs.
 //! - Blocks of one kernel all take the same time; real ones spread, which softens the edges of
 //!   waves. What some take longer because they have an item more comes at the end of the kernel.
-//! - A thread's waits for memory, but for the first, take the time of a load from the cache.
-//!   Elements in no cache take more: a kernel of 32 blocks with 32 waits for each thread took 78 µs
-//!   on an H200 then, and 70 µs from the cache (driver 580.159.04, 2026-11-22). Here it takes 71.
-//!   One of 32 blocks with 16 waits took an H200 36.0 µs on what it had just written itself, and
-//!   41.2 on elements in no cache. It took 38.1 on 2 MiB that a copy had just brought, and 39.0 on
-//!   those that a grid of 1056 blocks had written (driver 580.159.04, 2026-11-30). Here all of them
-//!   take 36.5.
 //! - Where blocks without work go. A product with work for 132 blocks took an H200 154 µs in a grid
 //!   of 132, and 302 in one of 1056, as if two that have work came to one multiprocessor (driver
 //!   580.159.04, 2026-11-30). Here both take 158.

@@ -103,6 +103,12 @@ figures! {
         /// divided by this, rounded up. It is less than the number of multiprocessors where these
         /// are in groups of different sizes that are served in turn.
         turn_blocks,
+        /// How much device memory the device's cache has for one kernel after another, in bytes.
+        cache_bytes,
+        /// How much longer a kernel takes where it is not in the cache what it reads, in ns.
+        uncached_ns,
+        /// And how much longer a thread then waits each time that it takes up items, in ns.
+        uncached_wait_ns,
     }
 }
 

@@ -363,7 +363,215 @@ fn signal_name(signal: i32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use sandbox::process;
+    use trace::metrics::memory::Peak;
+    use trace::program::{BlockId, Call, Mode, Range, Step, StreamId};
+    use trace::record::{self, Memory, Record};
+    use trace::{Timeline, timeline};
+
     use super::*;
+
+    const RANGE: Range = Range { block: BlockId(0), offset: 0, bytes: 16 };
+
+    fn stream(number: u32) -> StreamId {
+        StreamId(StreamId::FIRST_CREATED + number)
+    }
+
+    fn set(number: u32) -> Call {
+        Call::Memset { stream: stream(number), mode: Mode::Asynchronous, target: RANGE }
+    }
+
+    fn wait_for(number: u32) -> Call {
+        Call::StreamSynchronize { stream: stream(number) }
+    }
+
+    fn program(calls: &[Call]) -> Program {
+        let mut program = Program::new(1);
+        program.steps = (calls.iter().cloned())
+            .map(|call| Step { call, site: None, thread: 0, gap_ns: 0, result: 0, device: 0 })
+            .collect();
+        program
+    }
+
+    fn trial() -> Trial {
+        Trial {
+            name: String::new(),
+            makespan_ns: 1,
+            bounds: None,
+            output: Output::Correct,
+            device: DeviceState::Idle,
+            missing_work: Vec::new(),
+            memory: None,
+            misled: None,
+            latency: None,
+        }
+    }
+
+    fn attempt(ending: Ending, printed: &str, calls: &[Call], trials: Vec<Trial>) -> Attempt {
+        let record = Record {
+            version: record::VERSION,
+            program: program(calls),
+            timeline: Timeline::new(timeline::Origin::Simulated { profile: "h200".to_owned() }),
+            trials,
+            watched: None,
+            notes: Vec::new(),
+        };
+        let output = process::Output { head: printed.to_owned(), ..Default::default() };
+        Attempt { ending, exceeded: None, output, record: Ok(Some(record)) }
+    }
+
+    /// The gate that is not clear, and why; none where all are.
+    fn judged(attempt: &Attempt, demand: Demand) -> Option<(Gate, String)> {
+        match judge(attempt, 1.0, demand) {
+            Finding::Clear => None,
+            Finding::Failed { gate, message } => Some((gate, message)),
+            Finding::Trouble { message } => panic!("trouble: {message}"),
+        }
+    }
+
+    /// The same of a task that ran once and ended well.
+    fn of_task(calls: &[Call], trial: Trial) -> Option<(Gate, String)> {
+        judged(&attempt(Ending::Exited(0), "", calls, vec![trial]), Demand::Task { trials: 1 })
+    }
+
+    #[test]
+    fn a_region_that_ended_as_often_as_it_should_is_clear_and_else_the_numbers_are_said() {
+        let twice = |demand| judged(&attempt(Ending::Exited(0), "", &[], vec![trial(); 2]), demand);
+        assert_eq!(twice(Demand::Task { trials: 2 }), None);
+        assert_eq!(twice(Demand::Region), None);
+        let (gate, message) = twice(Demand::Task { trials: 3 }).expect("it is not clear");
+        assert_eq!(
+            (gate, message.contains("ended 2 times, not 3")),
+            (Gate::Output, true),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn only_the_limits_of_the_device_are_said_to_be_those_of_the_device() {
+        let over = |exceeded| {
+            let attempt = attempt(Ending::Exited(1), "", &[], Vec::new());
+            judged(&Attempt { exceeded, ..attempt }, Demand::Region).expect("it failed").1
+        };
+        let [device, time, none] = [Some(Exceeded::Device), Some(Exceeded::Time), None].map(over);
+        assert!(device.starts_with(DEVICE_OVER), "{device}");
+        assert_eq!(time, none);
+        assert!(none.starts_with("the program exited with status 1 before"), "{none}");
+    }
+
+    #[test]
+    fn a_call_that_was_refused_is_why_a_program_gave_up_unless_its_region_had_ended() {
+        let printed = "swim: `cuMemAllocManaged` is not supported by the simulated device\n";
+        let of = |trials| {
+            judged(&attempt(Ending::Exited(1), printed, &[], trials), Demand::Region)
+                .expect("it failed")
+                .1
+        };
+        assert!(
+            of(Vec::new()).starts_with("`cuMemAllocManaged` is not supported"),
+            "{}",
+            of(Vec::new())
+        );
+        assert!(
+            of(vec![trial()]).starts_with("the program exited with status 1"),
+            "{}",
+            of(vec![trial()])
+        );
+        let unrecorded = attempt(Ending::Exited(1), printed, &[], Vec::new());
+        let unrecorded = Attempt { record: Ok(None), ..unrecorded };
+        assert_eq!(judged(&unrecorded, Demand::Region).map(|it| it.1), Some(of(Vec::new())));
+    }
+
+    #[test]
+    fn streams_that_nothing_waited_for_are_counted_after_the_first() {
+        let region =
+            |calls: &[Call]| [&[Call::RegionBegin][..], calls, &[Call::RegionEnd]].concat();
+        let apart = |number: u32| {
+            let target = Range { block: BlockId(number), ..RANGE };
+            Call::Memset { stream: stream(number), mode: Mode::Asynchronous, target }
+        };
+        let found = |calls: &[Call]| of_task(&region(calls), trial());
+        assert_eq!(found(&[apart(0), wait_for(0)]), None);
+        let [one, two, three] = [1, 2, 3].map(|count| {
+            let calls: Vec<_> = (0..count).map(apart).collect();
+            let (gate, message) = found(&calls).expect("nothing waits");
+            assert_eq!(gate, Gate::Idle);
+            message
+        });
+        assert_eq!(two, format!("{one}; the same goes for 1 more stream"));
+        assert_eq!(three, format!("{one}; the same goes for 2 more streams"));
+    }
+
+    #[test]
+    fn a_device_at_work_after_any_trial_is_not_idle_and_without_a_reason_that_is_all_that_is_said()
+    {
+        let busy = Trial { device: DeviceState::Busy, ..trial() };
+        let waited = [Call::RegionBegin, set(0), wait_for(0), Call::RegionEnd];
+        let trials = Demand::Task { trials: 2 };
+        let mixed = attempt(Ending::Exited(0), "", &waited, vec![trial(), busy.clone()]);
+        let (gate, message) = judged(&mixed, trials).expect("one is busy");
+        assert_eq!(gate, Gate::Idle);
+        assert_eq!(message, "the device was still at work when the measured region ended");
+        // Where the device happened to be done, the message about a stream says so.
+        let unwaited = [Call::RegionBegin, set(0), Call::RegionEnd];
+        let [idle, busy] =
+            [trial(), busy].map(|it| of_task(&unwaited, it).expect("nothing waits").1);
+        assert!(idle.contains("it was over when the region ended"), "{idle}");
+        assert!(busy.contains("it was still at work when the region ended"), "{busy}");
+    }
+
+    #[test]
+    fn a_race_between_streams_fails_and_the_same_work_in_order_does_not() {
+        let race = [set(0), set(1), wait_for(0), wait_for(1)];
+        let (gate, message) = of_task(&race, trial()).expect("it races");
+        assert_eq!(gate, Gate::Hazard, "{message}");
+        assert_eq!(of_task(&[set(0), wait_for(0), set(1), wait_for(1)], trial()), None);
+    }
+
+    #[test]
+    fn as_much_memory_as_the_task_allows_is_allowed_and_a_byte_more_is_not() {
+        let with = |bytes| Memory { peak: Peak { bytes, step: 0 }, budget_bytes: 100 };
+        let found = |bytes| of_task(&[], Trial { memory: Some(with(bytes)), ..trial() });
+        assert_eq!(found(100), None);
+        assert_eq!(found(101).map(|it| it.0), Some(Gate::Memory));
+    }
+
+    #[test]
+    fn an_element_after_as_many_as_are_looked_at_is_an_element_of_the_whole_array() {
+        let wrong = |element| {
+            let output =
+                Output::Wrong { block: 0, element, expected: 1, found: 2, wrong: 1, of: 8 };
+            of_task(&[], Trial { output, ..trial() }).expect("it is wrong").1
+        };
+        assert!(!wrong(7).contains("of the array"), "{}", wrong(7));
+        assert!(wrong(8).contains("element 8 of the array"), "{}", wrong(8));
+    }
+
+    #[test]
+    fn the_last_panic_is_named_with_its_place_and_its_first_line() {
+        let printed = "thread 'a' panicked at src/a.rs:1:2:\nfirst\nthread 'b' panicked at src/b.rs:3:4:\nsecond\nmore\n";
+        assert_eq!(panic_message(printed).as_deref(), Some("at src/b.rs:3:4: second"));
+        assert_eq!(panic_message("no panic"), None);
+    }
+
+    #[test]
+    fn the_last_words_of_the_lab_begin_after_the_word_error_at_the_start_of_a_line() {
+        let words = |printed: &str| {
+            let attempt = attempt(Ending::Exited(NOT_YOURS), printed, &[], Vec::new());
+            let attempt = Attempt { record: Ok(None), ..attempt };
+            match judge(&attempt, 1.0, Demand::Region) {
+                Finding::Trouble { message } => message,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(
+            words("error: no device\n\nhint: plug it in\n"),
+            "no device\n\nhint: plug it in"
+        );
+        assert_eq!(words("printed\nerror: no device"), "no device");
+        assert_eq!(words("it said error: no device"), "it said error: no device");
+        assert!(words("  \n").contains("without a word"), "{}", words("  \n"));
+    }
 
     #[test]
     fn beside_requests_all_of_the_work_may_take_a_tenth_longer_than_alone_and_no_more() {

@@ -46,18 +46,24 @@ const FRESH: i64 = 512 << 10;
 /// 580.159.04, 2026-11-29.
 const FRESH_ON_H200: [f64; 2] = [808_494.0, 25_856.0];
 
+/// The room of the cache in bytes, and what it takes a map longer without, once and for each wait,
+/// in ns, where that was not measured: those of an H200, driver 580.159.04, 2026-12-01.
+const UNCACHED_ON_H200: [f64; 3] = [31_457_280.0, 407.0, 182.0];
+
 /// The profile that `raw` comes to.
 pub(crate) fn profile(raw: &Raw, name: &str) -> Result<Profile> {
     let machine = &raw.machine;
     let from = From { raw, stamp: raw.stamp(&machine.date) };
     let parts = Parts::of(&from)?;
+    let chip = chip(&from)?;
     let copies = copies(&from, &parts)?;
+    let rates = rates(&from, &parts, &chip)?;
     Ok(Profile {
         name: name.to_owned(),
         device: machine.device.clone(),
-        chip: chip(&from)?,
+        chip,
         copies,
-        rates: rates(&from, &parts)?,
+        rates,
         gaps: gaps(&from, &parts)?,
         host: host::host(&from, &parts)?,
         first_calls: host::first_calls(&from)?,
@@ -184,6 +190,7 @@ fn chip(from: &From<'_>) -> Result<Chip> {
     let best = best.context("`memory_map_ns` was not measured")? as f64;
     // Each byte is read and written.
     let memory = 2.0 * from.median("memory_slope_bytes")? * 1000.0 / best.max(1.0);
+    let [cache_bytes, uncached_ns, uncached_wait_ns] = uncached(from);
     Ok(Chip {
         compute_capability_major: from.stated("compute_capability_major")?,
         compute_capability_minor: from.stated("compute_capability_minor")?,
@@ -221,7 +228,38 @@ fn chip(from: &From<'_>) -> Result<Chip> {
             "map_longer_period_ns: the first so many of 8 blocks on each multiprocessor have one element \
              more; how many of them come to one multiprocessor",
         ),
+        cache_bytes,
+        uncached_ns,
+        uncached_wait_ns,
     })
+}
+
+/// The room of the cache for one kernel after another, in bytes. Then what it takes a map longer
+/// where it does not have the elements, in ns: once, and for each wait.
+fn uncached(from: &From<'_>) -> [Figure; 3] {
+    let measured = || -> Result<[Figure; 3]> {
+        let each = from.line("map_uncached_waits_period_ns", |_| true)?.slope
+            - from.line("map_waits_period_ns", |_| true)?.slope;
+        let first = from.median("map_blocks_period_ns/1")? - from.median("map_cached_period_ns")?;
+        Ok([
+            from.measured_then(
+                from.median("l2_bytes")? / 2.0,
+                "l2_bytes as the driver states it: a half of it, since each half of the device caches \
+                 for itself",
+            ),
+            from.measured_then(
+                first - each,
+                "map_cached_period_ns, which map_blocks_period_ns/1 is less one wait: one block on each \
+                 multiprocessor, with elements that the cache holds and that it does not",
+            ),
+            from.measured_then(
+                each,
+                "map_uncached_waits_period_ns less map_waits_period_ns: the slopes of their lines",
+            ),
+        ])
+    };
+    let what = "as on an H200: it was not measured here";
+    measured().unwrap_or_else(|_| UNCACHED_ON_H200.map(|it| from.figure("assumed", it, what)))
 }
 
 /// How many of the first blocks of a grid bring one more to the multiprocessor that gets most of
@@ -380,7 +418,7 @@ fn link(from: &From<'_>, way: &str, parts: &Parts, own: f64) -> Result<Link> {
     })
 }
 
-fn rates(from: &From<'_>, parts: &Parts) -> Result<BTreeMap<String, Rate>> {
+fn rates(from: &From<'_>, parts: &Parts, chip: &Chip) -> Result<BTreeMap<String, Rate>> {
     let multiprocessors = from.median("multiprocessors")?;
     let per_us = |units: &str, ns: &str| -> Result<f64> {
         Ok(from.median(units)? * 1000.0 / from.median(ns)?.max(1.0))
@@ -401,7 +439,9 @@ fn rates(from: &From<'_>, parts: &Parts) -> Result<BTreeMap<String, Rate>> {
     let wait = waits.slope - between;
     let on_each = from.line("map_blocks_period_ns", |_| true)?;
     let work = from.median("map_units_of_block")? * 1000.0 / throughput.max(1.0);
-    let (block, fixed) = (on_each.slope - work, on_each.intercept - gap - wait);
+    let uncached = chip.uncached_ns.value + chip.uncached_wait_ns.value;
+    let fixed = on_each.intercept - gap - wait - uncached as f64;
+    let block = on_each.slope - work;
     let map = Rate {
         units_per_us_warp: from.measured(
             warp,
@@ -416,7 +456,7 @@ fn rates(from: &From<'_>, parts: &Parts) -> Result<BTreeMap<String, Rate>> {
             fixed,
             &format!(
                 "map_blocks_period_ns: 1 to 8 blocks on each multiprocessor, with elements that are in \
-                 no cache: the rest of their line, less the gap and wait_ns; {}",
+                 no cache: the rest of their line, less the gap, wait_ns, uncached_ns and uncached_wait_ns; {}",
                 parts.told_by
             ),
         ),

@@ -7,16 +7,18 @@
 //! as it takes on an idle device (H200 and H100, driver 580.159.04, 2026-11-28).
 
 use trace::program::{
-    BlockId, Call, Direction, EventId, Launch, Mode, Place, StreamId, StreamKind, Timing,
-    WorkQueues,
+    Access, AccessKind, BlockId, Call, Direction, EventId, Launch, Mode, Place, Range, StreamId,
+    StreamKind, Timing, WorkQueues,
 };
 use trace::timeline::{HostMemory, SpanKind};
 
+use super::cache::Cache;
 use super::host_cache::HostCache;
 use super::mapping::IS_PAGE;
 use super::memory_pool::{Waited, waited_for};
 use super::streams::Stream;
 use super::wait::{Answer, Queued, Wait, time_of};
+use super::work::NOWHERE;
 use super::{Device, OperationId, Work, at, grids, peers, slot, work_queues};
 use crate::profile::Figure;
 
@@ -26,6 +28,14 @@ const MIB: u64 = 1 << 20;
 /// The time of mapping or unmapping so many bytes, in ns: a fixed part, and one for each MiB.
 fn by_size(fixed: &Figure, per_mib: &Figure, bytes: u64) -> u64 {
     fixed.value + bytes.saturating_mul(per_mib.value) / MIB
+}
+
+/// The part of device memory that a place is; none of other memory.
+fn on_device(place: &Place) -> Range {
+    match place {
+        Place::Device(range) => *range,
+        _ => NOWHERE,
+    }
 }
 
 /// A call that has begun.
@@ -52,6 +62,7 @@ impl Device {
             // A region begins on an idle device, after work on other memory.
             Call::RegionBegin => {
                 self.host_cache = HostCache::default();
+                self.units.iter_mut().for_each(|unit| unit.cache = Cache::default());
                 (0, Wait::All)
             }
             Call::RegionEnd | Call::HostAccess { .. } | Call::Answer { .. } => free(0),
@@ -146,7 +157,7 @@ impl Device {
                 self.queue_work(step, *stream, queued, start)
             }
             Call::Memset { stream, mode, target } => {
-                let queued = self.memset(*mode, target.block, target.bytes);
+                let queued = self.memset(*mode, *target);
                 self.queue_work(step, *stream, queued, start)
             }
 
@@ -298,15 +309,20 @@ impl Device {
         (cost, Wait::Device(device))
     }
 
-    fn memset(&self, mode: Mode, block: BlockId, bytes: u64) -> Queued {
+    fn memset(&self, mode: Mode, target: Range) -> Queued {
         // Without `Async`, the host waits where the memory is pinned (CUDA driver API, "API
         // synchronization behavior").
-        let is_pinned = self.pinned.get(block.0 as usize).is_some_and(Option::is_some);
+        let is_pinned = self.is_pinned(target.block);
         let blocked = (mode == Mode::Synchronous && is_pinned).then_some(0);
         Queued {
             blocked,
-            ..Queued::free(self.memset_work(bytes), self.profile.host.memset_ns.value)
+            ..Queued::free(self.memset_work(target), self.profile.host.memset_ns.value)
         }
+    }
+
+    /// Whether it is a block of pinned memory.
+    pub(super) fn is_pinned(&self, block: BlockId) -> bool {
+        self.pinned.get(block.0 as usize).is_some_and(Option::is_some)
     }
 
     /// Notes what a kernel needs.
@@ -368,13 +384,13 @@ impl Device {
     ) -> Queued {
         let copies = &self.profile.copies;
         let host = &self.profile.host;
-        let pageable = matches!(source, Place::Pageable) || matches!(target, Place::Pageable);
+        let pageable = [source, target].contains(&&Place::Pageable);
         let (link, way) = match direction {
             Direction::HostToDevice => (&copies.host_to_device, super::Direction::HostToDevice),
             Direction::DeviceToHost => (&copies.device_to_host, super::Direction::DeviceToHost),
             Direction::DeviceToDevice => {
                 return Queued::free(
-                    self.memory_work(SpanKind::DeviceToDevice, bytes),
+                    self.memory_work(SpanKind::DeviceToDevice, bytes, on_device(target)),
                     host.copy_ns.value,
                 );
             }
@@ -392,7 +408,8 @@ impl Device {
                 };
             }
         };
-        let transfer = |ns, memory| Work::Transfer { direction: way, ns, bytes, memory };
+        let target = on_device(target);
+        let transfer = |ns, memory| Work::Transfer { direction: way, ns, bytes, memory, target };
         let link_ns = link.pinned_fixed_ns.value + time_of(bytes, link.pinned_bytes_per_us.value);
         if !pageable {
             let blocked = (mode == Mode::Synchronous).then_some(0);
@@ -453,18 +470,18 @@ impl Device {
         work
     }
 
-    pub(super) fn memset_work(&self, bytes: u64) -> Work {
-        self.memory_work(SpanKind::Memset, bytes)
+    pub(super) fn memset_work(&self, target: Range) -> Work {
+        self.memory_work(SpanKind::Memset, target.bytes, target)
     }
 
-    fn memory_work(&self, kind: SpanKind, bytes: u64) -> Work {
+    fn memory_work(&self, kind: SpanKind, bytes: u64, target: Range) -> Work {
         let copies = &self.profile.copies;
         let bytes_per_us = match kind {
             SpanKind::Memset => copies.memset_bytes_per_us.value,
             _ => copies.device_bytes_per_us.value,
         };
         let grid = grids::Grid::of_memory(time_of(bytes, bytes_per_us), bytes, &self.profile);
-        Work::Memory { kind, grid, bytes }
+        Work::Memory { kind, grid, bytes, target }
     }
 
     pub(super) fn kernel_work(&self, launch: &Launch) -> Option<Work> {
@@ -477,7 +494,12 @@ impl Device {
             _ => grids::Grid::new(&shape, &facts, &self.profile)?,
         };
         grid.priority = priority;
-        Some(Work::Kernel { kernel: launch.kernel, grid })
+        let of = |kind, access: Option<&Access>| {
+            access.filter(|it| it.kind == kind).map_or(NOWHERE, |it| it.range)
+        };
+        let source = of(AccessKind::Read, launch.accesses.first());
+        let target = of(AccessKind::Write, launch.accesses.last());
+        Some(Work::Kernel { kernel: launch.kernel, grid, source, target })
     }
 
     /// The same, kept for the next launch: those of a kernel are mostly alike.

@@ -165,7 +165,7 @@ impl Device {
                 let direction = call.direction().expect("a copy has a direction");
                 (*stream, self.copy(*stream, (direction, *mode), (source, target), *bytes).work)
             }
-            Call::Memset { stream, target, .. } => (*stream, self.memset_work(target.bytes)),
+            Call::Memset { stream, target, .. } => (*stream, self.memset_work(*target)),
             Call::HostFunction { stream, .. } => (*stream, Work::HostFunction),
             _ => (StreamId::LEGACY, Work::Marker),
         }

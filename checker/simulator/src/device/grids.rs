@@ -83,6 +83,8 @@ pub(super) struct Grid {
     /// Of the device's memory bandwidth, what such a block uses, in millionths of millionths.
     pub(super) block_traffic: u64,
     pub(super) fixed_ns: u64,
+    /// More of that where nothing that it reads is in the cache, in ns.
+    pub(super) uncached_ns: u64,
     pub(super) multiprocessors: u64,
     /// Of a block.
     pub(super) warps: u16,
@@ -141,6 +143,14 @@ impl Grid {
         // The throughput of a kernel that memory bounds is what there is of bandwidth.
         let by_memory = facts.inner_loop.is_some_and(|inner| inner.pipe == Pipe::Memory);
         let memory_ns = if by_memory { memory_ns.max(busy_ns) } else { memory_ns };
+        // Where memory is the limit, waiting for it is what its bandwidth takes.
+        let waits = if compute_ns > memory_ns { waits(launch, facts) } else { 0 };
+        let waiting = |each_ns: u64| waits.saturating_mul(each_ns).min(LONGEST_NS);
+        // Other kernels have it in their rates.
+        let uncached_ns = match facts.rate.wait_ns {
+            0 => 0,
+            _ => profile.chip.uncached_ns.value + waiting(profile.chip.uncached_wait_ns.value),
+        };
         Some(Self {
             priority: 0,
             multiprocessors: parts,
@@ -154,12 +164,12 @@ impl Grid {
                 memory_ns,
                 FULL_SPEED * FULL_SPEED / profile.chip.multiprocessors.value,
             ),
-            // Where memory is the limit, waiting for it is what its bandwidth takes.
             fixed_ns: facts
                 .rate
                 .fixed_ns
-                .saturating_add(if compute_ns > memory_ns { waiting_ns(launch, facts) } else { 0 })
+                .saturating_add(waiting(facts.rate.wait_ns))
                 .saturating_add(tail_ns(launch, facts, resident, profile)),
+            uncached_ns,
         })
     }
 }
@@ -180,6 +190,7 @@ impl Grid {
             // All of its blocks together use what bandwidth there is.
             block_traffic: FULL_SPEED * FULL_SPEED / blocks,
             fixed_ns: profile.copies.device_fixed_ns.value,
+            uncached_ns: 0,
             multiprocessors,
             warps: 0,
             inner_loop: None,
@@ -214,14 +225,13 @@ impl Portions {
     }
 }
 
-/// Time that a thread waits for memory, in ns: each time that it takes up items.
-fn waiting_ns(launch: &Shape, facts: &Facts) -> u64 {
+/// How often a thread waits for memory: each time that it takes up items.
+fn waits(launch: &Shape, facts: &Facts) -> u64 {
     let Some(items) = facts.items else { return 0 };
     let Portions { each, more, .. } = Portions::of(launch, items, facts);
     let together = u64::from(items.together.max(1));
     let times = |items: u64| items / together + items % together;
-    let most = if more > 0 { times(each).max(times(each + 1)) } else { times(each) };
-    most.saturating_mul(facts.rate.wait_ns).min(LONGEST_NS)
+    if more > 0 { times(each).max(times(each + 1)) } else { times(each) }
 }
 
 /// Time that a grid takes longer than if its blocks all did the same, in ns. Where the items do not

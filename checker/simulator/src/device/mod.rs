@@ -9,6 +9,7 @@
 
 mod begin;
 mod blocks;
+mod cache;
 mod calls;
 mod copy_engines;
 mod graphs;
@@ -136,6 +137,7 @@ fn slot<T: Clone + Default>(list: &mut Vec<T>, index: u32) -> &mut T {
 struct Unit {
     engines: [copy_engines::Engine; ENGINES],
     pool: blocks::Pool,
+    cache: cache::Cache,
     work_queues: work_queues::Queues,
     mapping: mapping::Mapping,
     memory_pool: memory_pool::MemoryPool,
@@ -149,6 +151,7 @@ impl Unit {
         Self {
             engines: Default::default(),
             pool: blocks::Pool::new(profile),
+            cache: cache::Cache::default(),
             work_queues: work_queues::Queues::new(WorkQueues::DEFAULT),
             mapping: mapping::Mapping::of_device(),
             memory_pool: memory_pool::MemoryPool::default(),
@@ -466,8 +469,16 @@ impl Device {
         match event {
             Event::Ready(id) => match self.operations.in_flight(id).work {
                 Work::Marker | Work::Release => self.ending.push(id),
-                Work::Transfer { direction, .. } => self.transfer_ready(id, direction, effects),
-                Work::Memory { grid, .. } | Work::Kernel { grid, .. } => {
+                Work::Transfer { direction, target, .. } => {
+                    self.pass_cache(target);
+                    self.transfer_ready(id, direction, effects);
+                }
+                Work::Memory { grid, target, .. } => {
+                    self.take_to_cache(id, target);
+                    self.grid_ready(id, grid, effects);
+                }
+                Work::Kernel { source, target, .. } => {
+                    let grid = self.read_by_cache(id, source, target);
                     self.grid_ready(id, grid, effects);
                 }
                 Work::HostFunction => self.call_function(id),

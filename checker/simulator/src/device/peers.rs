@@ -18,6 +18,7 @@ use trace::timeline::HostMemory;
 
 use super::Direction;
 use super::wait::{Queued, time_of};
+use super::work::NOWHERE;
 use super::{Device, OperationId, Unit, Work, at};
 use crate::profile::Profile;
 
@@ -98,6 +99,7 @@ impl Device {
             ns,
             bytes,
             memory: NO_HOST_MEMORY,
+            target: *target,
         };
         if linked {
             let ns = figures.fixed_ns.value + over_link_ns(&self.profile, bytes);
@@ -132,7 +134,8 @@ impl Device {
         let mut id = self.submit(step, stream, work, visible_ns, before);
         if !linked {
             let direction = Direction::FromPeer { to: 1 - by };
-            let work = Work::Transfer { direction, ns, bytes, memory: NO_HOST_MEMORY };
+            let (memory, target) = (NO_HOST_MEMORY, NOWHERE);
+            let work = Work::Transfer { direction, ns, bytes, memory, target };
             let half = self.add(step, HALF, stream, work, visible_ns);
             self.operations.in_flight_mut(half).pending = 1;
             self.halves.push((id, half));

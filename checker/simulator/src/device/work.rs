@@ -1,6 +1,6 @@
 //! The work of an operation, and the part of a device that does it.
 
-use trace::program::{DEVICES, KernelId};
+use trace::program::{BlockId, DEVICES, KernelId, Range};
 use trace::timeline::{HostMemory, SpanKind};
 
 use super::grids;
@@ -35,6 +35,9 @@ pub(super) enum Direction {
 /// One for each direction between host and device, and one that sends to other devices.
 pub(super) const ENGINES: usize = if DEVICES > 1 { 3 } else { 2 };
 
+/// Of work that uses no device memory.
+pub(super) const NOWHERE: Range = Range { block: BlockId(0), offset: 0, bytes: 0 };
+
 #[derive(Clone, Copy)]
 pub(super) enum Work {
     /// Takes no time: record, wait, stream-ordered allocation.
@@ -46,16 +49,24 @@ pub(super) enum Work {
         ns: u64,
         bytes: u64,
         memory: HostMemory,
+        /// Where it writes.
+        target: Range,
     },
     /// A copy or memset inside device memory, which is a kernel of the driver's.
     Memory {
         kind: SpanKind,
         grid: grids::Grid,
         bytes: u64,
+        /// Where it writes.
+        target: Range,
     },
     Kernel {
         kernel: KernelId,
         grid: grids::Grid,
+        /// The first range that it reads.
+        source: Range,
+        /// The last one that it writes.
+        target: Range,
     },
     HostFunction,
 }

@@ -188,7 +188,8 @@ impl DeviceFacts {
                 attribute(12, &chip.registers_per_multiprocessor), // registers of a block
                 (15, 1),       // copies beside kernels
                 attribute(16, &chip.multiprocessors),
-                (31, 1), // concurrent kernels
+                (31, 1),                                 // concurrent kernels
+                (38, 2 * chip.cache_bytes.value as i32), // cache
                 attribute(39, &chip.threads_per_multiprocessor),
                 attribute(40, &chip.async_engines),
                 (41, 1), // unified addressing

@@ -50,13 +50,14 @@ impl Kernel {
         }
     }
 
-    /// As `exercises/lab/kernels/src/pipes.rs` has them.
+    /// As `exercises/lab/kernels` has them.
     fn inner_loop(&self) -> Option<Loop> {
         let (pipe, each_turn, chains, others) = match self.rate.as_str() {
             "fma" => (Pipe::Floats, 128, 8, 3),
             "chain" => (Pipe::Floats, 16, 1, 3),
             "stream" => (Pipe::Memory, 1, 1, 51),
             "tensor" => (Pipe::Tensor, 16, 4, 5),
+            "map" => (Pipe::Integers, 64, 4, 3),
             _ => return None,
         };
         Some(Loop { pipe, each_turn, chains, others })
@@ -220,13 +221,18 @@ fn beside_a_kernel_that_says_nothing_those_that_do_share_the_device_as_if_they_d
     let profile = h200();
     let map = Kernel { rate: "map".to_owned(), rounds: 80_000, ..fma(528) };
     for other in [tensor(132), stream(528), fma(132)] {
-        let saying = program(&[(&other, 0), (&map, 1)]);
-        let mut silent = saying.clone();
-        for step in &mut silent.steps {
-            if let Call::FunctionGet { inner_loop, .. } = &mut step.call {
-                *inner_loop = None;
+        let silence = |mut program: Program, all: bool| {
+            for step in &mut program.steps {
+                if let Call::FunctionGet { inner_loop, rate, .. } = &mut step.call
+                    && (all || rate == "map")
+                {
+                    *inner_loop = None;
+                }
             }
-        }
+            program
+        };
+        let saying = silence(program(&[(&other, 0), (&map, 1)]), false);
+        let silent = silence(saying.clone(), true);
         let ends = |program: &Program| {
             let spans = replay(program, &profile, Schedule::Exact).spans;
             spans.iter().map(|span| span.end_ns).collect::<Vec<_>>()
@@ -235,6 +241,30 @@ fn beside_a_kernel_that_says_nothing_those_that_do_share_the_device_as_if_they_d
             assert!(saying.abs_diff(silent) * 100 < silent, "{}: {saying} {silent}", other.words());
         }
     }
+}
+
+/// Blocks of a map with so many elements for each thread.
+fn map(blocks: u32, each: u64, rounds: u64) -> Kernel {
+    Kernel {
+        rate: "map".to_owned(),
+        blocks,
+        threads: 256,
+        words: u64::from(blocks) * 256 * each,
+        rounds,
+    }
+}
+
+#[test]
+fn young_blocks_of_a_map_wait_for_old_ones_where_they_share_a_multiprocessor() {
+    // `figures/maps.txt` has what an H200 did: 152 and 274 us.
+    let [old, young] = [map(64, 256, 260), map(512, 16, 1000)];
+    let spans = replay(&program(&[(&old, 0), (&young, 1)]), &h200(), Schedule::Exact).spans;
+    let [old, young] = [0, 1].map(|at: usize| (spans[at].end_ns - spans[0].start_ns) as f64 / 1e3);
+    assert!((135.0..155.0).contains(&old), "{old}");
+    assert!((260.0..290.0).contains(&young), "{young}");
+    // Alone, the young ones take as long as four of them on each multiprocessor.
+    let alone = simulated_us(&h200(), &[(&map(512, 16, 1000), 0)]);
+    assert!((130.0..150.0).contains(&alone), "{alone}");
 }
 
 #[test]

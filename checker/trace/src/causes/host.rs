@@ -73,7 +73,7 @@ pub(super) fn look(view: &View<'_>, short: &HashSet<u32>, found: &mut Found) {
                 // Nothing but the call itself kept it, and all work issued before had ended.
                 let prompt = span.end_ns.saturating_add(PROMPT_NS);
                 let own = ops.peek().filter(|op| op.step == step && op.start_ns <= prompt);
-                let own = own.filter(|op| op.end_ns - op.start_ns < whole.ns());
+                let own = own.filter(|op| op.takes_ns() < whole.ns());
                 let start_ns = own.map_or(0, |op| op.start_ns);
                 (Code::LaunchBound, start_ns.saturating_sub(device_ns).min(whole.ns()))
             }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::program::{Call, Program, StreamId};
+use crate::program::{Call, KernelId, Program, StreamId};
 use crate::timeline::{HostSpan, Interval};
 use crate::{Timeline, hazards};
 
@@ -19,6 +19,33 @@ pub(super) struct Op {
     pub(super) end_ns: u64,
     /// When the host had issued it, in ns.
     pub(super) issued_ns: u64,
+}
+
+impl Op {
+    pub(super) fn takes_ns(&self) -> u64 {
+        self.end_ns - self.start_ns
+    }
+}
+
+/// The time of the shortest launch of each kernel with each grid, in ns.
+pub(super) struct Shortest(HashMap<(KernelId, [u32; 3]), u64>);
+
+impl Shortest {
+    pub(super) fn of(view: &View<'_>) -> Self {
+        let mut shortest = HashMap::new();
+        for op in &view.ops {
+            if let Some(grid) = view.grid(op) {
+                let known = shortest.entry(grid).or_insert(u64::MAX);
+                *known = op.takes_ns().min(*known);
+            }
+        }
+        Self(shortest)
+    }
+
+    /// That of the launch that an operation is; none of another operation.
+    pub(super) fn launch(&self, view: &View<'_>, op: &Op) -> Option<u64> {
+        self.0.get(&view.grid(op)?).copied()
+    }
 }
 
 pub(super) struct View<'a> {
@@ -58,6 +85,14 @@ pub(super) fn issued_ns(call: &Call, host: Option<&HostSpan>, start_ns: u64) -> 
 }
 
 impl<'a> View<'a> {
+    /// Which kernel an operation is a launch of, with which grid.
+    pub(super) fn grid(&self, op: &Op) -> Option<(KernelId, [u32; 3])> {
+        match self.call(op.step) {
+            Call::Launch(launch) => Some((launch.kernel, launch.grid)),
+            _ => None,
+        }
+    }
+
     pub(super) fn new(program: &'a Program, timeline: &'a Timeline) -> Self {
         let steps = region(program);
         let host: HashMap<u32, &HostSpan> =

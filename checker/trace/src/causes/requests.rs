@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::program::{Call, StreamId};
 
-use super::region::{Op, View};
+use super::region::{Op, Shortest, View};
 use super::{Code, Found};
 
 /// How a request comes to wait for other work.
@@ -28,6 +28,7 @@ const MOST_REQUESTS: usize = 256;
 /// other finding about the calls that belong to a request is of any use.
 pub(super) fn look(view: &View<'_>, found: &mut Found) {
     let mut own: HashSet<u32> = HashSet::new();
+    let shortest = Shortest::of(view);
     let mut left = MOST_REQUESTS;
     let mut open: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
     for (step, call) in view.calls() {
@@ -44,7 +45,7 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
                 {
                     let its = |step: &u32| view.program.steps[*step as usize].thread == thread;
                     let steps: HashSet<u32> = (arrival..step).filter(its).collect();
-                    wait(view, found, &steps);
+                    wait(view, found, &shortest, &steps);
                     own.extend(steps);
                 }
             }
@@ -79,18 +80,21 @@ fn come_late(view: &View<'_>, found: &mut Found, arrival: u32, at_ns: u64) {
     }
 }
 
-/// Finds the waits of a request's operations, which are those of these steps. One that waits for
-/// less than it takes itself is answered in time.
-fn wait(view: &View<'_>, found: &mut Found, steps: &HashSet<u32>) {
+/// Finds the waits of a request's operations, which are those of these steps. A kernel that takes
+/// longer than it does elsewhere has to wait while it runs: the instructions of older blocks go
+/// first. A request that waits for less than it takes itself is answered in time.
+fn wait(view: &View<'_>, found: &mut Found, shortest: &Shortest, steps: &HashSet<u32>) {
     let own = || view.ops.iter().filter(|op| steps.contains(&op.step));
-    let since = |op: &Op, done_ns: u64| op.issued_ns.max(done_ns);
+    let alone_ns = |op: &Op| shortest.launch(view, op).unwrap_or(op.takes_ns());
     let mut waits = Vec::new();
     let mut done_ns = 0; // when the operation before it had ended
     for op in own() {
-        waits.push((op, since(op, done_ns), op.start_ns.saturating_sub(since(op, done_ns))));
+        let since_ns = op.issued_ns.max(done_ns);
+        let slowed_ns = op.takes_ns() - alone_ns(op);
+        waits.push((op, since_ns, op.start_ns.saturating_sub(since_ns) + slowed_ns));
         done_ns = op.end_ns;
     }
-    let takes_ns: u64 = own().map(|op| op.end_ns - op.start_ns).sum();
+    let takes_ns: u64 = own().map(alone_ns).sum();
     if waits.iter().map(|(.., ns)| ns).sum::<u64>() <= takes_ns {
         return;
     }

@@ -11,7 +11,7 @@ use crate::timeline::Interval;
 
 use super::dependencies::{Before, Turns};
 use super::engines::Lane;
-use super::region::{Op, View};
+use super::region::{Op, Shortest, View};
 use super::{Code, Found, is_under};
 use crate::metrics::Coverage;
 
@@ -94,8 +94,7 @@ struct Order {
     crowded: Vec<Crowded>,
     queues: Queues,
     pipes: BTreeMap<KernelId, Pipe>,
-    /// The time of the shortest launch of a kernel, by its grid.
-    shortest: BTreeMap<(KernelId, [u32; 3]), u64>,
+    shortest: Shortest,
 }
 
 /// Work at an instant.
@@ -172,13 +171,6 @@ struct Crowded {
 
 impl Order {
     fn new(view: &View<'_>) -> Self {
-        let mut shortest = BTreeMap::new();
-        for op in &view.ops {
-            if let Some(grid) = grid(view, op) {
-                let known: &mut u64 = shortest.entry(grid).or_insert(u64::MAX);
-                *known = (*known).min(op.end_ns - op.start_ns);
-            }
-        }
         Self {
             turns: Turns::new(view.program),
             streams: HashMap::new(),
@@ -187,7 +179,7 @@ impl Order {
             crowded: Vec::new(),
             queues: Queues::of(view),
             pipes: view.program.steps.iter().filter_map(|step| pipe(&step.call)).collect(),
-            shortest,
+            shortest: Shortest::of(view),
         }
     }
 
@@ -261,19 +253,18 @@ impl Order {
         let busy_ns = view.lanes.busy(op.stream.device(), Lane::Kernels, window);
         if blocks > FEW_BLOCKS && !is_under(busy_ns, CROWDED_SHARE_PERMILLE, window.ns()) {
             let grids = blocks == kernels && kernels >= FEWEST_GRIDS;
-            // A small one gets few multiprocessors afterwards, and takes longer than elsewhere; or
-            // it is alone, where it could have been beside the others.
+            // With the room of blocks that ended first it takes longer than elsewhere. A small one
+            // may be alone then, where it could have been beside the others.
             let own = Running::of(view, op);
             // Of others it is not known which multiprocessors they get.
-            let grid = grid(view, op).filter(|(kernel, _)| self.pipes.contains_key(kernel));
-            let is_small = grid.is_some() && own.threads.saturating_mul(SMALL) <= threads;
+            let says = view.grid(op).is_some_and(|(kernel, _)| self.pipes.contains_key(&kernel));
+            let is_small = own.threads.saturating_mul(SMALL) <= threads;
             let is_alone = there.at(op.start_ns.midpoint(op.end_ns)).blocks == own.blocks;
-            let took_ns = op.end_ns - op.start_ns;
-            let after_ns = match grid.and_then(|grid| self.shortest.get(&grid)) {
-                _ if !is_small => 0,
-                Some(shortest_ns) if !is_alone => took_ns - shortest_ns.min(&took_ns),
-                _ if is_alone => took_ns,
-                _ => 0,
+            let after_ns = match self.shortest.launch(view, op) {
+                _ if !says => 0,
+                _ if is_small && is_alone => op.takes_ns(),
+                Some(shortest_ns) => op.takes_ns() - shortest_ns,
+                None => 0,
             };
             let (step, stream, ns) = (op.step, op.stream, window.ns() + after_ns);
             let grids = grids.then(|| u32::try_from(kernels).unwrap_or(u32::MAX));
@@ -377,14 +368,6 @@ impl Queues {
 impl Default for Stream {
     fn default() -> Self {
         Self { last: None, only_kernels: true }
-    }
-}
-
-/// Which kernel it is, with which grid.
-fn grid(view: &View<'_>, op: &Op) -> Option<(KernelId, [u32; 3])> {
-    match view.call(op.step) {
-        Call::Launch(launch) => Some((launch.kernel, launch.grid)),
-        _ => None,
     }
 }
 

@@ -81,12 +81,25 @@ pub struct Items {
     pub together: u32,
 }
 
+/// Main instructions of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Main {
+    /// Multiply-adds of floats.
+    Floats,
+    /// Multiply-adds of integers.
+    Integers,
+    /// Products on the tensor cores.
+    Tensor,
+    /// Loads from device memory.
+    Loads,
+}
+
 /// A kernel's innermost loop, as each warp issues it over and over: as compiled for compute
 /// capability 9.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loop {
-    /// The pipe of its main instruction, which most of it needs.
-    pub pipe: pipes::Pipe,
+    /// Its main instruction, of which most of it is made.
+    pub main: Main,
     /// Main instructions in a turn.
     pub each_turn: u16,
     /// Independent chains of them.

@@ -11,7 +11,9 @@
 //! `r` is the lower half of x after `rounds` steps of `f + 3` in 32-bit floats. All sums are whole
 //! numbers below 2^24, and so exact: [`Pipe::most_rounds`].
 
-use crate::{Access, Argument, Blocks, Body, Items, Kernel, Loop, Mode, Parameter, Twin, Work};
+use crate::{
+    Access, Argument, Blocks, Body, Items, Kernel, Loop, Main, Mode, Parameter, Twin, Work,
+};
 
 /// The PTX of `cuda/pipes.cu`.
 pub const IMAGE: &str = include_str!("../ptx/pipes.ptx");
@@ -82,15 +84,15 @@ impl Pipe {
 
     /// Read from what `cuobjdump -sass` prints for compute capability 9.0.
     const fn inner_loop(self) -> Loop {
-        let (each_turn, chains, others) = match self {
+        let (main, each_turn, chains, others) = match self {
             // Sixteen rounds of each chain; the counter, the compare and the branch.
-            Self::Issue => (16 * 8, 8, 3),
-            Self::Latency => (16, 1, 3),
+            Self::Issue => (Main::Floats, 16 * 8, 8, 3),
+            Self::Latency => (Main::Floats, 16, 1, 3),
             // Four loads under way together, waited for once.
-            Self::Memory => (1, 1, 51),
-            Self::Tensor => (16, 4, 5),
+            Self::Memory => (Main::Loads, 1, 1, 51),
+            Self::Tensor => (Main::Tensor, 16, 4, 5),
         };
-        Loop { pipe: self, each_turn, chains, others }
+        Loop { main, each_turn, chains, others }
     }
 
     /// A word each; for the tensor cores four tiles of a warp, of which each thread has its part.

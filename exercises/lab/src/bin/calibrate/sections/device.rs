@@ -37,6 +37,7 @@ pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
         ("compute_capability_major", A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
         ("compute_capability_minor", A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
         ("multiprocessors", A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+        ("l2_bytes", A::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE),
         ("async_engines", A::CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT),
         ("threads_per_multiprocessor", A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
         ("blocks_per_multiprocessor", A::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR),

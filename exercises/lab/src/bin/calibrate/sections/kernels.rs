@@ -43,6 +43,8 @@ pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
     let whole = gpu.whole_device(ROUNDS);
     let memory = gpu.allocate(4 * whole.elements)?;
 
+    // From here on the cache has it.
+    gpu.launch_map(gpu.whole_device(1), memory, memory, stream)?;
     // The figure is what so many more rounds take.
     let slope = |grid: Grid| {
         let time = |rounds: u32| {
@@ -116,11 +118,19 @@ fn shared_out(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
             gpu.period(4 * MS, [5, 20], || launch(grid))
         });
     }
+    let longest = even(1, WAITING[1], 1);
+    let kept = gpu.allocate(4 * longest.elements)?;
+    let cached = |grid: Grid| {
+        gpu.launch_map(longest, kept, kept, stream)?;
+        gpu.period(4 * MS, [5, 20], || gpu.launch_map(grid, kept, kept, stream))
+    };
+    samples.take("map_cached_period_ns", times, || cached(even(1, AT_ONCE, BLOCK_ROUNDS)));
     samples.keep("map_units_of_wait", Ok(vec![of_one(even(1, AT_ONCE, WAIT_ROUNDS))]));
     for each in WAITING {
         let grid = even(1, each, WAIT_ROUNDS);
-        samples.take(format!("map_waits_period_ns/{}", each / AT_ONCE), times, || {
-            gpu.period(4 * MS, [5, 20], || gpu.launch_map(grid, fresh, fresh, stream))
+        samples.take(format!("map_waits_period_ns/{}", each / AT_ONCE), times, || cached(grid));
+        samples.take(format!("map_uncached_waits_period_ns/{}", each / AT_ONCE), times, || {
+            gpu.period(4 * MS, [5, 20], || launch(grid))
         });
     }
     Ok(())

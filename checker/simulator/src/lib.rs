@@ -63,13 +63,13 @@
 //!   takes 35.9 on what any kernel has used and 39.2 on others.
 //! - A wait for an event of another stream. On that H200 (2026-12-01, `tests/figures/waits.cu`)
 //!   kernels that waited for each other on two streams took 0.1 us more each than in one stream, on
-//!   four 1.3 and on eight 1.9. Three streams that forked from one and joined it took 5.7 us more.
+//!   four 1.3 and on eight 1.9. Three side by side, between one kernel and another, took 5.7 more.
 //!   A copy up that waited for one of another stream took 2.0 to 2.7 us more. Here neither does.
 //! - Of the right programs of `how_many_lanes` most take less time here than on that H200, those of
-//!   single tasks up to 43 % less. The same calls from CUDA C++ took 9 to 10 us a task in most runs
+//!   single tasks up to 46 % less. The same calls from CUDA C++ took 9 to 10 us a task in most runs
 //!   and 14 to 15 in some, on 32 streams and on 128. A wait for an event that had left the host's
 //!   caches took twice as long as another. Groups that come together crowd on some multiprocessors
-//!   here, where on the device they came one after the other.
+//!   here, where in a trace they came one after the other.
 //! - The first copy over the link in each direction took two H200 181 and 241 us for 32 MiB in a
 //!   trace, and later ones 88 (driver 580.159.04, 2026-12-01). Here all take as long as later ones.
 //! - Copies from host memory to host memory take 142 us for each MiB, whatever their size, as where

@@ -2,6 +2,7 @@
 
 mod blocking;
 mod bounds;
+mod cache;
 mod causes;
 mod contained;
 mod engines;

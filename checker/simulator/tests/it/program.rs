@@ -10,7 +10,7 @@ use trace::timeline::{Span, Timeline};
 pub(crate) const MIB: u64 = 1 << 20;
 /// The map kernel, which every program here has.
 const MAP: KernelId = KernelId(0);
-const MAP_OF_ITEMS: KernelId = KernelId(1);
+pub(crate) const MAP_OF_ITEMS: KernelId = KernelId(1);
 
 /// A program that is being written.
 pub(crate) struct Script {

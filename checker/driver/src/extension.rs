@@ -15,10 +15,11 @@ extern "C" fn swim_build_id() -> *const c_char {
 }
 
 /// Takes one [`Request`] and gives one [`Reply`], both as postcard. Returns the length of the
-/// reply, or -1 if the request cannot be read or the reply does not fit.
+/// reply, or -1 if the request cannot be read or the reply does not fit. Of the room for it nothing
+/// else is touched.
 ///
 /// # Safety
-/// `request` points to `length` bytes, `reply` to room for `room` bytes.
+/// `request` points to `length` bytes, `reply` to room for `room` bytes, written or not.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn swim_call(
     request: *const u8,
@@ -27,15 +28,20 @@ unsafe extern "C" fn swim_call(
     room: usize,
 ) -> isize {
     // SAFETY: the caller's duty.
-    let (request, room) = unsafe {
-        (std::slice::from_raw_parts(request, length), std::slice::from_raw_parts_mut(reply, room))
-    };
+    let request = unsafe { std::slice::from_raw_parts(request, length) };
     let Ok(request) = postcard::from_bytes::<Request>(request) else { return -1 };
-    let reply: Reply = match request {
+    let said: Reply = match request {
         Request::FailedCall { code } => Reply::FailedCall(failed::first(code)),
         request => call::ask(request),
     };
-    postcard::to_slice(&reply, room).map_or(-1, |written| written.len() as isize)
+    match postcard::to_stdvec(&said) {
+        Ok(said) if said.len() <= room => {
+            // SAFETY: there is room for as much.
+            unsafe { reply.copy_from_nonoverlapping(said.as_ptr(), said.len()) };
+            said.len() as isize
+        }
+        _ => -1,
+    }
 }
 
 /// Makes the shared memory for a device process and its student's process: a file descriptor that
@@ -62,5 +68,25 @@ extern "C" fn swim_serve(memory: c_int) -> c_int {
             say(&why);
             1
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_room_for_a_reply_only_the_reply_is_touched() {
+        let request = postcard::to_stdvec(&Request::FailedCall { code: 0 }).unwrap();
+        let mut room = [0xaa; 4096];
+        // SAFETY: both lengths are those of the arrays.
+        let length =
+            unsafe { swim_call(request.as_ptr(), request.len(), room.as_mut_ptr(), room.len()) };
+        let (reply, rest) = room.split_at(usize::try_from(length).unwrap());
+        assert!(matches!(postcard::from_bytes(reply), Ok(Reply::FailedCall(None))));
+        assert!(rest.iter().all(|byte| *byte == 0xaa));
+        // SAFETY: as above.
+        let length = unsafe { swim_call(request.as_ptr(), request.len(), room.as_mut_ptr(), 0) };
+        assert_eq!(length, -1, "a reply that does not fit");
     }
 }

@@ -61,10 +61,10 @@
 //!   itself. It took 38.1 on 2 MiB that a copy had just brought, 39.0 on those that a grid of 1056
 //!   blocks had written, and 41.2 on elements in no cache (driver 580.159.04, 2026-11-30). Here it
 //!   takes 35.9 on what any kernel has used and 39.2 on others.
-//! - A wait for an event of another stream. On that H200 (2026-12-01, `tests/figures/waits.cu`)
-//!   kernels that waited for each other on two streams took 0.1 us more each than in one stream, on
-//!   four 1.3 and on eight 1.9. Three side by side, between one kernel and another, took 5.7 more.
-//!   A copy up that waited for one of another stream took 2.0 to 2.7 us more. Here neither does.
+//! - Of several kernels that wait for one event, those that were issued first start first here. On
+//!   that H200 (2026-12-01, `tests/figures/order.cu`) two and three did so after an upload, 31 to
+//!   38 of 40 times; four and more began with any of them. After a kernel the order of issue did
+//!   not count.
 //! - Of the right programs of `how_many_lanes` most take less time here than on that H200, those of
 //!   single tasks up to 46 % less. The same calls from CUDA C++ took 9 to 10 us a task in most runs
 //!   and 14 to 15 in some, on 32 streams and on 128. A wait for an event that had left the host's
@@ -77,10 +77,10 @@
 //!   each. Those of 64 and 256 MiB took 155 to 164 us in pageable memory and 134 to 137 in pinned.
 //!   On the default stream `cuMemcpyAsync` blocked the host until the end, as `cuMemcpy` did.
 //! - Host threads: what starting and joining them and their messages cost is that of an H200's
-//!   host, whatever the profile. A thread that waited longer woke later there, up to 0.2 ms. The
-//!   first copy and the first memset of a thread took 2.4 to 6 times as long as its second; here
-//!   those of a region do, whatever thread makes them. Of the calls of several threads, those that
-//!   put work into a stream take turns, and others do not hold one another up. On an H200 (driver
+//!   host, whatever the profile. Some threads that waited woke up to 0.2 ms later there. The first
+//!   copy and the first memset of a thread took 2.4 to 6 times as long as its second; here those of
+//!   a region do, whatever thread makes them. Of the calls of several threads, those that put work
+//!   into a stream take turns, and others do not hold one another up. On an H200 (driver
 //!   580.159.04, 2026-11-28) two threads that issued 1536 small operations each took 8.5 ms in one
 //!   visit and 10.1 in another; here they take 8.4. Captures and pools take the per-thread streams
 //!   of all threads for one, and threads that the lab did not start for the first.

@@ -25,8 +25,8 @@ const BUILD_ID: &str = env!("SWIM_BUILD_ID");
 const LONGEST_REPLY: usize = 64 << 10;
 
 thread_local! {
-    /// Room for a reply. To clear as much for each request would take longer than most of them, and
-    /// what the calls that follow need from the caches would be gone.
+    /// Room for a reply, which stays as the allocator gives it. To clear as much took a new thread
+    /// 0.3 ms of its measured region on the host of an H200 (2026-12-01).
     static REPLY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -149,11 +149,15 @@ pub fn ask(request: &Request) -> Result<Reply> {
     let request =
         postcard::to_stdvec(request).map_err(|error| Error::Refused(error.to_string()))?;
     let answered = REPLY.with_borrow_mut(|reply| {
-        reply.resize(LONGEST_REPLY, 0);
-        // SAFETY: both slices are valid for the length given.
+        reply.clear();
+        reply.reserve(LONGEST_REPLY);
+        // SAFETY: the request is valid for its length, and there is so much room for the reply.
         let length =
-            unsafe { call(request.as_ptr(), request.len(), reply.as_mut_ptr(), reply.len()) };
-        usize::try_from(length).ok().and_then(|length| postcard::from_bytes(&reply[..length]).ok())
+            unsafe { call(request.as_ptr(), request.len(), reply.as_mut_ptr(), LONGEST_REPLY) };
+        let length = usize::try_from(length).ok()?;
+        // SAFETY: the library has written as much, and no more than there is room for.
+        unsafe { reply.set_len(length) };
+        postcard::from_bytes(reply).ok()
     });
     match answered {
         Some(Reply::Refused { why }) => Err(Error::Refused(why)),

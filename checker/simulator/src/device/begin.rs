@@ -12,8 +12,6 @@ use trace::program::{
 };
 use trace::timeline::{HostMemory, SpanKind};
 
-use super::cache::Cache;
-use super::host_cache::HostCache;
 use super::mapping::IS_PAGE;
 use super::memory_pool::{Waited, waited_for};
 use super::streams::Stream;
@@ -59,12 +57,8 @@ impl Device {
         let host = &self.profile.host;
         let free = |cost: u64| (cost, Wait::None);
         let (cost, wait) = match call {
-            // A region begins on an idle device, after work on other memory.
-            Call::RegionBegin => {
-                self.host_cache = HostCache::default();
-                self.units.iter_mut().for_each(|unit| unit.cache = Cache::default());
-                (0, Wait::All)
-            }
+            // A region begins on an idle device.
+            Call::RegionBegin => (0, Wait::All),
             Call::RegionEnd | Call::HostAccess { .. } | Call::Answer { .. } => free(0),
             // It leaves the core to others.
             Call::Arrival { at_ns, .. } => {

@@ -4,6 +4,8 @@ use trace::program::{Call, DEVICES, StreamId};
 use trace::timeline::Interval;
 
 use super::begin::Begun;
+use super::cache::Cache;
+use super::host_cache::HostCache;
 use super::streams::Stream;
 use super::wait::{Answer, Return, Wait, queued_in};
 use super::{Device, Effects, FULL_SPEED, OperationId, at};
@@ -95,6 +97,9 @@ impl Device {
             Call::RegionBegin => {
                 self.region_start = Some(end);
                 self.region.begin();
+                // It begins after work on other memory.
+                self.host_cache = HostCache::default();
+                self.units.iter_mut().for_each(|unit| unit.cache = Cache::default());
             }
             Call::RegionEnd => {
                 self.region.end();

@@ -549,11 +549,14 @@ impl Device {
                 dependent.after = queue;
                 dependent.pending == 0
             });
-            // The last one comes first: they are released in the order of issue.
+            // The last one comes first: they are released in the order of issue, and those of them
+            // that end at once do so in that order too, with what waits for each.
+            let others = self.ending.len();
             for id in freed.drain(..).rev() {
                 self.hand_over(id, queue);
                 self.ready_to_issue(id);
             }
+            self.ending[others..].reverse();
             self.freed = freed;
         }
     }

@@ -17,21 +17,25 @@ use super::memory_pool::Waited;
 use super::wait::{Answer, Return, Wait, queued_in};
 use super::{Device, Effects, OperationId};
 
-// Medians of 200 on the host of an H200 (16 cores of x86-64, Linux 6.18, the C++ library's threads,
-// 2026-11-29), of threads between which the host worked on other memory, as it does in a program.
-// With warm caches a thread started in 47 us.
-/// A call that starts a thread, in ns.
-const SPAWN_NS: u64 = 29_000;
-/// From that call to the first instruction of the new thread, in ns.
-const START_NS: u64 = 77_000;
+// Medians in a measured region, by the lab's threads, untraced (host of an H200 with 16 cores of
+// x86-64, Linux 6.18, driver 580.159.04, 2026-12-01). The core that takes up a thread had been idle
+// for milliseconds.
+/// A call that starts a thread, in ns: 18 runs of 92 to 129 us.
+const SPAWN_NS: u64 = 112_000;
+/// From that call to the first instruction of the new thread, in ns: the same runs, 165 to 279 us.
+const START_NS: u64 = 216_000;
 /// Joining a thread that has ended, in ns (two cores of another host, 2026-11-21).
 const JOIN_NS: u64 = 400;
 /// The cost of sending or receiving a message if no thread waits, in ns (there too).
 const MESSAGE_NS: u64 = 20;
-/// From a message, or the end of a thread, to the return of the call that waited for it, in ns.
-/// Measured: 16 to 19 us for a message after waits of 40 to 200 us, 35 to 45 after longer ones, and
-/// 36 for the end of a thread.
-const WAKE_NS: u64 = 20_000;
+/// From a message to the return of the call that waited for it, in ns, by how long it had waited:
+/// the core falls asleep more and more. Of each 40 messages, 13 us after 0.05 and 0.1 ms, 15 after
+/// 0.2, 25 after 0.4, 32 after 1, 44 after 2, and 65 after 5.
+const WAKE_NS: [(u64, u64); 4] =
+    [(0, 13_000), (300_000, 28_000), (1_500_000, 44_000), (3_500_000, 65_000)];
+/// From the last call of a thread to its end, in ns. From there to the return of a call that joins
+/// it took 55 us after 0.5 ms and 131 after 5: so much more than a message, in the mean.
+const EXIT_NS: u64 = 46_000;
 
 /// All host threads.
 pub(super) struct Hosts {
@@ -390,7 +394,11 @@ impl Device {
 
     /// Whether what a call waits for has happened, and when.
     fn released(&self, blocked: &Blocked, answer: Answer) -> Option<Release> {
-        let woken = |at: u64| if at > blocked.start { at + WAKE_NS } else { at };
+        let woken = |at: u64| {
+            let waited = at.saturating_sub(blocked.start);
+            let of = WAKE_NS.iter().rev().find(|(longer_than, _)| waited > *longer_than);
+            at + of.map_or(0, |(_, ns)| *ns)
+        };
         let release = |at: u64, yes: bool| Some(Release { at, answer: Answer { yes, ..answer } });
         match &blocked.until {
             Until::Room(_) => None,
@@ -410,7 +418,7 @@ impl Device {
             // A thread that was never started counts as ended.
             Until::ThreadEnd(thread) => {
                 let ended = self.hosts.ended.get(thread).copied().unwrap_or(Some(0));
-                ended.and_then(|at| release(woken(at), answer.yes))
+                ended.and_then(|at| release(woken(at + EXIT_NS), answer.yes))
             }
             Until::Message(id) => {
                 let channel = self.hosts.channels.get(id)?;

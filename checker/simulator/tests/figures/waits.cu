@@ -1,6 +1,6 @@
 // What a wait for an event of another stream takes a kernel or a copy, by how many streams wait for each other. Times
-// in us, more than in one stream. `waits.txt` is what it printed on an H200 (driver 580.159.04, 2026-12-01). `map.cuh`
-// is made as pairs.cu says:
+// in us, more than in one stream. `waits.txt` is what it printed in two visits to an H200 (driver 580.159.04,
+// 2026-12-01), the first of them without downloads. `map.cuh` is made as pairs.cu says:
 //
 //   nvcc -O3 -std=c++17 -arch=sm_90 waits.cu -o waits && ./waits
 
@@ -119,6 +119,13 @@ int main()
     printf("\nuploads that wait for each other, each in the next of n streams; each takes more:");
     for (int n = 2; n <= 8; ++n)
         printf(" %d: %.2f", n, turn([n](int j) { upload(j % n), after((j + 1) % n, j % n); }) - upload_us);
+    auto download = [](int stream) {
+        OK(cudaMemcpyAsync(pinned[stream], data[stream], 256 << 10, cudaMemcpyDeviceToHost, streams[stream]));
+    };
+    const double download_us = turn([&](int) { download(0); });
+    printf("\ndownloads that wait for each other, each in the next of n streams; each takes more:");
+    for (int n = 2; n <= 8; n *= 2)
+        printf(" %d: %.2f", n, turn([&](int j) { download(j % n), after((j + 1) % n, j % n); }) - download_us);
     const double both = turn([](int) { upload(0), after(1, 0), kernel(1), after(0, 1); }) - kernel_us - upload_us;
     printf("\nan upload and a kernel that wait for each other, in two streams; both take more: %.2f", both);
     printf("\n");

@@ -98,6 +98,9 @@ fn other_kernels_take_its_place_once_they_have_brought_in_as_much_as_there_is_ro
 fn a_region_begins_with_none_of_it_there() {
     // On an idle device, as the lab begins one.
     let begin = |_| vec![Call::ContextSynchronize, Call::RegionBegin];
+    // The first kernel still runs when it is called: it waits for its end.
+    let at_once = |_| vec![Call::RegionBegin];
+    assert_eq!(with_between(at_once), with_between(begin));
     assert_eq!(with_between(begin), [0, 0]);
 }
 

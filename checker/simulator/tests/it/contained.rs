@@ -127,7 +127,7 @@ fn a_thread_that_has_had_its_turn_is_not_abandoned_and_its_time_counts() {
     );
     // The first thread waits so long that the other one has its turn.
     let work = |ns| Command::Lab(lab_protocol::Request::HostWork { ns, asking_ns: 0 });
-    run.ask(work(100_000));
+    run.ask(work(1_000_000));
     run.ask_as(thread, work(6_000_000));
     let abandoned = run.ask(thread_request(ThreadRequest::Started { thread: Err(thread) }));
     assert!(matches!(abandoned, Reply::Lab(lab_protocol::Reply::Refused { .. })), "{abandoned:?}");

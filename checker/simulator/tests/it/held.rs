@@ -63,7 +63,7 @@ fn a_launch_that_was_held_and_does_not_fit_is_refused() {
             block: [threads, 1, 1],
             shared_bytes: 0,
             stream,
-            arguments: 1_000_000_u64.to_le_bytes().to_vec().into(),
+            arguments: 10_000_000_u64.to_le_bytes().to_vec().into(),
         })
     };
     session.spawn();

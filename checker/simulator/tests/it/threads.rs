@@ -100,7 +100,56 @@ fn a_message_is_received_when_it_has_been_sent() {
     // Woken a little later.
     for (waits, for_) in [(receive, send), (nothing, close)] {
         let late = end_of(&timeline, waits) - end_of(&timeline, for_);
-        assert!((1..50_000).contains(&late), "{late} ns");
+        assert!((1..100_000).contains(&late), "{late} ns");
+    }
+}
+
+#[test]
+fn a_thread_that_has_waited_longer_wakes_later() {
+    // Measured: host of an H200, driver 580.159.04, 2026-12-01, medians of 40 messages.
+    let late_after = |waited_ns| {
+        let mut script = Script::new();
+        script.call(Call::ChannelCreate { channel: CHANNEL, capacity: None });
+        script.call(Call::ThreadSpawn { thread: 1 });
+        let receives = script.on(1, |script| {
+            [0, 1]
+                .map(|it| script.call(Call::ChannelReceive { channel: CHANNEL, message: Some(it) }))
+        });
+        let sends = [WORK, waited_ns].map(|ns| {
+            script.call(Call::HostWork { ns, target: None });
+            let message = Some(u32::from(ns != WORK));
+            script.call(Call::ChannelSend { channel: CHANNEL, message })
+        });
+        let timeline = script.run();
+        (end_of(&timeline, receives[1]) - end_of(&timeline, sends[1])) as f64 / 1000.0
+    };
+    for (waited_us, late_us) in
+        [(100, 13.0), (200, 15.0), (400, 25.0), (1000, 32.0), (2000, 44.0), (5000, 65.0)]
+    {
+        let late = late_after(waited_us * 1000);
+        assert!((late - late_us).abs() < 6.0, "{late} us late after {waited_us}");
+    }
+}
+
+#[test]
+fn a_thread_starts_and_is_joined_as_fast_as_on_the_host_of_an_h200() {
+    // Measured: driver 580.159.04, 2026-12-01, 18 runs, untraced: the call that starts it, from there to its first
+    // instruction, and from its last call to the return of the one that joins it.
+    let mut script = Script::new();
+    let spawn = script.call(Call::ThreadSpawn { thread: 1 });
+    let (work, end) = script.on(1, |script| {
+        (script.call(Call::HostWork { ns: 5_000_000, target: None }), script.call(Call::ThreadEnd))
+    });
+    let join = script.call(Call::ThreadJoin { thread: 1 });
+    let timeline = script.run();
+    let began = span_of(&timeline, spawn).start_ns;
+    let times = [
+        end_of(&timeline, spawn) - began,
+        span_of(&timeline, work).start_ns - began,
+        end_of(&timeline, join) - end_of(&timeline, end),
+    ];
+    for (ns, range) in times.into_iter().zip([92..129, 165..279, 104..254]) {
+        assert!(range.contains(&(ns / 1000)), "{times:?}");
     }
 }
 

@@ -53,9 +53,14 @@
 //!   call arrived, or when the kernel before it in its stream began. After an event with timing it
 //!   began to wait when that kernel had ended. Tried as a rule here, that left the mean difference
 //!   from the H200 in `book/measured` at 4.2 %, and `graphs`' reference took 6 % more.
-//! - Kernels have the times that they have over and over on the same data. In three traced programs
-//!   on that H200 (2026-11-29) `sgd_step` took 1.3 to 1.7 us longer than here, and
-//!   `dense_input_gradient` 15 to 22 % longer; `flip` took 9 to 13 % less. Why was not looked for.
+//! - Kernels of a network have the times that they have over and over on the same data, wherever it
+//!   is. In two traced programs on that H200 `sgd_step` took 2.0 and 2.7 us longer than here, where
+//!   other kernels had used much memory since its gradients were written. Where they had not, it
+//!   took as long as here. With what it reads in no cache it took 1.8 to 3.4 us more,
+//!   `dense_input_gradient` up to 3.2 and others up to 1.9 (2026-12-01, `tests/figures/layers.cu`).
+//!   To follow that here, a program would have to say how large weights are: they count as if there
+//!   were more of them with larger batches. That another kernel's code, or one with more or less
+//!   shared memory, came before it made less than 0.2 us.
 //! - What the device's cache holds is followed range by range, and makes maps shorter alone. A map
 //!   of 32 blocks with 16 waits for each thread took an H200 36.0 us on what it had just written
 //!   itself. It took 38.1 on 2 MiB that a copy had just brought, 39.0 on those that a grid of 1056

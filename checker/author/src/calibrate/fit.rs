@@ -49,6 +49,9 @@ const FRESH_ON_H200: [f64; 2] = [808_494.0, 25_856.0];
 /// The room of the cache in bytes, and what it takes a map longer without, once and for each wait,
 /// in ns, where that was not measured: those of an H200, driver 580.159.04, 2026-12-01.
 const UNCACHED_ON_H200: [f64; 3] = [31_457_280.0, 407.0, 182.0];
+/// The rate of `dense_input_gradient` on that H200: multiply-adds per µs of a warp and of a
+/// multiprocessor, and ns of a kernel and of each block.
+const INPUT_GRADIENT_ON_H200: [f64; 4] = [17_107.0, 86_296.0, 2258.0, 112.0];
 
 /// The profile that `raw` comes to.
 pub(crate) fn profile(raw: &Raw, name: &str) -> Result<Profile> {
@@ -497,11 +500,23 @@ fn rates(from: &From<'_>, parts: &Parts, chip: &Chip) -> Result<BTreeMap<String,
     for name in of_images.into_iter().chain(of_layers).chain(of_pipes) {
         rates.insert(name.to_owned(), layer(from, name, gap)?);
     }
+    rates.insert("input_gradient".to_owned(), input_gradient(from, gap));
     // A device without tensor cores of this kind has a profile too.
     if from.raw.median("tensor_full_blocks").is_ok() {
         rates.insert("tensor".to_owned(), layer(from, "tensor", gap)?);
     }
     Ok(rates)
+}
+
+/// The rate of `dense_input_gradient`.
+fn input_gradient(from: &From<'_>, gap: f64) -> Rate {
+    layer(from, "input_gradient", gap).unwrap_or_else(|_| {
+        let what = "as on an H200: it was not measured here";
+        let [units_per_us_warp, units_per_us_multiprocessor, fixed_ns, block_ns] =
+            INPUT_GRADIENT_ON_H200.map(|it| from.figure("assumed", it, what));
+        let wait_ns = from.figure("derived", 0.0, "it is contained in the rate");
+        Rate { units_per_us_warp, units_per_us_multiprocessor, fixed_ns, block_ns, wait_ns }
+    })
 }
 
 /// The rate of a kernel of a network: from grids of one block on each multiprocessor, and of as

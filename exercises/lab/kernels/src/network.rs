@@ -276,7 +276,7 @@ pub(crate) const fn kernel(operation: Operation) -> Kernel {
         Operation::Normalise => (&[Pointer, Pointer, U32], "normalise", 18, 0),
         Operation::Dense | Operation::DenseRelu => (dense, "dense", 77, 13_312),
         Operation::InputGradient => {
-            (&[Pointer, Pointer, Pointer, Pointer, U32, U32, U32], "dense", 76, 13_312)
+            (&[Pointer, Pointer, Pointer, Pointer, U32, U32, U32], "input_gradient", 76, 13_312)
         }
         Operation::WeightGradient => (dense, "weight_gradient", 127, 13_312),
         Operation::Loss => (&[Pointer, Pointer, Pointer, Pointer, U32], "loss", 26, 0),

@@ -10,13 +10,14 @@ use crate::samples::Samples;
 
 /// A kernel of each rate, and how many of its blocks fill a multiprocessor of the devices that we
 /// know.
-const RATES: [(&str, Operation, usize, [u64; 3]); 9] = [
+const RATES: [(&str, Operation, usize, [u64; 3]); 10] = [
     ("crop", Operation::Crop, 16, [2, 4, 8]),
     ("resize", Operation::Resize, 16, [2, 4, 8]),
     ("flip", Operation::Flip, 16, [4, 8, 16]),
     ("blur", Operation::Blur, 16, [2, 4, 8]),
     ("normalise", Operation::Normalise, 8, [2, 4, 8]),
     ("dense", Operation::Dense, 6, TURNS),
+    ("input_gradient", Operation::InputGradient, 6, TURNS),
     ("weight_gradient", Operation::WeightGradient, 4, TURNS),
     ("loss", Operation::Loss, 16, [2, 8, 32]),
     // As of the first, memory is what it waits for, and four blocks take as much of that as more
@@ -32,9 +33,10 @@ const TURNS: [u64; 3] = [1, 4, 16];
 /// The shape whose work so many blocks share evenly, each with so many turns of its loop.
 fn shape(operation: Operation, blocks: u64, turns: u64) -> Shape {
     match operation {
-        Operation::Dense | Operation::DenseRelu | Operation::InputGradient => {
+        Operation::Dense | Operation::DenseRelu => {
             Shape { rows: 64 * blocks, inputs: 32 * turns, outputs: 32 }
         }
+        Operation::InputGradient => Shape { rows: 64 * blocks, inputs: 32, outputs: 32 * turns },
         // A slice of 64 inputs and 32 outputs for each block; few weights have the most slices.
         Operation::WeightGradient => {
             Shape { rows: 32 * turns * SLICES, inputs: 64 * (blocks / SLICES), outputs: 32 }

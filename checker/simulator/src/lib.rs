@@ -126,6 +126,9 @@
 //!   to three on each multiprocessor instead of up to eight. `tests/it/pairs.rs` has 28 pairs of
 //!   kernels, measured and simulated. Off by more than a tenth are three pairs with a grid of four
 //!   waves, and the streaming map before multiply-adds.
+//! - What a streaming map gets of the memory bandwidth on few multiprocessors. That H200 took 371,
+//!   219 and 160 us for 64 Mi words with 33, 66 and 132 blocks of 256 threads (2026-12-01,
+//!   `tests/figures/streams.cu`), and here 459, 253 and 158.
 //! - What memory bandwidth that is short does to a kernel that needs little of it. Beside a
 //!   streaming map a product of matrices waits longer for the few words that it loads and stores.
 //!   On an H200 (driver 580.159.04, 2026-11-26) one of 151 µs took 180 µs beside a map with one

@@ -123,7 +123,13 @@ impl Grid {
             facts.items.map_or(product(launch.grid), |it| Portions::of(launch, it, facts).blocks);
         let warps = u64::from(threads.div_ceil(32).max(1));
         let throughput = facts.rate.units_per_us_multiprocessor.max(1);
-        let alone = facts.rate.units_per_us(warps);
+        let parts = profile.chip.multiprocessors.value.max(1);
+        // The throughput of a kernel that memory bounds is what there is of bandwidth: where its
+        // blocks are on few multiprocessors, each of these can have more than an even part.
+        let by_memory = facts.inner_loop.is_some_and(|inner| inner.pipe == Pipe::Memory);
+        let spread = if by_memory { parts.min(blocks).max(1) } else { parts };
+        let most = throughput.saturating_mul(parts) / spread;
+        let alone = Pace { units_per_us_multiprocessor: most, ..facts.rate }.units_per_us(warps);
         let per_block = |work: u64, parts: u64, speed: u64| {
             let whole = u128::from(blocks) * u128::from(speed);
             let ns = (u128::from(work) * 1000 * u128::from(parts)).div_ceil(whole);
@@ -133,15 +139,13 @@ impl Grid {
         let compute_ns = per_block(launch.units, 1, alone).saturating_add(facts.rate.block_ns);
         let busy_ns = per_block(launch.units, 1, throughput).saturating_add(facts.rate.block_ns);
         let bandwidth = profile.chip.memory_bytes_per_us.value.max(1);
-        // One block draws at most a multiprocessor's even part of the memory bandwidth.
-        let parts = profile.chip.multiprocessors.value.max(1);
+        // One block draws at most its multiprocessor's part of the memory bandwidth.
         let memory_ns = per_block(launch.bytes, parts, bandwidth);
-        let block_ns = compute_ns.max(memory_ns).clamp(1, LONGEST_NS);
+        let least_ns = per_block(launch.bytes, spread, bandwidth);
+        let block_ns = compute_ns.max(least_ns).clamp(1, LONGEST_NS);
         let load_of = |ns: u64, whole: u64| {
             (u128::from(ns) * u128::from(whole) / u128::from(block_ns)) as u64
         };
-        // The throughput of a kernel that memory bounds is what there is of bandwidth.
-        let by_memory = facts.inner_loop.is_some_and(|inner| inner.pipe == Pipe::Memory);
         let memory_ns = if by_memory { memory_ns.max(busy_ns) } else { memory_ns };
         // Where memory is the limit, waiting for it is what its bandwidth takes.
         let waits = if compute_ns > memory_ns { waits(launch, facts) } else { 0 };
@@ -159,7 +163,7 @@ impl Grid {
             blocks,
             shares: SHARES / resident,
             block_ns,
-            block_load: load_of(busy_ns, FULL_SPEED),
+            block_load: load_of(busy_ns * spread / parts, FULL_SPEED),
             block_traffic: load_of(
                 memory_ns,
                 FULL_SPEED * FULL_SPEED / profile.chip.multiprocessors.value,

@@ -268,6 +268,29 @@ fn young_blocks_of_a_map_wait_for_old_ones_where_they_share_a_multiprocessor() {
 }
 
 #[test]
+fn a_streaming_map_on_few_multiprocessors_has_more_than_their_part_of_the_bandwidth() {
+    // `figures/streams.txt` has what an H200 did.
+    let us = |blocks| simulated_us(&h200(), &[(&Kernel { words: 64 << 20, ..stream(blocks) }, 0)]);
+    for (blocks, measured) in [(66, 218.8), (80, 192.8), (99, 174.0), (116, 164.6), (132, 159.7)] {
+        let off = off_by(us(blocks), measured);
+        assert!(
+            off.abs() < 17.0,
+            "{blocks} blocks: {:.0} and {measured} us, {off:.1} %",
+            us(blocks)
+        );
+    }
+    // With an even part each it would take twice as long.
+    let times = us(66) / us(132);
+    assert!((1.37..1.65).contains(&times), "{times}");
+    // So it has beside a small kernel that does not say what its warps issue.
+    let map = Kernel { words: 64 << 20, ..stream(66) };
+    let silent = Kernel { rate: "normalise".to_owned(), words: 1 << 18, ..stream(1) };
+    let spans = replay(&program(&[(&silent, 1), (&map, 0)]), &h200(), Schedule::Exact).spans;
+    let [beside, silent] = [1, 0].map(|at: usize| spans[at].interval().ns() as f64 / 1000.0);
+    assert!(silent > beside && beside < 1.05 * us(66), "{beside} and {}, {silent}", us(66));
+}
+
+#[test]
 fn with_room_for_all_a_product_is_still_crowded_where_some_multiprocessors_are_emptier() {
     // `figures/steps.txt` has what an H200 did.
     let profile = h200();

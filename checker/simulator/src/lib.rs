@@ -59,8 +59,7 @@
 //!   took as long as here. With what it reads in no cache it took 1.8 to 3.4 us more,
 //!   `dense_input_gradient` up to 3.2 and others up to 1.9 (2026-12-01, `tests/figures/layers.cu`).
 //!   To follow that here, a program would have to say how large weights are: they count as if there
-//!   were more of them with larger batches. That another kernel's code, or one with more or less
-//!   shared memory, came before it made less than 0.2 us.
+//!   were more of them with larger batches.
 //! - What the device's cache holds is followed range by range, and makes maps shorter alone. A map
 //!   of 32 blocks with 16 waits for each thread took an H200 36.0 us on what it had just written
 //!   itself. It took 38.1 on 2 MiB that a copy had just brought, 39.0 on those that a grid of 1056

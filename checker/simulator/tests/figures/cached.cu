@@ -5,20 +5,9 @@
 //   nvcc -O3 -std=c++17 -arch=sm_90 cached.cu -o cached && ./cached
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
-#include <cuda_runtime.h>
 #include "map.cuh"
-
-#define OK(x)                                                                                                          \
-    do {                                                                                                               \
-        int status = (int)(x);                                                                                         \
-        if (status) {                                                                                                  \
-            printf("%s: %d\n", #x, status);                                                                            \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
+#include "probe.cuh"
 
 typedef unsigned long long u64;
 struct Mark {
@@ -37,13 +26,6 @@ __global__ void __launch_bounds__(256, 8) plain(unsigned* x, unsigned n, unsigne
     map<22695477u, 1u>(x, x, n, rounds);
 }
 
-
-// Keeps a stream from starting until the host says so.
-__global__ void closed(volatile int* open)
-{
-    while (!*open) {
-    }
-}
 
 const u64 BYTES = 1ull << 28;
 unsigned *data, *target, *others, *pinned;

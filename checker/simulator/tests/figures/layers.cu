@@ -6,27 +6,9 @@
 #include "network.cu"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <vector>
-#include <cuda_runtime.h>
-
-#define OK(x)                                                                                                          \
-    do {                                                                                                               \
-        int status = (int)(x);                                                                                         \
-        if (status) {                                                                                                  \
-            printf("%s: %d\n", #x, status);                                                                            \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
-// Keeps the stream from starting until the host says so.
-__global__ void closed(volatile int* open)
-{
-    while (!*open) {
-    }
-}
+#include "probe.cuh"
 
 const size_t POOL = size_t(6) << 30;
 const int FEW = 40, MANY = 160;

@@ -6,20 +6,9 @@
 //   nvcc -O3 -std=c++17 -arch=sm_90 maps.cu -o maps && ./maps
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
-#include <cuda_runtime.h>
 #include "map.cuh"
-
-#define OK(x)                                                                                                          \
-    do {                                                                                                               \
-        int status = (int)(x);                                                                                         \
-        if (status) {                                                                                                  \
-            printf("%s: %d\n", #x, status);                                                                            \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
+#include "probe.cuh"
 
 typedef unsigned long long u64;
 struct Mark {
@@ -52,13 +41,6 @@ __global__ void __launch_bounds__(256, 8) marked(unsigned* x, unsigned n, unsign
 __global__ void __launch_bounds__(256, 8) plain(unsigned* x, unsigned n, unsigned rounds)
 {
     map<22695477u, 1u>(x, x, n, rounds);
-}
-
-// Keeps streams from starting until the host says so.
-__global__ void closed(volatile int* open)
-{
-    while (!*open) {
-    }
 }
 
 const int MARKS = 2048, KERNELS = 8;

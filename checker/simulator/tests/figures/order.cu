@@ -5,22 +5,11 @@
 //   nvcc -O3 -std=c++17 -arch=sm_90 order.cu -o order && ./order
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
-#include <cuda_runtime.h>
 #include "map.cuh"
-
-#define OK(x)                                                                                                          \
-    do {                                                                                                               \
-        int status = (int)(x);                                                                                         \
-        if (status) {                                                                                                  \
-            printf("%s: %d\n", #x, status);                                                                            \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
+#include "probe.cuh"
 
 typedef unsigned long long Ns;
 
@@ -49,13 +38,6 @@ __global__ void __launch_bounds__(256, 8) full(unsigned* x, unsigned n, unsigned
     if (!threadIdx.x) {
         atomicMin(&at[0], start);
         atomicMax(&at[1], now());
-    }
-}
-
-// Keeps streams from starting until the host says so.
-__global__ void closed(volatile int* open)
-{
-    while (!*open) {
     }
 }
 

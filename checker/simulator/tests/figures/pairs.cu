@@ -11,16 +11,14 @@
 //   perl -0pe 's/\/\/ The constants are.*//s' $K/map.cu > map.cuh
 //   nvcc -O3 -std=c++17 -arch=sm_90 pairs.cu -o pairs && ./pairs
 //
-#include <cstdio>
-#include <cstdlib>
 #include <cstdint>
 #include <algorithm>
 #include <vector>
 #include <map>
 #include <string>
 #include <functional>
-#include <cuda_runtime.h>
 #include "map.cuh"
+#include "probe.cuh"
 #undef THREADS_PER_BLOCK
 #undef BLOCKS_PER_SM
 #undef CHAINS
@@ -36,14 +34,6 @@ namespace m1 {
 namespace m2 {
 #include "tensor.cuh"
 }
-#define OK(x)                                                    \
-    do {                                                         \
-        cudaError_t status_ = (x);                               \
-        if (status_) {                                           \
-            printf("%s: %s\n", #x, cudaGetErrorString(status_)); \
-            exit(1);                                             \
-        }                                                        \
-    } while (0)
 struct Mark {
     unsigned sm;
     unsigned long long from, to;

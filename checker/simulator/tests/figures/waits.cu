@@ -5,31 +5,13 @@
 //   nvcc -O3 -std=c++17 -arch=sm_90 waits.cu -o waits && ./waits
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
-#include <cuda_runtime.h>
 #include "map.cuh"
-
-#define OK(x)                                                                                                          \
-    do {                                                                                                               \
-        int status = (int)(x);                                                                                         \
-        if (status) {                                                                                                  \
-            printf("%s: %d\n", #x, status);                                                                            \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
+#include "probe.cuh"
 
 __global__ void __launch_bounds__(256, 8) plain(unsigned* x, unsigned n, unsigned rounds)
 {
     map<22695477u, 1u>(x, x, n, rounds);
-}
-
-// Keeps streams from starting until the host says so.
-__global__ void closed(volatile int* open)
-{
-    while (!*open) {
-    }
 }
 
 const int STREAMS = 12, FEW = 24, MANY = 144;

@@ -131,7 +131,7 @@ impl machine::Kernel for Known {
 }
 
 fn items(kernel: &Kernel) -> Option<Items> {
-    kernel.items.map(|kernels::Items { bytes, together }| Items { bytes, together })
+    kernel.items.map(|kernels::Items { bytes, together, waits }| Items { bytes, together, waits })
 }
 
 fn inner_loop(kernel: &Kernel) -> Option<Loop> {

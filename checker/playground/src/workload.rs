@@ -90,7 +90,7 @@ const KERNEL: KernelId = KernelId(0);
 // As the kernels of the exercises: `exercises/lab/kernels/src/map.rs`.
 const MAP_THREADS: u32 = 256;
 const MAP_REGISTERS: u32 = 32;
-const MAP_ITEMS: Items = Items { bytes: 8, together: 4 };
+const MAP_ITEMS: Items = Items { bytes: 8, together: 4, waits: 1 };
 /// An event that is never recorded.
 const NEVER: EventId = EventId(0);
 

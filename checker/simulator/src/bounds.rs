@@ -140,7 +140,13 @@ fn launches(kernels: &[TaskKernel], profile: &Profile) -> Vec<Call> {
     let calls = (0..).map(KernelId).zip(kernels).flat_map(|(id, kernel)| {
         let resident = profile.resident_blocks(kernel.threads.max(1), kernel.registers, 0);
         let all = profile.chip.multiprocessors.value * u64::from(resident);
-        let blocks = kernel.blocks.map_or(all, |blocks| blocks.max(1));
+        let launches = kernel.launches.unwrap_or(1).max(1);
+        let bytes = kernel.bytes / launches;
+        // No more than have items.
+        let some = kernel.items.map_or(all, |items| {
+            (bytes / u64::from(items.bytes.max(1))).div_ceil(kernel.threads.max(1).into())
+        });
+        let blocks = kernel.blocks.unwrap_or(all.min(some)).max(1);
         let known = Call::FunctionGet {
             kernel: id,
             name: String::new(),
@@ -150,8 +156,6 @@ fn launches(kernels: &[TaskKernel], profile: &Profile) -> Vec<Call> {
             items: kernel.items,
             inner_loop: kernel.inner_loop,
         };
-        let launches = kernel.launches.unwrap_or(1).max(1);
-        let bytes = kernel.bytes / launches;
         let launch = Launch {
             kernel: id,
             stream: StreamId::LEGACY,

@@ -123,24 +123,21 @@
 //!   a grid that waits fills one multiprocessor after the other, as on a device after a grid of one
 //!   wave. After four waves they end at times of their own there: 132 blocks of a product went two
 //!   to three on each multiprocessor instead of up to eight. `tests/it/pairs.rs` has 28 pairs of
-//!   kernels, measured and simulated. Off by more than a tenth are three pairs with a grid of four
-//!   waves, and the streaming map before multiply-adds.
-//! - What a streaming map gets of the memory bandwidth on few multiprocessors. That H200 took 371,
-//!   219 and 160 us for 64 Mi words with 33, 66 and 132 blocks of 256 threads (2026-12-01,
-//!   `tests/figures/streams.cu`), and here 459, 253 and 158.
-//! - What memory bandwidth that is short does to a kernel that needs little of it. Beside a
-//!   streaming map a product of matrices waits longer for the few words that it loads and stores.
-//!   On an H200 (driver 580.159.04, 2026-11-26) one of 151 µs took 180 µs beside a map with one
-//!   block on each multiprocessor, and 190 to 226 µs beside 2 to 8. Here it takes 158 to 187. So it
-//!   ends at other times, and where its next launch finds some multiprocessors emptier than others,
-//!   its blocks are crowded there. On that device that happened in one of six launches beside maps
-//!   of 2, 4, 6 and 7 blocks, which took 455 to 934 µs; here it happens beside 6 and 7, with 307
-//!   µs.
+//!   kernels, measured and simulated. Off by more than a tenth are two pairs with multiply-adds of
+//!   four waves, the streaming map before multiply-adds, and the full streaming map before a
+//!   product.
+//! - What a streaming map gets of the memory bandwidth on few multiprocessors, to 8 %
+//!   (`tests/figures/streams.cu`). How near to memory a multiprocessor is was found on one kind of
+//!   device, and is the same on all of them here: 24 of 132 get more, in two steps.
+//! - What memory bandwidth that is short does to a kernel that needs little of it. It waits for its
+//!   words as long as the bandwidth takes for all that streaming maps have under way, and its
+//!   launch does four times. On an H200 a product that came later than six or seven blocks on each
+//!   multiprocessor waited longer than that, and one that came before waited less. Its blocks
+//!   ended over up to 70 µs (driver 580.159.04, 2026-12-01, `tests/figures/beside.cu`). So a few
+//!   microseconds decide whether the next launch finds some multiprocessors emptier than others,
+//!   and is crowded there. With the same grids that happened in some runs and not in others.
 //! - Blocks of one kernel all take the same time; real ones spread, which softens the edges of
 //!   waves. What some take longer because they have an item more comes at the end of the kernel.
-//! - Where blocks without work go. A product with work for 132 blocks took an H200 154 µs in a grid
-//!   of 132, and 302 in one of 1056, as if two that have work came to one multiprocessor (driver
-//!   580.159.04, 2026-11-30). Here both take 158.
 //!
 //! | module | what it holds |
 //! | --- | --- |

@@ -249,6 +249,15 @@ impl Pace {
         let all = u128::from(more) * busy(each + 1) + u128::from(SCHEDULERS - more) * busy(each);
         ((most * all / (WHOLE * u128::from(SCHEDULERS))) as u64).max(1)
     }
+
+    /// The same where the warps of a scheduler never wait at the same time, as long as one of them
+    /// could go on.
+    pub(crate) fn in_turn(&self, warps: u64) -> u64 {
+        let (each, more) = (warps / SCHEDULERS, warps % SCHEDULERS);
+        let one = self.units_per_us_warp.saturating_mul(SCHEDULERS);
+        let of = |warps: u64| warps.saturating_mul(one).min(self.units_per_us_multiprocessor);
+        ((more * of(each + 1) + (SCHEDULERS - more) * of(each)) / SCHEDULERS).max(1)
+    }
 }
 
 figures! {

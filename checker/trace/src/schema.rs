@@ -132,7 +132,7 @@ fn every_call() -> Vec<Call> {
             rate: "lcg".into(),
             registers: 16,
             shared_bytes: 0,
-            items: Some(Items { bytes: 8, together: 4 }),
+            items: Some(Items { bytes: 8, together: 4, waits: 17 }),
             inner_loop: Some(Loop { pipe: Pipe::Floats, each_turn: 128, chains: 8, others: 3 }),
         },
         Call::Launch(Launch {

@@ -24,7 +24,7 @@ const TIMED_REGISTERS: u32 = 64;
 // As the kernels of the exercises: `exercises/lab/kernels/src/map.rs` and `matmul.rs`.
 const MAP_THREADS: u32 = 256;
 const MAP_REGISTERS: u32 = 32;
-const MAP_ITEMS: Items = Items { bytes: 8, together: 4 };
+const MAP_ITEMS: Items = Items { bytes: 8, together: 4, waits: 1 };
 /// Eight blocks for each multiprocessor of an H200, which fill it.
 const MAP_BLOCKS: u32 = 8 * 132;
 const MATMUL_BLOCKS: u32 = 256;

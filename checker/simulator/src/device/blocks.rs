@@ -24,6 +24,9 @@ use super::ready_queue::Waiting;
 use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work, at, scheduler};
 use crate::profile::{Profile, SCHEDULERS};
 
+/// Kernels may be followed multiprocessor by multiprocessor.
+pub(super) const FOLLOWED: bool = cfg!(feature = "schedulers");
+
 /// Blocks are dispatched one wave after the other up to so many waves of a grid; beyond, several
 /// waves go as one that takes as long as they do together. The difference cannot be seen in a
 /// kernel of ten thousand waves, and one of a million million comes to its end.
@@ -42,6 +45,11 @@ struct Group {
     /// Share that the other blocks on its multiprocessors leave it, of [`FULL_SPEED`]; memory
     /// bandwidth apart.
     beside: u64,
+    /// Its part of the memory bandwidth, in thousandths of that of a block whose multiprocessor has
+    /// an even part.
+    part: u64,
+    /// Its work is done, but for what its threads wait for memory longer than they would alone.
+    waits: bool,
 }
 
 /// Multiprocessors that have the same residents: the older groups first.
@@ -52,21 +60,32 @@ struct Set {
     groups: Vec<Group>,
 }
 
-/// Parts of the memory bandwidth that the multiprocessors of each quarter get while it is short, in
-/// hundredths of an even part. They hold if blocks could use very much more than there is; if it is
-/// little more, the parts are less unequal.
+/// How much memory bandwidth multiprocessors get while blocks could use much more than there is: so
+/// many of eleven get such a part, in thousandths of what the last ones get. Of 132 there were 24
+/// with more than the others, on two days the same ones. A streaming map with 7 blocks on each
+/// multiprocessor was over after 68 % of its time on half of these, and after 76 % on the others.
 ///
-/// The parts are chosen and not measured. Six times 1056 blocks of `stream_map` were launched
-/// beside a product that left room for 924. The other 132 had all found room after 45 to 82 % of a
-/// launch's time (`tests/figures/steps.cu`, NVIDIA H200, driver 580.159.04, 2026-11-26). So at
-/// least an eighth of the blocks ended that early.
-const MEMORY_PARTS: [u64; 4] = [170, 120, 75, 35];
+/// The numbers from here on are of `tests/figures/beside.cu` (NVIDIA H200, driver 580.159.04,
+/// 2026-12-01).
+const MEMORY_PARTS: [(u64, u128); 3] = [(1, 1607), (1, 1415), (9, 1000)];
 
-/// Multiprocessors get even parts of the memory bandwidth until blocks could use so many times as
-/// much as there is. Two blocks of `stream_map` on each multiprocessor took no longer than eight
-/// (`tests/figures/pairs.tsv`): had some ended much earlier, the others could not have used all of
-/// it.
-const EVEN_UP_TO: u128 = 2;
+/// All get even parts until blocks could use so many thousandths of what there is …
+const EVEN_UP_TO: u128 = 1700;
+/// … and such parts from there on. Two blocks on each multiprocessor could use 1.74 times as much,
+/// three 2.6 times. Those of two were over after 92 % of the time, those of three after 72 to 76 %.
+const UNEVEN_FROM: u128 = 2600;
+
+/// Of blocks of a streaming map that share a multiprocessor the oldest go first where they are
+/// many. By how many warps there are, how much more of its bandwidth the oldest one gets, in
+/// thousandths, and the youngest one less. Of eight blocks the first was over after 85 % of the
+/// time, of seven after 93 %, and of four after more than 98 %.
+const BY_AGE: [(u64, u64); 3] = [(64, 176), (56, 75), (48, 30)];
+
+/// Bytes that a thread of a streaming map has under way while it waits: four loads of 16 bytes.
+const UNDER_WAY_BYTES: u64 = 64;
+
+/// How often the end of a kernel and the start of the next one wait for memory.
+const END_WAITS: u64 = 4;
 
 impl Set {
     /// Shares that are free on each, rounded down.
@@ -96,7 +115,7 @@ impl Set {
     fn share(&mut self, mixes: &mut Mixes, is_awaited: bool) {
         // Kernels by age, with how many blocks each has here.
         let mut kernels: SmallVec<[(OperationId, Grid, u64); 4]> = SmallVec::new();
-        for group in &self.groups {
+        for group in self.groups.iter().filter(|group| !group.waits) {
             let blocks = group.blocks / self.multiprocessors;
             match kernels.iter_mut().find(|kernel| kernel.0 == group.id) {
                 Some(known) => known.2 += blocks,
@@ -122,12 +141,38 @@ impl Set {
             // Where they are too many for a pipe, the oldest go first.
             let by_age = ordered && all < blocks * FULL_SPEED;
             let most = if by_age { FULL_SPEED } else { left / blocks.max(1) };
-            for group in self.groups.iter_mut().filter(|group| group.id == id) {
+            let own = |group: &&mut Group| group.id == id && !group.waits;
+            for group in self.groups.iter_mut().filter(own) {
                 let blocks = (group.blocks / self.multiprocessors).max(1);
                 group.beside = most.min(left / blocks).max(1);
                 left = left.saturating_sub(blocks * group.beside);
             }
+            let warps = blocks * u64::from(grid.warps);
+            let more = BY_AGE.iter().find(|(many, _)| warps >= *many).map_or(0, |(_, more)| *more);
+            let count = self.groups.iter_mut().filter(own).count() as u64;
+            for (age, group) in self.groups.iter_mut().filter(own).enumerate() {
+                let more = if ordered && count > 1 { more } else { 0 };
+                group.part = 1000 + more - 2 * more * age as u64 / (count - 1).max(1);
+            }
         }
+    }
+}
+
+/// How memory bandwidth is shared out.
+struct Parts {
+    /// For each unit of weight.
+    each: u128,
+    /// Of a block, by how near to memory it is; by age apart.
+    weights: [u128; MEMORY_PARTS.len()],
+}
+
+impl Parts {
+    fn weight(&self, part: usize, group: &Group) -> u128 {
+        self.weights[part] * u128::from(group.part)
+    }
+
+    fn of(&self, part: usize, group: &Group) -> u128 {
+        self.each * self.weight(part, group)
     }
 }
 
@@ -166,6 +211,8 @@ pub(super) struct Pool {
     generation: u32,
     /// Room for the grids that one event brings to an end, and what each takes after its blocks.
     finished: Vec<(OperationId, u64)>,
+    /// [`Pool::load_ns`], as of the last change.
+    load_ns: u64,
 }
 
 impl Pool {
@@ -183,6 +230,7 @@ impl Pool {
             as_of: 0,
             generation: 0,
             finished: Vec::new(),
+            load_ns: 0,
         }
     }
 }
@@ -190,11 +238,24 @@ impl Pool {
 impl Pool {
     /// Never without schedulers, and then nothing of it is compiled.
     fn is_apart(&self) -> bool {
-        cfg!(feature = "schedulers") && self.apart
+        FOLLOWED && self.apart
     }
 
     fn groups(&mut self) -> impl Iterator<Item = &mut Group> {
         self.sets.iter_mut().flat_map(|set| &mut set.groups)
+    }
+
+    /// How much longer a load takes than on an idle device, in ns: what streaming maps have under
+    /// way comes first.
+    fn load_ns(&self, profile: &Profile) -> u64 {
+        if !self.is_apart() {
+            return 0;
+        }
+        let streams =
+            |group: &&Group| group.grid.inner_loop.is_some_and(|inner| inner.pipe == Pipe::Memory);
+        let groups = self.sets.iter().flat_map(|set| &set.groups).filter(streams);
+        let warps: u64 = groups.map(|group| group.blocks * u64::from(group.grid.warps)).sum();
+        1000 * warps * 32 * UNDER_WAY_BYTES / profile.chip.memory_bytes_per_us.value.max(1)
     }
 
     /// Makes one set of those that `belong`.
@@ -220,10 +281,11 @@ impl Pool {
     /// Takes all multiprocessors apart by how near they are to memory. None of them has blocks.
     fn take_apart(&mut self) {
         self.sets.clear();
-        let (parts, mut left) = (MEMORY_PARTS.len(), self.multiprocessors);
-        for part in 0..parts {
-            let multiprocessors = left / (parts - part) as u64;
-            left -= multiprocessors;
+        let mut of: u64 = MEMORY_PARTS.iter().map(|part| part.0).sum();
+        let mut left = self.multiprocessors;
+        for (part, (share, _)) in MEMORY_PARTS.into_iter().enumerate() {
+            let multiprocessors = left * share / of;
+            (of, left) = (of - share, left - multiprocessors);
             if multiprocessors > 0 {
                 self.sets.push(Set { multiprocessors, part, groups: Vec::new() });
             }
@@ -243,24 +305,24 @@ impl Pool {
         }
     }
 
-    /// The most that each block draws of the memory bandwidth, by where it is: so much that those
-    /// which could use more share what the others leave.
-    fn parts_of_memory(&self, traffic: u128, limit: u128) -> [u128; MEMORY_PARTS.len()] {
-        // In thousandths: 0 where all parts are even.
-        let uneven = 1000 - (1000 * EVEN_UP_TO * limit / traffic).min(1000);
-        let weights = MEMORY_PARTS.map(|part| 100_000 + u128::from(part) * uneven - 100 * uneven);
-        let mut parts = [0; MEMORY_PARTS.len()];
+    /// The most that each block draws of the memory bandwidth: so much that those which could use
+    /// more share what the others leave.
+    fn parts_of_memory(&self, traffic: u128, limit: u128) -> Parts {
+        let could_use = (1000 * traffic / limit).clamp(EVEN_UP_TO, UNEVEN_FROM);
+        let uneven = 1000 * (could_use - EVEN_UP_TO) / (UNEVEN_FROM - EVEN_UP_TO);
+        let weights = MEMORY_PARTS.map(|(_, part)| 1000 + (part - 1000) * uneven / 1000);
+        let mut parts = Parts { each: 0, weights };
         let mut thirsty = usize::MAX;
         loop {
             let (mut left, mut weighed, mut now) = (limit, 0, 0);
             for set in &self.sets {
-                for group in &set.groups {
+                for group in set.groups.iter().filter(|group| !group.waits) {
                     let could = u128::from(group.beside) * u128::from(group.grid.block_traffic);
                     let blocks = u128::from(group.blocks);
-                    if could <= parts[set.part] {
+                    if could <= parts.of(set.part, group) {
                         left = left.saturating_sub(blocks * could);
                     } else {
-                        weighed += blocks * weights[set.part];
+                        weighed += blocks * parts.weight(set.part, group);
                         now += 1;
                     }
                 }
@@ -269,7 +331,7 @@ impl Pool {
                 return parts;
             }
             thirsty = now;
-            parts = weights.map(|weight| left / weighed * weight);
+            parts.each = left / weighed;
         }
     }
 
@@ -342,11 +404,19 @@ impl Device {
             let waves = (grid.blocks / capacity / MOST_WAVES).max(1);
             let longest = LONGEST_NS.max(grid.block_ns);
             let left = grid.block_ns.saturating_mul(waves).min(longest) * FULL_SPEED;
-            let group = Group { id, grid, blocks: 0, left, speed: 0, beside: FULL_SPEED };
+            let group = Group {
+                id,
+                grid,
+                blocks: 0,
+                left,
+                speed: 0,
+                beside: FULL_SPEED,
+                part: 1000,
+                waits: false,
+            };
             let empty = pool.sets.iter().all(|set| set.groups.is_empty());
             let was_apart = pool.is_apart();
-            let apart =
-                cfg!(feature = "schedulers") && grid.inner_loop.is_some() && (empty || was_apart);
+            let apart = FOLLOWED && grid.inner_loop.is_some() && (empty || was_apart);
             pool.apart = apart;
             if apart && !was_apart {
                 pool.take_apart();
@@ -405,7 +475,10 @@ impl Device {
         let load_limit = u128::from(pool.multiprocessors) * full * full;
         let traffic_limit = full * full * full;
         let (mut load, mut traffic) = (0u128, 0u128);
-        for group in pool.groups() {
+        if FOLLOWED {
+            pool.load_ns = pool.load_ns(&self.profile);
+        }
+        for group in pool.groups().filter(|group| !(FOLLOWED && group.waits)) {
             let pull = u128::from(group.blocks) * u128::from(group.beside);
             load += pull * u128::from(group.grid.block_load);
             traffic += pull * u128::from(group.grid.block_traffic);
@@ -415,15 +488,23 @@ impl Device {
         let mut next = u64::MAX;
         for set in &mut pool.sets {
             for group in &mut set.groups {
+                if FOLLOWED && group.waits {
+                    group.speed = FULL_SPEED;
+                    next = next.min(group.left.div_ceil(FULL_SPEED));
+                    continue;
+                }
                 let own = u128::from(group.beside);
                 let mut speed = own;
                 if !apart && load > load_limit && group.grid.block_load > 0 {
                     speed = speed.min(quotient(own * load_limit, load));
                 }
                 if traffic > traffic_limit && group.grid.block_traffic > 0 {
-                    let part = parts.map_or_else(
+                    let part = parts.as_ref().map_or_else(
                         || quotient(own * traffic_limit, traffic),
-                        |parts| quotient(parts[set.part], group.grid.block_traffic.into()),
+                        |parts| {
+                            let part = parts.of(set.part, group);
+                            quotient(part, group.grid.block_traffic.into())
+                        },
                     );
                     speed = speed.min(part);
                 }
@@ -446,8 +527,13 @@ impl Device {
         self.advance_groups(device);
         let pool = &mut self.units[unit].pool;
         let mut finished = std::mem::take(&mut pool.finished);
+        let load_ns = pool.load_ns;
         for set in &mut pool.sets {
-            set.groups.retain(|group| {
+            set.groups.retain_mut(|group| {
+                if FOLLOWED && group.left == 0 && !group.waits {
+                    group.waits = true;
+                    group.left = group.grid.waits.saturating_mul(load_ns) * FULL_SPEED;
+                }
                 if group.left > 0 {
                     return true;
                 }
@@ -459,15 +545,17 @@ impl Device {
                 false
             });
         }
-        for part in 0..MEMORY_PARTS.len() {
+        for part in 0..if FOLLOWED { MEMORY_PARTS.len() } else { 0 } {
             pool.join(|set| set.groups.is_empty() && set.part == part);
         }
+        let load_ns = pool.load_ns(&self.profile);
         for (id, fixed_ns) in finished.drain(..) {
             let pool = &mut self.units[unit].pool;
             pool.progress.retain(|progress| progress.id != id);
             pool.started -= 1;
             // The multiprocessors are free at once; the kernel is over when its writes are out.
-            self.schedule(self.now + fixed_ns, Event::OperationEnd(id));
+            let end = self.now + fixed_ns + END_WAITS * load_ns;
+            self.schedule(end, Event::OperationEnd(id));
         }
         self.units[unit].pool.finished = finished;
         self.dispatch_blocks(device, effects);

@@ -8,6 +8,7 @@
 use trace::program::{Items, Launch, Loop, Pipe};
 
 use super::FULL_SPEED;
+use super::blocks::FOLLOWED;
 use crate::profile::{Pace, Profile};
 
 /// A multiprocessor is divided into this many shares; a kernel of which `n` blocks are resident
@@ -23,6 +24,12 @@ const MEMORY_THREADS: u32 = 512;
 /// Least work of such a block, in bytes: 16 for each thread. A guess: it decides only how much room
 /// small copies and memsets need.
 const MEMORY_BLOCK_BYTES: u64 = 16 * MEMORY_THREADS as u64;
+
+/// How much less a block takes that has the memory for itself than one with as many others as
+/// there are multiprocessors, in thousandths of what its work takes all memory bandwidth. Maps of 1
+/// to 132 blocks of 256 and of 128 threads took an H200 what follows from that, to 8 %
+/// (`tests/figures/streams.cu`).
+const DISTURBED: u64 = 630;
 
 /// No operation takes longer than this, in ns: work left is counted in 64 bits, and a perturbed
 /// schedule makes it 16 times as long.
@@ -89,6 +96,8 @@ pub(super) struct Grid {
     /// Of a block.
     pub(super) warps: u16,
     pub(super) inner_loop: Option<Loop>,
+    /// How often a thread waits for memory, in a kernel that memory does not bound.
+    pub(super) waits: u64,
 }
 
 impl Grid {
@@ -124,25 +133,33 @@ impl Grid {
         let warps = u64::from(threads.div_ceil(32).max(1));
         let throughput = facts.rate.units_per_us_multiprocessor.max(1);
         let parts = profile.chip.multiprocessors.value.max(1);
-        // The throughput of a kernel that memory bounds is what there is of bandwidth: where its
-        // blocks are on few multiprocessors, each of these can have more than an even part.
-        let by_memory = facts.inner_loop.is_some_and(|inner| inner.pipe == Pipe::Memory);
+        let is_of = |pipe| FOLLOWED && facts.inner_loop.is_some_and(|inner| inner.pipe == pipe);
+        let by_memory = is_of(Pipe::Memory);
         let spread = if by_memory { parts.min(blocks).max(1) } else { parts };
-        let most = throughput.saturating_mul(parts) / spread;
-        let alone = Pace { units_per_us_multiprocessor: most, ..facts.rate }.units_per_us(warps);
+        // Warps of products take turns, and two of them on a scheduler leave the tensor cores no
+        // gap: 256 threads on each multiprocessor do as much as 2048 (`tests/figures/pairs.tsv`).
+        let alone = if is_of(Pipe::Tensor) {
+            facts.rate.in_turn(warps)
+        } else {
+            facts.rate.units_per_us(warps)
+        };
         let per_block = |work: u64, parts: u64, speed: u64| {
             let whole = u128::from(blocks) * u128::from(speed);
             let ns = (u128::from(work) * 1000 * u128::from(parts)).div_ceil(whole);
             ns.min(LONGEST_NS.into()) as u64
         };
         // What a block takes beside its work holds its multiprocessor as a whole.
-        let compute_ns = per_block(launch.units, 1, alone).saturating_add(facts.rate.block_ns);
-        let busy_ns = per_block(launch.units, 1, throughput).saturating_add(facts.rate.block_ns);
+        let (own_ns, least_ns) =
+            (per_block(launch.units, 1, alone), per_block(launch.units, 1, throughput));
+        // A kernel that memory bounds has it for itself where it is on few multiprocessors.
+        let undisturbed_ns = least_ns / 1000 * DISTURBED * (parts - spread) / parts;
+        let compute_ns = own_ns.saturating_sub(undisturbed_ns).saturating_add(facts.rate.block_ns);
+        let busy_ns = least_ns.saturating_add(facts.rate.block_ns);
         let bandwidth = profile.chip.memory_bytes_per_us.value.max(1);
         // One block draws at most its multiprocessor's part of the memory bandwidth.
         let memory_ns = per_block(launch.bytes, parts, bandwidth);
-        let least_ns = per_block(launch.bytes, spread, bandwidth);
-        let block_ns = compute_ns.max(least_ns).clamp(1, LONGEST_NS);
+        let whole_ns = per_block(launch.bytes, spread, bandwidth);
+        let block_ns = compute_ns.max(whole_ns).clamp(1, LONGEST_NS);
         let load_of = |ns: u64, whole: u64| {
             (u128::from(ns) * u128::from(whole) / u128::from(block_ns)) as u64
         };
@@ -160,6 +177,7 @@ impl Grid {
             multiprocessors: parts,
             warps: u16::try_from(warps).unwrap_or(u16::MAX),
             inner_loop: facts.inner_loop,
+            waits: if FOLLOWED && !by_memory { waits } else { 0 },
             blocks,
             shares: SHARES / resident,
             block_ns,
@@ -198,6 +216,7 @@ impl Grid {
             multiprocessors,
             warps: 0,
             inner_loop: None,
+            waits: 0,
         }
     }
 }
@@ -234,7 +253,8 @@ fn waits(launch: &Shape, facts: &Facts) -> u64 {
     let Some(items) = facts.items else { return 0 };
     let Portions { each, more, .. } = Portions::of(launch, items, facts);
     let together = u64::from(items.together.max(1));
-    let times = |items: u64| items / together + items % together;
+    let often = if FOLLOWED { items.waits.into() } else { 1 };
+    let times = |each: u64| (each / together + each % together).saturating_mul(often);
     if more > 0 { times(each).max(times(each + 1)) } else { times(each) }
 }
 
@@ -243,11 +263,20 @@ fn waits(launch: &Shape, facts: &Facts) -> u64 {
 /// work while the others are done. Blocks of another grid may be there then.
 fn tail_ns(launch: &Shape, facts: &Facts, resident: u64, profile: &Profile) -> u64 {
     let Some(items) = facts.items else { return 0 };
-    let Portions { items, blocks, threads, more, .. } = Portions::of(launch, items, facts);
+    let Portions { items, blocks, threads, mut more, .. } = Portions::of(launch, items, facts);
     let multiprocessors = profile.chip.multiprocessors.value.max(1);
-    let (used, on_each) = (blocks.min(multiprocessors), blocks.div_ceil(multiprocessors));
+    let used = blocks.min(multiprocessors);
+    let mut on_each = blocks.div_ceil(multiprocessors);
     // In several waves, a multiprocessor that is done gets the next block.
-    if more == 0 || on_each > resident {
+    if on_each > resident {
+        return 0;
+    }
+    let launched = product(launch.grid);
+    if FOLLOWED && more == 0 && launched > blocks {
+        // The other blocks have none. They too are dispatched, two or more to a multiprocessor.
+        (more, on_each) = (items, launched / multiprocessors);
+    }
+    if more == 0 {
         return 0;
     }
     let longer = more.div_ceil(threads);
@@ -282,7 +311,7 @@ mod tests {
             block_ns: 0,
             wait_ns: 0,
         };
-        let items = Items { bytes: 4, together: 1 };
+        let items = Items { bytes: 4, together: 1, waits: 1 };
         let inner_loop = Some(Loop { pipe: Pipe::Integers, each_turn: 1, chains: 1, others: 0 });
         let facts = Facts { registers: 0, shared_bytes: 0, items: Some(items), inner_loop, rate };
         let shape =

@@ -36,12 +36,19 @@ const ACCEPTED: u64 = 64;
 const HELD: u32 = 4;
 /// Cycles from a float multiply-add to a product: fitted.
 const APART: u32 = 4;
+/// Tenths of a cycle for which an instruction of a streaming map keeps the next product from
+/// the tensor cores: fitted. Beside one to seven blocks of the map on each multiprocessor, the loop
+/// of a product took 1.11 to 1.15 times as long (`tests/figures/beside.txt`).
+const BETWEEN: u64 = 30;
 /// Cycles that are looked at: a hundred turns of loops that compute, and six of one that loads.
 const CYCLES: u32 = 20_000;
 /// Cycles that a load waits for device memory. A turn of `stream_map` took 3220 on an H100: one
 /// block of 256 threads on each multiprocessor went through 993 of them in 1.61 ms. Two warps of a
 /// scheduler issue 104 in the meantime.
 const LOADED: u32 = 3100;
+/// The same for each warp of a scheduler that loads, where so many do that memory has no more to
+/// give: between what an H100 and an H200 took (`tests/figures/pairs.tsv`, 1520 and 1070).
+const LOADED_EACH: u32 = 1300;
 
 /// Where a warp is.
 struct Warp {
@@ -119,6 +126,8 @@ fn issued(kernels: &[(Loop, u64)]) -> Vec<u64> {
     let each =
         |(of, &(body, warps)): (usize, &(Loop, u64))| (0..warps).map(move |_| Warp::new(of, body));
     let mut warps: Vec<Warp> = kernels.iter().enumerate().flat_map(each).collect();
+    let load = warps.iter().filter(|warp| warp.body.pipe == Pipe::Memory).count() as u32;
+    let loaded = LOADED.max(load.saturating_mul(LOADED_EACH));
     let mut pipes = Pipes::default();
     let mut last = None;
     for now in 0..CYCLES {
@@ -151,11 +160,12 @@ fn issued(kernels: &[(Loop, u64)]) -> Vec<u64> {
                     pipes.latch = Some((index, chain));
                     warp.results[chain] = u32::MAX;
                 }
-                Pipe::Memory => warp.not_before = now + LOADED,
+                Pipe::Memory => warp.not_before = now + loaded,
             }
         } else if warp.body.pipe == Pipe::Memory {
             // Addresses and bounds: every other one waits for the one before.
             warp.not_before = now + RESULT / 2;
+            pipes.tensor = pipes.tensor.max(u64::from(now) * 10) + BETWEEN;
         }
         warp.at += 1;
         if warp.at >= u32::from(warp.body.each_turn) + u32::from(warp.body.others) {

@@ -197,9 +197,9 @@ fn who_finds_the_device_full_gets_few_multiprocessors_and_who_comes_first_leaves
     let profile = h200();
     let us = |first: &Kernel, second: &Kernel| simulated_us(&profile, &[(first, 0), (second, 1)]);
     let alone = simulated_us(&profile, &[(&tensor(132), 0)]);
-    // Eight of its blocks on each of 17 multiprocessors, one after the other.
+    // Seven or eight of its blocks on each of 18 multiprocessors, one after the other.
     let late = us(&stream(1056), &tensor(132));
-    assert!((8.0..10.0).contains(&(late / alone)), "{late} and {alone}");
+    assert!((7.0..9.0).contains(&(late / alone)), "{late} and {alone}");
     for (first, second) in
         [(tensor(132), stream(1056)), (tensor(132), stream(924)), (stream(528), tensor(132))]
     {
@@ -220,7 +220,7 @@ fn grids_of_half_the_device_lie_side_by_side() {
 fn beside_a_kernel_that_says_nothing_those_that_do_share_the_device_as_if_they_did_not() {
     let profile = h200();
     let map = Kernel { rate: "map".to_owned(), rounds: 80_000, ..fma(528) };
-    for other in [tensor(132), stream(528), fma(132)] {
+    for other in [tensor(264), stream(528), fma(132)] {
         let silence = |mut program: Program, all: bool| {
             for step in &mut program.steps {
                 if let Call::FunctionGet { inner_loop, rate, .. } = &mut step.call
@@ -271,23 +271,88 @@ fn young_blocks_of_a_map_wait_for_old_ones_where_they_share_a_multiprocessor() {
 fn a_streaming_map_on_few_multiprocessors_has_more_than_their_part_of_the_bandwidth() {
     // `figures/streams.txt` has what an H200 did.
     let us = |blocks| simulated_us(&h200(), &[(&Kernel { words: 64 << 20, ..stream(blocks) }, 0)]);
-    for (blocks, measured) in [(66, 218.8), (80, 192.8), (99, 174.0), (116, 164.6), (132, 159.7)] {
+    for (blocks, measured) in [
+        (1, 9647.4),
+        (4, 2542.7),
+        (16, 685.3),
+        (33, 371.4),
+        (66, 218.8),
+        (80, 192.8),
+        (99, 174.0),
+        (116, 164.6),
+        (132, 159.7),
+    ] {
         let off = off_by(us(blocks), measured);
         assert!(
-            off.abs() < 17.0,
+            off.abs() < 8.0,
             "{blocks} blocks: {:.0} and {measured} us, {off:.1} %",
             us(blocks)
         );
     }
-    // With an even part each it would take twice as long.
-    let times = us(66) / us(132);
-    assert!((1.37..1.65).contains(&times), "{times}");
     // So it has beside a small kernel that does not say what its warps issue.
     let map = Kernel { words: 64 << 20, ..stream(66) };
     let silent = Kernel { rate: "normalise".to_owned(), words: 1 << 18, ..stream(1) };
     let spans = replay(&program(&[(&silent, 1), (&map, 0)]), &h200(), Schedule::Exact).spans;
     let [beside, silent] = [1, 0].map(|at: usize| spans[at].interval().ns() as f64 / 1000.0);
     assert!(silent > beside && beside < 1.05 * us(66), "{beside} and {}, {silent}", us(66));
+}
+
+/// From its start to its end, in µs, of a product with so many rounds that starts right after a map that lasts.
+fn product_amid_a_map(each: u32, rounds: u64) -> f64 {
+    let map = Kernel { rounds: 64, words: 1 << 24, ..stream(each * 132) };
+    let product = Kernel { rounds, ..tensor(132) };
+    let program = sharing_items(program(&[(&map, 0), (&product, 1)]));
+    let spans = replay(&program, &h200(), Schedule::Exact).spans;
+    assert!(spans[1].end_ns < spans[0].end_ns);
+    spans[1].interval().ns() as f64 / 1000.0
+}
+
+#[test]
+fn a_product_amid_a_streaming_map_waits_for_memory_and_its_loop_is_an_eighth_slower() {
+    // `figures/beside.txt` has what an H200 did, on the mean of the map's having begun before and after.
+    for (each, short, long) in [
+        (1, 176.7, 1203.1),
+        (2, 185.6, 1233.8),
+        (3, 193.3, 1233.5),
+        (4, 201.6, 1232.4),
+        (6, 220.0, 1254.1),
+        (7, 240.3, 1264.2),
+    ] {
+        for (rounds, measured) in [(5600, short), (40_000, long)] {
+            let us = product_amid_a_map(each, rounds);
+            let off = off_by(us, measured);
+            assert!(
+                off.abs() < 8.0,
+                "{each} a SM, {rounds} rounds: {us:.1} and {measured} us, {off:.1} %"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_next_product_amid_a_streaming_map_starts_later_because_its_launch_waits_for_memory_too() {
+    // From one start to the next: the first two products of `figures/steps.txt`.
+    for (each, measured) in [(6, 236.0), (7, 238.9)] {
+        let map = Kernel { rounds: 64, words: 1 << 24, ..stream(each * 132) };
+        let product = Kernel { rounds: 5600, ..tensor(132) };
+        let program = sharing_items(program(&[(&product, 0), (&map, 1), (&product, 0)]));
+        let spans = replay(&program, &h200(), Schedule::Exact).spans;
+        let us = (spans[2].start_ns - spans[0].start_ns) as f64 / 1000.0;
+        assert!(off_by(us, measured).abs() < 4.0, "{us} and {measured} us");
+    }
+}
+
+#[test]
+fn blocks_of_a_streaming_map_end_early_where_they_are_old_and_near_to_memory() {
+    // When a product finds room: `figures/beside.txt` has what an H200 did where it was alone, 0.62.
+    let first = |map: &Kernel| {
+        let spans =
+            replay(&program(&[(map, 0), (&tensor(132), 1)]), &h200(), Schedule::Exact).spans;
+        let [map, product] = [&spans[0], &spans[1]];
+        (product.start_ns - map.start_ns) as f64 / map.interval().ns() as f64
+    };
+    let part = first(&stream(1056));
+    assert!((0.55..0.66).contains(&part), "{part}");
 }
 
 #[test]
@@ -304,12 +369,14 @@ fn with_room_for_all_a_product_is_still_crowded_where_some_multiprocessors_are_e
 }
 
 #[test]
-fn blocks_after_the_last_item_have_nothing_to_do() {
+fn blocks_after_the_last_item_have_nothing_to_do_but_the_others_come_to_fewer_multiprocessors() {
     let profile = h200();
     let with_items = |blocks| us_of(&profile, &sharing_items(program(&[(&tensor(blocks), 0)])));
     let (exact, more, fewer) = (with_items(132), with_items(1056), with_items(66));
-    assert_eq!(exact.to_bits(), more.to_bits());
-    assert!((1.9..2.1).contains(&(fewer / exact)), "{fewer} and {exact}");
+    assert_eq!(exact.to_bits(), with_items(198).to_bits());
+    for twice in [more, fewer] {
+        assert!((1.9..2.1).contains(&(twice / exact)), "{twice} and {exact}");
+    }
 }
 
 #[test]
@@ -333,7 +400,7 @@ fn the_floor_of_kernels_that_need_different_pipes_is_that_of_the_longest() {
     };
     let apart = floor([Some(Pipe::Tensor), Some(Pipe::Floats)]);
     let alike = floor([None, None]);
-    assert_eq!(apart.serial_ns, alike.serial_ns);
+    assert!(apart.serial_ns.abs_diff(alike.serial_ns) <= 1, "rounded");
     assert!(apart.floor_ns < alike.floor_ns && 2 * apart.floor_ns > alike.floor_ns);
 }
 
@@ -342,8 +409,8 @@ fn sharing_items(mut program: Program) -> Program {
     for step in &mut program.steps {
         if let Call::FunctionGet { items, rate, .. } = &mut step.call {
             // Of a product what a thread has of four tiles: 132 blocks have one for each of their threads.
-            let bytes = if rate == "tensor" { 128 } else { 8 };
-            *items = Some(Items { bytes, together: 1 });
+            let (bytes, waits) = if rate == "tensor" { (128, 17) } else { (8, 1) };
+            *items = Some(Items { bytes, together: 1, waits });
         }
     }
     program

@@ -174,7 +174,7 @@ impl Script {
             rate: "map".to_owned(),
             registers: 32,
             shared_bytes: 0,
-            items: Some(Items { bytes: 8, together: 4 }),
+            items: Some(Items { bytes: 8, together: 4, waits: 1 }),
             inner_loop: None,
         });
     }

@@ -41,6 +41,11 @@ const CROWDED_PERMILLE: u64 = 200;
 /// beside them, had they left any.
 const SMALL: u64 = 4;
 
+/// A kernel that takes so many times as long as another launch of it has too few multiprocessors.
+/// To share all of them with others costs less: at most twice the time was measured of kernels that
+/// need different pipes (`tests/figures/beside.txt` of the simulator).
+const CRAMPED: u64 = 3;
+
 /// Of the time that a kernel waited, in thousandths, how much other kernels were at work for them
 /// to be the reason.
 const CROWDED_SHARE_PERMILLE: u64 = 900;
@@ -239,7 +244,7 @@ impl Order {
     fn kernel(&mut self, view: &View<'_>, op: &Op, ready_ns: u64) {
         self.queues.ready.insert(op.step, ready_ns);
         let window = Interval::new(ready_ns, op.start_ns.max(ready_ns));
-        if window.ns() <= GAP_NS {
+        if window.ns() <= GAP_NS && !self.is_cramped(view, op) {
             return;
         }
         let there = &self.kernels[op.stream.device() as usize];
@@ -270,6 +275,18 @@ impl Order {
             let grids = grids.then(|| u32::try_from(kernels).unwrap_or(u32::MAX));
             self.crowded.push(Crowded { step, stream, ns, grids });
         }
+    }
+
+    /// It found room at once and on few multiprocessors only, so that it took several times as long
+    /// as elsewhere: others left no more.
+    fn is_cramped(&self, view: &View<'_>, op: &Op) -> bool {
+        let says = view.grid(op).is_some_and(|(kernel, _)| self.pipes.contains_key(&kernel));
+        let own = Running::of(view, op).threads;
+        let there = &self.kernels[op.stream.device() as usize];
+        let others = there.at(op.start_ns).threads.saturating_sub(own);
+        let shortest = self.shortest.launch(view, op).unwrap_or(u64::MAX);
+        says && own.saturating_mul(SMALL) <= others
+            && op.takes_ns() >= shortest.saturating_mul(CRAMPED)
     }
 
     /// Kernels that came after others in a work queue. Each instant counts once.

@@ -157,7 +157,7 @@ impl Cause {
                     "{what} in {stream} is ready, and {grids} kernels run: the device takes no more at once"
                 ),
                 None => format!(
-                    "{what} in {stream} is ready, and kernels of other streams fill the device"
+                    "{what} in {stream} is ready, and kernels of other streams leave it too little room"
                 ),
             },
             Code::LaunchBound => format!("{what} is shorter than the call that launches it"),
@@ -235,7 +235,7 @@ impl Cause {
             Code::FullDevice if self.grids.is_some() => {
                 format!("waits until another kernel ends{times}")
             }
-            Code::FullDevice => format!("waits for room on the device{times}"),
+            Code::FullDevice => format!("finds too little room on the device{times}"),
             Code::LaunchBound => format!("launched here{times}"),
             Code::NeedlessWait | Code::LateEvent if self.is_of_a_wrapper() => {
                 format!("cudarc's event tracking waits here{times}")

@@ -34,9 +34,19 @@ pub struct Access {
 pub struct Items {
     /// Device memory traffic of an item, in bytes.
     pub bytes: u32,
-    /// How many a thread takes up together, waiting for memory once. What is left over it takes up
-    /// one by one.
+    /// How many a thread takes up together. What is left over it takes up one by one.
     pub together: u32,
+    /// How often it waits for memory each time that it takes some up.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub waits: u32,
+}
+
+fn once() -> u32 {
+    1
+}
+
+fn is_once(waits: &u32) -> bool {
+    *waits == 1
 }
 
 /// Pipes that most instructions of a kernel's innermost loop need.

@@ -79,6 +79,8 @@ pub struct Items {
     pub bytes: u32,
     /// How many a thread takes up together; what is left over it takes up one by one.
     pub together: u32,
+    /// How often it waits for memory each time.
+    pub waits: u32,
 }
 
 /// Main instructions of a loop.

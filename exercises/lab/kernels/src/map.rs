@@ -128,7 +128,7 @@ pub(crate) const fn kernel(stage: Stage) -> Kernel {
         shared_bytes: 0,
         threads: THREADS,
         blocks: Blocks::Any,
-        items: Some(Items { bytes: 2 * ELEMENT_BYTES as u32, together: CHAINS }),
+        items: Some(Items { bytes: 2 * ELEMENT_BYTES as u32, together: CHAINS, waits: 1 }),
         inner_loop: Some(INNER_LOOP),
         body: Body::Map(stage),
     }

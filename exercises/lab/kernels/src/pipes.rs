@@ -96,14 +96,18 @@ impl Pipe {
     }
 
     /// A word each; for the tensor cores four tiles of a warp, of which each thread has its part.
+    ///
+    /// Results go to what may be the input. So at the end, where each word is read once more, a
+    /// read waits until the word before it is written.
     const fn items(self) -> Items {
         const BYTES: u32 = 2 * WORD as u32;
+        const PART: u32 = 4 * TILE as u32 / 32;
         match self {
-            Self::Issue => Items { bytes: BYTES, together: 8 },
-            Self::Latency => Items { bytes: BYTES, together: 1 },
+            Self::Issue => Items { bytes: BYTES, together: 8, waits: 1 + 8 },
+            Self::Latency => Items { bytes: BYTES, together: 1, waits: 1 + 1 },
             // Four times 16 bytes.
-            Self::Memory => Items { bytes: BYTES, together: 16 },
-            Self::Tensor => Items { bytes: 4 * TILE as u32 / 32 * BYTES, together: 1 },
+            Self::Memory => Items { bytes: BYTES, together: 16, waits: 1 },
+            Self::Tensor => Items { bytes: PART * BYTES, together: 1, waits: 1 + PART },
         }
     }
 }

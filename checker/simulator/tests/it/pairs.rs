@@ -17,7 +17,7 @@ use crate::program::*;
 
 const MEASURED: &str = include_str!("../figures/pairs.tsv");
 
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 struct Kernel {
     rate: String,
     blocks: u32,
@@ -114,13 +114,15 @@ fn program(kernels: &[(&Kernel, usize)]) -> Program {
     let mut script = Script::new();
     let streams = [script.stream(NonBlocking), script.stream(NonBlocking)];
     // 0 is the map that every script has.
-    let kernels: Vec<_> = (10..)
-        .map(KernelId)
-        .zip(kernels)
-        .map(|(id, &(kernel, stream))| (id, kernel, stream))
+    let first = |kernel: &Kernel| kernels.iter().position(|(it, _)| *it == kernel).expect("itself");
+    let kernels: Vec<_> = kernels
+        .iter()
+        .map(|&(kernel, stream)| (KernelId(10 + first(kernel) as u32), kernel, stream))
         .collect();
-    for (id, kernel, _) in &kernels {
-        script.call(kernel.known(*id));
+    for (at, (id, kernel, _)) in kernels.iter().enumerate() {
+        if id.0 == 10 + at as u32 {
+            script.call(kernel.known(*id));
+        }
     }
     for (id, kernel, stream) in kernels {
         script.call(kernel.launch(id, streams[stream]));
@@ -448,6 +450,19 @@ fn a_kernel_that_fills_the_device_is_advised_to_leave_room_if_its_blocks_share_o
     let [advice] = &advised.advice[..] else { panic!("{:?}", advised.advice) };
     assert_eq!(advice.change, Change::LeaveRoom { now: 132, before: 1056 });
     assert!(advice.after_ns * 5 < advice.before_ns, "{advice:?}");
+}
+
+#[test]
+fn a_kernel_that_finds_room_on_a_few_multiprocessors_only_is_advised_to_be_left_more() {
+    let map = Kernel { rounds: 4, words: 1 << 24, ..stream(7 * 132) };
+    let product = Kernel { rounds: 5600, ..tensor(132) };
+    let program = sharing_items(program(&[(&product, 0), (&map, 1)].repeat(6)));
+    let advised = advise(&program, found(&program), &h200(), &|_| true);
+    let [cause] = &advised.causes[..] else { panic!("{:?}", advised.causes) };
+    assert_eq!(cause.code, Code::FullDevice);
+    let [advice] = &advised.advice[..] else { panic!("{:?}", advised.advice) };
+    assert_eq!(advice.change, Change::LeaveRoom { now: 132, before: 924 });
+    assert!(advice.after_ns * 100 < advice.before_ns * 60, "{advice:?}");
 }
 
 #[test]

@@ -19,13 +19,10 @@ use std::collections::BTreeMap;
 use smallvec::SmallVec;
 use trace::program::{Loop, Pipe};
 
-use super::grids::{Grid, LONGEST_NS, SHARES, quotient};
+use super::grids::{FOLLOWED, Grid, LONGEST_NS, SHARES, quotient};
 use super::ready_queue::Waiting;
 use super::{Device, Effects, Event, FULL_SPEED, OperationId, Work, at, scheduler};
 use crate::profile::{Profile, SCHEDULERS};
-
-/// Kernels may be followed multiprocessor by multiprocessor.
-pub(super) const FOLLOWED: bool = cfg!(feature = "schedulers");
 
 /// Blocks are dispatched one wave after the other up to so many waves of a grid; beyond, several
 /// waves go as one that takes as long as they do together. The difference cannot be seen in a

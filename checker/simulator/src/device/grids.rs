@@ -8,8 +8,10 @@
 use trace::program::{Items, Launch, Loop, Pipe};
 
 use super::FULL_SPEED;
-use super::blocks::FOLLOWED;
 use crate::profile::{Pace, Profile};
+
+/// Kernels may be followed multiprocessor by multiprocessor.
+pub(super) const FOLLOWED: bool = cfg!(feature = "schedulers");
 
 /// A multiprocessor is divided into this many shares; a kernel of which `n` blocks are resident
 /// takes `SHARES / n` for each. Divisible by every residency up to 16 and by 32.

@@ -42,9 +42,9 @@ struct Group {
     /// Share that the other blocks on its multiprocessors leave it, of [`FULL_SPEED`]; memory
     /// bandwidth apart.
     beside: u64,
-    /// Its part of the memory bandwidth, in thousandths of that of a block whose multiprocessor has
-    /// an even part.
-    part: u64,
+    /// Its part of what its multiprocessor gets of the memory bandwidth, in thousandths of an even
+    /// one.
+    by_age: u64,
     /// Its work is done, but for what its threads wait for memory longer than they would alone.
     waits: bool,
 }
@@ -136,8 +136,8 @@ impl Set {
             let all = (FULL_SPEED * FULL_SPEED / load).min(blocks * FULL_SPEED);
             let mut left = all * permille / 1000;
             // Where they are too many for a pipe, the oldest go first.
-            let by_age = ordered && all < blocks * FULL_SPEED;
-            let most = if by_age { FULL_SPEED } else { left / blocks.max(1) };
+            let in_turn = ordered && all < blocks * FULL_SPEED;
+            let most = if in_turn { FULL_SPEED } else { left / blocks.max(1) };
             let own = |group: &&mut Group| group.id == id && !group.waits;
             for group in self.groups.iter_mut().filter(own) {
                 let blocks = (group.blocks / self.multiprocessors).max(1);
@@ -149,7 +149,7 @@ impl Set {
             let count = self.groups.iter_mut().filter(own).count() as u64;
             for (age, group) in self.groups.iter_mut().filter(own).enumerate() {
                 let more = if ordered && count > 1 { more } else { 0 };
-                group.part = 1000 + more - 2 * more * age as u64 / (count - 1).max(1);
+                group.by_age = 1000 + more - 2 * more * age as u64 / (count - 1).max(1);
             }
         }
     }
@@ -165,7 +165,7 @@ struct Parts {
 
 impl Parts {
     fn weight(&self, part: usize, group: &Group) -> u128 {
-        self.weights[part] * u128::from(group.part)
+        self.weights[part] * u128::from(group.by_age)
     }
 
     fn of(&self, part: usize, group: &Group) -> u128 {
@@ -408,7 +408,7 @@ impl Device {
                 left,
                 speed: 0,
                 beside: FULL_SPEED,
-                part: 1000,
+                by_age: 1000,
                 waits: false,
             };
             let empty = pool.sets.iter().all(|set| set.groups.is_empty());
@@ -529,7 +529,8 @@ impl Device {
             set.groups.retain_mut(|group| {
                 if FOLLOWED && group.left == 0 && !group.waits {
                     group.waits = true;
-                    group.left = group.grid.waits.saturating_mul(load_ns) * FULL_SPEED;
+                    let ns = group.grid.waits.saturating_mul(load_ns).min(LONGEST_NS);
+                    group.left = ns * FULL_SPEED;
                 }
                 if group.left > 0 {
                     return true;

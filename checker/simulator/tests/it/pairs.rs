@@ -332,6 +332,14 @@ fn a_product_amid_a_streaming_map_waits_for_memory_and_its_loop_is_an_eighth_slo
 }
 
 #[test]
+fn a_kernel_of_however_many_items_waits_for_memory_and_comes_to_its_end() {
+    let map = Kernel { rounds: u64::MAX >> 33, words: 1 << 24, ..stream(132) };
+    let product = Kernel { words: u64::MAX >> 4, rounds: 1, ..tensor(132) };
+    let program = sharing_items(program(&[(&product, 0), (&map, 1)]));
+    assert_eq!(replay(&program, &h200(), Schedule::Exact).spans.len(), 2);
+}
+
+#[test]
 fn the_next_product_amid_a_streaming_map_starts_later_because_its_launch_waits_for_memory_too() {
     // From one start to the next: the first two products of `figures/steps.txt`.
     for (each, measured) in [(6, 236.0), (7, 238.9)] {

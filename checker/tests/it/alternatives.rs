@@ -116,7 +116,8 @@ fn solutions_written_differently_get_what_their_overlap_deserves() {
     // What a graph does counts as one operation, and no cause has a name for the others: fewer slots than there could
     // be, or blocks that are used again while there could be others, tasks in the streams of work that waits, downloads
     // after all else, two halves that need not be in one order, all of one kernel before the first of the other, grids
-    // that leave multiprocessors empty, blocks that have no items, and an array that is downloaded and uploaded where it could be copied between devices.
+    // that leave multiprocessors empty, blocks without work that make those with work share multiprocessors, and an array
+    // that is downloaded and uploaded where it could be copied between devices.
     let known = [
         "buffer_lifetime-joins",
         "buffer_lifetime-the_streams_wait_at_once",

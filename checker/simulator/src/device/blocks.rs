@@ -59,8 +59,9 @@ struct Set {
 
 /// How much memory bandwidth multiprocessors get while blocks could use much more than there is: so
 /// many of eleven get such a part, in thousandths of what the last ones get. Of 132 there were 24
-/// with more than the others, on two days the same ones. A streaming map with 7 blocks on each
-/// multiprocessor was over after 68 % of its time on half of these, and after 76 % on the others.
+/// with more than the others, the same ones in each launch of one visit. A streaming map with 7
+/// blocks on each multiprocessor was over after 68 % of its time on half of these, and after 76 %
+/// on the others.
 ///
 /// The numbers from here on are of `tests/figures/beside.cu` (NVIDIA H200, driver 580.159.04,
 /// 2026-12-01).

@@ -126,8 +126,9 @@
 //!   kernels, measured and simulated. Off by more than a tenth are two pairs with multiply-adds of
 //!   four waves, the streaming map before multiply-adds, and the full streaming map before a
 //!   product.
-//! - What a streaming map gets of the memory bandwidth on few multiprocessors, to 8 %
-//!   (`tests/figures/streams.cu`). How near to memory a multiprocessor is was found on one kind of
+//! - What a streaming map gets of the memory bandwidth on few multiprocessors. With blocks of 256
+//!   threads it takes what it took an H200 to 8 %, with 128 it is up to 14 % too fast
+//!   (`tests/figures/streams.txt`). How near to memory a multiprocessor is was found on one kind of
 //!   device, and is the same on all of them here: 24 of 132 get more, in two steps.
 //! - What memory bandwidth that is short does to a kernel that needs little of it. It waits for its
 //!   words as long as the bandwidth takes for all that streaming maps have under way, and its

@@ -37,7 +37,7 @@ impl Change {
             Self::OwnStreamFirst => "launching it first, in a stream of its own,".to_owned(),
             Self::LeaveRoom { now, before } => {
                 format!(
-                    "launching the kernel that leaves too little room with {now} blocks instead of {before}"
+                    "launching {now} blocks instead of {before} of the kernel that leaves too little room"
                 )
             }
             Self::ShortStreamsFirst => "asking for the other streams' work first".to_owned(),

@@ -59,9 +59,9 @@ struct Set {
 
 /// How much memory bandwidth multiprocessors get while blocks could use much more than there is: so
 /// many of eleven get such a part, in thousandths of what the last ones get. Of 132 there were 24
-/// with more than the others, the same ones in each launch of one visit. A streaming map with 7
-/// blocks on each multiprocessor was over after 68 % of its time on half of these, and after 76 %
-/// on the others.
+/// with more than the others. A streaming map with 7 blocks on each multiprocessor was over after
+/// 65 to 72 % of its time on half of these, and after 75 to 80 % on the others. With these parts it
+/// is over after 68 and 76 %.
 ///
 /// The numbers from here on are of `tests/figures/beside.cu` (NVIDIA H200, driver 580.159.04,
 /// 2026-12-01).
@@ -70,7 +70,8 @@ const MEMORY_PARTS: [(u64, u128); 3] = [(1, 1607), (1, 1415), (9, 1000)];
 /// All get even parts until blocks could use so many thousandths of what there is …
 const EVEN_UP_TO: u128 = 1700;
 /// … and such parts from there on. Two blocks on each multiprocessor could use 1.74 times as much,
-/// three 2.6 times. Those of two were over after 92 % of the time, those of three after 72 to 76 %.
+/// three 2.6 times. The first of two were over after 91 to 93 % of the time where the map was long,
+/// those of three after 71 to 78 %.
 const UNEVEN_FROM: u128 = 2600;
 
 /// Of blocks of a streaming map that share a multiprocessor the oldest go first where they are
@@ -82,7 +83,8 @@ const BY_AGE: [(u64, u64); 3] = [(64, 176), (56, 75), (48, 30)];
 /// Bytes that a thread of a streaming map has under way while it waits: four loads of 16 bytes.
 const UNDER_WAY_BYTES: u64 = 64;
 
-/// How often the end of a kernel and the start of the next one wait for memory.
+/// How often the end of a kernel and the start of the next one wait for memory: fitted to the first
+/// two products beside six and seven blocks in `tests/figures/steps.txt`.
 const END_WAITS: u64 = 4;
 
 impl Set {

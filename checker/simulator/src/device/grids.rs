@@ -29,8 +29,8 @@ const MEMORY_BLOCK_BYTES: u64 = 16 * MEMORY_THREADS as u64;
 
 /// How much less a block takes that has the memory for itself than one with as many others as
 /// there are multiprocessors, in thousandths of what its work takes all memory bandwidth. Maps of 1
-/// to 132 blocks of 256 and of 128 threads took an H200 what follows from that, to 8 %
-/// (`tests/figures/streams.cu`).
+/// to 132 blocks of 256 threads took an H200 what follows from that, to 8 %. What follows for
+/// blocks of 128 threads is up to 14 % too short (`tests/figures/streams.txt`).
 const DISTURBED: u64 = 630;
 
 /// No operation takes longer than this, in ns: work left is counted in 64 bits, and a perturbed

@@ -55,6 +55,8 @@ pub(super) fn look(view: &View<'_>, found: &mut Found) {
     let mut ops = view.ops.iter().peekable();
     for (step, call) in view.calls() {
         order.turns.call(step, call);
+        #[cfg(not(target_arch = "wasm32"))] // a page has no such memory
+        order.pool(call);
         while ops.next_if(|op| op.step < step).is_some() {}
         if let Some(op) = ops.next_if(|op| op.step == step) {
             order.operation(view, op, found);
@@ -94,6 +96,10 @@ struct Order {
     turns: Turns,
     streams: HashMap<StreamId, Stream>,
     memory: Memory,
+    /// When what each stream had before it last freed memory in its own order has ended. The pool
+    /// hands that memory out again to the same stream.
+    #[cfg(not(target_arch = "wasm32"))]
+    freed_ns: HashMap<StreamId, u64>,
     /// On each device.
     kernels: [Kernels; DEVICES as usize],
     crowded: Vec<Crowded>,
@@ -180,6 +186,8 @@ impl Order {
             turns: Turns::new(view.program),
             streams: HashMap::new(),
             memory: Memory::default(),
+            #[cfg(not(target_arch = "wasm32"))]
+            freed_ns: HashMap::new(),
             kernels: array::from_fn(|device| Kernels::of(view, device)),
             crowded: Vec::new(),
             queues: Queues::of(view),
@@ -223,6 +231,26 @@ impl Order {
         let ready_ns = [own_ns, wait.ns, barrier.ns, op.issued_ns].into_iter().max().unwrap_or(0);
         if op.lane == Lane::Kernels {
             self.kernel(view, op, ready_ns);
+        }
+    }
+
+    /// Memory is taken from its pool in the order of a stream, or goes back to it. What a stream
+    /// takes after it has freed some may be the same memory: no operation on it can come before
+    /// what the stream did with that.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn pool(&mut self, call: &Call) {
+        match *call {
+            Call::AllocAsync { block, bytes, stream } => {
+                if let Some(&read_ns) = self.freed_ns.get(&stream) {
+                    let whole = Part { offset: 0, end: bytes, read_ns, written_ns: 0 };
+                    self.memory.blocks.insert(block, vec![whole]);
+                }
+            }
+            Call::FreeAsync { stream, .. } => {
+                let last = self.streams.get(&stream).and_then(|it| it.last);
+                self.freed_ns.insert(stream, last.map_or(0, |last| last.end_ns));
+            }
+            _ => {}
         }
     }
 

@@ -288,9 +288,16 @@ fn sized(step: &Step, turn: u32, shape: Shape) -> Step {
             *block = fresh(*block);
             *bytes *= shape.kib * 16;
         }
-        Call::Free { block } | Call::FreeHost { block } | Call::FreeAsync { block, .. } => {
+        Call::AllocAsync { block, bytes, stream } => {
+            turn_stream(stream);
+            *block = fresh(*block);
+            *bytes *= shape.kib * 16;
+        }
+        Call::FreeAsync { block, stream } => {
+            turn_stream(stream);
             *block = fresh(*block);
         }
+        Call::Free { block } | Call::FreeHost { block } => *block = fresh(*block),
         // The memory of a graph stays where it is.
         Call::GraphCreate { nodes, .. } => {
             for node in nodes {

@@ -68,7 +68,7 @@ before: 0 of 4 reveals, 1 prediction
 ✗ That would be true if copies of pageab | 1 shown, focus on SUMMARY
 4 of 4 places as they turned out. | 2 shown, focus on SUMMARY
 Move the mark first.
-✗ It is elsewhere: at 25.6 ms. | 3 shown, focus on SUMMARY
+✗ It is elsewhere: at 26.0 ms. | 3 shown, focus on SUMMARY
 ✗ Both hosts do the same work and return | 4 shown, focus on SUMMARY
 open: 4
 order: ✗ “the last

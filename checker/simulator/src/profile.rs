@@ -172,6 +172,8 @@ figures! {
         pageable_fixed_ns,
         /// Speed while the other direction is at work too, in thousandths of the speed alone.
         duplex_permille,
+        /// How much longer each copy then takes whatever its size, in ns.
+        duplex_fixed_ns,
     }
 }
 

@@ -65,6 +65,11 @@ const LOST: &[(&str, &str)] = &[
     ("rates.matmul.fixed_ns", "an empty map takes the fixed part of a full one"),
     ("rates.matmul.units_per_us_warp", "as above"),
     ("rates.matmul.units_per_us_multiprocessor", "as above"),
+    (
+        "copies.host_to_device.duplex_fixed_ns",
+        "between two copies of the other direction this one is at full speed",
+    ),
+    ("copies.device_to_host.duplex_fixed_ns", "as above"),
 ];
 
 /// Times are whole nanoseconds, and a figure is a sum of a few of them.

@@ -185,7 +185,7 @@ fn a_long_program_is_drawn_once_with_all_its_bars_a_new_line_adds_its_number_alo
  {
     let Some(said) = says("playground.html", LONG) else { return };
     insta::assert_snapshot!(said, @"
-bars: 1554 in 7 rows, in order
+bars: 1567 in 7 rows, in order
 stops: 1
 drawings: 1, numbers touched: 1, of 2001
 addressed: true

@@ -46,6 +46,17 @@ const FRESH: i64 = 512 << 10;
 /// 580.159.04, 2026-11-29.
 const FRESH_ON_H200: [f64; 2] = [808_494.0, 25_856.0];
 
+/// Times by which a copy up is longer beside copies down, and a copy down beside copies up, where
+/// that was not measured, in ns. Both are those of an H200, driver 580.159.04, 2026-12-01. Then the
+/// number of copies of which they are known, and their size in bytes.
+const DUPLEX_FIXED_ON_H200: [f64; 2] = [625.0, 1250.0];
+const SMALL_PIECES: f64 = 200.0;
+const SMALL_PIECE: f64 = 65_536.0;
+
+/// The gap before an operation of another engine where it was not measured, in ns: that of an H200,
+/// driver 580.159.04, 2026-12-01.
+const CROSSING_ON_H200: f64 = 4428.0;
+
 /// The room of the cache in bytes, and what it takes a map longer without, once and for each wait,
 /// in ns, where that was not measured: those of an H200, driver 580.159.04, 2026-12-01.
 const UNCACHED_ON_H200: [f64; 3] = [31_457_280.0, 407.0, 182.0];
@@ -403,6 +414,12 @@ fn link(from: &From<'_>, way: &str, parts: &Parts, own: f64) -> Result<Link> {
         ),
     };
     Ok(Link {
+        duplex_fixed_ns: duplex_fixed(
+            from,
+            way,
+            own + (SMALL_PIECE - SMALL as f64) * pinned.slope,
+            duplex.value,
+        ),
         pinned_bytes_per_us: from
             .measured(1000.0 / pinned.slope, &format!("pinned_{way}_ns: slope from 16 to 256 MiB")),
         pinned_fixed_ns: from.measured(
@@ -419,6 +436,25 @@ fn link(from: &From<'_>, way: &str, parts: &Parts, own: f64) -> Result<Link> {
         ),
         duplex_permille: duplex,
     })
+}
+
+/// How much longer a copy takes beside those of the other direction, whatever its size, in ns: the
+/// small one that was measured takes `own_ns` alone, and `permille` of the speed are left then.
+fn duplex_fixed(from: &From<'_>, way: &str, own_ns: f64, permille: u64) -> Figure {
+    let [alone, both] =
+        ["alone", "both_ways"].map(|how| from.median(&format!("duplex_{way}_small_{how}_ns")));
+    let (Ok(alone), Ok(both)) = (alone, both) else {
+        let [up, down] = DUPLEX_FIXED_ON_H200;
+        let value = if way == "h2d" { up } else { down };
+        return from.figure("assumed", value, "as on an H200: it was not measured here");
+    };
+    from.measured_then(
+        (both - alone) / SMALL_PIECES - own_ns * (1000.0 / permille.max(1) as f64 - 1.0),
+        &format!(
+            "duplex_{way}_small_both_ways_ns less duplex_{way}_small_alone_ns, and less what duplex_permille makes of \
+             it: 200 copies of 64 KiB"
+        ),
+    )
 }
 
 fn rates(from: &From<'_>, parts: &Parts, chip: &Chip) -> Result<BTreeMap<String, Rate>> {
@@ -561,7 +597,17 @@ fn gaps(from: &From<'_>, parts: &Parts) -> Result<Gaps> {
     let less = |what: &str| format!("{what}; {told_by}");
     let copy = from.mean(&["h2d_period_ns", "d2h_period_ns"])? - f64::midpoint(up, down);
     let runs = from.line("graph_run_ns", |nodes| nodes >= GRAPH_NODES)?;
-    let crossing = (from.median("h2d_kernel_d2h_period_ns")? - up - kernel - down) / 3.0;
+    let crossing = || -> Result<Figure> {
+        let copies = from.median("large_h2d_period_ns")? + from.median("large_d2h_period_ns")?;
+        Ok(from.measured_then(
+            (from.median("large_h2d_kernel_d2h_period_ns")? - (copies - 2.0 * copy) - kernel) / 3.0,
+            &less("large_h2d_kernel_d2h_period_ns: up, kernel, down in a row, copies of 2 MiB, a third"),
+        ))
+    };
+    let crossing_ns = crossing().unwrap_or_else(|_| {
+        from.figure("assumed", CROSSING_ON_H200, "as on an H200: it was not measured here")
+    });
+    let crossing = crossing_ns.value as f64;
     Ok(Gaps {
         kernel_ns: from.measured(
             from.median("kernel_period_ns")? - kernel,
@@ -579,10 +625,7 @@ fn gaps(from: &From<'_>, parts: &Parts) -> Result<Gaps> {
             copy,
             &less("h2d_period_ns, d2h_period_ns: copies of 4 KiB in a row, the mean"),
         ),
-        crossing_ns: from.measured(
-            crossing,
-            &less("h2d_kernel_d2h_period_ns: up, kernel, down in a row, a third"),
-        ),
+        crossing_ns,
         release_ns: from.measured_then(
             from.median("freed_kernel_period_ns")? - from.median("kernel_period_ns")?,
             "freed_kernel_period_ns less kernel_period_ns: kernels in a row, with memory allocated before each and \

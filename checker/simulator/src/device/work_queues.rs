@@ -18,12 +18,18 @@
 //! All this is what an H200 was seen to do (driver 580.159.04, 2026-11-23). The measurements do not
 //! tell whether "in turn" is round robin, as here, or the queue taken longest ago.
 //!
-//! # From queue to queue
-//! Kernels that wait for work in another queue are handed over one at a time, by one unit for all
-//! queues. With two queues in use that takes no time. With more it does. Of 40 kernels in a row,
-//! each on the next of some streams, each took 0.7 µs more on three streams than on two, and 1.1 to
-//! 1.7 µs more on four to eight. A kernel followed by *n* more on streams of their own, and joined,
-//! took 2.2 µs more for each up to four (same device, driver and day).
+//! # Kernels that wait
+//! A kernel that waits for another is handed over when that one has ended, by one unit for all
+//! queues. With two queues in use that takes no time. With more it does, whatever the others wait
+//! for. Where two or three other queues had a kernel that waited, the next kernel of a stream took
+//! 1.0 to 1.6 µs more. With four or five it was 1.1 to 2.0 µs, and 2.1 to 2.7 µs with more. Kernels
+//! that ran in other streams made no difference, and neither did copies that waited there
+//! (`tests/figures/gaps.txt`, same device and driver, 2026-12-01).
+//!
+//! From queue to queue kernels are handed over one at a time. Of kernels in a row, each on the next
+//! of some streams, each took 0.9 µs more on three streams, 1.3 to 1.5 on four, and up to 2.2 on
+//! eight (`waits.txt`). A kernel followed by *n* more on streams of their own, and joined, took
+//! 2.2 µs more for each up to four (2026-11-23).
 //!
 //! A copy that waits for one of another stream, on the same engine, takes longer too. Uploads of
 //! 256 KiB that waited for each other on 2 to 8 streams took 2.0 to 3.3 µs more each than in one
@@ -47,8 +53,9 @@ const TINY_UPLOAD: u64 = 1 << 10;
 /// not.
 const SMALL_UPLOAD: u64 = 24 << 10;
 
-/// Time of handing over, in ns, by the number of queues that are in use: up to two, three, more.
-const HAND_OVER_NS: [u64; 3] = [0, 700, 1200];
+/// Time of handing over, in ns, by how many other queues have a kernel that waits: between what was
+/// measured of kernels in one stream and of kernels on several.
+const HAND_OVER_NS: [u64; 8] = [0, 0, 1000, 1200, 1400, 1600, 1950, 2150];
 /// The same for a copy after one of another stream, in ns: the median of all 17.
 const COPY_HAND_OVER_NS: u64 = 2660;
 
@@ -169,12 +176,12 @@ impl Device {
     pub(super) fn hand_over(&mut self, id: OperationId, after: Option<QueueId>) {
         let operation = self.operations.in_flight(id);
         let (Some(own), Some(after)) = (operation.queue, after) else { return };
-        if own == after || after.set != own.set || after.device != own.device {
+        if after.set != own.set || after.device != own.device {
             return;
         }
         match operation.work {
             Work::Kernel { .. } => {}
-            Work::Transfer { .. } => {
+            Work::Transfer { .. } if own != after => {
                 let handed_over = self.now + self.profile.gaps.copy_ns.value + COPY_HAND_OVER_NS;
                 let not_before = &mut self.operations.in_flight_mut(id).not_before;
                 *not_before = (*not_before).max(handed_over);
@@ -184,12 +191,16 @@ impl Device {
         }
         let work_queues = &mut self.units[at(own.device.into())].work_queues;
         let queues = &work_queues.sets[usize::from(own.set)].queues;
-        let used = queues.iter().filter(|queue| queue.is_used()).count();
-        let takes_ns = HAND_OVER_NS[used.saturating_sub(2).min(HAND_OVER_NS.len() - 1)];
+        let waiting = queues.iter().filter(|queue| queue.is_used()).count().saturating_sub(1);
+        let takes_ns = HAND_OVER_NS[waiting.min(HAND_OVER_NS.len() - 1)];
         if takes_ns == 0 {
             return;
         }
         let not_before = &mut self.operations.in_flight_mut(id).not_before;
+        if own == after {
+            *not_before = (*not_before).max(self.now) + takes_ns;
+            return;
+        }
         *not_before = (*not_before).max(self.now).max(work_queues.handed_over_ns) + takes_ns;
         work_queues.handed_over_ns = *not_before;
     }

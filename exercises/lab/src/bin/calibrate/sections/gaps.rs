@@ -11,6 +11,11 @@ use crate::samples::Samples;
 const TRIES: usize = 101;
 /// A row is at most 900 calls of less than 5 µs.
 const GATE: u64 = 8 * MS;
+/// A copy of which hardly anything but its fixed part counts.
+const SMALL: usize = 4 * KIB;
+/// A copy that goes through a copy engine whatever else there is. What passes before and after
+/// smaller ones differs from process to process: of 4 KiB by a factor of three.
+const LARGE: usize = 2 * MIB;
 /// Lengths of two rows of operations; three calls to each at most, and below 1021 in all.
 const ROWS: [usize; 2] = [100, 300];
 
@@ -44,23 +49,24 @@ type Issue<'a> = Box<dyn Fn() -> Outcome<()> + 'a>;
 
 pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
     let [stream, _] = gpu.streams;
-    let pairs = [gpu.pair(MIB)?, gpu.pair(MIB)?];
+    let pairs = [gpu.pair(LARGE)?, gpu.pair(LARGE)?];
     let kernel = || gpu.nothing(stream);
-    let copy = |direction: Direction| {
+    let copy = |direction: Direction, bytes: usize| {
         let pair = &pairs[usize::from(direction == Direction::DeviceToHost)];
-        gpu.copy(direction, pair.host, pair.device, 4 * KIB, stream)
+        gpu.copy(direction, pair.host, pair.device, bytes, stream)
     };
-    let up = || copy(Direction::HostToDevice);
-    let down = || copy(Direction::DeviceToHost);
+    let up = |bytes: usize| copy(Direction::HostToDevice, bytes);
+    let down = |bytes: usize| copy(Direction::DeviceToHost, bytes);
+    let in_turn = || up(LARGE).and_then(|()| kernel()).and_then(|()| down(LARGE));
     let times = gpu.arm.repetitions(REPETITIONS);
 
     let rows: [(&str, Issue<'_>); 6] = [
         ("kernel", Box::new(kernel)),
-        ("h2d", Box::new(up)),
-        ("d2h", Box::new(down)),
-        ("h2d_kernel", Box::new(|| up().and_then(|()| kernel()))),
-        ("kernel_d2h", Box::new(|| kernel().and_then(|()| down()))),
-        ("h2d_kernel_d2h", Box::new(|| up().and_then(|()| kernel()).and_then(|()| down()))),
+        ("h2d", Box::new(|| up(SMALL))),
+        ("d2h", Box::new(|| down(SMALL))),
+        ("large_h2d", Box::new(|| up(LARGE))),
+        ("large_d2h", Box::new(|| down(LARGE))),
+        ("large_h2d_kernel_d2h", Box::new(in_turn)),
     ];
     for (name, issue) in &rows {
         samples.take(format!("{name}_period_ns"), times, || gpu.period(GATE, ROWS, issue));

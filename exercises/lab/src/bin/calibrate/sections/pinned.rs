@@ -17,6 +17,10 @@ const PIECE: usize = 64 * MIB;
 /// In the direction that is measured, and in the other, which must be at work until the first is
 /// done.
 const PIECES: [usize; 2] = [8, 12];
+/// Of both directions at once, where what a copy takes beside its bytes counts.
+const SMALL: usize = 64 * KIB;
+/// So many of them, in the direction that is measured and in the other.
+const SMALL_PIECES: [usize; 2] = [200, 400];
 
 pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
     let [stream, other] = gpu.streams;
@@ -42,35 +46,45 @@ pub(crate) fn measure(gpu: &Gpu, samples: &mut Samples) -> Outcome<()> {
         }
     }
 
-    let [measured, beside] = PIECES;
     let done = event(Timing::On)?;
     for (direction, against) in
         Direction::BOTH.into_iter().zip([Direction::DeviceToHost, Direction::HostToDevice])
     {
         let name = direction.short();
-        samples.take(format!("duplex_{name}_alone_ns"), times, || {
-            gpu.between(3 * MS, [stream; 2], || {
-                (0..measured).try_for_each(|i| copy(direction, i, PIECE, stream))
-            })
-        });
-        let mut everything = Ok(Vec::new());
-        samples.take(format!("duplex_{name}_both_ways_ns"), times, || {
+        // How long the copies of one direction take, and until those of both are done.
+        let both_ways = |bytes: usize, [measured, beside]: [usize; 2]| {
             let all = gpu.between(3 * MS, [stream, other], || {
                 gpu.wait(other, gpu.start)?;
                 for i in 0..beside {
                     if i < measured {
-                        copy(direction, i, PIECE, stream)?;
+                        copy(direction, i, bytes, stream)?;
                     }
-                    copy(against, i, PIECE, other)?;
+                    copy(against, i, bytes, other)?;
                 }
                 gpu.record(done, stream)
             })?;
+            Ok([gpu.elapsed(gpu.start, done)?, all])
+        };
+        let alone = |bytes: usize, count: usize| {
+            gpu.between(3 * MS, [stream; 2], || {
+                (0..count).try_for_each(|i| copy(direction, i, bytes, stream))
+            })
+        };
+        samples.take(format!("duplex_{name}_alone_ns"), times, || alone(PIECE, PIECES[0]));
+        let mut everything = Ok(Vec::new());
+        samples.take(format!("duplex_{name}_both_ways_ns"), times, || {
+            let [ns, all] = both_ways(PIECE, PIECES)?;
             if let Ok(everything) = &mut everything {
                 everything.push(all);
             }
-            gpu.elapsed(gpu.start, done)
+            Ok(ns)
         });
         samples.keep(format!("duplex_{name}_everything_ns"), everything);
+        samples
+            .take(format!("duplex_{name}_small_alone_ns"), times, || alone(SMALL, SMALL_PIECES[0]));
+        samples.take(format!("duplex_{name}_small_both_ways_ns"), times, || {
+            both_ways(SMALL, SMALL_PIECES).map(|[ns, _]| ns)
+        });
     }
     fresh(gpu, &pairs, samples)
 }

@@ -66,7 +66,8 @@ struct Group {
 impl Program {
     fn new(gpu: &Gpu) -> Result<Self, DriverError> {
         let context = CudaContext::new(0)?;
-        // SAFETY: each group has memory and a stream of its own, and nothing is freed meanwhile.
+        // SAFETY: each group has memory of its own and uses it in one stream, and nothing is freed
+        // meanwhile.
         unsafe { context.disable_event_tracking() };
         let streams = (0..STREAMS).map(|_| context.new_stream()).collect::<Result<_, _>>()?;
         let function =

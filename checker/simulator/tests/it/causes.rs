@@ -107,11 +107,11 @@ fn one_cause_hides_the_next_and_the_advice_goes_through_both() {
 
 #[test]
 fn what_is_written_to_memory_that_the_stream_may_have_freed_waits_for_more_than_the_stream() {
-    let shares = |script: &str| {
-        codes(&advised(&program(script, Shape::default()))).contains(&Code::SharedStream)
-    };
-    assert!(shares("| newa a x; up a h x; map a x; down a x i |"));
-    assert!(!shares("| newa a x; up a h x; map a x; down a x i; freea a x |"));
+    let shape = Shape { turns: 32, kib: 1 << 10, kernel_us: 20, streams: 1, ..Shape::default() };
+    let shares =
+        |script: &str| codes(&advised(&program(script, shape))).contains(&Code::SharedStream);
+    assert!(shares("| newa a x; set a x; up a h x; map a x; down a x i |"));
+    assert!(!shares("| newa a x; set a x; up a h x; map a x; down a x i; freea a x |"));
 }
 
 #[test]
